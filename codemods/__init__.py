@@ -1,0 +1,1 @@
+"""All rules, listed by hand in code order."""

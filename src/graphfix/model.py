@@ -1,0 +1,149 @@
+"""The words that all stages share: spans, operations, edits, fixes, findings.
+
+Every position is a UTF-8 byte offset into the decoded text of its file (without
+a byte order mark); lines and columns are derived where they are shown.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+
+class Applicability(enum.Enum):
+    """Who decides whether a fix is applied, as in ruff."""
+
+    SAFE = "safe"
+    UNSAFE = "unsafe"
+    DISPLAY = "display"
+
+
+@dataclass(frozen=True, order=True)
+class Span:
+    """Half-open range of UTF-8 byte offsets in the decoded text of one file."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Append:
+    """Append `text` (such as `.item()`) to the expression at `span`, in parentheses where it needs them."""
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True)
+class Replace:
+    """Replace the expression at `span` by the expression `text`."""
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True)
+class AddArgument:
+    """Add the keyword argument `name=value` to the call at `span`."""
+
+    span: Span
+    name: str
+    value: str
+
+
+@dataclass(frozen=True)
+class RemoveArgument:
+    """Remove the keyword argument `name` from the call at `span`."""
+
+    span: Span
+    name: str
+
+
+@dataclass(frozen=True)
+class InsertBefore:
+    """Insert the statements `text` (no indentation of their own) before the statement at `span`."""
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True)
+class InsertAfter:
+    """Insert the statements `text` after the statement at `span`."""
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True)
+class Delete:
+    """Delete the statement at `span`; its own leading comments stay."""
+
+    span: Span
+
+
+@dataclass(frozen=True)
+class Move:
+    """Move the statement at `span`, with its comments, before the statement at `before`."""
+
+    span: Span
+    before: Span
+
+
+@dataclass(frozen=True)
+class Wrap:
+    """Put the adjacent sibling statements at `spans` into a block opened by `header` (`with torch.no_grad():`)."""
+
+    spans: tuple[Span, ...]
+    header: str
+
+
+@dataclass(frozen=True)
+class Decorate:
+    """Put `@text` above the function at `span` (the span of its `def` statement)."""
+
+    span: Span
+    text: str
+
+
+Operation = Append | Replace | AddArgument | RemoveArgument | InsertBefore | InsertAfter | Delete | Move | Wrap | Decorate
+
+
+@dataclass(frozen=True)
+class Fix:
+    """A repair: applied whole or not at all. All operations are in the finding's file."""
+
+    applicability: Applicability
+    title: str
+    operations: tuple[Operation, ...]
+
+
+@dataclass(frozen=True)
+class Label:
+    """One step of a finding's story: what happens at `span` of `path`."""
+
+    path: str
+    span: Span
+    message: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One place that misuses the graph. `span` is the statement to blame, `story` the way from birth to failure."""
+
+    code: str
+    name: str
+    message: str
+    path: str
+    span: Span
+    story: tuple[Label, ...] = ()
+    fix: Fix | None = None
+    severity: str = "error"
+
+
+@dataclass(frozen=True)
+class Edit:
+    """Replace the text at `span` by `content`."""
+
+    span: Span
+    content: str
