@@ -1,0 +1,78 @@
+"""What a run has seen: the facts that rules ask for. Nothing here judges."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from graphfix.tape.graph import Context, LoopEntry, Node, Walk
+from graphfix.tape.values import Value
+
+if TYPE_CHECKING:
+    from graphfix.tape.frames import Env, Frame, Trace
+
+
+@dataclass(eq=False)
+class Store:
+    """A value was put into a variable, attribute, item or container.
+
+    `target` is the name, attribute or subscript written to (the container's expression for `append`), `place` what
+    identifies the location in this run, `value_site` the expression of what was stored. `chained`: the
+    location's old value is part of the new one. `old` are the nodes that it held before.
+    """
+
+    site: ast.AST
+    trace: Trace
+    context: Context
+    place: tuple[object, object]
+    target: ast.AST
+    value_site: ast.expr | None
+    value: Value
+    nodes: tuple[Node, ...]
+    how: str
+    old: tuple[Node, ...] = ()
+    order: int = 0
+    holder: Value | None = None
+    numbers_only: bool = True
+
+
+@dataclass(eq=False)
+class Boundary:
+    """What was carried into the second iteration of a loop: path of names to the nodes of the value held there."""
+
+    entry: LoopEntry
+    frame: Frame | None
+    held: dict[str, tuple[Value, tuple[Node, ...], bool, bool]]
+    first: dict[str, Value]
+    order: int
+
+
+@dataclass(eq=False)
+class Read:
+    """A number was read, or a tensor-only use was made, of a value."""
+
+    site: ast.AST
+    trace: Trace
+    value: Value
+    kind: str
+
+
+@dataclass(eq=False)
+class Evidence:
+    """The record of one run."""
+
+    walks: list[Walk] = field(default_factory=list)
+    stores: list[Store] = field(default_factory=list)
+    boundaries: list[Boundary] = field(default_factory=list)
+    legacy: list[Read] = field(default_factory=list)
+    misuses: list[Read] = field(default_factory=list)
+    proven: set[Node] = field(default_factory=set)
+    modules: set[object] = field(default_factory=set)
+    escapes: dict[Node, list[tuple[ast.AST, str]]] = field(default_factory=dict)
+    steps: list[tuple[ast.AST, Trace, Context, int]] = field(default_factory=list)
+    covered: set[tuple[ast.AST, bool]] = field(default_factory=set)
+    executed: set[ast.AST] = field(default_factory=set)
+    entered: set[ast.AST] = field(default_factory=set)
+    ended_by: str = ""
+    env: Env | None = None

@@ -1,0 +1,233 @@
+"""Which runs are made: every entry of a file, under a handful of policies that together take both sides of its branches."""
+
+from __future__ import annotations
+
+import ast
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from graphfix.project.imports import Importer, define
+from graphfix.tape.calls import call, instantiate
+from graphfix.tape.evidence import Evidence
+from graphfix.tape.frames import Env, Frame
+from graphfix.tape.machine import Machine, OutOfSteps, Stop
+from graphfix.tape.program import Program
+from graphfix.tape.statements import execute, note_boundary, visible
+from graphfix.tape.values import Class, Function, Instance, Known, Opaque, Value
+
+LIMIT_SECONDS = 6.0
+ABRUPT = (ast.Raise, ast.Return, ast.Break, ast.Continue)
+
+
+@dataclass(eq=False)
+class Run:
+    """One path through one entry."""
+
+    entry: str
+    evidence: Evidence
+
+
+@dataclass(eq=False)
+class Tape:
+    """All runs over one file. `truncated` where the budget ended before every branch was taken."""
+
+    program: Program
+    runs: list[Run] = field(default_factory=list)
+    truncated: bool = False
+
+    @property
+    def modules(self) -> set[object]:
+        return {key for run in self.runs for key in run.evidence.modules}
+
+
+class Policy:
+    """Answers undecided branches: `kind` is one of then, else, late, early; `forced` goes first. Records what it was asked."""
+
+    def __init__(self, kind: str, forced: dict[ast.AST, bool] | None = None) -> None:
+        self.kind = kind
+        self.forced = forced or {}
+        self.asked: set[ast.AST] = set()
+
+    def __call__(self, site: ast.AST, iteration: int) -> bool:
+        self.asked.add(site)
+        if site in self.forced:
+            return self.forced[site]
+        usual = preferred(site)
+        if isinstance(site, (ast.While, ast.Try)) or leaves(site):
+            return usual
+        if self.kind == "then":
+            return usual
+        if self.kind == "else":
+            return not usual
+        return usual if (iteration > 0) is (self.kind == "late") else not usual
+
+
+def preferred(site: ast.AST) -> bool:
+    """The side of a branch that training usually takes: not the one that leaves, no exception handler."""
+    if isinstance(site, ast.If):
+        return not leaves(site)
+    return not isinstance(site, ast.Try)
+
+
+def leaves(site: ast.AST) -> bool:
+    return isinstance(site, ast.If) and isinstance(site.body[-1], ABRUPT) and not (site.orelse and isinstance(site.orelse[-1], ABRUPT))
+
+
+Entry = tuple[str, Callable[[Machine, Env], None]]
+
+
+class Explorer:
+    """Runs the tape over one program."""
+
+    def __init__(self, program: Program, roots: tuple[Path, ...]) -> None:
+        self.tape = Tape(program)
+        self.importer = Importer(Path(program.path), roots)
+        self.deadline = time.monotonic() + LIMIT_SECONDS
+        self.overrides: dict[ast.AST, Callable[[Machine, ast.AST, Value], Value]] = {}
+
+    def explore(self) -> Tape:
+        self.run_entry("module", run_module)
+        entered = {definition for run in self.tape.runs for definition in run.evidence.entered}
+        for name, definition, start in self.entries():
+            if definition not in entered and self.is_relevant(definition):
+                for run in self.run_entry(name, start):
+                    entered |= run.evidence.entered
+        return self.tape
+
+    def is_relevant(self, definition: ast.AST) -> bool:
+        """Code without a loop, a backward pass or a call has nothing for the tape."""
+        return any(isinstance(part, (ast.For, ast.While, ast.AsyncFor, ast.Attribute)) for part in ast.walk(definition))
+
+    def entries(self) -> Iterator[tuple[str, ast.AST, Callable[[Machine, Env], None]]]:
+        """Functions and methods that the module itself does not reach, callers before callees."""
+        body = self.tape.program.tree.body
+        functions = [s for s in body if isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef))]
+        called = {part.func.id for s in body for part in ast.walk(s) if isinstance(part, ast.Call) and isinstance(part.func, ast.Name)}
+        for cls in (s for s in body if isinstance(s, ast.ClassDef)):
+            yield from self.methods(cls)
+        for function in sorted(functions, key=lambda f: f.name in called):
+            yield function.name, function, start_function(function)
+
+    def methods(self, cls: ast.ClassDef) -> Iterator[tuple[str, ast.AST, Callable[[Machine, Env], None]]]:
+        methods = [s for s in cls.body if isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef))]
+        called = {part.func.attr for part in ast.walk(cls) if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute)}
+        for method in sorted(methods, key=lambda f: (f.name in called, f.name == "forward")):
+            if not (method.name.startswith("__") and method.name != "__call__"):
+                yield f"{cls.name}.{method.name}", method, start_method(cls, method)
+
+    def run_entry(self, name: str, start: Callable[[Machine, Env], None]) -> list[Run]:
+        """Run one entry under all policies; returns its runs."""
+        first = Policy("then")
+        made = [self.run_once(name, start, first)]
+        if first.asked:
+            for kind in ("else", "late", "early"):
+                if time.monotonic() > self.deadline:
+                    self.tape.truncated = True
+                    break
+                made.append(self.run_once(name, start, Policy(kind)))
+            made.extend(self.force_uncovered(name, start, made))
+        self.tape.runs.extend(made)
+        return made
+
+    def force_uncovered(self, name: str, start: Callable[[Machine, Env], None], made: list[Run]) -> list[Run]:
+        """Runs for the sides of branches that no policy took."""
+        extra: list[Run] = []
+        tried: set[tuple[ast.AST, bool]] = set()
+        for _ in range(5):
+            if time.monotonic() > self.deadline:
+                self.tape.truncated = True
+                break
+            covered = {side for run in (*made, *extra) for side in run.evidence.covered} | tried
+            missing = [(site, not side) for site, side in covered if (site, not side) not in covered and worth_taking(site, not side)]
+            if not missing:
+                break
+            missing.sort(key=lambda pair: (pair[0].lineno, pair[0].col_offset))
+            leaving = [pair for pair in missing if leaves(pair[0])]
+            chosen = dict(leaving[:1] if len(leaving) == len(missing) else [p for p in missing if p not in leaving])
+            tried.update(chosen.items())
+            extra.append(self.run_once(name, start, Policy("then", chosen)))
+        return extra
+
+    def run_once(self, name: str, start: Callable[[Machine, Env], None], policy: Policy) -> Run:
+        machine = Machine(policy, self.importer)
+        machine.overrides = self.overrides
+        env = Env(self.tape.program)
+        machine.evidence.env = env
+        machine.frames.append(Frame(env, self.tape.program.tree, (), (), 0))
+        try:
+            start(machine, env)
+        except OutOfSteps:
+            machine.evidence.ended_by = "budget"
+            self.tape.truncated = True
+        except Stop as stop:
+            machine.evidence.ended_by = type(stop).__name__
+        return Run(name, machine.evidence)
+
+
+def worth_taking(site: ast.AST, side: bool) -> bool:
+    """A side of a branch that holds code."""
+    if isinstance(site, ast.If):
+        return bool(site.body if side else site.orelse)
+    return True
+
+
+def run_module(m: Machine, env: Env) -> None:
+    """The file as a script."""
+    env.variables["__name__"] = Known("__main__")
+    execute(m, env.program.tree.body)
+
+
+def start_function(definition: ast.FunctionDef | ast.AsyncFunctionDef) -> Callable[[Machine, Env], None]:
+    def start(m: Machine, env: Env) -> None:
+        define(m, env, env.program.tree.body)
+        function = env.variables.get(definition.name)
+        if isinstance(function, Function):
+            m.frame.statement = definition
+            result = call(m, function, unknown_arguments(function, 0), {}, definition)
+            m.escape(result, definition, "returned")
+
+    return start
+
+
+def start_method(cls: ast.ClassDef, method: ast.FunctionDef | ast.AsyncFunctionDef) -> Callable[[Machine, Env], None]:
+    """The method on a fresh object, twice: whoever uses the class may call it in a loop."""
+
+    def start(m: Machine, env: Env) -> None:
+        define(m, env, env.program.tree.body)
+        value = env.variables.get(cls.name)
+        function = value.attributes.get(method.name) if isinstance(value, Class) else None
+        if not isinstance(value, Class) or not isinstance(function, Function):
+            return
+        m.frame.statement = cls
+        instance = make_instance(m, value, cls)
+        entry = m.loop(None)
+        for iteration in range(2):
+            m.frame.statement = cls
+            m.context = ((entry, iteration),)
+            if iteration:
+                note_boundary(m, entry, {})
+            skip = 0 if "staticmethod" in function.wrappers else 1
+            arguments = ([instance] if skip else []) + unknown_arguments(function, skip)
+            try:
+                result = call(m, function, arguments, {}, method)
+            finally:
+                m.context = ()
+            m.escape(result, method, "returned")
+
+    return start
+
+
+def make_instance(m: Machine, cls: Class, site: ast.AST) -> Value:
+    initialiser = cls.find("__init__")
+    arguments = unknown_arguments(initialiser, 1) if isinstance(initialiser, Function) else []
+    try:
+        return instantiate(m, cls, arguments, {}, site)
+    except Stop:
+        return Instance(cls, ("instance", site, m.now()))
+
+
+def unknown_arguments(function: Function, skip: int) -> list[Value]:
+    positional = [*function.definition.args.posonlyargs, *function.definition.args.args][skip:]
+    return [Opaque(("parameter", function.key, argument.arg)) for argument in positional]

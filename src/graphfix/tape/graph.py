@@ -1,0 +1,182 @@
+"""Autograd on paper: nodes, the leaves below them, and the walks that free them.
+
+A `Node` is one birth: what one expression recorded in one simulated iteration and call. Its parents are
+`grad_fn.next_functions`; a walk is `Tensor.backward` or `torch.autograd.grad`. See "How autograd encodes the
+history", https://pytorch.org/docs/stable/notes/autograd.html.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from graphfix.tape.frames import Trace
+
+# One entry for each enclosing loop, outermost first: (which entry into which loop, iteration).
+Context = tuple[tuple["LoopEntry", int], ...]
+
+
+class LoopEntry:
+    """One entry into a loop: two entries into the same loop are two objects."""
+
+    __slots__ = ("loop", "frame")
+
+    def __init__(self, loop: ast.AST | None, frame: object) -> None:
+        self.loop = loop
+        self.frame = frame
+
+
+class Leaf:
+    """A parameter, or the group of parameters of one layer, that share a version counter."""
+
+    __slots__ = ("name", "requires_grad", "version", "trained", "site")
+
+    def __init__(self, name: str, requires_grad: bool = True, site: ast.AST | None = None) -> None:
+        self.name = name
+        self.requires_grad = requires_grad
+        self.version = 0
+        self.trained = False
+        self.site = site
+
+
+class Node:
+    """One birth on the tape.
+
+    `saves`: its backward needs saved tensors, so that a second walk raises. `certain`: it is known to be part of
+    a graph; False for what an unknown call returned. `callee` is the key of that unknown callable. `leaves` are its
+    direct leaf inputs, `versions` the version each had when it was saved (None: not saved).
+    """
+
+    __slots__ = (
+        "site", "trace", "context", "parents", "saves", "leaves", "versions", "certain", "callee",
+        "freed_by", "walks", "stores", "escaped", "single", "random",
+    )  # fmt: skip
+
+    def __init__(
+        self, site: ast.AST, trace: Trace, context: Context, parents: tuple[Node, ...], saves: bool,
+        leaves: tuple[Leaf, ...] = (), saved: bool = True, certain: bool = True, callee: object = None,
+    ) -> None:  # fmt: skip
+        self.site = site
+        self.trace = trace
+        self.context = context
+        self.parents = parents
+        self.saves = saves
+        self.leaves = leaves
+        self.versions = tuple(leaf.version if saved else None for leaf in leaves)
+        self.certain = certain
+        self.callee = callee
+        self.freed_by: Walk | None = None
+        self.walks: list[Walk] = []
+        self.stores: list[object] = []
+        self.escaped: ast.AST | None = None
+        self.single = False
+        self.random = False
+
+
+def history(roots: list[Node]) -> list[Node]:
+    """Every node reachable from `roots`, each once, roots first."""
+    seen = set(roots)
+    order = list(seen)
+    for node in order:
+        for parent in node.parents:
+            if parent not in seen:
+                seen.add(parent)
+                order.append(parent)
+    return order
+
+
+@dataclass(eq=False)
+class Hit:
+    """A walk met a node that an earlier walk had freed. `path` leads from the root to the node, both included."""
+
+    node: Node
+    freed_by: Walk
+    path: tuple[Node, ...]
+    certain: bool
+
+
+@dataclass(eq=False)
+class Walk:
+    """One simulated `backward()` or `autograd.grad()`.
+
+    `site` is the call, `root` the node walked from, `keyword` the constant value given to retain_graph or None.
+    """
+
+    site: ast.Call
+    trace: Trace
+    context: Context
+    roots: tuple[Node, ...]
+    retains: bool
+    creates: bool
+    keyword: object
+    function: str
+    order: int
+    receiver: ast.expr | None = None
+    targets: tuple[frozenset[Node], frozenset[Leaf]] | None = None
+    hits: list[Hit] = field(default_factory=list)
+    stale: list[tuple[Node, Leaf]] = field(default_factory=list)
+    nodes: list[Node] = field(default_factory=list)
+
+
+def walk(event: Walk) -> None:
+    """Walk the graph from the event's roots: note what is freed or stale already, then free it unless it is retained."""
+    wanted = leads_to(event)
+    came_from: dict[Node, Node | None] = {root: None for root in event.roots if wanted is None or root in wanted}
+    order = list(came_from)
+    for node in order:
+        freed = node.freed_by
+        if freed is not None and node.saves:
+            path = path_to(node, came_from)
+            event.hits.append(Hit(node, freed, path, all(step.certain for step in path)))
+            continue  # torch raises here: what lies below is not reached
+        for leaf, version in zip(node.leaves, node.versions):
+            if version is not None and leaf.version != version:
+                event.stale.append((node, leaf))
+        for parent in node.parents:
+            if parent not in came_from and (wanted is None or parent in wanted):
+                came_from[parent] = node
+                order.append(parent)
+    event.nodes = order
+    for node in order:
+        node.walks.append(event)
+        if not event.retains:
+            node.freed_by = node.freed_by or event
+
+
+def leads_to(event: Walk) -> set[Node] | None:
+    """The nodes that a walk with `inputs=` executes: those above one of the inputs, not the inputs' own."""
+    if event.targets is None:
+        return None
+    nodes, leaves = event.targets
+    below = history(list(event.roots))
+    wanted: set[Node] = set()
+    changed = True
+    while changed:
+        changed = False
+        for node in reversed(below):
+            if node in wanted:
+                continue
+            if any(p in nodes or p in wanted for p in node.parents) or any(leaf in leaves for leaf in node.leaves):
+                wanted.add(node)
+                changed = True
+    return wanted
+
+
+def path_to(node: Node, came_from: dict[Node, Node | None]) -> tuple[Node, ...]:
+    """The nodes between the root of a walk and `node`, root first."""
+    path = [node]
+    while (above := came_from[path[-1]]) is not None:
+        path.append(above)
+    return tuple(reversed(path))
+
+
+def split_loop(earlier: Context, later: Context) -> int | None:
+    """Index of the outermost loop in which `earlier` and `later` lie in different iterations of one entry."""
+    for index, (one, two) in enumerate(zip(earlier, later)):
+        if one[0] is not two[0]:
+            return None
+        if one[1] != two[1]:
+            return index
+    return None

@@ -1,0 +1,72 @@
+"""A parsed file: its tree, byte positions, and what stands around each statement."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from functools import cached_property
+
+from graphfix.model import Span
+
+NEWLINE = re.compile(rb"\r\n|\n|\r")
+
+
+class Program:
+    """`text` parsed; raises SyntaxError where it does not parse.
+
+    `name` is the dotted name under which the project imports it.
+    """
+
+    def __init__(self, path: str, text: str, name: str = "__main__") -> None:
+        self.path = path
+        self.text = text
+        self.name = name
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.tree = ast.parse(text)
+
+    @cached_property
+    def _data(self) -> bytes:
+        return self.text.encode("utf-8", "surrogatepass")
+
+    @cached_property
+    def _lines(self) -> list[int]:
+        return [0, *(match.end() for match in NEWLINE.finditer(self._data))]
+
+    def span(self, node: ast.AST) -> Span:
+        """Byte range of `node`; a decorated definition starts at its `def`."""
+        lines = self._lines
+        return Span(lines[node.lineno - 1] + node.col_offset, lines[node.end_lineno - 1] + node.end_col_offset)
+
+    def source(self, node: ast.AST) -> str:
+        """The text of `node` as it stands in the file."""
+        span = self.span(node)
+        return self._data[span.start : span.end].decode("utf-8", "surrogatepass")
+
+    @cached_property
+    def parents(self) -> dict[ast.AST, ast.AST]:
+        """The node that each node stands in."""
+        return {child: parent for parent in ast.walk(self.tree) for child in ast.iter_child_nodes(parent)}
+
+    def block_of(self, statement: ast.stmt) -> list[ast.stmt]:
+        """The list of statements that `statement` is one of."""
+        parent = self.parents[statement]
+        for field in ("body", "orelse", "finalbody"):
+            block = getattr(parent, field, None)
+            if isinstance(block, list) and any(item is statement for item in block):
+                return block
+        return [statement]
+
+    def enclosing(self, node: ast.AST, kinds: tuple[type, ...]) -> ast.AST | None:
+        """The closest node around `node` that is one of `kinds`."""
+        above = self.parents.get(node)
+        while above is not None and not isinstance(above, kinds):
+            above = self.parents.get(above)
+        return above
+
+    def statement_of(self, node: ast.AST) -> ast.stmt:
+        """The innermost statement that holds `node`."""
+        while not isinstance(node, ast.stmt):
+            node = self.parents[node]
+        return node

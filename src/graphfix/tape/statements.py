@@ -1,0 +1,320 @@
+"""How each statement changes a run."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable
+
+from graphfix.tape.calls import call, decorate, enter_context
+from graphfix.tape.evidence import Boundary
+from graphfix.tape.expressions import evaluate, in_place, iterate, truth
+from graphfix.tape.frames import Env, Frame
+from graphfix.tape.graph import history
+from graphfix.tape.machine import BreakLoop, ContinueLoop, Machine, Raise, Return
+from graphfix.tape.places import assign, delete
+from graphfix.tape.values import (
+    NONE, Class, External, Function, GradMode, Instance, Known, Mapping, Opaque, Plain, Project, Sequence, Tensor, Value, nodes_in,
+)  # fmt: skip
+
+LOOP_LIMIT = 4
+
+
+def execute(m: Machine, body: Iterable[ast.stmt]) -> None:
+    """Run a block of statements."""
+    frame = m.frame
+    for statement in body:
+        frame.statement = statement
+        m.tick()
+        m.evidence.executed.add(statement)
+        handler = STATEMENTS.get(type(statement))
+        if handler is not None:
+            handler(m, statement)
+
+
+def run_expression(m: Machine, s: ast.Expr) -> None:
+    evaluate(m, s.value)
+
+
+def run_assign(m: Machine, s: ast.Assign) -> None:
+    value = evaluate(m, s.value)
+    for target in s.targets:
+        assign(m, target, value, s.value, "=")
+
+
+def run_annotated(m: Machine, s: ast.AnnAssign) -> None:
+    if s.value is not None:
+        assign(m, s.target, evaluate(m, s.value), s.value, "=")
+
+
+def run_augmented(m: Machine, s: ast.AugAssign) -> None:
+    left = evaluate(m, s.target)
+    right = evaluate(m, s.value)
+    result = in_place(m, s, left, right, s.op)
+    assign(m, s.target, result, s.value, "+=")
+
+
+def run_if(m: Machine, s: ast.If) -> None:
+    taken = truth(m, s.test, s)
+    m.evidence.covered.add((s, taken))
+    execute(m, s.body if taken else s.orelse)
+
+
+def run_for(m: Machine, s: ast.For | ast.AsyncFor) -> None:
+    items = iterate(m, evaluate(m, s.iter), s)
+    run_loop(m, s, (lambda item=item: assign(m, s.target, item, None, "for") for item in items))
+
+
+def run_while(m: Machine, s: ast.While) -> None:
+    entered = 0
+
+    def starts() -> Iterable[Callable[[], object]]:
+        nonlocal entered
+        while entered < 2:
+            value = evaluate(m, s.test)
+            if isinstance(value, Known) and not value.value:
+                return
+            if not entered and not isinstance(value, Known) and not m.policy(s, 0):
+                return
+            entered += 1
+            yield lambda: None
+
+    run_loop(m, s, starts())
+
+
+def run_loop(m: Machine, s: ast.For | ast.AsyncFor | ast.While, starts: Iterable[Callable[[], object]]) -> None:
+    """Run the body once for each of `starts`, each in its own iteration."""
+    entry = m.loop(s)
+    outer = m.context
+    first: dict[str, Value] = {}
+    broke = False
+    for iteration, start in enumerate(starts):
+        m.frame.statement = s
+        m.context = (*outer, (entry, iteration))
+        if iteration == 0:
+            first = visible(m.frame)
+        elif iteration == 1:
+            note_boundary(m, entry, first)
+        try:
+            start()
+            execute(m, s.body)
+        except ContinueLoop:
+            continue
+        except BreakLoop:
+            broke = True
+            break
+        finally:
+            m.context = outer
+    if not broke:
+        execute(m, s.orelse)
+
+
+def visible(frame: Frame) -> dict[str, Value]:
+    """The values that a loop's frame can name: variables, and attributes of the objects that they hold."""
+    names: dict[str, Value] = dict(frame.env.top().variables) if frame.env.parent is not None else {}
+    env: Env | None = frame.env
+    while env is not None and env.parent is not None:
+        names.update({name: value for name, value in env.variables.items()})
+        env = env.parent
+    if frame.env.parent is None:
+        names.update(frame.env.variables)
+    for name, value in list(names.items()):
+        if isinstance(value, Instance):
+            for attribute, inner in value.attributes.items():
+                names[f"{name}.{attribute}"] = inner
+                if isinstance(inner, Instance):
+                    names.update({f"{name}.{attribute}.{last}": lowest for last, lowest in inner.attributes.items()})
+    return names
+
+
+def note_boundary(m: Machine, entry: object, first: dict[str, Value]) -> None:
+    """Record what enters the second iteration of a loop with a graph."""
+    held: dict[str, tuple[Value, tuple, bool, bool]] = {}
+    for name, value in visible(m.frame).items():
+        if not isinstance(value, (Tensor, Opaque, Sequence, Mapping)):
+            continue
+        nodes = nodes_in(value, attributes=False)
+        if nodes:
+            below = history(nodes)
+            freed = any(node.freed_by is not None and node.saves for node in below)
+            unfreed = any(all(n.freed_by is None for n in history([node])) for node in nodes)
+            held[name] = (value, tuple(nodes), freed, unfreed)
+    m.evidence.boundaries.append(Boundary(entry, m.frame, held, first, m.now()))
+
+
+def run_return(m: Machine, s: ast.Return) -> None:
+    m.frame.returned = evaluate(m, s.value) if s.value is not None else NONE
+    raise Return
+
+
+def run_break(m: Machine, s: ast.Break) -> None:
+    raise BreakLoop
+
+
+def run_continue(m: Machine, s: ast.Continue) -> None:
+    raise ContinueLoop
+
+
+def run_raise(m: Machine, s: ast.Raise) -> None:
+    if s.exc is not None:
+        evaluate(m, s.exc)
+    raise Raise
+
+
+def run_try(m: Machine, s: ast.Try) -> None:
+    try:
+        try:
+            execute(m, s.body)
+        except Raise:
+            if not s.handlers:
+                raise
+            run_handler(m, s.handlers[0])
+        else:
+            if s.handlers and m.policy(s, 0):
+                run_handler(m, s.handlers[0])
+            else:
+                execute(m, s.orelse)
+    finally:
+        execute(m, s.finalbody)
+
+
+def run_handler(m: Machine, handler: ast.ExceptHandler) -> None:
+    if handler.name:
+        m.frame.env.variables[handler.name] = Plain(("exception", handler, m.now()))
+    execute(m, handler.body)
+
+
+def run_with(m: Machine, s: ast.With | ast.AsyncWith) -> None:
+    before = m.grad_enabled
+    try:
+        for item in s.items:
+            entered, mode = enter_context(m, evaluate(m, item.context_expr), item.context_expr)
+            if mode is not None:
+                m.grad_enabled = mode
+            if item.optional_vars is not None:
+                assign(m, item.optional_vars, entered, item.context_expr, "with")
+        execute(m, s.body)
+    finally:
+        m.grad_enabled = before
+
+
+def run_function(m: Machine, s: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+    function = Function(s, m.frame.env)
+    note_defaults(m, function)
+    m.frame.env_of(s.name).variables[s.name] = decorate(m, function, s.decorator_list)
+
+
+def note_defaults(m: Machine, function: Function) -> None:
+    """Evaluate the defaults once, where the function is defined."""
+    arguments = function.definition.args
+    positional = [*arguments.posonlyargs, *arguments.args]
+    for argument, default in zip(reversed(positional), reversed(arguments.defaults)):
+        function.defaults[argument.arg] = evaluate(m, default)
+    for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults):
+        if default is not None:
+            function.defaults[argument.arg] = evaluate(m, default)
+
+
+def run_class(m: Machine, s: ast.ClassDef) -> None:
+    bases = [evaluate(m, base) for base in s.bases]
+    env = Env(m.frame.env.program, m.frame.env, is_class=True)
+    frame = Frame(env, s, m.trace(), m.context, m.frame.depth + 1)
+    m.frames.append(frame)
+    try:
+        execute(m, s.body)
+    finally:
+        m.frames.pop()
+    cls = Class(s.name, bases, env.variables, s)
+    for value in cls.attributes.values():
+        if isinstance(value, Function) and value.owner is None:
+            value.owner = cls
+    if any("dataclass" in ast.unparse(decorator) for decorator in s.decorator_list) or any(
+        isinstance(base, External) and base.name.endswith("NamedTuple") for base in bases
+    ):
+        cls.fields = [item.target.id for item in s.body if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name)]
+    m.frame.env_of(s.name).variables[s.name] = cls
+
+
+def run_import(m: Machine, s: ast.Import) -> None:
+    for alias in s.names:
+        top = alias.name if alias.asname else alias.name.split(".")[0]
+        module = m.importer(m, alias.name, m.frame.env)
+        if module is not None and not alias.asname and "." in alias.name:
+            module = m.importer(m, top, m.frame.env)
+        m.frame.env_of(top).variables[alias.asname or top] = module or External(top)
+
+
+def run_import_from(m: Machine, s: ast.ImportFrom) -> None:
+    origin = "." * s.level + (s.module or "")
+    module = m.importer(m, origin, m.frame.env)
+    variables = m.frame.env.variables
+    for alias in s.names:
+        if alias.name == "*":
+            if isinstance(module, Project):
+                variables.update(module.env.variables)
+            continue
+        value: Value | None = None
+        if isinstance(module, Project):
+            value = module.env.variables.get(alias.name)
+        if value is None:
+            value = m.importer(m, f"{origin}.{alias.name}" if not origin.endswith(".") else origin + alias.name, m.frame.env)
+        variables[alias.asname or alias.name] = value or External(f"{origin.lstrip('.')}.{alias.name}")
+
+
+def run_declaration(m: Machine, s: ast.Global | ast.Nonlocal) -> None:
+    how = "global" if isinstance(s, ast.Global) else "nonlocal"
+    m.frame.declared.update(dict.fromkeys(s.names, how))
+
+
+def run_delete(m: Machine, s: ast.Delete) -> None:
+    for target in s.targets:
+        delete(m, target)
+
+
+def run_assert(m: Machine, s: ast.Assert) -> None:
+    evaluate(m, s.test)
+
+
+def run_match(m: Machine, s: ast.Match) -> None:
+    subject = evaluate(m, s.subject)
+    for number, case in enumerate(s.cases):
+        always = isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None and case.guard is None
+        if always or m.decide(("match", s, number, m.context), case.pattern):
+            m.evidence.covered.add((case.pattern, True))
+            for part in ast.walk(case.pattern):
+                name = getattr(part, "name", None) or getattr(part, "rest", None)
+                if isinstance(name, str):
+                    m.frame.env.variables[name] = subject if part is case.pattern else Opaque(("match", part, m.now()), subject.node)
+            return execute(m, case.body)
+        m.evidence.covered.add((case.pattern, False))
+    return None
+
+
+STATEMENTS: dict[type, Callable] = {
+    ast.Expr: run_expression,
+    ast.Assign: run_assign,
+    ast.AnnAssign: run_annotated,
+    ast.AugAssign: run_augmented,
+    ast.If: run_if,
+    ast.For: run_for,
+    ast.AsyncFor: run_for,
+    ast.While: run_while,
+    ast.Return: run_return,
+    ast.Break: run_break,
+    ast.Continue: run_continue,
+    ast.Raise: run_raise,
+    ast.Try: run_try,
+    ast.With: run_with,
+    ast.AsyncWith: run_with,
+    ast.FunctionDef: run_function,
+    ast.AsyncFunctionDef: run_function,
+    ast.ClassDef: run_class,
+    ast.Import: run_import,
+    ast.ImportFrom: run_import_from,
+    ast.Global: run_declaration,
+    ast.Nonlocal: run_declaration,
+    ast.Delete: run_delete,
+    ast.Assert: run_assert,
+    ast.Match: run_match,
+}
+if hasattr(ast, "TryStar"):
+    STATEMENTS[ast.TryStar] = run_try
