@@ -43,10 +43,13 @@ def arguments_of(m: Machine, node: ast.Call) -> tuple[Arguments, Keywords]:
             value = evaluate(m, part.value)
             arguments.extend(iterate(m, value, part))
         else:
-            arguments.append(evaluate(m, part))
+            value = evaluate(m, part)
+            m.note_use(part, value)
+            arguments.append(value)
     keywords: Keywords = {}
     for keyword in node.keywords:
         value = evaluate(m, keyword.value)
+        m.note_use(keyword.value, value)
         if keyword.arg is not None:
             keywords[keyword.arg] = value
         elif isinstance(value, Mapping):

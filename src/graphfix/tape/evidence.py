@@ -18,8 +18,8 @@ class Store:
     """A value was put into a variable, attribute, item or container.
 
     `target` is the name, attribute or subscript written to (the container's expression for `append`), `place` what
-    identifies the location in this run, `value_site` the expression of what was stored. `chained`: the
-    location's old value is part of the new one. `old` are the nodes that it held before.
+    identifies the location in this run, `value_site` the expression of what was stored. `old` are the nodes
+    that the place held before, `beside` those that a container already held.
     """
 
     site: ast.AST
@@ -34,7 +34,7 @@ class Store:
     old: tuple[Node, ...] = ()
     order: int = 0
     holder: Value | None = None
-    numbers_only: bool = True
+    beside: tuple[Node, ...] = ()
 
 
 @dataclass(eq=False)
@@ -58,6 +58,14 @@ class Read:
     kind: str
 
 
+@dataclass(frozen=True, eq=False)
+class Use:
+    """An expression that was added, stored or passed on had a value with these nodes."""
+
+    nodes: tuple[Node, ...]
+    value: Value
+
+
 @dataclass(eq=False)
 class Evidence:
     """The record of one run."""
@@ -74,5 +82,7 @@ class Evidence:
     covered: set[tuple[ast.AST, bool]] = field(default_factory=set)
     executed: set[ast.AST] = field(default_factory=set)
     entered: set[ast.AST] = field(default_factory=set)
+    graphs: dict[ast.expr, list[Use]] = field(default_factory=dict)
+    plain: set[ast.expr] = field(default_factory=set)
     ended_by: str = ""
     env: Env | None = None

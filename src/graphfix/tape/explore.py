@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from graphfix.project.imports import Importer, define
-from graphfix.tape.calls import call, instantiate
+from graphfix.tape.calls import call, instantiate, note_reader
 from graphfix.tape.evidence import Evidence
 from graphfix.tape.frames import Env, Frame
 from graphfix.tape.machine import Machine, OutOfSteps, Stop
@@ -36,6 +36,13 @@ class Tape:
     program: Program
     runs: list[Run] = field(default_factory=list)
     truncated: bool = False
+    roots: tuple[Path, ...] = ()
+
+    def again(self, overrides: dict[ast.AST, Callable[[Machine, ast.AST, Value], Value]]) -> Tape:
+        """The same file with some expressions read differently: how a repair is tried."""
+        explorer = Explorer(self.program, self.roots)
+        explorer.overrides = overrides
+        return explorer.explore()
 
     @property
     def modules(self) -> set[object]:
@@ -43,25 +50,44 @@ class Tape:
 
 
 class Policy:
-    """Answers undecided branches: `kind` is one of then, else, late, early; `forced` goes first. Records what it was asked."""
+    """Answers undecided branches; `forced` goes first. Records what it was asked.
+
+    `kind`: then (take the usual side), else (the other one), late (usual from the second iteration on), early (usual in
+    the first iteration only), quiet (usual, but nothing that depends on a loop counter happens).
+    """
 
     def __init__(self, kind: str, forced: dict[ast.AST, bool] | None = None) -> None:
         self.kind = kind
         self.forced = forced or {}
         self.asked: set[ast.AST] = set()
+        self.counted = False
 
-    def __call__(self, site: ast.AST, iteration: int) -> bool:
+    def __call__(self, site: ast.AST, iteration: int, key: object = None, negated: bool = False) -> bool:
+        """Whether the branch at `site` is taken; `key` is the question that it asks, `negated` where "no" takes it."""
         self.asked.add(site)
         if site in self.forced:
             return self.forced[site]
+        if isinstance(key, tuple) and key[:1] == ("==",) and key[-1] is None:
+            return negated  # what a caller may leave out is given
         usual = preferred(site)
+        periodic = depends_on_counter(key)
+        self.counted |= periodic
         if isinstance(site, (ast.While, ast.Try)) or leaves(site):
             return usual
         if self.kind == "then":
             return usual
+        if self.kind == "quiet":
+            return usual is not periodic
         if self.kind == "else":
             return not usual
         return usual if (iteration > 0) is (self.kind == "late") else not usual
+
+
+def depends_on_counter(key: object, depth: int = 4) -> bool:
+    """Whether a question is about the number of an iteration."""
+    if not isinstance(key, tuple) or not depth:
+        return False
+    return key[:1] == ("counter",) or any(depends_on_counter(part, depth - 1) for part in key)
 
 
 def preferred(site: ast.AST) -> bool:
@@ -82,7 +108,7 @@ class Explorer:
     """Runs the tape over one program."""
 
     def __init__(self, program: Program, roots: tuple[Path, ...]) -> None:
-        self.tape = Tape(program)
+        self.tape = Tape(program, roots=roots)
         self.importer = Importer(Path(program.path), roots)
         self.deadline = time.monotonic() + LIMIT_SECONDS
         self.overrides: dict[ast.AST, Callable[[Machine, ast.AST, Value], Value]] = {}
@@ -122,7 +148,7 @@ class Explorer:
         first = Policy("then")
         made = [self.run_once(name, start, first)]
         if first.asked:
-            for kind in ("else", "late", "early"):
+            for kind in ("else", "late", "early", *(("quiet",) if first.counted else ())):
                 if time.monotonic() > self.deadline:
                     self.tape.truncated = True
                     break
@@ -187,6 +213,7 @@ def start_function(definition: ast.FunctionDef | ast.AsyncFunctionDef) -> Callab
             m.frame.statement = definition
             result = call(m, function, unknown_arguments(function, 0), {}, definition)
             m.escape(result, definition, "returned")
+            note_reader(m, result, definition)
 
     return start
 
@@ -215,6 +242,7 @@ def start_method(cls: ast.ClassDef, method: ast.FunctionDef | ast.AsyncFunctionD
             finally:
                 m.context = ()
             m.escape(result, method, "returned")
+            note_reader(m, result, method)
 
     return start
 

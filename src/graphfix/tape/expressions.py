@@ -81,7 +81,12 @@ def cut_of(*values: Value) -> object:
 
 
 def binary(m: Machine, node: ast.BinOp) -> Value:
-    return arithmetic(m, node, evaluate(m, node.left), evaluate(m, node.right), node.op)
+    left, right = evaluate(m, node.left), evaluate(m, node.right)
+    result = arithmetic(m, node, left, right, node.op)
+    if not isinstance(result, Known):
+        m.note_use(node.left, left)
+        m.note_use(node.right, right)
+    return result
 
 
 def arithmetic(m: Machine, site: ast.AST, left: Value, right: Value, op: ast.operator) -> Value:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable
 
-from graphfix.tape.evidence import Evidence
+from graphfix.tape.evidence import Evidence, Use
 from graphfix.tape.frames import Env, Frame, Trace
 from graphfix.tape.graph import Context, Leaf, LoopEntry, Node, Walk, walk
 from graphfix.tape.values import Known, Mapping, Opaque, Plain, Sequence, Tensor, Value, nodes_in
@@ -46,7 +46,7 @@ class Raise(Stop):
 class Machine:
     """State of one run. `modules` resolves imports: dotted name to the value of that module, or None."""
 
-    def __init__(self, policy: Callable[[ast.AST, int], bool], importer: Callable[[Machine, str, Env], Value | None]) -> None:
+    def __init__(self, policy: Callable[..., bool], importer: Callable[[Machine, str, Env], Value | None]) -> None:
         self.policy = policy
         self.importer = importer
         self.evidence = Evidence()
@@ -84,7 +84,7 @@ class Machine:
         if key in self.decisions:
             return self.decisions[key]
         iteration = self.context[-1][1] if self.context else 0
-        answer = self.policy(site, iteration) is not negated
+        answer = self.policy(site, iteration, key, negated) is not negated
         self.decisions[key] = answer
         return answer
 
@@ -162,5 +162,13 @@ class Machine:
                 node.escaped = site
             self.evidence.escapes.setdefault(node, []).append((site, why))
 
-    def is_number(self, value: Value) -> bool:
-        return isinstance(value, (Plain, Known))
+    def note_use(self, expression: ast.expr | None, value: Value) -> None:
+        """Remember whether `expression`, which is added, stored or passed on, carries a graph."""
+        if expression is None:
+            return
+        if isinstance(value, (Known, Plain)):
+            self.evidence.plain.add(expression)
+            return
+        nodes = (value.node,) if value.node is not None else tuple(nodes_in(value, attributes=False, depth=3))
+        if nodes:
+            self.evidence.graphs.setdefault(expression, []).append(Use(nodes, value))

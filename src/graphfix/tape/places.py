@@ -86,8 +86,6 @@ def set_attribute(m: Machine, target: ast.Attribute, value: Value, source: ast.e
     if attributes is None:
         return
     note_store(m, target, (holder, name), value, source, how, attributes.get(name))
-    if isinstance(holder, Instance) and holder.context is None and isinstance(value, Opaque):
-        pass
     attributes[name] = value
     if isinstance(holder, Layer) and isinstance(value, (Layer, Instance)):
         holder.names[name] = value
@@ -165,7 +163,8 @@ def note_store(
         if not nodes:
             return
     before = tuple(nodes_in(old, attributes=False, depth=3)) if old is not None else ()
-    store = Store(target, m.trace(), m.context, place, target, source, value, tuple(nodes), how, before, m.now(), holder)
+    beside = tuple(nodes_in(holder, attributes=False, depth=3)) if holder is not None and not isinstance(holder, Opaque) else ()
+    store = Store(target, m.trace(), m.context, place, target, source, value, tuple(nodes), how, before, m.now(), holder, beside)
     m.evidence.stores.append(store)
     for node in nodes:
         node.stores.append(store)

@@ -37,6 +37,7 @@ def run_expression(m: Machine, s: ast.Expr) -> None:
 
 def run_assign(m: Machine, s: ast.Assign) -> None:
     value = evaluate(m, s.value)
+    m.note_use(s.value, value)
     for target in s.targets:
         assign(m, target, value, s.value, "=")
 
@@ -49,6 +50,7 @@ def run_annotated(m: Machine, s: ast.AnnAssign) -> None:
 def run_augmented(m: Machine, s: ast.AugAssign) -> None:
     left = evaluate(m, s.target)
     right = evaluate(m, s.value)
+    m.note_use(s.value, right)
     result = in_place(m, s, left, right, s.op)
     assign(m, s.target, result, s.value, "+=")
 

@@ -13,7 +13,7 @@ from graphfix.tape.evidence import Read
 from graphfix.tape.expressions import iterate, key_of
 from graphfix.tape.graph import Leaf
 from graphfix.tape.machine import Machine
-from graphfix.tape.places import set_requires_grad
+from graphfix.tape.places import note_store, set_requires_grad
 from graphfix.tape.torch_model import OpFacts, facts
 from graphfix.tape.values import (
     NONE, Bound, Class, External, Function, GradMode, Instance, Known, Layer, Mapping, Opaque, Optimizer, Parameters, Partial, Plain, Sequence,
@@ -38,8 +38,7 @@ MODULE_METHODS = frozenset(
     "get_parameter get_submodule items keys values insert".split()
 )
 PROVES_MODULE = frozenset(("train", "eval", "parameters", "zero_grad", "state_dict", "load_state_dict", "named_parameters"))
-# Optimizers whose step does not move the version counter that autograd checks are the fused ones only.
-CONTAINERS = frozenset(("Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict", "DataParallel"))
+KEEPS_SHAPE = frozenset("cpu cuda to float double half clone contiguous type detach exp log sqrt abs neg sigmoid tanh relu clamp pow".split())
 
 
 def call_torch(m: Machine, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
@@ -83,7 +82,7 @@ def operation(m: Machine, known: OpFacts | None, values: Arguments, keywords: Ke
     if known.factory:
         return new_leaf(m, known, keywords, site, values)
     single = known.scalar and not reduces_nothing(keywords)
-    if not single and known.result == "tensor" and not known.saves and known.alias:
+    if name.rsplit(".", 1)[-1] in KEEPS_SHAPE:
         single = any(isinstance(value, Tensor) and value.single for value in values[:1])
     if known.result in ("number", "bool"):
         return Plain((name, *map(key_of, values)))
@@ -102,7 +101,7 @@ def operation(m: Machine, known: OpFacts | None, values: Arguments, keywords: Ke
         return Tensor(None, None, single, values[0].base, values[0].severed)
     made = Tensor(node, None, single)
     if known.inplace and values and isinstance(values[0], Tensor):
-        return changed_in_place(m, values[0], made)
+        return changed_in_place(m, values[0], made, values[1:], site)
     return made
 
 
@@ -150,12 +149,14 @@ def structure(known: OpFacts, node: object, keywords: Keywords) -> Value:
     return Sequence("tuple", [build(shape) for shape in (shapes or ("tensor", "tensor"))], known.plural)
 
 
-def changed_in_place(m: Machine, target: Tensor, made: Tensor) -> Tensor:
+def changed_in_place(m: Machine, target: Tensor, made: Tensor, values: Arguments | tuple[Value, ...] = (), site: ast.AST | None = None) -> Tensor:
     """`x.add_(y)`: every name of `x` sees the new graph."""
     if target.leaf is not None and target.leaf.requires_grad:
         target.leaf.version += 1
         return target
     if made.node is not None and target.severed != "data":
+        if isinstance(site, ast.Call) and isinstance(site.func, ast.Attribute) and any(value.node is not None for value in values):
+            note_store(m, site.func.value, (target, "in place"), made, site.args[0] if site.args else None, "in place", Tensor(target.node))
         target.node = made.node
     return target
 
@@ -299,8 +300,8 @@ def tensor_like_method(m: Machine, receiver: Tensor | Opaque, name: str, argumen
         else:
             set_requires_grad(m, receiver, arguments[0] if arguments else Known(True), site)
         return receiver
-    if name in ("item", "tolist", "numpy", "__float__", "__int__") or (name == "cpu" and False):
-        return Plain(("read", name, key_of(receiver)))
+    if name in ("item", "tolist", "numpy", "__float__", "__int__"):
+        return Plain(("read", name, key_of(receiver)), source=receiver)
     if name in ("detach",):
         single = isinstance(receiver, Tensor) and receiver.single
         return Tensor(single=single, base=receiver, severed="detach")

@@ -32,13 +32,15 @@ class Plain(Value):
     """Data that is surely no tensor (a size, a count, an array), of unknown content.
 
     `key` names what it was computed from, so that the same question gets the same answer; `first` is set for a
-    loop counter in the first (True) or a later (False) iteration; `cut` for a number read out of a tensor.
+    loop counter in the first (True) or a later (False) iteration; `cut` for a number that a repair under trial made of
+    a tensor; `source` is the tensor that an array was read from.
     """
 
-    __slots__ = ("key", "first", "cut")
+    __slots__ = ("key", "first", "cut", "source")
 
-    def __init__(self, key: object, first: bool | None = None, cut: object = None) -> None:
+    def __init__(self, key: object, first: bool | None = None, cut: object = None, source: Value | None = None) -> None:
         self.key = key
+        self.source = source
         self.first = first
         self.cut = cut
 

@@ -1,0 +1,194 @@
+"""A running total, mean or moving average keeps the graph of every iteration.
+
+## What it does
+Finds a variable, attribute or item to which each iteration of a loop adds a tensor with its graph, and which no
+backward pass ever walks.
+
+## Why is this bad
+`total += loss` makes a node whose parents are the old total and the new loss, so that the graphs of all iterations stay
+alive as long as the total does: memory grows with every step, and a later `backward()` through the total raises.
+
+## Example
+```python
+total = 0.0
+for x, y in loader:
+    loss = F.mse_loss(model(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    total += loss
+print(total / len(loader))
+```
+
+## Use instead
+```python
+    total += loss.item()
+```
+
+## Fix safety
+`.item()` is used where every later reader of the total takes a number and the value has one element; `.detach()`
+otherwise. The fix is safe where the added graph was freed by its own backward pass, as any later walk through the total
+would raise, or where everything that reads the total is in sight and none walks it. It is unsafe where the total reaches code
+that is not in sight with a graph that is still alive.
+
+## References
+- https://pytorch.org/docs/stable/notes/faq.html#my-model-reports-cuda-runtime-error-2-out-of-memory
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from graphfix.codemods.base import Evidence, fix, rule, safe_if, short
+from graphfix.codemods.cuts import plan
+from graphfix.model import Finding
+from graphfix.tape.diagnosis import program_of
+from graphfix.tape.evidence import Store
+from graphfix.tape.explore import Run
+from graphfix.tape.graph import Node, history, split_loop
+from graphfix.tape.values import Instance
+
+ADDING = frozenset(("add", "add_", "sub", "sub_", "lerp", "lerp_", "mul", "mul_"))
+
+
+@dataclass(eq=False)
+class Growth:
+    """One place that grows, in all runs: every store to it, and the stores at which it was seen to chain."""
+
+    loop: ast.AST | None
+    stores: list[Store] = field(default_factory=list)
+    chained: list[Store] = field(default_factory=list)
+    walked: bool = False
+    runs: set[str] = field(default_factory=set)
+    freed: bool = True
+    escaped: bool = False
+
+
+def find(evidence: Evidence) -> Iterator[Finding]:
+    for growth in growths(evidence):
+        if growth.walked or not any(is_sure(evidence, store) for store in growth.chained):
+            continue
+        if growth.escaped and not growth.freed and not some_freed(growth):
+            continue  # whoever gets the total may walk it: it may be the objective
+        finding = report(evidence, growth)
+        if finding is not None:
+            yield finding
+
+
+def growths(evidence: Evidence) -> list[Growth]:
+    """Places whose new content is their old content of an earlier iteration plus something with a graph."""
+    found: dict[ast.AST, Growth] = {}
+    for run in evidence.tape.runs:
+        by_place: dict[tuple[object, object], list[Store]] = {}
+        for store in run.evidence.stores:
+            by_place.setdefault((id(store.place[0]), store.place[1]), []).append(store)
+        for stores in by_place.values():
+            collect(evidence, run, stores, found)
+    merged: dict[int, Growth] = {id(growth): growth for growth in found.values()}
+    return list(merged.values())
+
+
+def collect(evidence: Evidence, run: Run, stores: list[Store], found: dict[ast.AST, Growth]) -> None:
+    chained = [(store, loop) for store, loop in ((s, chain_loop(s, stores)) for s in stores) if loop is not None]
+    if not chained:
+        return
+    growth = next((found[s.target] for s, _ in chained if s.target in found), None) or Growth(chained[0][1])
+    for store, _ in chained:
+        found[store.target] = growth
+    growth.stores.extend(stores)
+    growth.chained.extend(store for store, _ in chained)
+    growth.runs.add(run.entry)
+    for store, _ in chained:
+        growth.walked |= walked_after(store, stores)
+        for node in store.nodes:
+            growth.escaped |= node in run.evidence.escapes
+    for store, _ in chained:
+        growth.freed &= any(node.freed_by is not None for node in history(list(store.nodes)))
+
+
+def chain_loop(store: Store, stores: list[Store]) -> ast.AST | None:
+    """The loop whose earlier iteration's content of the place is an operand of this store's value."""
+    for earlier in stores:
+        if earlier.order >= store.order:
+            break
+        index = split_loop(earlier.context, store.context)
+        if index is not None and adds(store, set(earlier.nodes)):
+            loop = store.context[index][0].loop
+            return loop if loop is not None else store.trace[0][1]
+    return None
+
+
+def walked_after(store: Store, stores: list[Store]) -> bool:
+    """Whether a backward pass walks the sum, or walks over the whole loop that sums: then the sum is no log."""
+    if any(event.order > store.order for node in store.nodes for event in node.walks):
+        return True
+    index = max((split_loop(s.context, store.context) or 0 for s in stores if split_loop(s.context, store.context) is not None), default=0)
+    entry = store.context[index][0]
+    own = {node for other in stores for node in other.nodes}
+    return any(
+        all(active is not entry for active, _ in event.context)
+        for node in history(list(store.nodes))
+        if node not in own and any(active is entry for active, _ in node.context)
+        for event in node.walks
+    )
+
+
+def adds(store: Store, older: set[Node]) -> bool:
+    """Whether the stored value is arithmetic, in the storing statement, on one of `older`."""
+    here = store.trace[-1]
+    pending = [node for node in store.nodes if node not in older]
+    seen: set[Node] = set()
+    while pending:
+        node = pending.pop()
+        if node in seen or not is_arithmetic(node.site) or node.trace[-1] != here:
+            continue
+        seen.add(node)
+        if any(parent in older for parent in node.parents):
+            return True
+        pending.extend(node.parents)
+    return False
+
+
+def is_arithmetic(site: ast.AST) -> bool:
+    if isinstance(site, ast.Call) and isinstance(site.func, ast.Attribute):
+        return site.func.attr in ADDING
+    return isinstance(site, (ast.AugAssign, ast.BinOp, ast.Subscript))
+
+
+def is_sure(evidence: Evidence, store: Store) -> bool:
+    """Whether what is added is known to be part of a graph."""
+    own = set(store.nodes)
+    added = [parent for node in store.nodes for parent in history([node]) if parent not in own]
+    return any(evidence.facts.is_sure(node) for node in (*store.nodes, *added[:6]))
+
+
+def some_freed(growth: Growth) -> bool:
+    return any(node.freed_by is not None for store in growth.chained for node in history(list(store.nodes)))
+
+
+def report(evidence: Evidence, growth: Growth) -> Finding | None:
+    stores = [store for store in growth.stores if program_of(store.trace) is evidence.program]
+    chained = [store for store in growth.chained if store in stores]
+    local = growth.runs == {"module"} or not any(isinstance(store.place[0], Instance) for store in growth.stores)
+    cut = plan(evidence, growth.stores, local)
+    if chained:
+        blamed: ast.AST = evidence.program.statement_of(chained[0].target)
+        name = short(ast.unparse(chained[0].target))
+    elif cut is not None:
+        blamed = evidence.program.statement_of(cut.texts[0][0])
+        name = short(ast.unparse(growth.chained[0].target))
+    else:
+        return None
+    if cut is not None and not chained[:1] or cut is not None and all(evidence.program.statement_of(e) is not blamed for e, _ in cut.texts):
+        blamed = evidence.program.statement_of(cut.texts[0][0])
+    story = [evidence.label(blamed, "each iteration adds its graph to those of all iterations before")]
+    repair = None
+    if cut is not None:
+        repair = fix(safe_if(growth.freed or not growth.escaped), cut.title, *cut.operations(evidence))
+    return Finding("GF101", "accumulated-graph", f"`{name}` keeps the graph of every iteration alive", evidence.program.path,
+                   evidence.span(blamed), tuple(story), repair)  # fmt: skip
+
+
+RULE = rule("GF101", "accumulated-graph", globals(), find)

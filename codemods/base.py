@@ -1,0 +1,73 @@
+"""What a rule is, and what all rules need to say where and why."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import ModuleType
+
+from graphfix.model import Applicability, Finding, Fix, Label, Operation, Span
+from graphfix.tape.contributors import Facts
+from graphfix.tape.explore import Tape
+from graphfix.tape.program import Program
+
+URL = "https://github.com/graphfix/graphfix/blob/main/docs/rules/{code}.md"
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a rule is given: the runs over one file, and what they say together."""
+
+    tape: Tape
+    facts: Facts
+
+    @property
+    def program(self) -> Program:
+        return self.tape.program
+
+    def span(self, node: ast.AST) -> Span:
+        return self.program.span(node)
+
+    def label(self, node: ast.AST, message: str) -> Label:
+        return Label(self.program.path, self.span(node), message)
+
+    def holds(self, node: ast.AST) -> bool:
+        """Whether `node` is part of the file under analysis (and not of one that it imports)."""
+        return node in self.program.parents or node is self.program.tree
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule of the catalogue. `page` is its documentation in markdown, `find` yields its findings."""
+
+    code: str
+    name: str
+    summary: str
+    page: str
+    find: Callable[[Evidence], Iterator[Finding]]
+
+    @property
+    def url(self) -> str:
+        return URL.format(code=self.code)
+
+
+def rule(code: str, name: str, module: ModuleType | dict, find: Callable[[Evidence], Iterator[Finding]]) -> Rule:
+    """The rule documented by the docstring of the module that defines `find`."""
+    page = inspect.cleandoc(module["__doc__"] if isinstance(module, dict) else module.__doc__ or "")
+    return Rule(code, name, page.splitlines()[0].rstrip("."), f"# {name} ({code})\n\n{page}\n", find)
+
+
+def fix(applicability: Applicability, title: str, *operations: Operation) -> Fix:
+    return Fix(applicability, title, operations)
+
+
+def safe_if(condition: bool) -> Applicability:
+    return Applicability.SAFE if condition else Applicability.UNSAFE
+
+
+def short(text: str, limit: int = 40) -> str:
+    """Source text for a message: one line, not long."""
+    line = " ".join(text.split())
+    return line if len(line) <= limit else line[: limit - 3] + "..."

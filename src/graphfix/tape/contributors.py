@@ -1,0 +1,101 @@
+"""Which expression to cut so that a stored value no longer carries a graph, and how: `.item()` or `.detach()`.
+
+The cut is tried on the tape itself: with the expression read as a number the file is run again, and any use of
+that number that only a tensor allows, or that is not known, decides for `.detach()`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from graphfix.tape.evidence import Store, Use
+from graphfix.tape.explore import Tape
+from graphfix.tape.frames import Frame, Trace
+from graphfix.tape.graph import Node, history
+from graphfix.tape.program import Program
+from graphfix.tape.values import Opaque, Tensor, Value
+
+ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div)
+
+
+class Facts:
+    """What all runs together know of expressions and nodes."""
+
+    def __init__(self, tape: Tape) -> None:
+        self.uses: dict[ast.expr, list[Use]] = {}
+        self.plain: set[ast.expr] = set()
+        self.proven: set[ast.AST] = set()
+        self.modules = tape.modules
+        for run in tape.runs:
+            self.plain |= run.evidence.plain
+            self.proven |= {node.site for node in run.evidence.proven}
+            for expression, uses in run.evidence.graphs.items():
+                self.uses.setdefault(expression, []).extend(uses)
+
+    def is_sure(self, node: Node) -> bool:
+        """Whether a node is known to be part of a graph: made by torch, walked somewhere, or returned by a module."""
+        if node.certain or node.site in self.proven:
+            return True
+        callee = node.callee
+        return callee in self.modules or (isinstance(callee, tuple) and len(callee) > 1 and callee[1] in self.modules and callee[0] == "method")
+
+    def is_single(self, use: Use) -> bool:
+        """Whether the value is known to have one element: a full reduction, or the root of a backward pass."""
+        if isinstance(use.value, Tensor) and use.value.single:
+            return True
+        return all(node.site in self.proven for node in use.nodes) and isinstance(use.value, (Tensor, Opaque))
+
+
+def contributors(facts: Facts, expression: ast.expr, own: set[Node]) -> list[ast.expr]:
+    """The operands of `expression` that carry a graph other than the nodes in `own` (the place's old content)."""
+    if isinstance(expression, ast.BinOp) and isinstance(expression.op, ARITHMETIC):
+        return contributors(facts, expression.left, own) + contributors(facts, expression.right, own)
+    if isinstance(expression, ast.UnaryOp):
+        return contributors(facts, expression.operand, own)
+    if isinstance(expression, (ast.Tuple, ast.List)):
+        return [part for item in expression.elts for part in contributors(facts, item, own)]
+    if isinstance(expression, ast.Dict):
+        return [part for item in expression.values for part in contributors(facts, item, own)]
+    uses = facts.uses.get(expression)
+    if not uses or all(set(use.nodes) <= own for use in uses):
+        return []
+    return [expression]
+
+
+def is_tensor_always(facts: Facts, expression: ast.expr) -> bool:
+    """Whether the expression held one tensor, and nothing else, wherever it was seen."""
+    return expression not in facts.plain and all(isinstance(use.value, (Tensor, Opaque)) for use in facts.uses.get(expression, ()))
+
+
+def at_caller(facts: Facts, program: Program, trace: Trace, nodes: Iterable[Node]) -> tuple[ast.expr, Frame] | None:
+    """The argument of a call, closest to the store, that brings one of `nodes` in and is always one tensor."""
+    wanted = set(nodes)
+    for frame, statement in reversed(trace[:-1]):
+        if frame.env.program is not program:
+            continue
+        for part in ast.walk(statement):
+            if isinstance(part, ast.Call):
+                for argument in (*part.args, *(keyword.value for keyword in part.keywords)):
+                    uses = facts.uses.get(argument, [])
+                    if any(wanted & set(history(list(use.nodes))) for use in uses) and is_tensor_always(facts, argument):
+                        return argument, frame
+    return None
+
+
+def cut_text(facts: Facts, expression: ast.expr, numbers: bool) -> str:
+    """`.item()` where only numbers are wanted and the value has one element, else `.detach()`."""
+    uses = facts.uses.get(expression, [])
+    return ".item()" if numbers and uses and all(facts.is_single(use) for use in uses) else ".detach()"
+
+
+def stored_nodes(tape: Tape, places: set[tuple[object, object]]) -> set[Node]:
+    """Every node that was ever stored in one of `places`."""
+    return {node for run in tape.runs for store in run.evidence.stores if store.place in places for node in store.nodes}
+
+
+def loop_body_stores(stores: Iterable[Store]) -> dict[ast.AST, list[Store]]:
+    grouped: dict[ast.AST, list[Store]] = {}
+    for store in stores:
+        grouped.setdefault(store.target, []).append(store)
+    return grouped

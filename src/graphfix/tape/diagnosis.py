@@ -1,0 +1,165 @@
+"""Why a walk met a freed graph: the second walks of all runs, grouped by cause.
+
+The cause is read off the iterations in which the node was born, freed and hit; see `classify`.
+"""
+
+from __future__ import annotations
+
+import ast
+import enum
+from dataclasses import dataclass, field
+
+from graphfix.tape.evidence import Boundary, Store
+from graphfix.tape.explore import Run, Tape
+from graphfix.tape.frames import Frame, Trace
+from graphfix.tape.graph import Hit, LoopEntry, Node, Walk, split_loop
+from graphfix.tape.program import Program
+from graphfix.tape.values import Value
+
+
+class Cause(enum.Enum):
+    """Where the graph that is walked twice comes from, seen from the second walk."""
+
+    CARRIED = "made in an earlier iteration and carried in by a name"
+    KEPT = "made in an earlier iteration and taken out of a container"
+    TOTAL = "a running total of earlier iterations"
+    EXTERNAL = "made outside of the loop"
+    SEQUENTIAL = "made in the same iteration, by another loss"
+    REPEATED = "the same loss, walked before"
+
+
+@dataclass(eq=False)
+class SecondWalk:
+    """All hits of one cause at one backward call. `loop` is the loop between the two walks, None where there is none."""
+
+    cause: Cause
+    walk: Walk
+    freed_by: Walk
+    loop: ast.AST | None
+    frame: Frame | None
+    entry: str
+    hits: list[tuple[Run, Walk, Hit]] = field(default_factory=list)
+    carriers: dict[str, Node] = field(default_factory=dict)
+    stores: list[Store] = field(default_factory=list)
+    always: bool = True
+    entries: list[tuple[Run, LoopEntry | None]] = field(default_factory=list)
+
+
+def program_of(trace: Trace) -> Program:
+    return trace[-1][0].env.program
+
+
+def statement_in(trace: Trace, frame: Frame | None) -> ast.stmt | None:
+    """The statement that `frame` was at, where the trace passes through it."""
+    return next((statement for active, statement in trace if active is frame), None)
+
+
+def second_walks(tape: Tape) -> list[SecondWalk]:
+    """Every certain second walk over a freed graph, grouped by backward call, loop and cause, in source order."""
+    groups: dict[tuple, SecondWalk] = {}
+    for run in tape.runs:
+        for event in run.evidence.walks:
+            for hit in event.hits:
+                if hit.certain:
+                    add_hit(groups, run, event, hit)
+    for group in groups.values():
+        group.always = happens_always(tape, group)
+    return list(groups.values())
+
+
+def add_hit(groups: dict[tuple, SecondWalk], run: Run, event: Walk, hit: Hit) -> None:
+    index = split_loop(hit.freed_by.context, event.context)
+    entry = event.context[index][0] if index is not None else None
+    boundary = boundary_of(run, entry)
+    cause, crossing = classify(event, hit, index)
+    names: list[str] = []
+    if cause is Cause.CARRIED and crossing is not None:
+        names = carriers(boundary, crossing)
+        if not names:
+            cause = Cause.KEPT
+        elif is_total(event, hit, crossing):
+            cause = Cause.TOTAL
+    loop = entry.loop if entry is not None else None
+    key = (event.site, loop, cause, hit.freed_by.site, run.entry)
+    group = groups.get(key)
+    if group is None:
+        frame = entry.frame if entry is not None else None
+        group = groups[key] = SecondWalk(cause, event, hit.freed_by, loop, frame, run.entry)  # type: ignore[arg-type]
+    group.hits.append((run, event, hit))
+    group.entries.append((run, entry))
+    for name in names:
+        group.carriers.setdefault(name, crossing)  # type: ignore[arg-type]
+    if cause is Cause.KEPT and crossing is not None:
+        group.stores.extend(store for store in crossing.stores if isinstance(store, Store))
+
+
+def classify(event: Walk, hit: Hit, index: int | None) -> tuple[Cause, Node | None]:
+    """The cause of a hit, and the node through which the older iteration's graph enters where it is carried."""
+    if index is None:
+        same = set(event.roots) == set(hit.freed_by.roots)
+        return (Cause.REPEATED if same else Cause.SEQUENTIAL), None
+    entry, iteration = event.context[index]
+
+    def born(node: Node) -> int | None:
+        return node.context[index][1] if len(node.context) > index and node.context[index][0] is entry else None
+
+    when = born(hit.node)
+    if when is None:
+        if all(born(root) is None for root in event.roots):
+            same = set(event.roots) == set(hit.freed_by.roots)
+            return (Cause.REPEATED if same else Cause.SEQUENTIAL), None
+        return Cause.EXTERNAL, None
+    crossing = next((node for node in hit.path if (born(node) if born(node) is not None else -1) < iteration), hit.node)
+    return Cause.CARRIED, crossing
+
+
+def boundary_of(run: Run, entry: LoopEntry | None) -> Boundary | None:
+    return next((b for b in run.evidence.boundaries if b.entry is entry), None) if entry is not None else None
+
+
+def carriers(boundary: Boundary | None, crossing: Node) -> list[str]:
+    """The names that bring `crossing` into the second iteration; plain names before attributes."""
+    if boundary is None:
+        return []
+    found = [name for name, (_, nodes, _, _) in boundary.held.items() if crossing in nodes]
+    plain = [name for name in found if "." not in name]
+    return plain or found[:1]
+
+
+def is_total(event: Walk, hit: Hit, crossing: Node) -> bool:
+    """Whether the older graph enters by being added up in the place that is walked."""
+    position = hit.path.index(crossing)
+    if position == 0:
+        return False
+    above = hit.path[position - 1]
+    places = {store.place for store in crossing.stores if isinstance(store, Store)}
+    adds = isinstance(above.site, (ast.AugAssign, ast.BinOp)) and isinstance(above.site.op, ast.Add)
+    return adds and any(isinstance(store, Store) and store.place in places for store in above.stores)
+
+
+def happens_always(tape: Tape, group: SecondWalk) -> bool:
+    """False where some run passed the same backward in a later iteration (or after the same first walk) unharmed."""
+    for run in tape.runs:
+        for event in run.evidence.walks:
+            if event.site is not group.walk.site or event.hits:
+                continue
+            if group.loop is not None or group.cause in (Cause.CARRIED, Cause.TOTAL, Cause.EXTERNAL, Cause.KEPT):
+                if any(entry.loop is group.loop and iteration > 0 for entry, iteration in event.context):
+                    return False
+            elif any(
+                other.site is group.freed_by.site and other.order < event.order and other.context == event.context
+                for other in run.evidence.walks
+            ):
+                return False
+    return True
+
+
+def held_at(tape: Tape, loop: ast.AST | None, name: str) -> list[tuple[Boundary, Value, bool, bool]]:
+    """What `name` carried into the second iteration of `loop`, in every run: (boundary, value, freed, unfreed)."""
+    found = []
+    for run in tape.runs:
+        for boundary in run.evidence.boundaries:
+            if boundary.entry.loop is loop and name in boundary.held:
+                value, _, freed, unfreed = boundary.held[name]
+                found.append((boundary, value, freed, unfreed))
+    return found
