@@ -4,9 +4,27 @@ from __future__ import annotations
 
 from graphfix.codemods import (
     accumulated_graph,
+    carried_state,
+    external_accumulator,
+    external_graph,
+    legacy_scalar,
+    module_state,
+    needless_retain,
+    repeated_backward,
+    sequential_backward,
+    stored_graph,
 )
 from graphfix.codemods.base import Evidence, Rule
 
 RULES: tuple[Rule, ...] = (
     accumulated_graph.RULE,
+    stored_graph.RULE,
+    carried_state.RULE,
+    module_state.RULE,
+    external_graph.RULE,
+    external_accumulator.RULE,
+    sequential_backward.RULE,
+    repeated_backward.RULE,
+    needless_retain.RULE,
+    legacy_scalar.RULE,
 )

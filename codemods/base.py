@@ -6,17 +6,19 @@ import ast
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from types import ModuleType
 
 from graphfix.model import Applicability, Finding, Fix, Label, Operation, Span
 from graphfix.tape.contributors import Facts
+from graphfix.tape.diagnosis import SecondWalk, second_walks
 from graphfix.tape.explore import Tape
 from graphfix.tape.program import Program
 
 URL = "https://github.com/graphfix/graphfix/blob/main/docs/rules/{code}.md"
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Evidence:
     """What a rule is given: the runs over one file, and what they say together."""
 
@@ -26,6 +28,11 @@ class Evidence:
     @property
     def program(self) -> Program:
         return self.tape.program
+
+    @cached_property
+    def second_walks(self) -> list[SecondWalk]:
+        """Every backward pass that meets a freed graph, by cause."""
+        return second_walks(self.tape)
 
     def span(self, node: ast.AST) -> Span:
         return self.program.span(node)

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from graphfix.codemods.base import Evidence
-from graphfix.model import Append, Operation, Replace
-from graphfix.tape.contributors import Facts, at_caller, contributors, cut_text, is_tensor_always, stored_nodes
+from graphfix.model import Append, Operation
+from graphfix.tape.contributors import at_caller, contributors, cut_text, is_tensor_always, stored_nodes
 from graphfix.tape.evidence import Store
 from graphfix.tape.explore import Tape
-from graphfix.tape.graph import Node, history
+from graphfix.tape.graph import history
 from graphfix.tape.machine import Machine
 from graphfix.tape.values import Opaque, Plain, Tensor, Value
 
@@ -60,8 +60,9 @@ def expressions_to_cut(evidence: Evidence, stores: list[Store]) -> list[ast.expr
         if parts and len(inside) == len(parts) and all(is_tensor_always(facts, part) for part in parts):
             found.update(dict.fromkeys(inside))
             continue
-        fresh = [node for node in history(list(store.nodes)) if node not in own] if not parts else [n for p in parts for u in facts.uses[p] for n in u.nodes]
-        lifted = at_caller(facts, program, store.trace, set(fresh[:1] if not parts else fresh))
+        wanted = {node for part in parts for use in facts.uses[part] for node in use.nodes}
+        wanted = wanted or set(history(list(store.nodes))) - own or set(store.nodes)
+        lifted = at_caller(facts, program, store.trace, wanted)
         if lifted is None:
             if not parts and set(store.nodes) <= own and store.old:
                 continue

@@ -74,7 +74,7 @@ def add_hit(groups: dict[tuple, SecondWalk], run: Run, event: Walk, hit: Hit) ->
     cause, crossing = classify(event, hit, index)
     names: list[str] = []
     if cause is Cause.CARRIED and crossing is not None:
-        names = carriers(boundary, crossing)
+        names = carriers(run, boundary, crossing, hit)
         if not names:
             cause = Cause.KEPT
         elif is_total(event, hit, crossing):
@@ -108,20 +108,33 @@ def classify(event: Walk, hit: Hit, index: int | None) -> tuple[Cause, Node | No
         if all(born(root) is None for root in event.roots):
             same = set(event.roots) == set(hit.freed_by.roots)
             return (Cause.REPEATED if same else Cause.SEQUENTIAL), None
-        return Cause.EXTERNAL, None
+        outside = next(node for node in hit.path if born(node) is None)
+        return (Cause.SEQUENTIAL if is_item(outside, entry.loop) else Cause.EXTERNAL), None
     crossing = next((node for node in hit.path if (born(node) if born(node) is not None else -1) < iteration), hit.node)
     return Cause.CARRIED, crossing
+
+
+def is_item(node: Node, loop: ast.AST | None) -> bool:
+    """Whether a loop runs over a container that holds this node: a loop over losses."""
+    return any(isinstance(store, Store) and store.how == "for" and store.trace[-1][1] is loop for store in node.stores)
 
 
 def boundary_of(run: Run, entry: LoopEntry | None) -> Boundary | None:
     return next((b for b in run.evidence.boundaries if b.entry is entry), None) if entry is not None else None
 
 
-def carriers(boundary: Boundary | None, crossing: Node) -> list[str]:
+def carriers(run: Run, boundary: Boundary | None, crossing: Node, hit: Hit) -> list[str]:
     """The names that bring `crossing` into the second iteration; plain names before attributes."""
     if boundary is None:
         return []
-    found = [name for name, (_, nodes, _, _) in boundary.held.items() if crossing in nodes]
+    position = hit.path.index(crossing)
+    used = hit.path[position - 1].order if position else 0
+    rebound = {
+        ast.unparse(store.target)
+        for store in run.evidence.stores
+        if boundary.order < store.order < used and isinstance(store.target, (ast.Name, ast.Attribute)) and crossing not in store.nodes
+    }
+    found = [name for name, (_, nodes, _, _) in boundary.held.items() if crossing in nodes and name not in rebound]
     plain = [name for name in found if "." not in name]
     return plain or found[:1]
 

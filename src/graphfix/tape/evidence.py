@@ -39,12 +39,16 @@ class Store:
 
 @dataclass(eq=False)
 class Boundary:
-    """What was carried into the second iteration of a loop: path of names to the nodes of the value held there."""
+    """What was carried into the second iteration of a loop.
+
+    `held`: name to (value, its nodes, whether some of its graph is freed, whether some item of it is still alive).
+    `first`: name to what it was at the start of the first iteration, and whether a detach would have cut nothing there.
+    """
 
     entry: LoopEntry
     frame: Frame | None
     held: dict[str, tuple[Value, tuple[Node, ...], bool, bool]]
-    first: dict[str, Value]
+    first: dict[str, tuple[Value, bool]]
     order: int
 
 
@@ -77,7 +81,7 @@ class Evidence:
     misuses: list[Read] = field(default_factory=list)
     proven: set[Node] = field(default_factory=set)
     modules: set[object] = field(default_factory=set)
-    escapes: dict[Node, list[tuple[ast.AST, str]]] = field(default_factory=dict)
+    escapes: dict[Node, list[tuple[ast.AST, str, int]]] = field(default_factory=dict)
     steps: list[tuple[ast.AST, Trace, Context, int]] = field(default_factory=list)
     covered: set[tuple[ast.AST, bool]] = field(default_factory=set)
     executed: set[ast.AST] = field(default_factory=set)

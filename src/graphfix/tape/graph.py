@@ -51,7 +51,7 @@ class Node:
 
     __slots__ = (
         "site", "trace", "context", "parents", "saves", "leaves", "versions", "certain", "callee",
-        "freed_by", "walks", "stores", "escaped", "single", "random",
+        "freed_by", "walks", "stores", "escaped", "random", "order",
     )  # fmt: skip
 
     def __init__(
@@ -71,8 +71,8 @@ class Node:
         self.walks: list[Walk] = []
         self.stores: list[object] = []
         self.escaped: ast.AST | None = None
-        self.single = False
         self.random = False
+        self.order = 0
 
 
 def history(roots: list[Node]) -> list[Node]:

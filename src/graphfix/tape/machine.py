@@ -117,7 +117,9 @@ class Machine:
             certain = any(parent.certain for parent in parents)
         if save_leaves is None:
             save_leaves = saves and (bool(parents) or len(direct) > 1)
-        return Node(site, self.trace(), self.context, tuple(parents), saves, tuple(direct), save_leaves, certain, callee)
+        node = Node(site, self.trace(), self.context, tuple(parents), saves, tuple(direct), save_leaves, certain, callee)
+        node.order = self.now()
+        return node
 
     def tensor(self, site: ast.AST, inputs: Iterable[Value], saves: bool = True, **how: object) -> Tensor:
         """The tensor that an operation on `inputs` returns."""
@@ -160,7 +162,7 @@ class Machine:
         for node in nodes_in(value):
             if node.escaped is None:
                 node.escaped = site
-            self.evidence.escapes.setdefault(node, []).append((site, why))
+            self.evidence.escapes.setdefault(node, []).append((site, why, self.order))
 
     def note_use(self, expression: ast.expr | None, value: Value) -> None:
         """Remember whether `expression`, which is added, stored or passed on, carries a graph."""

@@ -13,7 +13,8 @@ from graphfix.tape.graph import history
 from graphfix.tape.machine import BreakLoop, ContinueLoop, Machine, Raise, Return
 from graphfix.tape.places import assign, delete
 from graphfix.tape.values import (
-    NONE, Class, External, Function, GradMode, Instance, Known, Mapping, Opaque, Plain, Project, Sequence, Tensor, Value, nodes_in,
+    NONE, Class, External, Function, GradMode, Instance, Known, Mapping, Opaque, Plain, Project, Sequence, Tensor, Value, leaves_in,
+    nodes_in,
 )  # fmt: skip
 
 LOOP_LIMIT = 4
@@ -87,13 +88,13 @@ def run_loop(m: Machine, s: ast.For | ast.AsyncFor | ast.While, starts: Iterable
     """Run the body once for each of `starts`, each in its own iteration."""
     entry = m.loop(s)
     outer = m.context
-    first: dict[str, Value] = {}
+    first: dict[str, tuple[Value, bool]] = {}
     broke = False
     for iteration, start in enumerate(starts):
         m.frame.statement = s
         m.context = (*outer, (entry, iteration))
         if iteration == 0:
-            first = visible(m.frame)
+            first = {name: (value, cuts_nothing(value)) for name, value in visible(m.frame).items() if not isinstance(value, (Function, Class))}
         elif iteration == 1:
             note_boundary(m, entry, first)
         try:
@@ -128,7 +129,16 @@ def visible(frame: Frame) -> dict[str, Value]:
     return names
 
 
-def note_boundary(m: Machine, entry: object, first: dict[str, Value]) -> None:
+def cuts_nothing(value: Value) -> bool:
+    """Whether detaching `value` here would change no run that works: it has no graph, or one that is freed already."""
+    if not isinstance(value, (Tensor, Opaque, Sequence, Mapping)):
+        return True
+    nodes = nodes_in(value, attributes=False)
+    alive = any(all(below.freed_by is None for below in history([node])) for node in nodes)
+    return not alive and not any(leaf.requires_grad for leaf in leaves_in(value))
+
+
+def note_boundary(m: Machine, entry: object, first: dict[str, tuple[Value, bool]]) -> None:
     """Record what enters the second iteration of a loop with a graph."""
     held: dict[str, tuple[Value, tuple, bool, bool]] = {}
     for name, value in visible(m.frame).items():

@@ -1,0 +1,52 @@
+"""State of a recurrent model crosses from one iteration into the next with its graph.
+
+## What it does
+Finds a local variable (a tensor, a tuple such as an LSTM's `(h, c)`, a list or a dict) that an iteration leaves behind
+with its graph, and that the next iteration's backward pass walks into.
+
+## Why is this bad
+The first `backward()` frees the graph behind the state. The second iteration's loss depends on the state, so that its
+`backward()` walks the freed graph and raises "Trying to backward through the graph a second time".
+
+## Example
+```python
+h = torch.zeros(1, batch, hidden)
+for x, y in loader:
+    out, h = rnn(x, h)
+    loss = F.mse_loss(out, y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+```
+
+## Use instead
+```python
+for x, y in loader:
+    h = h.detach()
+    out, h = rnn(x, h)
+```
+
+## Fix safety
+The state is detached once per iteration of the loop that walks, where all of its graph has been freed: a run that walked
+it again would have raised, so no run that worked changes. It is unsafe where on some path the graph is still alive there,
+because then the detach cuts a gradient. Inside of a window of truncated backpropagation nothing is detached.
+
+## References
+- https://pytorch.org/docs/stable/generated/torch.autograd.backward.html
+- Williams and Peng (1990), An efficient gradient-based algorithm for on-line training of recurrent network trajectories
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphfix.codemods.base import Evidence, rule
+from graphfix.codemods.boundary import carried
+from graphfix.model import Finding
+
+
+def find(evidence: Evidence) -> Iterator[Finding]:
+    yield from carried(evidence, evidence.second_walks, False, "GF201", "carried-state")
+
+
+RULE = rule("GF201", "carried-state", globals(), find)

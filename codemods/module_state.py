@@ -1,0 +1,53 @@
+"""State that a module or trainer keeps on itself brings the graph of one iteration into the next.
+
+## What it does
+Finds an attribute (`self.hidden`, running statistics, memories) that an iteration leaves behind with its graph, and
+that the next iteration's backward pass walks into.
+
+## Why is this bad
+The attribute outlives the iteration, and with it the graph that made it. The first `backward()` frees that graph; the next one walks
+into it and raises "Trying to backward through the graph a second time".
+
+## Example
+```python
+class Tagger(nn.Module):
+    def forward(self, x):
+        out, self.hidden = self.lstm(x, self.hidden)
+        return self.head(out)
+
+for x, y in data:
+    loss = F.cross_entropy(model(x), y)
+    loss.backward()
+    optimizer.step()
+```
+
+## Use instead
+```python
+for x, y in data:
+    model.hidden = tuple(h.detach() for h in model.hidden)
+    loss = F.cross_entropy(model(x), y)
+```
+
+## Fix safety
+As for carried-state: the attribute is detached in the loop that walks, where all of its graph has been freed, so that no
+run that worked changes. Where samples are independent, a fresh state per sample may be what is meant; that is a choice
+that the fix does not make. No fix is offered where the loop is not in sight.
+
+## References
+- https://pytorch.org/docs/stable/notes/autograd.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphfix.codemods.base import Evidence, rule
+from graphfix.codemods.boundary import carried
+from graphfix.model import Finding
+
+
+def find(evidence: Evidence) -> Iterator[Finding]:
+    yield from carried(evidence, evidence.second_walks, True, "GF202", "module-state")
+
+
+RULE = rule("GF202", "module-state", globals(), find)

@@ -1,0 +1,140 @@
+"""Several losses on one graph are run backward one after the other.
+
+## What it does
+Finds a `backward()` (or `torch.autograd.grad`) that walks a graph which an earlier one of the same iteration has freed.
+
+## Why is this bad
+The losses share a part of the forward pass. The first `backward()` frees the tensors saved in it, so that the second one
+raises "Trying to backward through the graph a second time".
+
+## Example
+```python
+features = trunk(x)
+loss_a = F.mse_loss(head_a(features), a)
+loss_b = F.mse_loss(head_b(features), b)
+loss_a.backward()
+loss_b.backward()
+optimizer.step()
+```
+
+## Use instead
+```python
+(loss_a + loss_b).backward()
+```
+
+## Fix safety
+The second walk always raises, so no run that worked is changed. Where the two calls stand next to each other they become
+one walk over the sum, which gives the sum of the gradients; where something has to stay in between, the first one gets
+`retain_graph=True`, which gives the same gradients and needs more memory. It is unsafe where the second walk raises on some paths only.
+
+## References
+- https://pytorch.org/docs/stable/generated/torch.autograd.backward.html
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from graphfix.codemods.base import Evidence, fix, rule, safe_if, short
+from graphfix.model import AddArgument, Delete, Finding, Fix, Replace
+from graphfix.tape.diagnosis import Cause, SecondWalk
+from graphfix.tape.graph import Walk
+
+
+def find(evidence: Evidence) -> Iterator[Finding]:
+    groups: dict[ast.AST, list[SecondWalk]] = {}
+    for walk in evidence.second_walks:
+        if walk.cause is Cause.SEQUENTIAL and evidence.holds(walk.walk.site):
+            groups.setdefault(walk.walk.site, []).append(walk)
+    for site, walks in groups.items():
+        frees = list(dict.fromkeys(walk.freed_by.site for walk in walks))
+        blamed = evidence.program.statement_of(caller_site(evidence, walks[0], site))
+        story = [evidence.label(free, "frees the graph that both share") for free in frees if evidence.holds(free) and free is not site]
+        story.append(evidence.label(blamed, "walks the freed part again and raises"))
+        message = f"`{short(evidence.program.source(blamed))}` walks a graph that an earlier backward pass has freed"
+        yield Finding("GF301", "sequential-backward", message, evidence.program.path, evidence.span(blamed), tuple(story), repair_of(evidence, walks))
+
+
+def caller_site(evidence: Evidence, walk: SecondWalk, site: ast.AST) -> ast.AST:
+    """The statement of the loop over losses, where there is one, else the call itself."""
+    if walk.loop is not None and evidence.holds(walk.loop) and isinstance(walk.loop, (ast.For, ast.AsyncFor)):
+        return walk.loop.body[0]
+    return site
+
+
+def repair_of(evidence: Evidence, walks: list[SecondWalk]) -> Fix | None:
+    always = all(walk.always for walk in walks)
+    walk = walks[0]
+    if walk.loop is not None:
+        return summed_loop(evidence, walk) if len(walks) == 1 else None
+    frees = list(dict.fromkeys(walk.freed_by.site for walk in walks))
+    if not all(evidence.holds(free) for free in frees):
+        return None
+    if len(frees) == 1 and len(walks) == 1:
+        summed = summed_pair(evidence, walk)
+        if summed is not None:
+            return fix(safe_if(always), "walk the sum of the losses once", *summed)
+    if any(walk.freed_by.keyword is not None for walk in walks):
+        return None
+    changes = tuple(AddArgument(evidence.span(free), "retain_graph", "True") for free in frees)
+    return fix(safe_if(always), "keep the graph for the walk that follows", *changes)
+
+
+def summed_pair(evidence: Evidence, walk: SecondWalk) -> tuple | None:
+    """`a.backward(); b.backward()` next to each other become `(a + b).backward()`."""
+    program = evidence.program
+    first, second = program.statement_of(walk.freed_by.site), program.statement_of(walk.walk.site)
+    block = program.block_of(second)
+    if not (plain_walk(first, walk.freed_by) and plain_walk(second, walk.walk)) or first not in block:
+        return None
+    if block.index(second) != block.index(first) + 1:
+        return None
+    one, two = walk.freed_by.receiver, walk.walk.receiver
+    assert one is not None and two is not None
+    if not (isinstance(one, (ast.Name, ast.Attribute)) and isinstance(two, (ast.Name, ast.Attribute, ast.BinOp))):
+        return None
+    text = f"({program.source(one)} + {program.source(two)})"
+    return Delete(evidence.span(first)), Replace(evidence.span(two), text)
+
+
+def plain_walk(statement: ast.stmt, walk: Walk) -> bool:
+    """A statement that is nothing but `loss.backward()`."""
+    return isinstance(statement, ast.Expr) and statement.value is walk.site and walk.function == "backward" and not walk.site.args and not walk.site.keywords
+
+
+def summed_loop(evidence: Evidence, walk: SecondWalk) -> Fix | None:
+    """`for loss in losses: walk(loss)` becomes one walk over `sum(losses)`, where the loop does nothing else."""
+    loop = walk.loop
+    if not isinstance(loop, ast.For) or not evidence.holds(loop) or len(loop.body) != 1 or loop.orelse or not isinstance(loop.target, ast.Name):
+        return None
+    body = loop.body[0]
+    if not isinstance(body, ast.Expr) or not isinstance(body.value, ast.Call) or not isinstance(loop.iter, ast.Name):
+        return None
+    uses = [part for part in ast.walk(body) if isinstance(part, ast.Name) and part.id == loop.target.id]
+    if len(uses) != 1 or not is_linear(walk):
+        return None
+    total = f"sum({evidence.program.source(loop.iter)})"
+    text = evidence.program.source(body)
+    start = evidence.span(body).start
+    use = evidence.span(uses[0])
+    data = text.encode()
+    joined = (data[: use.start - start] + total.encode() + data[use.end - start :]).decode()
+    from graphfix.model import InsertBefore
+
+    return fix(safe_if(walk.always), "walk the sum of the losses once", InsertBefore(evidence.span(loop), joined), Delete(evidence.span(loop)))
+
+
+def is_linear(walk: SecondWalk) -> bool:
+    """Whether between the loop's item and the walked root lies nothing but scaling by a number: then the sum's walk is the sum of walks."""
+    for _, event, hit in walk.hits:
+        for node in hit.path:
+            if any(getattr(store, "how", "") == "for" for store in node.stores):
+                break
+            scales = isinstance(node.site, ast.BinOp) and isinstance(node.site.op, (ast.Mult, ast.Div)) and len(node.parents) == 1
+            if not scales:
+                return False
+    return True
+
+
+RULE = rule("GF301", "sequential-backward", globals(), find)

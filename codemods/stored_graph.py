@@ -1,0 +1,154 @@
+"""A list, deque, dict or replay memory keeps the graph of every value that is put into it.
+
+## What it does
+Finds tensors that are put into a container which outlives the iteration, with a graph that no later backward pass uses:
+histories of losses, collected outputs, stored experience.
+
+## Why is this bad
+Every stored tensor keeps its graph alive, so that memory grows with each iteration. A stored value that is used in a
+later loss brings its old graph along: the walk raises, as that graph has been freed or its parameters have been stepped.
+
+## Example
+```python
+history = []
+for x, y in loader:
+    loss = F.mse_loss(model(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    history.append(loss)
+```
+
+## Use instead
+```python
+    history.append(loss.item())
+```
+
+## Fix safety
+`.item()` where every reader of the container takes a number, `.detach()` otherwise. Safe where the stored graph was freed by
+its own backward pass, as a later walk through the container would raise, or where every reader is in sight and none walks
+it. Log-probabilities and the like that are stored to be walked later are left alone.
+
+## References
+- https://pytorch.org/docs/stable/notes/faq.html
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from graphfix.codemods.accumulated_graph import is_sure
+from graphfix.codemods.base import Evidence, fix, rule, safe_if, short
+from graphfix.codemods.cuts import plan
+from graphfix.model import Finding
+from graphfix.tape.diagnosis import Cause, program_of
+from graphfix.tape.evidence import Store
+from graphfix.tape.explore import Run
+from graphfix.tape.graph import Node, history, split_loop
+from graphfix.tape.values import Instance, Opaque
+
+PUTS = frozenset(("append", "extend", "="))
+
+
+@dataclass(eq=False)
+class Pile:
+    """One place in the source that piles up graphs in a container, over all runs."""
+
+    stores: list[Store] = field(default_factory=list)
+    freed: bool = True
+    ever_freed: bool = False
+    walked: bool = False
+    escaped: bool = False
+    raises: bool = False
+    runs: set[str] = field(default_factory=set)
+
+
+def find(evidence: Evidence) -> Iterator[Finding]:
+    piles: dict[ast.AST, Pile] = {}
+    for run in evidence.tape.runs:
+        collect(run, piles)
+    taken_out(evidence, piles)
+    for pile in piles.values():
+        if pile.walked and not pile.raises or not any(is_sure(evidence, store) for store in pile.stores):
+            continue
+        if not pile.ever_freed and pile.escaped:
+            continue  # whoever gets the container may walk what it holds
+        finding = report(evidence, pile)
+        if finding is not None:
+            yield finding
+
+
+def collect(run: Run, piles: dict[ast.AST, Pile]) -> None:
+    """Stores beside what an earlier iteration put into the same container."""
+    by_holder: dict[int, list[Store]] = {}
+    for store in run.evidence.stores:
+        if store.holder is not None and store.how in PUTS and not isinstance(store.holder, Opaque):
+            by_holder.setdefault(id(store.holder), []).append(store)
+    for stores in by_holder.values():
+        for later in stores:
+            older = [s for s in stores if s.order < later.order and s.target is later.target and kept(s, later)]
+            for store in older:
+                note(run, piles.setdefault(store.target, Pile()), store, later)
+
+
+def kept(earlier: Store, later: Store) -> bool:
+    """Whether the container still holds what an earlier iteration put there."""
+    return split_loop(earlier.context, later.context) is not None and any(node in later.beside for node in earlier.nodes)
+
+
+def note(run: Run, pile: Pile, store: Store, later: Store) -> None:
+    pile.stores.extend((store, later))
+    pile.runs.add(run.entry)
+    freed = all(freed_before(node, later.order) for node in store.nodes)
+    pile.freed &= freed
+    pile.ever_freed |= freed
+    if not freed:
+        pile.walked |= any(event.order > store.order for node in store.nodes for event in node.walks)
+    pile.escaped |= any(node in run.evidence.escapes for node in store.nodes)
+
+
+def freed_before(node: Node, order: int) -> bool:
+    return any(n.freed_by is not None and n.saves and n.freed_by.order < order for n in history([node]))
+
+
+def taken_out(evidence: Evidence, piles: dict[ast.AST, Pile]) -> None:
+    """Containers out of which a freed graph is walked."""
+    for walk in evidence.second_walks:
+        if walk.cause is not Cause.KEPT:
+            continue
+        for store in walk.stores:
+            if store.how in PUTS and store.holder is not None:
+                pile = piles.setdefault(store.target, Pile())
+                pile.stores.append(store)
+                pile.raises = True
+                pile.ever_freed = True
+                pile.runs.add(walk.entry)
+
+
+def report(evidence: Evidence, pile: Pile) -> Finding | None:
+    local = pile.runs == {"module"} or not any(held_by_instance(evidence, store) for store in pile.stores)
+    cut = plan(evidence, pile.stores, local)
+    own = [store for store in pile.stores if program_of(store.trace) is evidence.program]
+    if cut is not None:
+        blamed = evidence.program.statement_of(cut.texts[0][0])
+    elif own:
+        blamed = evidence.program.statement_of(own[0].target)
+    else:
+        return None
+    name = short(ast.unparse(pile.stores[0].target))
+    repair = fix(safe_if(pile.freed or not pile.escaped), cut.title, *cut.operations(evidence)) if cut is not None else None
+    story = [evidence.label(blamed, "puts a tensor with its graph into a container that outlives the iteration")]
+    if own and evidence.program.statement_of(own[0].target) is not blamed:
+        story.append(evidence.label(own[0].target, "it is kept here"))
+    message = f"`{name}` keeps the graph of every value put into it"
+    return Finding("GF102", "stored-graph", message, evidence.program.path, evidence.span(blamed), tuple(story), repair)
+
+
+def held_by_instance(evidence: Evidence, store: Store) -> bool:
+    """Whether the container is an attribute, which code that is not in sight may read."""
+    return isinstance(store.target, ast.Attribute) or isinstance(store.holder, Instance)
+
+
+RULE = rule("GF102", "stored-graph", globals(), find)
