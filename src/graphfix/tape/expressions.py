@@ -328,7 +328,9 @@ def items_of(m: Machine, parts: list[ast.expr]) -> list[Value]:
         if isinstance(part, ast.Starred):
             items.extend(iterate(m, evaluate(m, part.value), part))
         else:
-            items.append(evaluate(m, part))
+            value = evaluate(m, part)
+            m.note_use(part, value)
+            items.append(value)
     return items
 
 
@@ -359,6 +361,7 @@ def dict_display(m: Machine, node: ast.Dict) -> Value:
             continue
         index = evaluate(m, key)
         slot = index.value if isinstance(index, Known) and is_hashable(index.value) else ("unknown", key_of(index))
+        m.note_use(part, value)
         made.items[slot] = value
     return made
 

@@ -1,0 +1,62 @@
+"""Score graphfix on labelled places of real repositories.
+
+usage: python -m benchmarks.labels LABELS CHECKOUTS [-v]
+
+LABELS is a JSON-lines file with repo, commit, path, line, family and verdict; CHECKOUTS holds one folder per repository and
+commit, named owner+name@first-eight-of-commit. Reported means: a finding whose statement covers the line, or starts next to it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import json
+from pathlib import Path
+
+from graphfix.engine import findings_of
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("labels", type=Path)
+    parser.add_argument("checkouts", type=Path)
+    parser.add_argument("-v", "--verbose", action="store_true")
+    options = parser.parse_args()
+    score: collections.Counter[tuple[str, str, bool]] = collections.Counter()
+    for line in options.labels.read_text().splitlines():
+        label = json.loads(line)
+        folder = options.checkouts / f"{label['repo'].replace('/', '+')}@{label['commit'][:8]}"
+        path = folder / label["path"]
+        if label["verdict"] == "unsure" or path.suffix != ".py" or not path.is_file():
+            continue
+        codes = reported(path, folder, label["line"])
+        group = "ok" if label["verdict"] == "ok" else "bug"
+        score[group, label["family"], bool(codes)] += 1
+        if options.verbose and bool(codes) is (group == "ok"):
+            print(f"{label['verdict']:5} {label['family']:20} {path}:{label['line']} {codes} {label['why'][:100]}")
+    for group in ("bug", "ok"):
+        hit = sum(count for (g, _, found), count in score.items() if g == group and found)
+        total = sum(count for (g, _, _), count in score.items() if g == group)
+        print(f"{group}: {hit}/{total} reported")
+        for family in sorted({f for g, f, _ in score if g == group}):
+            print(f"    {family:22} {score[group, family, True]:3}/{score[group, family, True] + score[group, family, False]}")
+
+
+def reported(path: Path, root: Path, line: int) -> list[str]:
+    text = path.read_bytes().decode("utf-8", "replace")
+    data = text.encode()
+    try:
+        findings = findings_of(path, text, (root,))
+    except SyntaxError:
+        return []
+    found = []
+    for finding in findings:
+        first = data.count(b"\n", 0, finding.span.start) + 1
+        last = data.count(b"\n", 0, finding.span.end) + 1
+        if first - 1 <= line <= last + 1:
+            found.append(finding.code)
+    return found
+
+
+if __name__ == "__main__":
+    main()
