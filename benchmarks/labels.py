@@ -3,7 +3,8 @@
 usage: python -m benchmarks.labels LABELS CHECKOUTS [-v]
 
 LABELS is a JSON-lines file with repo, commit, path, line, family and verdict; CHECKOUTS holds one folder per repository and
-commit, named owner+name@first-eight-of-commit. Reported means: a finding whose statement covers the line, or starts next to it.
+commit, named owner+name@first-eight-of-commit. A fault counts as reported where a
+finding's statement covers its line or a neighbour's, a place that is right only where it covers the very line.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ def main() -> None:
         path = folder / label["path"]
         if label["verdict"] == "unsure" or path.suffix != ".py" or not path.is_file():
             continue
-        codes = reported(path, folder, label["line"])
         group = "ok" if label["verdict"] == "ok" else "bug"
+        codes = reported(path, folder, label["line"], 0 if group == "ok" else 1)
         score[group, label["family"], bool(codes)] += 1
         if options.verbose and bool(codes) is (group == "ok"):
             print(f"{label['verdict']:5} {label['family']:20} {path}:{label['line']} {codes} {label['why'][:100]}")
@@ -42,7 +43,7 @@ def main() -> None:
             print(f"    {family:22} {score[group, family, True]:3}/{score[group, family, True] + score[group, family, False]}")
 
 
-def reported(path: Path, root: Path, line: int) -> list[str]:
+def reported(path: Path, root: Path, line: int, near: int) -> list[str]:
     text = path.read_bytes().decode("utf-8", "replace")
     data = text.encode()
     try:
@@ -53,7 +54,7 @@ def reported(path: Path, root: Path, line: int) -> list[str]:
     for finding in findings:
         first = data.count(b"\n", 0, finding.span.start) + 1
         last = data.count(b"\n", 0, finding.span.end) + 1
-        if first - 1 <= line <= last + 1:
+        if first - near <= line <= last + near:
             found.append(finding.code)
     return found
 

@@ -70,11 +70,22 @@ def find(evidence: Evidence) -> Iterator[Finding]:
     for growth in growths(evidence):
         if growth.walked or not any(is_sure(evidence, store) for store in growth.chained):
             continue
-        if growth.escaped and not growth.freed and not some_freed(growth):
-            continue  # whoever gets the total may walk it: it may be the objective
+        if not some_freed(growth) and not is_plain_log(evidence, growth):
+            continue
         finding = report(evidence, growth)
         if finding is not None:
             yield finding
+
+
+def is_plain_log(evidence: Evidence, growth: Growth) -> bool:
+    """Whether a total that no walk frees is a log all the same: a one-element sum that only code in sight reads.
+
+    Anything else may be an objective, or a part of a forward pass, that code which is not in sight walks.
+    """
+    if growth.escaped or any(isinstance(store.place[0], Instance) for store in growth.stores) and growth.runs != {"module"}:
+        return False
+    added = [use for store in growth.chained for use in evidence.facts.uses.get(store.value_site, ()) if store.value_site is not None]
+    return bool(added) and all(evidence.facts.is_single(use) for use in added)
 
 
 def growths(evidence: Evidence) -> list[Growth]:

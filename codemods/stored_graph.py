@@ -73,11 +73,16 @@ def find(evidence: Evidence) -> Iterator[Finding]:
     for pile in piles.values():
         if pile.walked and not pile.raises or not any(is_sure(evidence, store) for store in pile.stores):
             continue
-        if not pile.ever_freed and pile.escaped:
-            continue  # whoever gets the container may walk what it holds
+        if not pile.ever_freed and not in_sight(pile):
+            continue
         finding = report(evidence, pile)
         if finding is not None:
             yield finding
+
+
+def in_sight(pile: Pile) -> bool:
+    """Whether values that no walk frees are surely tensors, in a script of which every reader is simulated."""
+    return not pile.escaped and pile.runs == {"module"} and all(node.certain for store in pile.stores for node in store.nodes)
 
 
 def collect(run: Run, piles: dict[ast.AST, Pile]) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from graphfix.model import Finding
 
-# A file without any of these has nothing for the tape: they are what a graph, a walk or a legacy read is spelled with.
-RELEVANT = re.compile(r"\bbackward\b|\bautograd\b|\btorch\b|\.data\b|\bloss\b")
+# A file without any of these has nothing for the tape: they are what a walk, or a number read out of a graph, is spelled with.
+RELEVANT = re.compile(r"backward\b|\bautograd\b|\.data\b|\.item\b|\.tolist\b|\bgrad\(")
 
 
 def findings_of(path: Path, text: str, roots: tuple[Path, ...] = ()) -> list[Finding]:

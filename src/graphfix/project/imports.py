@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from pathlib import Path
 
 from graphfix.source import SourceError, read
@@ -39,9 +40,9 @@ class Importer:
             folder = importing.parent
             for _ in range(level - 1):
                 folder = folder.parent
-            return module_file(folder, parts)
+            return module_file(folder, tuple(parts))
         for folder in self.search_path(importing):
-            found = module_file(folder, parts)
+            found = module_file(folder, tuple(parts))
             if found is not None and found != importing:
                 return found
         return None
@@ -63,12 +64,10 @@ class Importer:
         self.loaded[path] = None
         if len(self.loaded) > MAX_MODULES or self.bytes > MAX_BYTES:
             return None
-        try:
-            source = read(path)
-            program = Program(str(path), source.text, name)
-        except (SourceError, SyntaxError, ValueError, OSError):
+        program = parsed(path, name)
+        if program is None:
             return None
-        self.bytes += len(source.text)
+        self.bytes += len(program.text)
         env = Env(program)
         project = Project(env, name)
         self.loaded[path] = project
@@ -76,7 +75,17 @@ class Importer:
         return project
 
 
-def module_file(folder: Path, parts: list[str]) -> Path | None:
+@functools.lru_cache(maxsize=400)
+def parsed(path: Path, name: str) -> Program | None:
+    """A module of the project, or None where it cannot be read."""
+    try:
+        return Program(str(path), read(path).text, name)
+    except (SourceError, SyntaxError, ValueError, OSError):
+        return None
+
+
+@functools.lru_cache(maxsize=4000)
+def module_file(folder: Path, parts: tuple[str, ...]) -> Path | None:
     base = folder.joinpath(*parts)
     for candidate in (base.with_suffix(".py") if parts else None, base / "__init__.py"):
         if candidate is not None and candidate.is_file() and not candidate.is_symlink():

@@ -36,7 +36,7 @@ def find_method(m: Machine, receiver: Value, name: str) -> Value | None:
                 return bind(receiver.receiver, cls, name, base.attributes[name])
         return None
     if isinstance(receiver, Project):
-        return receiver.env.variables.get(name)
+        return receiver.env.get(name)
     if isinstance(receiver, External):
         return External(f"{receiver.name}.{name}")
     if isinstance(receiver, Layer):

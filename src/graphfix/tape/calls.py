@@ -126,6 +126,8 @@ def note_reader(m: Machine, value: Value, site: ast.AST) -> None:
 def enter(m: Machine, function: Function, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     """Simulate a call of a function of the project."""
     definition = function.definition
+    if is_abstract(definition):
+        return call_unknown(m, Opaque(("abstract", function.key)), arguments, keywords, site, ("abstract", function.key))
     if len(m.frames) >= MAX_DEPTH or m.active.get(definition, 0) >= 2:
         return m.unknown(site, [*arguments, *keywords.values()], callee=None)
     env = Env(function.env.program, function.env)
@@ -155,6 +157,13 @@ def enter(m: Machine, function: Function, arguments: Arguments, keywords: Keywor
         made.grad_mode = frame.yielded[0][1]
         return made
     return frame.returned or NONE
+
+
+def is_abstract(definition: ast.AST) -> bool:
+    """A method that only says that a subclass defines it."""
+    body = [s for s in getattr(definition, "body", ()) if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))] \
+        if not isinstance(definition, ast.Lambda) else [definition]  # fmt: skip
+    return len(body) == 1 and isinstance(body[0], ast.Raise) and "NotImplemented" in ast.unparse(body[0])
 
 
 def run_body(m: Machine, frame: Frame, definition: ast.AST) -> None:

@@ -37,8 +37,7 @@ class Facts:
         """Whether a node is known to be part of a graph: made by torch, walked somewhere, or returned by a module."""
         if node.certain or node.site in self.proven:
             return True
-        callee = node.callee
-        return callee in self.modules or (isinstance(callee, tuple) and len(callee) > 1 and callee[1] in self.modules and callee[0] == "method")
+        return node.callee in self.modules
 
     def is_single(self, use: Use) -> bool:
         """Whether the value is known to have one element: a full reduction, or the root of a backward pass."""

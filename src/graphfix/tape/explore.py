@@ -6,6 +6,7 @@ import ast
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from graphfix.project.imports import Importer, define
@@ -18,6 +19,8 @@ from graphfix.tape.statements import execute, note_boundary, visible
 from graphfix.tape.values import Class, Function, Instance, Known, Opaque, Value
 
 LIMIT_SECONDS = 6.0
+# What a walk over a graph, or a number read out of one, is spelled with
+WALKS = frozenset(("backward", "manual_backward", "grad", "item", "data", "tolist"))
 ABRUPT = (ast.Raise, ast.Return, ast.Break, ast.Continue)
 
 
@@ -47,6 +50,11 @@ class Tape:
     @property
     def modules(self) -> set[object]:
         return {key for run in self.runs for key in run.evidence.modules}
+
+
+def word(node: ast.AST) -> str:
+    """The name that a name or attribute is spelled with."""
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 class Policy:
@@ -123,8 +131,33 @@ class Explorer:
         return self.tape
 
     def is_relevant(self, definition: ast.AST) -> bool:
-        """Code without a loop, a backward pass or a call has nothing for the tape."""
-        return any(isinstance(part, (ast.For, ast.While, ast.AsyncFor, ast.Attribute)) for part in ast.walk(definition))
+        """Whether the code, or what it calls in this file by name, walks a graph or reads a number out of one."""
+        return bool(self.reading & self.called_from(definition))
+
+    @cached_property
+    def definitions(self) -> dict[str, list[ast.AST]]:
+        found: dict[str, list[ast.AST]] = {}
+        for part in ast.walk(self.tape.program.tree):
+            if isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                found.setdefault(part.name, []).append(part)
+        return found
+
+    @cached_property
+    def reading(self) -> set[ast.AST]:
+        """The functions that spell a walk or a read."""
+        return {d for group in self.definitions.values() for d in group if any(word(part) in WALKS for part in ast.walk(d))}
+
+    def called_from(self, definition: ast.AST) -> set[ast.AST]:
+        """The functions of this file that `definition` may reach, itself included."""
+        reached = {definition}
+        pending = [definition]
+        while pending:
+            for part in ast.walk(pending.pop()):
+                for callee in self.definitions.get(word(part), ()):
+                    if callee not in reached:
+                        reached.add(callee)
+                        pending.append(callee)
+        return reached
 
     def entries(self) -> Iterator[tuple[str, ast.AST, Callable[[Machine, Env], None]]]:
         """Functions and methods that the module itself does not reach, callers before callees."""
@@ -208,7 +241,7 @@ def run_module(m: Machine, env: Env) -> None:
 def start_function(definition: ast.FunctionDef | ast.AsyncFunctionDef) -> Callable[[Machine, Env], None]:
     def start(m: Machine, env: Env) -> None:
         define(m, env, env.program.tree.body)
-        function = env.variables.get(definition.name)
+        function = env.get(definition.name)
         if isinstance(function, Function):
             m.frame.statement = definition
             result = call(m, function, unknown_arguments(function, 0), {}, definition)
@@ -223,7 +256,7 @@ def start_method(cls: ast.ClassDef, method: ast.FunctionDef | ast.AsyncFunctionD
 
     def start(m: Machine, env: Env) -> None:
         define(m, env, env.program.tree.body)
-        value = env.variables.get(cls.name)
+        value = env.get(cls.name)
         function = value.attributes.get(method.name) if isinstance(value, Class) else None
         if not isinstance(value, Class) or not isinstance(function, Function):
             return

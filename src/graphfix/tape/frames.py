@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from graphfix.tape.values import Value
+from graphfix.tape.values import External, Pending, Value
 
 if TYPE_CHECKING:
     from graphfix.tape.graph import Context
@@ -32,12 +32,20 @@ class Env:
             env = env.parent
         return env
 
+    def get(self, name: str) -> Value | None:
+        """The variable of this very scope; an imported one is resolved now."""
+        value = self.variables.get(name)
+        if isinstance(value, Pending):
+            self.variables[name] = External(name)  # stands for the name while modules that import each other are read
+            value = self.variables[name] = value.resolve()
+        return value
+
     def lookup(self, name: str) -> Value | None:
         env: Env | None = self
         inner = True
         while env is not None:
             if name in env.variables and (inner or not env.is_class):
-                return env.variables[name]
+                return env.get(name)
             inner = False
             env = env.parent
         return None

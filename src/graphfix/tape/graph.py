@@ -51,7 +51,7 @@ class Node:
 
     __slots__ = (
         "site", "trace", "context", "parents", "saves", "leaves", "versions", "certain", "callee",
-        "freed_by", "walks", "stores", "escaped", "random", "order",
+        "freed_by", "walks", "stores", "random", "order",
     )  # fmt: skip
 
     def __init__(
@@ -70,7 +70,6 @@ class Node:
         self.freed_by: Walk | None = None
         self.walks: list[Walk] = []
         self.stores: list[object] = []
-        self.escaped: ast.AST | None = None
         self.random = False
         self.order = 0
 

@@ -158,11 +158,14 @@ class Machine:
             value.node = Node(site, self.trace(), (), (), True, (), True, False, ("given", value.key))
 
     def escape(self, value: Value, site: ast.AST, why: str) -> None:
-        """Code that is not simulated gets hold of `value`: it may walk its graph."""
-        for node in nodes_in(value):
-            if node.escaped is None:
-                node.escaped = site
+        """Code that is not simulated gets hold of `value`: it may walk its graph, with all that lies below."""
+        pending = nodes_in(value)
+        while pending:
+            node = pending.pop()
+            known = node in self.evidence.escapes
             self.evidence.escapes.setdefault(node, []).append((site, why, self.order))
+            if not known:
+                pending.extend(node.parents)
 
     def note_use(self, expression: ast.expr | None, value: Value) -> None:
         """Remember whether `expression`, which is added, stored or passed on, carries a graph."""

@@ -13,7 +13,7 @@ from graphfix.tape.graph import history
 from graphfix.tape.machine import BreakLoop, ContinueLoop, Machine, Raise, Return
 from graphfix.tape.places import assign, delete
 from graphfix.tape.values import (
-    NONE, Class, External, Function, GradMode, Instance, Known, Mapping, Opaque, Plain, Project, Sequence, Tensor, Value, leaves_in,
+    NONE, Class, External, Function, GradMode, Instance, Known, Mapping, Opaque, Pending, Plain, Project, Sequence, Tensor, Value, leaves_in,
     nodes_in,
 )  # fmt: skip
 
@@ -247,29 +247,36 @@ def run_class(m: Machine, s: ast.ClassDef) -> None:
 
 
 def run_import(m: Machine, s: ast.Import) -> None:
+    env = m.frame.env
     for alias in s.names:
         top = alias.name if alias.asname else alias.name.split(".")[0]
-        module = m.importer(m, alias.name, m.frame.env)
-        if module is not None and not alias.asname and "." in alias.name:
-            module = m.importer(m, top, m.frame.env)
-        m.frame.env_of(top).variables[alias.asname or top] = module or External(top)
+        wanted = alias.name if alias.asname else top
+        m.frame.env_of(top).variables[alias.asname or top] = Pending(
+            lambda wanted=wanted, top=top: m.importer(m, wanted, env) or External(top)
+        )
 
 
 def run_import_from(m: Machine, s: ast.ImportFrom) -> None:
     origin = "." * s.level + (s.module or "")
-    module = m.importer(m, origin, m.frame.env)
-    variables = m.frame.env.variables
+    env = m.frame.env
     for alias in s.names:
         if alias.name == "*":
+            module = m.importer(m, origin, env)
             if isinstance(module, Project):
-                variables.update(module.env.variables)
+                env.variables.update(module.env.variables)
             continue
-        value: Value | None = None
-        if isinstance(module, Project):
-            value = module.env.variables.get(alias.name)
-        if value is None:
-            value = m.importer(m, f"{origin}.{alias.name}" if not origin.endswith(".") else origin + alias.name, m.frame.env)
-        variables[alias.asname or alias.name] = value or External(f"{origin.lstrip('.')}.{alias.name}")
+        env.variables[alias.asname or alias.name] = Pending(lambda name=alias.name: imported(m, origin, name, env))
+
+
+def imported(m: Machine, origin: str, name: str, env: Env) -> Value:
+    """`from origin import name`: a name of a module of the project, a module of the project, or something of a library."""
+    module = m.importer(m, origin, env)
+    if isinstance(module, Project):
+        value = module.env.get(name)
+        if value is not None:
+            return value
+    submodule = origin + name if origin.endswith(".") else f"{origin}.{name}"
+    return m.importer(m, submodule, env) or External(f"{origin.lstrip('.')}.{name}")
 
 
 def run_declaration(m: Machine, s: ast.Global | ast.Nonlocal) -> None:

@@ -80,7 +80,7 @@ def operation(m: Machine, known: OpFacts | None, values: Arguments, keywords: Ke
         return Opaque((name, site, m.now()), node)
     known = variant(known, keywords, values)
     if known.factory:
-        return new_leaf(m, known, keywords, site, values)
+        return new_leaf(m, known, keywords, site)
     single = known.scalar and not reduces_nothing(keywords)
     if name.rsplit(".", 1)[-1] in KEEPS_SHAPE:
         single = any(isinstance(value, Tensor) and value.single for value in values[:1])
@@ -125,13 +125,12 @@ def reduces_nothing(keywords: Keywords) -> bool:
     return "reduce" in keywords
 
 
-def new_leaf(m: Machine, known: OpFacts, keywords: Keywords, site: ast.AST, values: Arguments) -> Value:
+def new_leaf(m: Machine, known: OpFacts, keywords: Keywords, site: ast.AST) -> Tensor:
     wanted = keywords.get("requires_grad")
     if wanted is not None and not (isinstance(wanted, Known) and not wanted.value):
         made = Tensor(leaf=Leaf("tensor", True, site))
     else:
         made = Tensor()
-    made.single = not values or all(isinstance(v, (Known, Plain)) for v in values[:1]) and isinstance(values[0], Known) and isinstance(values[0].value, float)
     return made
 
 
@@ -521,7 +520,9 @@ def from_data(m: Machine, arguments: Arguments, keywords: Keywords, site: ast.AS
     """`torch.tensor`: copies, so the graph of what it is given is not continued."""
     known = facts("torch.tensor")
     assert known is not None
-    return new_leaf(m, known, keywords, site, arguments)
+    made = new_leaf(m, known, keywords, site)
+    made.single = bool(arguments) and isinstance(arguments[0], Known) and isinstance(arguments[0].value, (int, float))
+    return made
 
 
 def checkpointed(m: Machine, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from graphfix.tape.graph import Leaf, Node
@@ -235,6 +235,15 @@ class Project(Value):
     def __init__(self, env: Env, name: str) -> None:
         self.env = env
         self.name = name
+
+
+class Pending(Value):
+    """An imported name whose module is only read when the name is used."""
+
+    __slots__ = ("resolve",)
+
+    def __init__(self, resolve: Callable[[], Value]) -> None:
+        self.resolve = resolve
 
 
 class GradMode(Value):
