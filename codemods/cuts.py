@@ -86,4 +86,4 @@ def numbers_accepted(evidence: Evidence, expressions: Iterable[ast.expr]) -> boo
     for expression in expressions:
         overrides.update(as_number(expression))
     trial: Tape = evidence.tape.again(overrides)
-    return not any(run.evidence.misuses for run in trial.runs)
+    return not trial.truncated and not any(run.evidence.misuses for run in trial.runs)

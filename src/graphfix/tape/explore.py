@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,7 +17,8 @@ from graphfix.tape.program import Program
 from graphfix.tape.statements import execute, note_boundary, visible
 from graphfix.tape.values import Class, Function, Instance, Known, Opaque, Value
 
-LIMIT_SECONDS = 6.0
+# Statements and calls that all runs over one file may simulate together: a count, so that results do not depend on the clock
+TOTAL_STEPS = 40_000
 # What a walk over a graph, or a number read out of one, is spelled with
 WALKS = frozenset(("backward", "manual_backward", "grad", "item", "data", "tolist"))
 ABRUPT = (ast.Raise, ast.Return, ast.Break, ast.Continue)
@@ -93,9 +93,9 @@ class Policy:
 
 def depends_on_counter(key: object, depth: int = 4) -> bool:
     """Whether a question is about the number of an iteration."""
-    if not isinstance(key, tuple) or not depth:
+    if type(key) is not tuple or not key:
         return False
-    return key[:1] == ("counter",) or any(depends_on_counter(part, depth - 1) for part in key)
+    return key[0] == "counter" or (depth > 0 and any(type(part) is tuple and depends_on_counter(part, depth - 1) for part in key))
 
 
 def preferred(site: ast.AST) -> bool:
@@ -118,13 +118,16 @@ class Explorer:
     def __init__(self, program: Program, roots: tuple[Path, ...]) -> None:
         self.tape = Tape(program, roots=roots)
         self.importer = Importer(Path(program.path), roots)
-        self.deadline = time.monotonic() + LIMIT_SECONDS
+        self.steps = 0
         self.overrides: dict[ast.AST, Callable[[Machine, ast.AST, Value], Value]] = {}
 
     def explore(self) -> Tape:
         self.run_entry("module", run_module)
         entered = {definition for run in self.tape.runs for definition in run.evidence.entered}
         for name, definition, start in self.entries():
+            if self.steps > TOTAL_STEPS:
+                self.tape.truncated = True
+                break
             if definition not in entered and self.is_relevant(definition):
                 for run in self.run_entry(name, start):
                     entered |= run.evidence.entered
@@ -182,7 +185,7 @@ class Explorer:
         made = [self.run_once(name, start, first)]
         if first.asked:
             for kind in ("else", "late", "early", *(("quiet",) if first.counted else ())):
-                if time.monotonic() > self.deadline:
+                if self.steps > TOTAL_STEPS:
                     self.tape.truncated = True
                     break
                 made.append(self.run_once(name, start, Policy(kind)))
@@ -195,7 +198,7 @@ class Explorer:
         extra: list[Run] = []
         tried: set[tuple[ast.AST, bool]] = set()
         for _ in range(5):
-            if time.monotonic() > self.deadline:
+            if self.steps > TOTAL_STEPS:
                 self.tape.truncated = True
                 break
             covered = {side for run in (*made, *extra) for side in run.evidence.covered} | tried
@@ -222,6 +225,7 @@ class Explorer:
             self.tape.truncated = True
         except Stop as stop:
             machine.evidence.ended_by = type(stop).__name__
+        self.steps += machine.steps
         return Run(name, machine.evidence)
 
 

@@ -44,8 +44,9 @@ class Env:
         env: Env | None = self
         inner = True
         while env is not None:
-            if name in env.variables and (inner or not env.is_class):
-                return env.get(name)
+            value = env.variables.get(name)
+            if value is not None and (inner or not env.is_class):
+                return env.get(name) if type(value) is Pending else value
             inner = False
             env = env.parent
         return None

@@ -15,8 +15,8 @@ from graphfix.tape.frames import Env, Frame, Trace
 from graphfix.tape.graph import Context, Leaf, LoopEntry, Node, Walk, walk
 from graphfix.tape.values import Known, Mapping, Opaque, Plain, Sequence, Tensor, Value, nodes_in
 
-MAX_DEPTH = 14
-MAX_STEPS = 60_000
+MAX_DEPTH = 12
+MAX_STEPS = 12_000
 
 
 class OutOfSteps(Exception):

@@ -292,6 +292,8 @@ def members(value: Value, attributes: bool = False) -> Iterator[Value]:
 
 def nodes_in(value: Value, attributes: bool = True, depth: int = 6) -> list[Node]:
     """The graph nodes that `value` and what it holds refer to, each once."""
+    if not isinstance(value, (Sequence, Mapping, Instance)):
+        return [value.node] if value.node is not None else []
     found: dict[Node, None] = {}
     seen: set[int] = set()
     stack = [(value, depth)]
