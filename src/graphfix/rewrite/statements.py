@@ -10,15 +10,14 @@ from graphfix.rewrite.changes import AFTER, BEFORE, HEADER, Change, splice
 from graphfix.rewrite.layout import UNPARSABLE, Layout, RefusedError, parse
 
 
-def _lines(layout: Layout, text: str, at: ast.stmt) -> bytes:
-    """Statements without indentation as lines at the indentation of `at`."""
+def _lines(layout: Layout, text: str, at: ast.stmt, place: int) -> bytes:
+    """Statements without indentation as lines at the indentation of `at`, with the newlines of `place`."""
     try:
         tree = parse(text)
     except UNPARSABLE:
         raise RefusedError("the inserted text is no statement") from None
     kept = {line for node in tree.body for line in layout.string_lines(node)}
-    start = layout.start(at)
-    indent, newline = layout.indent(start), layout.newline(start)
+    indent, newline = layout.indent(layout.start(at)), layout.newline(place)
     made = []
     for number, line in enumerate(text.strip("\n").splitlines()):
         blanks = len(line) - len(line.lstrip(" "))
@@ -31,12 +30,12 @@ def _lines(layout: Layout, text: str, at: ast.stmt) -> bytes:
 def insert_before(layout: Layout, operation: InsertBefore, order: int) -> list[Change]:
     node = layout.statement(operation.span)
     place = layout.leading(node)
-    return [Change(place, place, (BEFORE, order), _lines(layout, operation.text, node))]
+    return [Change(place, place, (BEFORE, order), _lines(layout, operation.text, node, layout.start(node)))]
 
 
 def insert_after(layout: Layout, operation: InsertAfter, order: int) -> list[Change]:
     node = layout.statement(operation.span)
-    return [_behind(layout, node, _lines(layout, operation.text, node), order)]
+    return [_behind(layout, node, _lines(layout, operation.text, node, layout.span(node).end), order)]
 
 
 def _behind(layout: Layout, node: ast.stmt, lines: bytes, order: int) -> Change:
