@@ -15,8 +15,10 @@ class OpFacts:
     `kind`: function, method, attribute, layer or distribution. `result`: tensor, tuple, list, number, bool, none, dict
     or other; `items` are the shapes of a tuple's items, `plural` where their number depends on the input. `scalar`:
     the result has one element for any input. `cuts`: the result never requires grad. `factory`: makes a new leaf.
-    `alias`: the result is the first argument ("self") or shares its storage ("view"). `variants`: what changes when a
-    keyword (`dim`, `reduction`, `inplace`) is given.
+    `inplace` writes into the first argument and returns it, `mutates` writes and returns something else. `alias`: the
+    result is the first argument ("self") or shares its storage ("view"). `saves_parameters` holds for an input with a
+    graph, `saves_parameters_plain` for one without. `variants`: the facts when a keyword (`dim`, `reduction`,
+    `inplace`) is given or an argument is of another kind (`number`, `tensor`, `mask`).
     """
 
     kind: str
@@ -29,6 +31,7 @@ class OpFacts:
     saves_parameters_plain: bool = False
     parameters: bool = False
     inplace: bool = False
+    mutates: bool = False
     scalar: bool = False
     cuts: bool = False
     factory: bool = False
