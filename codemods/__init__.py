@@ -1,1 +1,22 @@
 """All rules, listed by hand in code order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Stand-in for the catalogue's entries."""
+
+    code: str
+    name: str
+    summary: str
+    page: str
+
+
+RULES: tuple[Rule, ...] = (
+    Rule("GF101", "accumulated-graph", "a running total that keeps graphs", "# GF101 accumulated-graph\n"),
+    Rule("GF201", "carried-state", "state that crosses the iteration with its graph", "# GF201 carried-state\n"),
+    Rule("GF901", "legacy-scalar", "`loss.data[0]`", "# GF901 legacy-scalar\n"),
+)
