@@ -85,9 +85,10 @@ def _stdin(options: Options) -> Discovered:
 def show_findings(report: Report, form: OutputFormat, screen: Screen) -> None:
     """Write the findings that are there."""
     if form is OutputFormat.JSON:
+        from graphfix.codemods import RULES
         from graphfix.report.jsonform import render
 
-        screen.say(render(report.outcomes))
+        screen.say(render(report.outcomes, {rule.code: rule.url for rule in RULES}))
         return
     from graphfix.report.text import concise, indexes_of, story
 

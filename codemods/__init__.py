@@ -14,6 +14,11 @@ class Rule:
     summary: str
     page: str
 
+    @property
+    def url(self) -> str:
+        """Where the page is published."""
+        return f"https://github.com/graphfix/graphfix/blob/main/docs/rules/{self.code}.md"
+
 
 RULES: tuple[Rule, ...] = (
     Rule("GF101", "accumulated-graph", "a running total that keeps graphs", "# GF101 accumulated-graph\n"),

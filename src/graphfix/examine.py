@@ -10,7 +10,7 @@ from pathlib import Path
 from graphfix.model import Edit, Finding
 from graphfix.outcome import Outcome, Status
 from graphfix.selection import Wanted
-from graphfix.source import Skipped, Source, SourceError, decode, load
+from graphfix.source import Skipped, Source, SourceError, decode, read
 from graphfix.suppression import suppressions
 from graphfix.syntax import parse
 
@@ -33,7 +33,7 @@ def examine(path: Path, job: Job, data: bytes | None = None) -> Outcome:
     """The outcome of the file at `path` (or of `data` in its stead); raises nothing but a keyboard interrupt."""
     sys.setrecursionlimit(max(sys.getrecursionlimit(), _FRAMES))
     try:
-        source = load(path) if data is None else decode(path, data)
+        source = read(path) if data is None else decode(path, data)
         parse(source.text)
         if suppressions(source.text).skip_file:
             return Outcome(path, before=source.data, after=source.data)

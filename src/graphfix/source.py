@@ -59,7 +59,7 @@ class Source:
         return (BOM if self.bom else b"") + text.encode(self.encoding)
 
 
-def load(path: Path) -> Source:
+def read(path: Path) -> Source:
     """Read and decode the file at `path`, or raise `SourceError`."""
     return decode(path, read_bytes(path))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from graphfix.model import Edit, Finding, Span
 from graphfix.outcome import Outcome
@@ -11,8 +11,8 @@ from graphfix.report.text import Indexes, indexes_of
 from graphfix.source import LineIndex
 
 
-def render(outcomes: Iterable[Outcome]) -> str:
-    """The array for all findings; ASCII only, so it is the same in every locale."""
+def render(outcomes: Iterable[Outcome], urls: Mapping[str, str]) -> str:
+    """The array for all findings; ASCII only, so it is the same in every locale. `urls` are the rules' pages."""
     records = []
     for outcome in outcomes:
         if outcome.source is None:
@@ -20,11 +20,13 @@ def render(outcomes: Iterable[Outcome]) -> str:
         indexes = indexes_of(outcome.source)
         edits = outcome.edits or ((),) * len(outcome.findings)
         for finding, own in zip(outcome.findings, edits, strict=True):
-            records.append(_record(finding, own, indexes))
+            records.append(_record(finding, own, indexes, urls))
     return json.dumps(records, indent=2)
 
 
-def _record(finding: Finding, edits: tuple[Edit, ...], indexes: Indexes) -> dict[str, object]:
+def _record(
+    finding: Finding, edits: tuple[Edit, ...], indexes: Indexes, urls: Mapping[str, str]
+) -> dict[str, object]:
     index = indexes(finding.path) or LineIndex("")
     return {
         "code": finding.code,
@@ -36,7 +38,7 @@ def _record(finding: Finding, edits: tuple[Edit, ...], indexes: Indexes) -> dict
         "cell": None,
         "story": [_step(label.path, label.span, label.message, indexes) for label in finding.story],
         "fix": _fix(finding, edits, index),
-        "url": None,
+        "url": urls.get(finding.code),
     }
 
 

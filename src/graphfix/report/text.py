@@ -8,7 +8,7 @@ from pathlib import Path
 
 from graphfix.model import Applicability, Finding, Label, Span
 from graphfix.report.escape import escaped, shown, width
-from graphfix.source import LineIndex, Source, SourceError, load
+from graphfix.source import LineIndex, Source, SourceError, read
 
 MAX_WIDTH = 160
 
@@ -33,7 +33,7 @@ def indexes_of(source: Source) -> Indexes:
     def find(path: str) -> LineIndex | None:
         if path not in known:
             try:
-                known[path] = LineIndex(load(Path(path)).text)
+                known[path] = LineIndex(read(Path(path)).text)
             except SourceError:
                 known[path] = None
         return known[path]
