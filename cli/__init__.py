@@ -16,7 +16,11 @@ def main() -> int:
 
         print(f"graphfix {__version__}")
         return 0
-    from graphfix.cli.app import app
+    try:
+        from graphfix.cli.app import app
 
-    app(prog_name="graphfix")
+        app(prog_name="graphfix")
+    except KeyboardInterrupt:
+        # before a command could start: the commands themselves say what was written
+        return 130
     return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -69,6 +70,8 @@ def exact_code(word: str, known: Sequence[str]) -> str:
 
 
 def _unknown(word: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(word.upper(), known, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(word.upper(), known, n=len(known) or 1, cutoff=0.5)
+    # the family, which the first digit tells, is seldom what was mistyped
+    near.sort(key=lambda code: -len(os.path.commonprefix([code, word.upper()])))
     hint = f", did you mean {near[0]}?" if near else ""
     return f"unknown rule code {word!r}{hint}"

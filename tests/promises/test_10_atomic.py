@@ -62,12 +62,13 @@ def test_interrupted_at_any_moment_it_ends_soon_and_says_what_was_written(
 ) -> None:
     plant(tmp_path, loops)
     process = subprocess.Popen([command, "apply", "."], cwd=tmp_path, stdout=-1, stderr=-1, start_new_session=True)
-    time.sleep(max(duration * share, 0.1))
+    time.sleep(max(duration * share, 0.2))
     os.killpg(process.pid, signal.SIGINT)
     started = time.monotonic()
     _, errors = process.communicate(timeout=10)
     assert time.monotonic() - started < 2
-    assert process.returncode in (130, 0)
+    # -2: Python itself was still starting, which a shell shows as 130 too
+    assert process.returncode in (130, 0, -signal.SIGINT)
     assert b"Traceback" not in errors
     assert contents(tmp_path) <= {loops.total, loops.total_fixed}
     assert traces(tmp_path) == []

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+Run = Callable[..., subprocess.CompletedProcess[bytes]]
 resource = pytest.importorskip("resource")
 
 
-def test_a_file_that_does_not_fit_is_left_whole(tmp_path: Path, loops: SimpleNamespace, graphfix) -> None:  # type: ignore[no-untyped-def]
+def test_a_file_that_does_not_fit_is_left_whole(tmp_path: Path, loops: SimpleNamespace, graphfix: Run) -> None:
     file = tmp_path / "x.py"
     file.write_text(loops.total)
 
