@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,7 +40,7 @@ class Session:
             for outcome in shown_progress(outcomes, len(self.found.files), quiet=self.options.quiet):
                 report.add(outcome)
 
-    def _outcomes(self) -> Iterator[Outcome]:
+    def _outcomes(self) -> Generator[Outcome, None, None]:
         if self.options.stdin:
             yield examine(self.found.files[0], self.job, sys.stdin.buffer.read())
             return

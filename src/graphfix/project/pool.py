@@ -8,6 +8,7 @@ import signal
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from pathlib import Path
 
 from graphfix.examine import Job, examine
@@ -22,7 +23,8 @@ def pooled(files: Sequence[Path], job: Job, jobs: int) -> Iterator[Outcome]:
     batches = [list(files[start : start + _BATCH]) for start in range(0, len(files), _BATCH)]
     pool = _pool(min(jobs, len(batches)))
     try:
-        pending: list[Future[list[Outcome]]] = [pool.submit(_examine_batch, batch, job) for batch in batches]
+        with _no_interrupt():
+            pending: list[Future[list[Outcome]]] = [pool.submit(_examine_batch, batch, job) for batch in batches]
         for batch, future in zip(batches, pending, strict=True):
             try:
                 yield from future.result()
@@ -36,7 +38,8 @@ def pooled(files: Sequence[Path], job: Job, jobs: int) -> Iterator[Outcome]:
             worker.terminate()
         raise
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+        # waiting is short, and what is not over here would stumble when the interpreter ends
+        pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _pool(workers: int) -> ProcessPoolExecutor:
@@ -44,9 +47,20 @@ def _pool(workers: int) -> ProcessPoolExecutor:
     return ProcessPoolExecutor(workers, mp_context=context, initializer=_start_worker)
 
 
+@contextmanager
+def _no_interrupt() -> Iterator[None]:
+    """Keep Ctrl-C waiting: Python loses one that falls into its own work around a fork."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _start_worker() -> None:
     # Ctrl-C reaches the whole group: a worker goes at once and silently, the parent tells what was written
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     gc.set_threshold(100_000)
 
 

@@ -56,8 +56,8 @@ def _quoted_byte(byte: int) -> str:
 
 def _replay(before: bytes, patch: str) -> bytes:
     """What the patch, as another reader understands it, makes of `before`."""
-    from unidiff import PatchSet
     from unidiff.errors import UnidiffParseError
+    from unidiff.patch import PatchSet
 
     try:
         files = list(PatchSet.from_string(patch))
