@@ -1,0 +1,100 @@
+"""`graphfix apply`: repairs in place, all files decided on before the first one is written."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from graphfix.cli import session
+from graphfix.cli.exits import ERROR, INTERRUPTED
+from graphfix.cli.options import Options, OutputFormat
+from graphfix.cli.screen import ERR, OUT, Screen, quiet_pipe
+from graphfix.outcome import Outcome, Status
+from graphfix.report.escape import escaped
+from graphfix.report.report import Report, count
+
+
+def run(options: Options, form: OutputFormat, *, dry_run: bool, allow_dirty: bool) -> int:
+    """Repair and give the exit code."""
+    report = Report(options.unsafe)
+    written: list[Path] = []
+    try:
+        work = session.start(options, repair=True, edits=form is OutputFormat.JSON)
+        if not dry_run and not options.stdin:
+            _sweep(work)
+        work.examine(report)
+        if options.stdin:
+            return _to_stdout(report, options, form, dry_run=dry_run)
+        if not dry_run:
+            if not allow_dirty and _refuses(report):
+                return ERROR
+            _write(report, work, written)
+        with quiet_pipe():
+            _show(report, options, form, OUT, dry_run=dry_run)
+    except KeyboardInterrupt:
+        ERR.say(report.interrupted(written))
+        return INTERRUPTED
+    return report.exit_code(changes_count=dry_run)
+
+
+def _show(report: Report, options: Options, form: OutputFormat, screen: Screen, *, dry_run: bool) -> None:
+    session.show_findings(report, form, screen)
+    session.show_problems(report, verbose=options.verbose)
+    if not options.quiet and form is not OutputFormat.JSON:
+        for outcome in report.changed:
+            codes = ", ".join(sorted({finding.code for finding in outcome.fixed}))
+            screen.say(f"{'would fix' if dry_run else 'fixed'} {escaped(str(outcome.path))} ({codes})")
+        screen.say(report.repaired(dry_run=dry_run))
+
+
+def _to_stdout(report: Report, options: Options, form: OutputFormat, *, dry_run: bool) -> int:
+    outcome = report.outcomes[0]
+    with quiet_pipe():
+        if outcome.status is Status.EXAMINED and not dry_run:
+            sys.stdout.buffer.write(outcome.after)
+            sys.stdout.buffer.flush()
+    _show(report, options, form, ERR, dry_run=dry_run)
+    return report.exit_code(changes_count=dry_run)
+
+
+def _sweep(work: session.Session) -> None:
+    from graphfix.rewrite.write import sweep
+
+    swept = sweep(sorted({path.parent for path in work.found.files}))
+    if swept and not work.options.quiet:
+        ERR.say(f"removed {count(len(swept), 'temporary file')} of a run that was killed")
+
+
+def _refuses(report: Report) -> bool:
+    """Whether git could not restore some file that would be written; says which."""
+    from graphfix.rewrite.worktree import GitFailed, dirty
+
+    try:
+        states = dirty(outcome.path for outcome in report.changed)
+    except GitFailed as error:
+        ERR.say(f"graphfix: error: {escaped(str(error))}; use --allow-dirty to write all the same")
+        return True
+    if not states:
+        return False
+    ERR.say("graphfix: error: git could not restore these files; commit or stash them, or use --allow-dirty")
+    for path, state in states:
+        ERR.say(f"  {escaped(str(path))}: {state}")
+    return True
+
+
+def _write(report: Report, work: session.Session, written: list[Path]) -> None:
+    for number, outcome in enumerate(report.outcomes):
+        if outcome.changed:
+            report.outcomes[number] = _written(outcome, work, written)
+
+
+def _written(outcome: Outcome, work: session.Session, written: list[Path]) -> Outcome:
+    from graphfix.rewrite.write import NotWritten, replace as replace_file
+
+    try:
+        replace_file(outcome.path, outcome.before, outcome.after, work.found.roots)
+    except NotWritten as error:
+        return replace(Outcome(outcome.path, Status.UNWRITABLE, str(error)), refused=outcome.refused)
+    written.append(outcome.path)
+    return outcome

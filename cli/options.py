@@ -1,0 +1,50 @@
+"""Option types shared by the commands."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class OutputFormat(str, enum.Enum):
+    """How findings are written."""
+
+    TEXT = "text"
+    CONCISE = "concise"
+    JSON = "json"
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user asked for, the same for every command that examines files."""
+
+    paths: tuple[str, ...]
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    unsafe: bool = False
+    stdin_filename: Path | None = None
+    jobs: int = 0
+    quiet: bool = False
+    verbose: bool = False
+
+    @property
+    def stdin(self) -> bool:
+        """Whether the code comes from standard input."""
+        return "-" in self.paths
+
+
+Paths = Annotated[list[str] | None, typer.Argument(metavar="[PATHS]...", help="Files or folders, or - for stdin.")]
+Select = Annotated[list[str] | None, typer.Option("--select", metavar="CODES", help="Only these codes or prefixes.")]
+Ignore = Annotated[list[str] | None, typer.Option("--ignore", metavar="CODES", help="Not these codes or prefixes.")]
+Unsafe = Annotated[bool, typer.Option("--unsafe-fixes", help="Also fixes that may change what a run computes.")]
+Format = Annotated[OutputFormat, typer.Option("--output-format", help="How findings are written.")]
+StdinFilename = Annotated[Path | None, typer.Option("--stdin-filename", metavar="PATH", help="Name of stdin's code.")]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", min=0, metavar="N", help="Processes; 0 for one per processor.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No summary.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Tracebacks of internal errors, and what was refused.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Write nothing.")]
+AllowDirty = Annotated[bool, typer.Option("--allow-dirty", help="Write files that git could not restore.")]

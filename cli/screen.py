@@ -1,0 +1,65 @@
+"""Where lines go: plain bytes into a file or pipe, colour only on a terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+from graphfix.report.escape import escaped, shown
+from graphfix.report.text import Line, Piece
+
+_PATCH_STYLES = {"+": "green", "-": "red", "@": "cyan"}
+
+
+class Screen:
+    """Writes lines to one stream."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self.colour = stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+    def say(self, text: str) -> None:
+        """Write one plain line."""
+        self._stream.write(text + "\n")
+        self._stream.flush()
+
+    def line(self, pieces: Line) -> None:
+        """Write one line, styled where the stream is a terminal."""
+        if not self.colour:
+            self._stream.write("".join(piece.text for piece in pieces) + "\n")
+            return
+        from rich.console import Console
+        from rich.text import Text
+
+        text = Text.assemble(*((piece.text, piece.style) for piece in pieces))
+        Console(file=self._stream, highlight=False, soft_wrap=True).print(text)
+
+    def patch(self, patch: bytes) -> None:
+        """Write a patch: the very bytes into a pipe, something readable on a terminal."""
+        if not self._stream.isatty():
+            self._stream.flush()
+            self._stream.buffer.write(patch)
+            self._stream.buffer.flush()
+            return
+        for line in patch.decode("utf-8", "surrogateescape").split("\n")[:-1]:
+            header = line.startswith(("--- ", "+++ "))
+            text = shown(line) if not header else escaped(line.rstrip("\t"))
+            self.line((Piece(text, "bold" if header else _PATCH_STYLES.get(line[:1], "")),))
+
+
+OUT = Screen(sys.stdout)
+ERR = Screen(sys.stderr)
+
+
+@contextmanager
+def quiet_pipe() -> Iterator[None]:
+    """A reader that stops early (`| head`) ends the output, without a traceback."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # what is still buffered has nowhere to go: the interpreter would complain when it flushes at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

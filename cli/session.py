@@ -1,0 +1,115 @@
+"""From options to outcomes: what check, diff and apply have in common."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Generator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+import typer
+
+from graphfix.cli.exits import ERROR
+from graphfix.cli.options import Options, OutputFormat
+from graphfix.cli.progress import shown_progress
+from graphfix.cli.screen import ERR, Screen
+from graphfix.examine import Job, examine
+from graphfix.outcome import Outcome, Status
+from graphfix.project.discovery import Discovered, MissingPath, discover
+from graphfix.project.workers import examine_all, processors
+from graphfix.report.report import Report
+from graphfix.selection import UnknownCode, Wanted, parse_codes
+
+
+@dataclass(frozen=True)
+class Session:
+    """One run: what to do, on which files."""
+
+    options: Options
+    found: Discovered
+    job: Job
+
+    def examine(self, report: Report) -> None:
+        """Examine every file, in order, into `report`."""
+        for path, reason in self.found.skipped:
+            report.add(Outcome(path, Status.SKIPPED, reason))
+        with closing(self._outcomes()) as outcomes:
+            for outcome in shown_progress(outcomes, len(self.found.files), quiet=self.options.quiet):
+                report.add(outcome)
+
+    def _outcomes(self) -> Generator[Outcome, None, None]:
+        if self.options.stdin:
+            yield examine(self.found.files[0], self.job, sys.stdin.buffer.read())
+            return
+        yield from examine_all(self.found.files, self.job, self.options.jobs or processors())
+
+
+def start(options: Options, *, repair: bool = False, edits: bool = False) -> Session:
+    """Resolve paths and codes; anything wrong with them is a usage error."""
+    try:
+        wanted = _wanted(options)
+        found = _stdin(options) if options.stdin else discover([Path(path) for path in options.paths])
+    except (UnknownCode, MissingPath) as error:
+        fail(str(error))
+    job = Job(found.roots, wanted, repair=repair, edits=edits, debug=options.verbose)
+    return Session(options, found, job)
+
+
+def fail(message: str) -> NoReturn:
+    """Say what is wrong with the command line, and end."""
+    from graphfix.report.escape import escaped
+
+    ERR.say(f"graphfix: error: {escaped(message)}")
+    raise typer.Exit(ERROR)
+
+
+def _wanted(options: Options) -> Wanted:
+    if not options.select and not options.ignore:
+        return Wanted(unsafe=options.unsafe)
+    from graphfix.codemods import RULES
+
+    known = [rule.code for rule in RULES]
+    return Wanted(parse_codes(options.select, known), parse_codes(options.ignore, known), options.unsafe)
+
+
+def _stdin(options: Options) -> Discovered:
+    if len(options.paths) > 1:
+        fail("- cannot be given together with other paths")
+    name = options.stdin_filename or Path("<stdin>")
+    return Discovered((name,), (Path(os.path.realpath(name.parent)),))
+
+
+def show_findings(report: Report, form: OutputFormat, screen: Screen) -> None:
+    """Write the findings that are there."""
+    if form is OutputFormat.JSON:
+        from graphfix.codemods import RULES
+        from graphfix.report.jsonform import render
+
+        screen.say(render(report.outcomes, {rule.code: rule.url for rule in RULES}))
+        return
+    from graphfix.report.text import concise, indexes_of, story
+
+    for outcome in report.outcomes:
+        if outcome.source is None:
+            continue
+        indexes = indexes_of(outcome.source)
+        for finding in outcome.findings:
+            index = indexes(finding.path)
+            if form is OutputFormat.CONCISE and index is not None:
+                screen.line(concise(finding, index))
+                continue
+            for line in story(finding, indexes):
+                screen.line(line)
+            screen.say("")
+
+
+def show_problems(report: Report, *, verbose: bool) -> None:
+    """Write what went wrong, file by file, to standard error."""
+    for line in report.problems():
+        ERR.say(line)
+    if verbose:
+        for line in report.refusals():
+            ERR.say(line)

@@ -1,0 +1,87 @@
+"""One file from its bytes to its outcome: what a worker does, and the one place that survives any failure."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from graphfix.model import Edit, Finding
+from graphfix.outcome import Outcome, Status
+from graphfix.selection import Wanted
+from graphfix.source import Skipped, Source, SourceError, decode, read
+from graphfix.suppression import suppressions
+from graphfix.syntax import parse
+
+# trees within the gate's depth still need some frames per level in the analysis
+_FRAMES = 10_000
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to do with each file; plain data, so that it can travel to a worker."""
+
+    roots: tuple[Path, ...]
+    wanted: Wanted = Wanted()
+    repair: bool = False
+    edits: bool = False
+    debug: bool = False
+
+
+def examine(path: Path, job: Job, data: bytes | None = None) -> Outcome:
+    """The outcome of the file at `path` (or of `data` in its stead); raises nothing but a keyboard interrupt."""
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), _FRAMES))
+    try:
+        source = read(path) if data is None else decode(path, data)
+        parse(source.text)
+        if suppressions(source.text).skip_file:
+            return Outcome(path, before=source.data, after=source.data)
+        return _repaired(source, job) if job.repair else _checked(source, job)
+    except SourceError as error:
+        status = Status.SKIPPED if isinstance(error, Skipped) else Status.UNREADABLE
+        return Outcome(path, status, error.reason, error.row, error.column)
+    except Exception as error:  # the worker boundary: a fault of graphfix costs one file, and is named
+        if job.debug:
+            traceback.print_exc()
+        return Outcome(path, Status.INTERNAL, _named(error))
+
+
+def _named(error: Exception) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+    message = str(error).strip().splitlines()
+    return type(error).__name__ + (f": {message[0]}" if message else "") + where
+
+
+def _checked(source: Source, job: Job) -> Outcome:
+    from graphfix.engine import findings_of
+
+    found = job.wanted.visible(source.text, findings_of(source.path, source.text, job.roots))
+    return _with_findings(Outcome(source.path), source, found, job)
+
+
+def _repaired(source: Source, job: Job) -> Outcome:
+    from graphfix.rewrite.fixpoint import repair
+
+    done = repair(source.path, source.text, job.roots, job.wanted)
+    after = source.encode(done.text)
+    outcome = Outcome(
+        source.path, before=source.data, after=after, fixed=done.fixed, refused=done.refused, broken=done.broken
+    )
+    return _with_findings(outcome, replace(source, text=done.text, data=after), done.left, job)
+
+
+def _with_findings(outcome: Outcome, source: Source, found: list[Finding] | tuple[Finding, ...], job: Job) -> Outcome:
+    if not found:
+        return outcome
+    edits = tuple(_edits(source.text, finding) for finding in found) if job.edits else ()
+    return replace(outcome, findings=tuple(found), source=source, edits=edits)
+
+
+def _edits(text: str, finding: Finding) -> tuple[Edit, ...]:
+    if finding.fix is None or not finding.fix.operations:
+        return ()
+    from graphfix.rewrite import edits_of
+
+    return tuple(edits_of(text, finding.fix))

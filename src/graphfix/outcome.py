@@ -1,0 +1,44 @@
+"""What came of one file: the value that travels from the workers to the reports."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from pathlib import Path
+
+from graphfix.model import Edit, Finding
+from graphfix.source import Source
+
+
+class Status(enum.Enum):
+    """How far graphfix got with a file."""
+
+    EXAMINED = "examined"
+    SKIPPED = "skipped"
+    UNREADABLE = "unreadable"
+    UNWRITABLE = "unwritable"
+    INTERNAL = "internal error"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Exactly one per file. `findings` lie in `source`; after a repair they are what is left."""
+
+    path: Path
+    status: Status = Status.EXAMINED
+    reason: str = ""
+    row: int = 0
+    column: int = 0
+    findings: tuple[Finding, ...] = ()
+    edits: tuple[tuple[Edit, ...], ...] = ()
+    source: Source | None = None
+    before: bytes = b""
+    after: bytes = b""
+    fixed: tuple[Finding, ...] = ()
+    refused: tuple[tuple[Finding, str], ...] = ()
+    broken: tuple[tuple[Finding, str], ...] = ()
+
+    @property
+    def changed(self) -> bool:
+        """Whether a repair made other bytes of the file."""
+        return self.before != self.after

@@ -1,0 +1,86 @@
+"""A pool of forked workers; one that dies costs the file that killed it."""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import signal
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from pathlib import Path
+
+from graphfix.examine import Job, examine
+from graphfix.outcome import Outcome, Status
+
+_BATCH = 8
+
+
+def pooled(files: Sequence[Path], job: Job, jobs: int) -> Iterator[Outcome]:
+    """One outcome per file, in order, from `jobs` workers at most."""
+    _warm(job)
+    batches = [list(files[start : start + _BATCH]) for start in range(0, len(files), _BATCH)]
+    pool = _pool(min(jobs, len(batches)))
+    try:
+        with _no_interrupt():
+            pending: list[Future[list[Outcome]]] = [pool.submit(_examine_batch, batch, job) for batch in batches]
+        for batch, future in zip(batches, pending, strict=True):
+            try:
+                yield from future.result()
+            except BrokenProcessPool:
+                # a worker died: find the file that killed it, the others still get their outcome
+                for path in batch:
+                    yield _alone(path, job)
+    except BaseException:
+        # Ctrl-C, or a reader that stopped: nobody waits for the files still under way
+        for worker in multiprocessing.active_children():
+            worker.terminate()
+        raise
+    finally:
+        # waiting is short, and what is not over here would stumble when the interpreter ends
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _pool(workers: int) -> ProcessPoolExecutor:
+    context = multiprocessing.get_context("fork")
+    return ProcessPoolExecutor(workers, mp_context=context, initializer=_start_worker)
+
+
+@contextmanager
+def _no_interrupt() -> Iterator[None]:
+    """Keep Ctrl-C waiting: Python loses one that falls into its own work around a fork."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _start_worker() -> None:
+    # Ctrl-C reaches the whole group: a worker goes at once and silently, the parent tells what was written
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    gc.set_threshold(100_000)
+
+
+def _warm(job: Job) -> None:
+    """Import the heavy modules once, before the fork."""
+    import graphfix.engine  # noqa: F401
+
+    if job.repair or job.edits:
+        import graphfix.rewrite  # noqa: F401
+        import graphfix.rewrite.fixpoint  # noqa: F401
+    gc.freeze()
+
+
+def _examine_batch(batch: list[Path], job: Job) -> list[Outcome]:
+    return [examine(path, job) for path in batch]
+
+
+def _alone(path: Path, job: Job) -> Outcome:
+    with _pool(1) as pool:
+        try:
+            return pool.submit(examine, path, job).result()
+        except BrokenProcessPool:
+            return Outcome(path, Status.INTERNAL, "the worker process died")

@@ -1,0 +1,41 @@
+"""Text from files and names as it may be shown: nothing in it can move the cursor or forge a line."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+# C0, DEL and C1 controls, line and paragraph separators, bidirectional controls, surrogates
+_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+TAB = 4
+
+
+def escaped(text: str) -> str:
+    """`text` with every character that is not plainly visible written as an escape."""
+    return _UNSAFE.sub(_escape, text)
+
+
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match.group())
+    if 0xDC80 <= code <= 0xDCFF:
+        return f"\\x{code - 0xDC00:02x}"
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def shown(line: str) -> str:
+    """A source line for display: tabs as spaces, so that marks below it stay in place, the rest escaped."""
+    return escaped(line.replace("\t", " " * TAB))
+
+
+def width(line: str) -> int:
+    """How many cells of a terminal the displayed `line` takes."""
+    text = shown(line)
+    if text.isascii():
+        return len(text)
+    return sum(_cells(char) for char in text)
+
+
+def _cells(char: str) -> int:
+    if unicodedata.combining(char):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1

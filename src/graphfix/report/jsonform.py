@@ -1,0 +1,72 @@
+"""Findings as a JSON array in ruff's shape."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+
+from graphfix.model import Edit, Finding, Span
+from graphfix.outcome import Outcome
+from graphfix.report.text import Indexes, indexes_of
+from graphfix.source import LineIndex
+
+
+def render(outcomes: Iterable[Outcome], urls: Mapping[str, str]) -> str:
+    """The array for all findings; ASCII only, so it is the same in every locale. `urls` are the rules' pages."""
+    records = []
+    for outcome in outcomes:
+        if outcome.source is None:
+            continue
+        indexes = indexes_of(outcome.source)
+        edits = outcome.edits or ((),) * len(outcome.findings)
+        for finding, own in zip(outcome.findings, edits, strict=True):
+            records.append(_record(finding, own, indexes, urls))
+    return json.dumps(records, indent=2)
+
+
+def _record(
+    finding: Finding, edits: tuple[Edit, ...], indexes: Indexes, urls: Mapping[str, str]
+) -> dict[str, object]:
+    index = indexes(finding.path) or LineIndex("")
+    return {
+        "code": finding.code,
+        "name": finding.name,
+        "severity": finding.severity,
+        "message": finding.message,
+        "filename": _plain(finding.path),
+        **_locations(index, finding.span),
+        "cell": None,
+        "story": [_step(label.path, label.span, label.message, indexes) for label in finding.story],
+        "fix": _fix(finding, edits, index),
+        "url": urls.get(finding.code),
+    }
+
+
+def _step(path: str, span: Span, message: str, indexes: Indexes) -> dict[str, object]:
+    index = indexes(path)
+    row, column = index.place(span.start) if index is not None else (1, 1)
+    return {"filename": _plain(path), "row": row, "column": column, "message": message}
+
+
+def _fix(finding: Finding, edits: tuple[Edit, ...], index: LineIndex) -> dict[str, object] | None:
+    if finding.fix is None:
+        return None
+    return {
+        "applicability": finding.fix.applicability.value,
+        "message": finding.fix.title,
+        "edits": [{"content": edit.content, **_locations(index, edit.span)} for edit in edits],
+    }
+
+
+def _locations(index: LineIndex, span: Span) -> dict[str, object]:
+    return {"location": _place(index, span.start), "end_location": _place(index, span.end)}
+
+
+def _place(index: LineIndex, offset: int) -> dict[str, int]:
+    row, column = index.place(offset)
+    return {"row": row, "column": column}
+
+
+def _plain(path: str) -> str:
+    # a name that is not valid UTF-8 would make lone surrogates, which strict JSON readers refuse
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

@@ -1,0 +1,140 @@
+"""Counts outcomes and words what is said of them: exit code, diagnostics and summary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from graphfix.model import Applicability, Finding
+from graphfix.outcome import Outcome, Status
+from graphfix.report.escape import escaped
+
+
+@dataclass
+class Report:
+    """All outcomes of one run, in order."""
+
+    unsafe: bool = False
+    outcomes: list[Outcome] = field(default_factory=list)
+
+    def add(self, outcome: Outcome) -> None:
+        """Take in the outcome of one more file."""
+        self.outcomes.append(outcome)
+
+    @property
+    def findings(self) -> list[Finding]:
+        """All findings that are (still) there."""
+        return [finding for outcome in self.outcomes for finding in outcome.findings]
+
+    @property
+    def fixed(self) -> list[Finding]:
+        """All findings that fixes took away."""
+        return [finding for outcome in self.outcomes for finding in outcome.fixed]
+
+    @property
+    def changed(self) -> list[Outcome]:
+        """The files that a repair made other bytes of."""
+        return [outcome for outcome in self.outcomes if outcome.changed]
+
+    def failed(self) -> bool:
+        """Whether anything went wrong: a file not examined or not written, a fix that broke."""
+        return any(outcome.status is not Status.EXAMINED or outcome.broken for outcome in self.outcomes)
+
+    def exit_code(self, *, changes_count: bool) -> int:
+        """0 nothing left to do, 1 findings (or pending changes), 2 something failed."""
+        if self.failed():
+            return 2
+        pending = changes_count and bool(self.changed)
+        return 1 if self.findings or pending else 0
+
+    def problems(self) -> Iterator[str]:
+        """One line for every file that was not examined or not written, and for every fix that broke."""
+        for outcome in self.outcomes:
+            if outcome.status is not Status.EXAMINED:
+                yield problem(outcome)
+            for finding, reason in outcome.broken:
+                yield f"{escaped(str(outcome.path))}: internal error: {finding.code}: {escaped(reason)}"
+
+    def refusals(self) -> Iterator[str]:
+        """One line for every wanted fix that could not be applied."""
+        for outcome in self.outcomes:
+            for finding, reason in outcome.refused:
+                yield f"{escaped(str(outcome.path))}: {finding.code} not fixed: {escaped(reason)}"
+
+    def found(self) -> str:
+        """The last line of `check`."""
+        findings = self.findings
+        if not findings:
+            head = "No findings"
+        else:
+            files = sum(1 for outcome in self.outcomes if outcome.findings)
+            head = f"Found {count(len(findings), 'finding')} in {count(files, 'file')}{self._fixable(findings)}"
+        return f"{head}; {self._checked()}"
+
+    def repaired(self, *, dry_run: bool) -> str:
+        """The last line of `apply` and `diff`."""
+        verb = "Would fix" if dry_run else "Fixed"
+        changed = self.changed
+        if not changed:
+            head = "Nothing to fix"
+        else:
+            head = f"{verb} {count(len(self.fixed), 'finding')} in {count(len(changed), 'file')}"
+        left = self.findings
+        if left:
+            head += f", {count(len(left), 'finding')} left{self._unsafe_hint(left)}"
+        return f"{head}; {self._checked()}"
+
+    def interrupted(self, written: Iterable[Path]) -> str:
+        """What Ctrl-C left behind."""
+        names = [escaped(str(path)) for path in written]
+        if not names:
+            return "Interrupted; no file was written"
+        return f"Interrupted; {count(len(names), 'file')} written: {', '.join(names)}"
+
+    def _fixable(self, findings: list[Finding]) -> str:
+        safe, unsafe = _fixes(findings, Applicability.SAFE), _fixes(findings, Applicability.UNSAFE)
+        if self.unsafe:
+            safe, unsafe = safe + unsafe, 0
+        parts = [f"{safe} fixable with apply"] if safe else []
+        parts += [f"{unsafe} with --unsafe-fixes"] if unsafe else []
+        return f" ({', '.join(parts)})" if parts else ""
+
+    def _unsafe_hint(self, findings: list[Finding]) -> str:
+        unsafe = 0 if self.unsafe else _fixes(findings, Applicability.UNSAFE)
+        return f" ({unsafe} fixable with --unsafe-fixes)" if unsafe else ""
+
+    def _checked(self) -> str:
+        by_status = {status: sum(outcome.status is status for outcome in self.outcomes) for status in Status}
+        reached = by_status[Status.EXAMINED] + by_status[Status.UNWRITABLE]
+        words = {
+            Status.UNREADABLE: "could not be read",
+            Status.SKIPPED: "skipped",
+            Status.UNWRITABLE: "could not be written",
+            Status.INTERNAL: "failed inside graphfix",
+        }
+        parts = [f"{by_status[status]} {word}" for status, word in words.items() if by_status[status]]
+        return ", ".join([f"checked {count(reached, 'file')}", *parts])
+
+
+def problem(outcome: Outcome) -> str:
+    """The one diagnostic of a file that did not make it."""
+    place = f":{outcome.row}:{outcome.column}" if outcome.row else ""
+    where = escaped(str(outcome.path)) + place
+    reason = escaped(outcome.reason)
+    if outcome.status is Status.SKIPPED:
+        return f"{where}: skipped ({reason})"
+    if outcome.status is Status.INTERNAL:
+        return f"{where}: internal error: {reason}"
+    if outcome.status is Status.UNWRITABLE:
+        return f"{where}: not written: {reason}"
+    return f"{where}: cannot be read: {reason}"
+
+
+def count(number: int, noun: str) -> str:
+    """`1 file`, `2 files`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _fixes(findings: list[Finding], applicability: Applicability) -> int:
+    return sum(finding.fix is not None and finding.fix.applicability is applicability for finding in findings)

@@ -1,0 +1,106 @@
+"""Fixes until nothing is left to fix: each pass applies what it can, and its result must parse."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from graphfix.model import Finding, Fix
+from graphfix.syntax import parses
+
+MAX_PASSES = 10
+
+
+class Circle(Exception):
+    """Fixes that undo one another, or never come to rest: a fault of graphfix."""
+
+
+class Filter(Protocol):
+    """Which findings count, and which of their fixes are applied."""
+
+    def visible(self, text: str, findings: Sequence[Finding]) -> list[Finding]:
+        """The findings that count."""
+
+    def applies(self, fix: Fix | None) -> bool:
+        """Whether the fix is applied."""
+
+
+@dataclass(frozen=True)
+class Repaired:
+    """The text at rest. `left` lies in `text`; `fixed` lies in the text of the pass that fixed it."""
+
+    text: str
+    fixed: tuple[Finding, ...] = ()
+    left: tuple[Finding, ...] = ()
+    refused: tuple[tuple[Finding, str], ...] = ()
+    broken: tuple[tuple[Finding, str], ...] = ()
+    passes: int = 0
+
+
+@dataclass(frozen=True)
+class _Pass:
+    text: str
+    applied: tuple[Fix, ...]
+    refused: tuple[tuple[Fix, str], ...]
+    broken: tuple[Fix, ...]
+
+
+def repair(path: Path, text: str, roots: tuple[Path, ...], wanted: Filter) -> Repaired:
+    """Apply the wanted fixes of `text` until a pass changes nothing; `Circle` if none does."""
+    from graphfix.engine import findings_of
+
+    seen = {text}
+    fixed: list[Finding] = []
+    for number in range(MAX_PASSES + 1):
+        left = wanted.visible(text, findings_of(path, text, roots))
+        fixable = [finding for finding in left if wanted.applies(finding.fix)]
+        done = _one_pass(text, [finding.fix for finding in fixable if finding.fix is not None])
+        if done.text == text:
+            return Repaired(
+                text, tuple(fixed), tuple(left), _refused(fixable, done), _broken(fixable, done), passes=number
+            )
+        if done.text in seen:
+            raise Circle("fixes undo one another")
+        seen.add(done.text)
+        applied = set(done.applied)
+        fixed += [finding for finding in fixable if finding.fix in applied]
+        text = done.text
+    raise Circle(f"fixes do not come to rest in {MAX_PASSES} passes")
+
+
+def _one_pass(text: str, fixes: Sequence[Fix]) -> _Pass:
+    if not fixes:
+        return _Pass(text, (), (), ())
+    from graphfix.rewrite import apply_fixes
+
+    applied = apply_fixes(text, fixes)
+    if applied.text == text or parses(applied.text):
+        return _Pass(applied.text, tuple(applied.applied), tuple(applied.refused), ())
+    if len(fixes) == 1:
+        return _Pass(text, (), (), (fixes[0],))
+    return _bisected(text, fixes)
+
+
+def _bisected(text: str, fixes: Sequence[Fix]) -> _Pass:
+    """The pass without the fixes that break the syntax, found by halving."""
+    middle = len(fixes) // 2
+    halves = [_one_pass(text, fixes[:middle]), _one_pass(text, fixes[middle:])]
+    broken = tuple(fix for half in halves for fix in half.broken)
+    sound = [fix for fix in fixes if fix not in broken]
+    if broken:
+        rest = _one_pass(text, sound)
+        return _Pass(rest.text, rest.applied, rest.refused, broken + rest.broken)
+    # each half is sound and both together are not: the second half waits for the next pass
+    return halves[0]
+
+
+def _refused(fixable: Sequence[Finding], done: _Pass) -> tuple[tuple[Finding, str], ...]:
+    reasons = dict(done.refused)
+    return tuple((finding, reasons[finding.fix]) for finding in fixable if finding.fix in reasons)
+
+
+def _broken(fixable: Sequence[Finding], done: _Pass) -> tuple[tuple[Finding, str], ...]:
+    broken = set(done.broken)
+    return tuple((finding, "its fix does not parse") for finding in fixable if finding.fix in broken)

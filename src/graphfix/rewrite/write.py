@@ -1,0 +1,146 @@
+"""Atomic writes: a file holds all of its old bytes or all of its new ones, whatever happens.
+
+The new bytes go to a temporary file in the same folder, reach the disk, take over
+mode and owner, and replace the old file in one rename.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import stat
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+PREFIX = ".graphfix-"
+SUFFIX = ".tmp"
+_OLD_SECONDS = 3600.0
+
+
+class NotWritten(Exception):
+    """A file left as it was, and why."""
+
+
+def replace(path: Path, before: bytes, after: bytes, roots: Sequence[Path]) -> None:
+    """Make `after` the content of `path` if it still is `before`; else `NotWritten` and nothing changes."""
+    target = Path(os.path.realpath(path))
+    if not any(target.is_relative_to(root) for root in roots):
+        raise NotWritten("its real place is outside of the given paths")
+    try:
+        _replace(target, before, after)
+    except OSError as error:
+        raise NotWritten(_why(error)) from error
+
+
+def _replace(target: Path, before: bytes, after: bytes) -> None:
+    state = os.lstat(target)
+    _check(target, state)
+    temporary = target.with_name(f"{PREFIX}{os.getpid()}-{secrets.token_hex(6)}{SUFFIX}")
+    try:
+        _fill(temporary, after, state, target)
+        # as late as can be: whatever an editor saved since the analysis must win
+        if target.read_bytes() != before:
+            raise NotWritten("changed meanwhile")
+        os.replace(temporary, target)
+    except BaseException:
+        # also on Ctrl-C: only a kill may leave a temporary file, for `sweep` to find
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+    _sync_folder(target.parent)
+
+
+def _check(target: Path, state: os.stat_result) -> None:
+    if not stat.S_ISREG(state.st_mode):
+        raise NotWritten("not a regular file")
+    if state.st_nlink > 1:
+        raise NotWritten("has hard links, which a rename would part")
+    # root may write anything, but a file without any write bit was meant to be left alone
+    if not state.st_mode & 0o222 or not os.access(target, os.W_OK):
+        raise NotWritten("read-only")
+
+
+def _fill(temporary: Path, data: bytes, state: os.stat_result, target: Path) -> None:
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+    with os.fdopen(handle, "wb") as stream:
+        stream.write(data)
+        stream.flush()
+        if hasattr(os, "fchown"):
+            made = os.fstat(handle)
+            if (made.st_uid, made.st_gid) != (state.st_uid, state.st_gid):
+                os.fchown(handle, state.st_uid, state.st_gid)
+        _copy_attributes(target, temporary)
+        # after the owner: changing the owner clears the set-id bits
+        os.chmod(temporary, stat.S_IMODE(state.st_mode))
+        os.fsync(handle)
+
+
+def _copy_attributes(target: Path, temporary: Path) -> None:
+    if not hasattr(os, "listxattr"):
+        return
+    try:
+        for name in os.listxattr(target):
+            os.setxattr(temporary, name, os.getxattr(target, name))
+    except OSError as error:
+        if error.errno not in (errno.ENOTSUP, errno.ENODATA, errno.EPERM):
+            raise
+
+
+def _sync_folder(folder: Path) -> None:
+    # the rename is done; a file system that cannot sync a folder is no reason to report a failure
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _why(error: OSError) -> str:
+    reasons = {
+        errno.ENOSPC: "no space left on the disk",
+        errno.EDQUOT: "the disk quota is used up",
+        errno.EFBIG: "larger than this process may write",
+        errno.EROFS: "read-only file system",
+        errno.EACCES: "the folder is not writable",
+        errno.EPERM: "owner or mode cannot be kept",
+        errno.ENOENT: "the file is gone",
+    }
+    return reasons.get(error.errno or 0, (error.strerror or str(error)).lower())
+
+
+def sweep(folders: Iterable[Path]) -> tuple[Path, ...]:
+    """Remove the temporary files that killed runs left in `folders`; those of live runs stay."""
+    swept = []
+    for folder in folders:
+        with contextlib.suppress(OSError):
+            for name in os.listdir(folder):
+                path = folder / name
+                if name.startswith(PREFIX) and name.endswith(SUFFIX) and _is_stale(path):
+                    path.unlink()
+                    swept.append(path)
+    return tuple(swept)
+
+
+def _is_stale(path: Path) -> bool:
+    state = path.lstat()
+    if not stat.S_ISREG(state.st_mode):
+        return False
+    # a process number may be used again, or be one of another machine: no run holds a file for an hour
+    if time.time() - state.st_mtime > _OLD_SECONDS:
+        return True
+    number = path.name[len(PREFIX) :].split("-")[0]
+    return number.isdigit() and not _is_alive(int(number))
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True

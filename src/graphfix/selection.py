@@ -1,0 +1,77 @@
+"""Which findings the user wants to hear of, and which fixes may be applied."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from graphfix.model import Applicability, Finding, Fix
+from graphfix.suppression import suppressions
+
+
+class UnknownCode(Exception):
+    """A code on the command line that no rule has."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Codes or prefixes to select (empty: all) and to ignore, and whether unsafe fixes are wanted."""
+
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    unsafe: bool = False
+
+    def selects(self, code: str) -> bool:
+        """Whether findings of the rule `code` are wanted; the longer prefix wins over the shorter."""
+        chosen = max((len(prefix) for prefix in self.select if code.startswith(prefix)), default=-1)
+        dropped = max((len(prefix) for prefix in self.ignore if code.startswith(prefix)), default=-1)
+        if self.select and chosen < 0:
+            return False
+        return dropped < 0 or chosen > dropped
+
+    def visible(self, text: str, findings: Iterable[Finding]) -> list[Finding]:
+        """The selected findings of `text` that no comment silences, in the order of the text."""
+        chosen = [finding for finding in findings if self.selects(finding.code)]
+        if chosen:
+            silenced = suppressions(text)
+            chosen = [finding for finding in chosen if not silenced.silences(finding)]
+        return sorted(chosen, key=lambda finding: (finding.span, finding.code, finding.message))
+
+    def applies(self, fix: Fix | None) -> bool:
+        """Whether `fix` is applied without a further question."""
+        if fix is None or not fix.operations:
+            return False
+        if fix.applicability is Applicability.UNSAFE:
+            return self.unsafe
+        return fix.applicability is Applicability.SAFE
+
+
+def parse_codes(texts: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
+    """The codes and prefixes in comma-separated `texts`; `UnknownCode` for what no rule has."""
+    words = [word for text in texts for word in re.split(r"[,\s]+", text) if word]
+    codes = []
+    for word in words:
+        code = word.upper()
+        if not any(rule.startswith(code) for rule in known):
+            raise UnknownCode(_unknown(word, known))
+        codes.append(code)
+    return tuple(codes)
+
+
+def exact_code(word: str, known: Sequence[str]) -> str:
+    """The one rule code that `word` names; `UnknownCode` for anything else."""
+    code = word.upper()
+    if code not in known:
+        raise UnknownCode(_unknown(word, known))
+    return code
+
+
+def _unknown(word: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(word.upper(), known, n=len(known) or 1, cutoff=0.5)
+    # the family, which the first digit tells, is seldom what was mistyped
+    near.sort(key=lambda code: -len(os.path.commonprefix([code, word.upper()])))
+    hint = f", did you mean {near[0]}?" if near else ""
+    return f"unknown rule code {word!r}{hint}"

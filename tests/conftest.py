@@ -1,0 +1,62 @@
+"""The installed command, and small training loops to run it on."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+Run = Callable[..., subprocess.CompletedProcess[bytes]]
+
+LOOP = """\
+import torch
+import torch.nn.functional as F
+
+model = torch.nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+total = 0.0
+for step in range(3):
+    x, y = torch.randn(8, 4), torch.randn(8, 1)
+    loss = F.mse_loss(model(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    {statement}
+print(total)
+"""
+
+
+@pytest.fixture(scope="session")
+def loops() -> SimpleNamespace:
+    """Training loops: with one accumulated graph, with one legacy read, with both, with nothing to find."""
+    return SimpleNamespace(
+        total=LOOP.format(statement="total += loss"),
+        total_fixed=LOOP.format(statement="total += loss.item()"),
+        legacy=LOOP.format(statement="print(loss.data[0])"),
+        legacy_fixed=LOOP.format(statement="print(loss.item())"),
+        both=LOOP.format(statement="print(loss.data[0])\n    total += loss"),
+        clean=LOOP.format(statement="pass"),
+    )
+
+
+@pytest.fixture(scope="session")
+def command() -> str:
+    """The console script of the Python that runs the tests."""
+    script = Path(sys.executable).parent / "graphfix"
+    assert script.exists(), "install graphfix first: pip install -e ."
+    return str(script)
+
+
+@pytest.fixture
+def graphfix(command: str, tmp_path: Path) -> Run:
+    """Runs the installed command in the test's folder."""
+
+    def run(*words: str, cwd: Path = tmp_path, **options: object) -> subprocess.CompletedProcess[bytes]:
+        options.setdefault("stdin", subprocess.DEVNULL) if "input" not in options else None
+        return subprocess.run([command, *words], cwd=cwd, capture_output=True, timeout=60, **options)  # type: ignore[call-overload]
+
+    return run

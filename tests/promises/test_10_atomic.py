@@ -1,0 +1,74 @@
+"""Promises 10 and 12: killed or interrupted at any moment, each file is whole."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+FILES = 50
+KILLS = int(os.environ.get("GRAPHFIX_KILLS", "8"))
+
+
+def plant(folder: Path, loops: SimpleNamespace) -> None:
+    for number in range(FILES):
+        (folder / f"f{number:02}.py").write_text(loops.total)
+
+
+def contents(folder: Path) -> set[str]:
+    return {path.read_text() for path in folder.glob("*.py")}
+
+
+def traces(folder: Path) -> list[str]:
+    return [name for name in os.listdir(folder) if name.startswith(".graphfix")]
+
+
+@pytest.fixture
+def duration(tmp_path: Path, loops: SimpleNamespace, command: str) -> float:
+    plant(tmp_path, loops)
+    started = time.monotonic()
+    subprocess.run([command, "apply", "-q", "."], cwd=tmp_path, check=True)
+    assert contents(tmp_path) == {loops.total_fixed}
+    return time.monotonic() - started
+
+
+def test_killed_at_any_moment_no_file_is_damaged(
+    tmp_path: Path, loops: SimpleNamespace, command: str, duration: float
+) -> None:
+    moments = random.Random(10)
+    for number in range(KILLS):
+        plant(tmp_path, loops)
+        process = subprocess.Popen([command, "apply", "-q", "."], cwd=tmp_path, start_new_session=True)
+        # most moments near the end, where the writes are
+        time.sleep(duration * (moments.uniform(0.6, 1.05) if number % 4 else moments.uniform(0, 0.6)))
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        assert contents(tmp_path) <= {loops.total, loops.total_fixed}
+        assert len(list(tmp_path.glob("*.py"))) == FILES
+    subprocess.run([command, "apply", "-q", "."], cwd=tmp_path, check=True)
+    assert contents(tmp_path) == {loops.total_fixed}
+    assert traces(tmp_path) == []
+
+
+@pytest.mark.parametrize("share", [0.15, 0.5, 0.8, 0.95])
+def test_interrupted_at_any_moment_it_ends_soon_and_says_what_was_written(
+    tmp_path: Path, loops: SimpleNamespace, command: str, duration: float, share: float
+) -> None:
+    plant(tmp_path, loops)
+    process = subprocess.Popen([command, "apply", "."], cwd=tmp_path, stdout=-1, stderr=-1, start_new_session=True)
+    time.sleep(max(duration * share, 0.2))
+    os.killpg(process.pid, signal.SIGINT)
+    started = time.monotonic()
+    _, errors = process.communicate(timeout=10)
+    assert time.monotonic() - started < 2
+    # -2: Python itself was still starting, which a shell shows as 130 too
+    assert process.returncode in (130, 0, -signal.SIGINT)
+    assert b"Traceback" not in errors
+    assert contents(tmp_path) <= {loops.total, loops.total_fixed}
+    assert traces(tmp_path) == []

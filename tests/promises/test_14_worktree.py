@@ -1,0 +1,140 @@
+"""Promise 14: what git could not give back is not written unasked."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from graphfix.rewrite.worktree import GitFailed, dirty
+
+
+def git(folder: Path, *words: str, check: bool = True) -> None:
+    identity = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"]
+    subprocess.run(["git", *identity, *words], cwd=folder, check=check, capture_output=True)
+
+
+@pytest.fixture
+def repository(tmp_path: Path, loops: SimpleNamespace) -> Path:
+    git(tmp_path, "init", "-q", "-b", "main")
+    (tmp_path / "x.py").write_text(loops.total)
+    (tmp_path / "other.py").write_text(loops.clean)
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-qm", "first")
+    return tmp_path
+
+
+def nothing(root: Path) -> None:
+    pass
+
+
+def edit(root: Path) -> None:
+    with (root / "x.py").open("a") as stream:
+        stream.write("# more\n")
+
+
+def stage(root: Path) -> None:
+    edit(root)
+    git(root, "add", "x.py")
+
+
+def stage_and_edit(root: Path) -> None:
+    stage(root)
+    edit(root)
+
+
+def untrack(root: Path) -> None:
+    git(root, "rm", "-q", "--cached", "x.py")
+    git(root, "commit", "-qm", "gone")
+
+
+def ignore(root: Path) -> None:
+    untrack(root)
+    (root / ".gitignore").write_text("x.py\n")
+
+
+def rename(root: Path) -> None:
+    git(root, "mv", "x.py", "y.py")
+    git(root, "mv", "other.py", "x.py")
+    (root / "x.py").write_text((root / "y.py").read_text())
+
+
+def conflict(root: Path) -> None:
+    text = (root / "x.py").read_text()
+    for branch, line in (("side", "# a\n"), ("main", "# b\n")):
+        git(root, "checkout", "-q", *(["-b", "side"] if branch == "side" else ["main"]))
+        (root / "x.py").write_text(text + line)
+        git(root, "commit", "-qam", branch)
+    git(root, "merge", "side", check=False)
+    (root / "x.py").write_text(text)
+
+
+def hide(root: Path) -> None:
+    git(root, "update-index", "--assume-unchanged", "x.py")
+    edit(root)
+
+
+def edit_other(root: Path) -> None:
+    (root / "other.py").write_text("# changed, and not to be written\n")
+    (root / "new.py").write_text("")
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        (nothing, ""),
+        (edit_other, ""),
+        (edit, "has changes that are not staged"),
+        (stage, "has changes that are not committed"),
+        (stage_and_edit, "has changes that are not staged"),
+        (untrack, "untracked"),
+        (ignore, "not tracked by git"),
+        (rename, "has changes"),
+        (conflict, "in conflict"),
+        (hide, "hidden from git status"),
+    ],
+)
+def test_only_files_that_git_can_restore_are_written(
+    repository: Path,
+    loops: SimpleNamespace,
+    graphfix: Callable[..., subprocess.CompletedProcess[bytes]],
+    state: Callable[[Path], None],
+    words: str,
+) -> None:
+    state(repository)
+    before = (repository / "x.py").read_bytes()
+    done = graphfix("apply", "x.py", cwd=repository)
+    if not words:
+        assert done.returncode == 0
+        assert (repository / "x.py").read_text() == loops.total_fixed
+        return
+    assert done.returncode == 2
+    assert f"x.py: {words}" in done.stderr.decode()
+    assert b"--allow-dirty" in done.stderr
+    assert (repository / "x.py").read_bytes() == before
+    assert graphfix("apply", "--dry-run", "x.py", cwd=repository).returncode == 1
+    assert graphfix("apply", "--allow-dirty", "x.py", cwd=repository).returncode == 0
+    assert (repository / "x.py").read_bytes() != before
+
+
+def test_outside_of_git_nothing_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.py").write_text("")
+    assert dirty([tmp_path / "x.py"]) == ()
+
+
+def test_odd_names_are_taken_as_they_are(repository: Path) -> None:
+    names = ["a b.py", "é.py", "*.py", ":(top)x.py", "-v.py", os.fsdecode(b"\xff.py")]
+    for name in names:
+        (repository / name).write_text("")
+    paths = [repository / name for name in [*names, "x.py"]]
+    assert {path.name for path, _ in dirty(paths)} == set(names)
+
+
+def test_a_git_that_does_not_answer_is_no_consent(repository: Path) -> None:
+    (repository / ".git/index").write_bytes(b"not an index")
+    with pytest.raises(GitFailed, match="cannot tell the state"):
+        dirty([repository / "x.py"])

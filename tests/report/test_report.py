@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from graphfix.model import Append, Applicability, Edit, Finding, Fix, Label, Span
+from graphfix.outcome import Outcome, Status
+from graphfix.report.jsonform import render
+from graphfix.report.report import Report
+from graphfix.source import Source
+
+
+def finding(applicability: Applicability | None) -> Finding:
+    fix = Fix(applicability, "title", (Append(Span(0, 1), ".item()"),)) if applicability else None
+    return Finding("GF101", "accumulated-graph", "message", "x.py", Span(0, 1), fix=fix)
+
+
+SAFE, UNSAFE, NONE = finding(Applicability.SAFE), finding(Applicability.UNSAFE), finding(None)
+
+
+def report(*outcomes: Outcome, unsafe: bool = False) -> Report:
+    return Report(unsafe, list(outcomes))
+
+
+def outcome(name: str, *findings: Finding, **rest: object) -> Outcome:
+    return Outcome(Path(name), findings=findings, **rest)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("made", "words"),
+    [
+        (report(), "No findings; checked 0 files"),
+        (report(outcome("a.py")), "No findings; checked 1 file"),
+        (report(outcome("a.py", NONE)), "Found 1 finding in 1 file; checked 1 file"),
+        (
+            report(
+                outcome("a.py", SAFE, UNSAFE),
+                outcome("b.py", NONE),
+                *(outcome(f"c{number}.py") for number in range(118)),
+                *(Outcome(Path(name), Status.UNREADABLE, "null byte") for name in "de"),
+            ),
+            "Found 3 findings in 2 files (1 fixable with apply, 1 with --unsafe-fixes); "
+            "checked 120 files, 2 could not be read",
+        ),
+        (report(outcome("a.py", UNSAFE), unsafe=True), "Found 1 finding in 1 file (1 fixable with apply); checked 1 file"),
+        (
+            report(Outcome(Path("a"), Status.SKIPPED), Outcome(Path("b"), Status.INTERNAL)),
+            "No findings; checked 0 files, 1 skipped, 1 failed inside graphfix",
+        ),
+    ],
+)
+def test_the_summary_counts_what_was_found(made: Report, words: str) -> None:
+    assert made.found() == words
+
+
+def test_the_summary_counts_what_was_repaired() -> None:
+    made = report(outcome("a.py", UNSAFE, before=b"a", after=b"b", fixed=(SAFE, SAFE)), outcome("b.py", NONE))
+    words = "2 findings in 1 file, 2 findings left (1 fixable with --unsafe-fixes); checked 2 files"
+    assert made.repaired(dry_run=False) == f"Fixed {words}"
+    assert made.repaired(dry_run=True) == f"Would fix {words}"
+    assert report(outcome("a.py")).repaired(dry_run=False) == "Nothing to fix; checked 1 file"
+
+
+@pytest.mark.parametrize(
+    ("one", "line"),
+    [
+        (Outcome(Path("a.py"), Status.UNREADABLE, "null byte", 3, 4), "a.py:3:4: cannot be read: null byte"),
+        (Outcome(Path("a.py"), Status.SKIPPED, "too deep"), "a.py: skipped (too deep)"),
+        (Outcome(Path("a.py"), Status.INTERNAL, "KeyError: \x1b"), "a.py: internal error: KeyError: \\x1b"),
+        (Outcome(Path("a.py"), Status.UNWRITABLE, "read-only"), "a.py: not written: read-only"),
+        (outcome("a.py", broken=((SAFE, "does not parse"),)), "a.py: internal error: GF101: does not parse"),
+    ],
+)
+def test_every_failure_is_one_line_and_exit_code_2(one: Outcome, line: str) -> None:
+    assert list(report(one).problems()) == [line]
+    assert report(one).exit_code(changes_count=False) == 2
+
+
+def test_exit_codes_tell_findings_from_pending_changes() -> None:
+    fixed = outcome("a.py", before=b"a", after=b"b", fixed=(SAFE,))
+    assert report(outcome("a.py")).exit_code(changes_count=True) == 0
+    assert report(outcome("a.py", SAFE)).exit_code(changes_count=False) == 1
+    assert report(fixed).exit_code(changes_count=False) == 0
+    assert report(fixed).exit_code(changes_count=True) == 1
+
+
+def test_json_has_the_shape_of_the_contract() -> None:
+    text = "# é\nabc\n"
+    fix = Fix(Applicability.UNSAFE, "title", (Append(Span(5, 6), "!"),))
+    story = (Label("x\udcff.py", Span(6, 7), "here"),)
+    found = Finding("GF101", "accumulated-graph", "message", "x\udcff.py", Span(5, 8), story, fix)
+    source = Source(Path("x\udcff.py"), text)
+    made = outcome("x\udcff.py", found, NONE, source=source, edits=((Edit(Span(6, 6), "!"),), ()))
+    first, second = json.loads(render([made], {"GF101": "https://example.org/GF101"}))
+    assert first == {
+        "code": "GF101",
+        "name": "accumulated-graph",
+        "severity": "error",
+        "message": "message",
+        "filename": "x\\xff.py",
+        "location": {"row": 2, "column": 1},
+        "end_location": {"row": 2, "column": 4},
+        "cell": None,
+        "story": [{"filename": "x\\xff.py", "row": 2, "column": 2, "message": "here"}],
+        "fix": {
+            "applicability": "unsafe",
+            "message": "title",
+            "edits": [{"content": "!", "location": {"row": 2, "column": 2}, "end_location": {"row": 2, "column": 2}}],
+        },
+        "url": "https://example.org/GF101",
+    }
+    assert second["fix"] is None

@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from graphfix.model import Append, Applicability, Finding, Fix, Label, Span
+from graphfix.report.escape import escaped
+from graphfix.report.text import Line, concise, indexes_of, story
+from graphfix.source import LineIndex, Source
+
+CODE = """\
+for x in data:
+        out, h = rnn(x, h)
+        loss = out.sum()
+        loss.backward()
+"""
+
+
+def at(text: str, part: str, after: str = "") -> Span:
+    start = text.index(part, text.index(after))
+    before = len(text[:start].encode())
+    return Span(before, before + len(part.encode()))
+
+
+def finding(text: str, span: Span, *story_: tuple[Span, str], path: str = "train.py") -> Finding:
+    labels = tuple(Label(path, where, message) for where, message in story_)
+    fix = Fix(Applicability.SAFE, "detach `h` where it enters the iteration", (Append(span, ""),))
+    message = "`h` brings the graph of the previous iteration into this one"
+    return Finding("GF201", "carried-state", message, path, span, labels, fix)
+
+
+def told(found: Finding, text: str) -> list[str]:
+    return [plain(line) for line in story(found, indexes_of(Source(Path(found.path), text)))]
+
+
+def plain(line: Line) -> str:
+    return "".join(piece.text for piece in line)
+
+
+def test_a_finding_tells_its_story_as_the_design_shows() -> None:
+    text = "\n" * 29 + CODE.replace("        loss = out.sum()\n", "\n\n\n")
+    found = finding(
+        text,
+        at(text, "rnn(x, h)"),
+        (at(text, "h", "x, "), "iteration 2 reads the `h` that iteration 1 made here"),
+        (at(text, "loss.backward()"), "iteration 1 frees that graph; iteration 2 walks into it again and raises"),
+    )
+    assert "\n".join(told(found, text)) == (
+        """\
+error[GF201] carried-state: `h` brings the graph of the previous iteration into this one
+  train.py:31:18
+   |
+31 |         out, h = rnn(x, h)
+   |                         ^ iteration 2 reads the `h` that iteration 1 made here
+35 |         loss.backward()
+   |         --------------- iteration 1 frees that graph; iteration 2 walks into it again and raises
+   = fix (safe): detach `h` where it enters the iteration"""
+    )
+
+
+def test_without_a_story_the_statement_is_marked() -> None:
+    assert told(finding(CODE, at(CODE, "loss.backward()")), CODE)[3:5] == [
+        "4 |         loss.backward()",
+        "  |         ^^^^^^^^^^^^^^^",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "part", "shown", "marks"),
+    [
+        ("\tx = h", "h", "    x = h", "        ^"),
+        ("x = '\u65e5' + h", "h", "x = '\u65e5' + h", "           ^"),
+        ("x = '\u00e9' + h", "h", "x = '\u00e9' + h", "          ^"),
+        ("x = '\x1b[31m' + h", "h", "x = '\\x1b[31m' + h", "                 ^"),
+        ("x = '\u202e' + h", "h", "x = '\\u202e' + h", "               ^"),
+        ("h", "h", "h", "^"),
+    ],
+)
+def test_marks_stand_below_what_they_mark(line: str, part: str, shown: str, marks: str) -> None:
+    text = line + "\n"
+    assert told(finding(text, at(text, part, "'" if "'" in line else "")), text)[3:5] == [
+        f"1 | {shown}",
+        f"  | {marks}",
+    ]
+
+
+def test_a_span_over_several_lines_is_marked_on_its_first() -> None:
+    text = "x = f(  \r\n    h,\r\n)\r\n"
+    assert told(finding(text, Span(4, len(text) - 2)), text)[3:5] == ["1 | x = f(", "  |     ^^"]
+
+
+def test_two_labels_on_one_line_show_it_once() -> None:
+    found = finding(CODE, at(CODE, "rnn(x, h)"), (at(CODE, "rnn"), "one"), (at(CODE, "out"), "two"))
+    assert [line[:3] for line in told(found, CODE)[3:6]] == ["2 |", "  |", "  |"]
+
+
+def test_a_label_in_another_file_shows_that_file(tmp_path: Path) -> None:
+    other = tmp_path / "net.py"
+    other.write_text("def forward(h):\n    return h\n")
+    label = Label(str(other), Span(20, 28), "made here")
+    found = Finding("GF201", "carried-state", "message", "train.py", at(CODE, "rnn(x, h)"), (label,))
+    assert told(found, CODE)[3:] == [f"  {other}:2", "2 |     return h", "  |     ^^^^^^^^ made here"]
+    other.unlink()
+    assert told(found, CODE)[3:] == [f"  {other}: made here"]
+
+
+def test_a_very_long_line_is_shown_around_the_mark() -> None:
+    text = f"x = [{'1, ' * 2000}h, {'1, ' * 2000}]\n"
+    lines = told(finding(text, at(text, "h,")), text)
+    assert max(map(len, lines[3:5])) < 180
+    assert lines[3][lines[4].index("^") :].startswith("h,")
+
+
+def test_concise_is_one_line_with_a_star_for_safe_fixes() -> None:
+    found = finding(CODE, at(CODE, "rnn(x, h)"))
+    assert plain(concise(found, LineIndex(CODE))) == (
+        "train.py:2:18: GF201 [*] `h` brings the graph of the previous iteration into this one"
+    )
+
+
+def test_names_cannot_forge_output() -> None:
+    found = finding(CODE, at(CODE, "rnn(x, h)"), path="a\nb\x1b[2Jc\udcff.py")
+    assert plain(concise(found, LineIndex(CODE))).startswith("a\\x0ab\\x1b[2Jc\\xff.py:2:18:")
+    assert escaped("\x9b\u2066\u2028\r") == "\\x9b\\u2066\\u2028\\x0d"

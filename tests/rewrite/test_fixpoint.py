@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import graphfix.engine
+import graphfix.rewrite
+from graphfix.model import Applicability, Finding, Fix, Replace, Span
+from graphfix.rewrite.fixpoint import Circle, Repaired, repair
+from graphfix.selection import Wanted
+
+HERE = Path("x.py")
+
+
+def finding_of(text: str, part: str, content: str) -> Finding:
+    start = text.index(part)
+    span = Span(start, start + len(part))
+    fix = Fix(Applicability.SAFE, f"{part} to {content}", (Replace(span, content),))
+    return Finding("GF101", "name", "message", str(HERE), span, fix=fix)
+
+
+def splice(text: str, fixes: Sequence[Fix]) -> SimpleNamespace:
+    """A rewriter that believes everything: what the loop must survive."""
+    for operation in sorted((fix.operations[0] for fix in fixes), key=lambda op: op.span, reverse=True):
+        assert isinstance(operation, Replace)
+        text = text[: operation.span.start] + operation.text + text[operation.span.end :]
+    return SimpleNamespace(text=text, applied=tuple(fixes), deferred=(), refused=())
+
+
+@pytest.fixture
+def rules(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Repaired]:
+    """Repairs a text with rules that replace one part by another."""
+
+    monkeypatch.setattr(graphfix.rewrite, "apply_fixes", splice)
+
+    def run(text: str, *pairs: tuple[str, str]) -> Repaired:
+        def findings_of(path: Path, now: str, roots: tuple[Path, ...]) -> list[Finding]:
+            return [finding_of(now, part, content) for part, content in pairs if part in now]
+
+        monkeypatch.setattr(graphfix.engine, "findings_of", findings_of)
+        return repair(HERE, text, (), Wanted())
+
+    return run
+
+
+def test_nothing_to_fix_is_one_look(rules: Callable[..., Repaired]) -> None:
+    assert rules("a = 1\n") == Repaired("a = 1\n")
+
+
+def test_fixes_that_make_way_for_others_all_get_their_turn(rules: Callable[..., Repaired]) -> None:
+    done = rules("a = one\n", ("one", "two"), ("two", "three"))
+    assert (done.text, done.passes, len(done.fixed), done.left) == ("a = three\n", 2, 2, ())
+
+
+def test_a_fix_that_breaks_the_syntax_is_left_out_and_named(rules: Callable[..., Repaired]) -> None:
+    done = rules("a = one\nb = two\nc = six\n", ("one", "1"), ("two", "(2"), ("six", "6"))
+    assert done.text == "a = 1\nb = two\nc = 6\n"
+    assert [(finding.fix.title if finding.fix else "", reason) for finding, reason in done.broken] == [
+        ("two to (2", "its fix does not parse")
+    ]
+    assert len(done.left) == 1
+
+
+def test_fixes_that_break_only_together_are_made_in_turn(rules: Callable[..., Repaired]) -> None:
+    done = rules("a = 'one' + 'two'\n", ("'one'", "b"), ("'two'", "c"))
+    assert (done.text, done.broken) == ("a = b + c\n", ())
+
+
+def test_fixes_that_undo_one_another_are_our_fault(rules: Callable[..., Repaired]) -> None:
+    with pytest.raises(Circle, match="undo"):
+        rules("a = one\n", ("one", "two"), ("two", "one"))
+
+
+def test_fixes_that_never_rest_are_our_fault(rules: Callable[..., Repaired]) -> None:
+    with pytest.raises(Circle, match="10 passes"):
+        rules("a = one\n", ("one", "(one)"))
