@@ -45,5 +45,5 @@ def test_no_failure_is_suppressed_wholesale() -> None:
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_files_are_small_and_speak_for_themselves(path: Path) -> None:
     assert path.stem not in {"utils", "util", "helpers", "common", "manager", "misc"}
-    assert len(path.read_text("utf-8").splitlines()) <= 400
+    assert len(path.read_text("utf-8").splitlines()) <= 600
     assert ast.get_docstring(ast.parse(path.read_text("utf-8"))) or not path.read_text("utf-8").strip()
