@@ -117,7 +117,7 @@ def fold(op: ast.operator, left: Known, right: Known) -> Value:
         small = not isinstance(op, (ast.Pow, ast.Mult)) or all(isinstance(v, (int, float)) and abs(v) < 1e6 for v in (one, two))
         if function is not None and small and not (isinstance(op, ast.Pow) and abs(two) > 64):
             return Known(function(one, two))
-    except Exception as error:  # noqa: BLE001 - the program's own arithmetic error: its result is not known
+    except (ArithmeticError, TypeError, ValueError, MemoryError) as error:  # the program's own: its result is not known
         return Plain(("failed", type(error).__name__, repr(one), repr(two)))
     return Plain((type(op).__name__, repr(one)[:80], repr(two)[:80]))
 
