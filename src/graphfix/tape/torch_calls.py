@@ -9,7 +9,7 @@ import ast
 from collections.abc import Callable
 
 from graphfix.tape import walks
-from graphfix.tape.evidence import Read
+from graphfix.tape.evidence import Read, Update
 from graphfix.tape.expressions import iterate, key_of
 from graphfix.tape.graph import Leaf
 from graphfix.tape.machine import Machine
@@ -350,7 +350,7 @@ def opaque_method(m: Machine, receiver: Opaque, name: str, arguments: Arguments,
     if name in ("zero_grad", "state_dict", "load_state_dict"):
         return Plain((name, receiver.key, m.now()))
     if name == "step":
-        m.evidence.steps.append((site, m.trace(), m.context, m.now()))
+        m.evidence.updates.append(Update(site, m.now(), True, None))
         for value in arguments:
             if isinstance(value, (Function, Bound, Partial)):
                 return run_closure(m, value, site, 1)
@@ -396,14 +396,18 @@ def optimizer_method(m: Machine, receiver: Optimizer, name: str, arguments: Argu
         if closure is not None and not isinstance(closure, Known):
             made = run_closure(m, closure, site, 2 if receiver.kind == "LBFGS" else 1, receiver)
         else:
-            bump(m, receiver)
-        m.evidence.steps.append((site, m.trace(), m.context, m.now()))
+            bump(m, receiver, site)
         return made
+    if name == "zero_grad":
+        m.evidence.updates.append(Update(site, m.now(), False, frozenset(leaves_in(receiver))))
     return Plain((name, id(receiver), m.now()))
 
 
-def bump(m: Machine, optimizer: Optimizer) -> None:
-    for leaf in leaves_in(optimizer):
+def bump(m: Machine, optimizer: Optimizer, site: ast.AST) -> None:
+    """A step: every parameter of the optimizer has a new version."""
+    leaves = frozenset(leaves_in(optimizer))
+    m.evidence.updates.append(Update(site, m.now(), True, leaves))
+    for leaf in leaves:
         leaf.version += 1
         leaf.trained = True
 
@@ -423,7 +427,7 @@ def run_closure(m: Machine, closure: Value, site: ast.AST, times: int, optimizer
             m.context = outer
         made = result if iteration == 0 else made
         if optimizer is not None:
-            bump(m, optimizer)
+            bump(m, optimizer, site)
     return made
 
 
@@ -448,7 +452,10 @@ def module_method(m: Machine, receiver: Layer | Instance, name: str, arguments: 
         return Sequence("tuple", submodules(receiver), True)
     if name in ("items", "values", "keys") and isinstance(receiver, Layer):
         return container_view(receiver, name)
-    if name in ("load_state_dict",):
+    if name == "zero_grad":
+        m.evidence.updates.append(Update(site, m.now(), False, frozenset(leaves_in(receiver))))
+        return NONE
+    if name == "load_state_dict":
         for leaf in leaves_in(receiver):
             leaf.version += 1
         return NONE
