@@ -84,7 +84,9 @@ def is_plain_log(evidence: Evidence, growth: Growth) -> bool:
     """
     if growth.escaped or any(isinstance(store.place[0], Instance) for store in growth.stores) and growth.runs != {"module"}:
         return False
-    added = [use for store in growth.chained for use in evidence.facts.uses.get(store.value_site, ()) if store.value_site is not None]
+    added = [
+        use for store in growth.chained for use in evidence.facts.uses.get(store.value_site, ()) if store.value_site is not None
+    ]
     return bool(added) and all(evidence.facts.is_single(use) for use in added)
 
 
@@ -135,7 +137,9 @@ def walked_after(store: Store, stores: list[Store]) -> bool:
     """Whether a backward pass walks the sum, or walks over the whole loop that sums: then the sum is no log."""
     if any(event.order > store.order for node in store.nodes for event in node.walks):
         return True
-    index = max((split_loop(s.context, store.context) or 0 for s in stores if split_loop(s.context, store.context) is not None), default=0)
+    index = max(
+        (split_loop(s.context, store.context) or 0 for s in stores if split_loop(s.context, store.context) is not None), default=0
+    )
     entry = store.context[index][0]
     own = {node for other in stores for node in other.nodes}
     return any(
@@ -192,7 +196,12 @@ def report(evidence: Evidence, growth: Growth) -> Finding | None:
         name = short(ast.unparse(growth.chained[0].target))
     else:
         return None
-    if cut is not None and not chained[:1] or cut is not None and all(evidence.program.statement_of(e) is not blamed for e, _ in cut.texts):
+    if (
+        cut is not None
+        and not chained[:1]
+        or cut is not None
+        and all(evidence.program.statement_of(e) is not blamed for e, _ in cut.texts)
+    ):
         blamed = evidence.program.statement_of(cut.texts[0][0])
     story = [evidence.label(blamed, "each iteration adds its graph to those of all iterations before")]
     repair = None

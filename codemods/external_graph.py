@@ -44,7 +44,7 @@ from collections.abc import Iterator
 
 from graphfix.codemods.base import Evidence, fix, rule, safe_if, short
 from graphfix.model import Append, Applicability, Finding, Fix, Move
-from graphfix.tape.diagnosis import Cause, SecondWalk, statement_in
+from graphfix.tape.diagnosis import Cause, SecondWalk
 from graphfix.tape.graph import Leaf, Node, history
 
 SIMPLE = (ast.Assign, ast.AnnAssign)
@@ -185,8 +185,14 @@ def may_move(evidence: Evidence, loop: ast.For | ast.AsyncFor | ast.While, state
     scope = program.enclosing(loop, (ast.FunctionDef, ast.AsyncFunctionDef)) or program.tree
     elsewhere = names_read_outside(scope, loop, statements, loop.lineno)
     changed = names_in(others, ast.Store) | names_in(loop.body, ast.Store)
-    targets = {part.id for part in ast.walk(loop.target) if isinstance(part, ast.Name)} if not isinstance(loop, ast.While) else set()
-    return not (read & (changed | targets)) and not (written & elsewhere) and not (written & (names_in(others, ast.Store) | names_in(loop.body, ast.Store)))
+    targets = (
+        {part.id for part in ast.walk(loop.target) if isinstance(part, ast.Name)} if not isinstance(loop, ast.While) else set()
+    )
+    return (
+        not (read & (changed | targets))
+        and not (written & elsewhere)
+        and not (written & (names_in(others, ast.Store) | names_in(loop.body, ast.Store)))
+    )
 
 
 def around(evidence: Evidence, loop: ast.AST, statement: ast.stmt) -> list[ast.stmt] | None:

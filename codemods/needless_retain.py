@@ -71,11 +71,18 @@ def needed(event: Walk, besides: ast.AST | None) -> bool:
 def last_of_loop(evidence: Evidence, site: ast.Call, events: list[tuple[Run, Walk]]) -> Finding | None:
     """A loop over a list of losses that share a graph: all but the last have to retain it."""
     loop = evidence.program.enclosing(site, (ast.For, ast.FunctionDef, ast.AsyncFunctionDef, ast.While))
-    if not isinstance(loop, ast.For) or not isinstance(loop.iter, ast.Name) or not isinstance(loop.target, ast.Name) or loop.orelse:
+    if (
+        not isinstance(loop, ast.For)
+        or not isinstance(loop.iter, ast.Name)
+        or not isinstance(loop.target, ast.Name)
+        or loop.orelse
+    ):
         return None
     if any(event.creates or needed(event, site) or not event.context or not in_sight(run, event) for run, event in events):
         return None
-    if any(again_in_other_loop(loop, event) for _, event in events) or any(isinstance(p, (ast.Break, ast.Continue)) for p in ast.walk(loop)):
+    if any(again_in_other_loop(loop, event) for _, event in events) or any(
+        isinstance(p, (ast.Break, ast.Continue)) for p in ast.walk(loop)
+    ):
         return None
     names = {part.id for part in ast.walk(evidence.program.tree) if isinstance(part, ast.Name)}
     index = next(name for name in ("i", "k", "index", "position", "which") if name not in names)
@@ -94,8 +101,10 @@ def last_of_loop(evidence: Evidence, site: ast.Call, events: list[tuple[Run, Wal
 def again_in_other_loop(loop: ast.For, event: Walk) -> bool:
     """Whether a later walk over this graph lies in another entry into `loop`, or in another iteration around it."""
     return any(
-        later.order > event.order and [e for e in later.context if e[0].loop is not loop] != [e for e in event.context if e[0].loop is not loop]
-        or later.order > event.order and later.context[-1][0] is not event.context[-1][0]
+        later.order > event.order
+        and [e for e in later.context if e[0].loop is not loop] != [e for e in event.context if e[0].loop is not loop]
+        or later.order > event.order
+        and later.context[-1][0] is not event.context[-1][0]
         for node in event.nodes
         for later in node.walks
     )

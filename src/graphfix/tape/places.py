@@ -8,8 +8,23 @@ from graphfix.tape.evidence import Store
 from graphfix.tape.graph import Node
 from graphfix.tape.machine import Machine
 from graphfix.tape.values import (
-    Class, External, Instance, Known, Layer, Mapping, Opaque, Optimizer, Parameters, Plain, Project, Sequence, Tensor, Value, leaves_in, nodes_in,
-)  # fmt: skip
+    Class,
+    External,
+    Instance,
+    Known,
+    Layer,
+    Mapping,
+    Opaque,
+    Optimizer,
+    Parameters,
+    Plain,
+    Project,
+    Sequence,
+    Tensor,
+    Value,
+    leaves_in,
+    nodes_in,
+)
 
 MAX_ITEMS = 40
 

@@ -58,7 +58,9 @@ def facts(name: str) -> OpFacts | None:
 
 
 def read(row: dict[str, Any], inherited: dict[str, Any]) -> OpFacts:
-    known = {key: value for key, value in {**inherited, **row}.items() if key in OpFacts.__dataclass_fields__ and key != "variants"}
+    known = {
+        key: value for key, value in {**inherited, **row}.items() if key in OpFacts.__dataclass_fields__ and key != "variants"
+    }
     for key in ("saves_inputs", "items"):
         if key in known:
             known[key] = tuple(known[key])

@@ -66,7 +66,12 @@ class Tensor(Value):
     __slots__ = ("node", "leaf", "single", "base", "severed")
 
     def __init__(
-        self, node: Node | None = None, leaf: Leaf | None = None, single: bool = False, base: Value | None = None, severed: str = ""
+        self,
+        node: Node | None = None,
+        leaf: Leaf | None = None,
+        single: bool = False,
+        base: Value | None = None,
+        severed: str = "",
     ) -> None:
         self.node = node
         self.leaf = leaf
@@ -164,7 +169,16 @@ class Class(Value):
     def is_open(self) -> bool:
         """True where a base is not known, so that any method may come from it."""
         return any(not isinstance(base, (Class, External)) for base in self.linearised()) or any(
-            name not in ("object", "builtins.object", "torch.nn.Module", "abc.ABC", "Exception", "enum.Enum", "torch.utils.data.Dataset")
+            name
+            not in (
+                "object",
+                "builtins.object",
+                "torch.nn.Module",
+                "abc.ABC",
+                "Exception",
+                "enum.Enum",
+                "torch.utils.data.Dataset",
+            )
             for name in self.external_bases()
         )
 
@@ -277,6 +291,8 @@ class SuperProxy(Value):
 
 
 NONE = Known(None)
+Arguments = list[Value]
+Keywords = dict[str, Value]
 
 
 def members(value: Value, attributes: bool = False) -> Iterator[Value]:
