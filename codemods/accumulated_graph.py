@@ -42,8 +42,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from graphfix.codemods.base import Evidence, fix, rule, safe_if, short
-from graphfix.codemods.cuts import plan
-from graphfix.model import Finding
+from graphfix.codemods.cuts import Cut, plan
+from graphfix.model import Finding, Label
 from graphfix.tape.diagnosis import program_of
 from graphfix.tape.evidence import Store
 from graphfix.tape.explore import Run
@@ -204,11 +204,29 @@ def report(evidence: Evidence, growth: Growth) -> Finding | None:
     ):
         blamed = evidence.program.statement_of(cut.texts[0][0])
     story = [evidence.label(blamed, "each iteration adds its graph to those of all iterations before")]
+    story.extend(other_places(evidence, growth, cut, blamed))
     repair = None
     if cut is not None:
         repair = fix(safe_if(growth.freed or not growth.escaped), cut.title, *cut.operations(evidence))
     return Finding("GF101", "accumulated-graph", f"`{name}` keeps the graph of every iteration alive", evidence.program.path,
                    evidence.span(blamed), tuple(story), repair)  # fmt: skip
+
+
+def other_places(evidence: Evidence, growth: Growth, cut: Cut | None, blamed: ast.AST) -> Iterator[Label]:
+    """Where else the total is fed, where it is kept, and what has freed the graphs that it holds."""
+    program = evidence.program
+    statements = {blamed}
+    for expression, _ in cut.texts if cut is not None else ():
+        statement = program.statement_of(expression)
+        if statement not in statements:
+            statements.add(statement)
+            yield evidence.label(statement, "and so does this")
+    kept = [store.target for store in growth.chained if evidence.holds(store.target)]
+    if kept and program.statement_of(kept[0]) not in statements:
+        yield evidence.label(kept[0], "the sum is kept here")
+    walks = [node.freed_by for store in growth.chained for node in history(list(store.nodes)) if node.freed_by is not None]
+    if walks and evidence.holds(walks[0].site):
+        yield evidence.label(walks[0].site, "the graph has been walked here: nobody needs it afterwards")
 
 
 RULE = rule("GF101", "accumulated-graph", globals(), find)

@@ -54,7 +54,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
             evidence.label(free, "frees the graph that both share") for free in frees if evidence.holds(free) and free is not site
         ]
         story.append(evidence.label(blamed, "walks the freed part again and raises"))
-        message = f"`{short(evidence.program.source(blamed))}` walks a graph that an earlier backward pass has freed"
+        message = f"`{short(evidence.program.source(blamed))}` walks a graph that is freed already"
         yield Finding(
             "GF301",
             "sequential-backward",

@@ -120,8 +120,8 @@ def define(m: Machine, env: Env, body: list[ast.stmt]) -> None:
                     execute(m, [statement])
                 except Stop:
                     continue
-    except OutOfSteps:
-        pass
+    except (OutOfSteps, RecursionError):
+        pass  # what was defined until then stands
     finally:
         m.frames, m.context, m.steps = frames, context, steps
 

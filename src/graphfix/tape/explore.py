@@ -228,8 +228,8 @@ class Explorer:
         machine.frames.append(Frame(env, self.tape.program.tree, (), (), 0))
         try:
             start(machine, env)
-        except OutOfSteps:
-            machine.evidence.ended_by = "budget"
+        except (OutOfSteps, RecursionError) as limit:
+            machine.evidence.ended_by = type(limit).__name__
             self.tape.truncated = True
         except Stop as stop:
             machine.evidence.ended_by = type(stop).__name__
