@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from graphfix.codemods.accumulated_graph import adds
-from graphfix.codemods.base import Evidence, fix, short
+from graphfix.codemods.base import Evidence, fix, leaves_function, short
 from graphfix.codemods.boundary import detached
 from graphfix.model import Applicability, Finding, Fix, InsertAfter
 from graphfix.tape.evidence import Store
@@ -35,6 +35,8 @@ def unwalked(evidence: Evidence, attributes: bool, code: str, name: str) -> Iter
     for target, chain in chains.items():
         in_sight = chain.runs == {"module"} and not chain.escaped
         if chain.walked or not (chain.freed or in_sight):
+            continue
+        if not chain.freed and any(leaves_function(evidence, store) for store in chain.stores):
             continue
         if not all(evidence.facts.is_sure(node) for store in chain.stores for node in store.nodes):
             continue

@@ -109,7 +109,7 @@ def tensor_attribute(m: Machine, value: Tensor | Opaque, name: str, site: ast.AS
         if known is not None and known.kind == "attribute":
             return Tensor(m.record(site, [value], False), severed=value.severed)
         return Bound(value, name)
-    made = Opaque(("attribute", value.key, name), value.node)
+    made = Opaque(("attribute", value.key, name), value.node, value.outside)
     value.attributes[name] = made
     return made
 
@@ -268,5 +268,5 @@ def opaque_item(m: Machine, value: Opaque, index: Value, site: ast.Subscript) ->
     slot: object = index.value if isinstance(index, Known) and is_hashable(index.value) else ("unknown", key_of(index))
     note_legacy(m, value, index, site)
     if slot not in value.items:
-        value.items[slot] = Opaque(("item", value.key, slot), value.node)
+        value.items[slot] = Opaque(("item", value.key, slot), value.node, value.outside)
     return value.items[slot]

@@ -55,7 +55,9 @@ def call_library(m: Machine, name: str, arguments: list[Value], keywords: dict[s
         if top in ("math", "numpy") and arguments:
             return Plain((name, *map(key_of, arguments)), cut=cut_of(*arguments) if top == "math" else None)
         return (
-            Opaque((name, site, m.now())) if word[:1].isupper() or top in ("gym", "gymnasium") else Plain((name, site, m.now()))
+            Opaque((name, site, m.now()), outside=True)
+            if word[:1].isupper() or top in ("gym", "gymnasium")
+            else Plain((name, site, m.now()))
         )
     from graphfix.tape.calls import note_reader, run_callbacks
 

@@ -113,6 +113,9 @@ def call(m: Machine, callee: Value, arguments: Arguments, keywords: Keywords, si
 def call_unknown(m: Machine, callee: Value, arguments: Arguments, keywords: Keywords, site: ast.AST, key: object) -> Value:
     """A call that cannot be entered: its result depends on all arguments, and it may keep them."""
     values = [*arguments, *keywords.values()]
+    source = callee.receiver if isinstance(callee, Bound) else callee
+    if isinstance(source, Opaque) and source.outside:
+        return Opaque(("call", site, m.now()), outside=True)
     for value in values:
         m.escape(value, site, "argument")
         note_reader(m, value, site)
@@ -176,6 +179,7 @@ def enter(m: Machine, function: Function, arguments: Arguments, keywords: Keywor
         m.frames.pop()
         m.active[definition] -= 1
         m.grad_enabled = before
+    m.evidence.returned[frame] = frame.returned or NONE
     if frame.yielded:
         made = Sequence("generator", [value for value, _ in frame.yielded])
         made.grad_mode = frame.yielded[0][1]

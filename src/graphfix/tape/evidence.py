@@ -98,5 +98,6 @@ class Evidence:
     entered: set[ast.AST] = field(default_factory=set)
     graphs: dict[ast.expr, list[Use]] = field(default_factory=dict)
     plain: set[ast.expr] = field(default_factory=set)
+    returned: dict[Frame, Value] = field(default_factory=dict)
     ended_by: str = ""
     env: Env | None = None

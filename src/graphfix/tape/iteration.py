@@ -43,7 +43,8 @@ def iterate(m: Machine, value: Value, site: ast.AST) -> list[Value]:
     if isinstance(value, Plain):
         return [Plain(("item", value.key, i, m.context)) for i in range(2)]
     key = key_of(value)
-    return [Opaque(("item", key, i, m.now()), value.node) for i in range(2)]
+    outside = isinstance(value, Opaque) and value.outside
+    return [Opaque(("item", key, i, m.now()), value.node, outside) for i in range(2)]
 
 
 def iterate_instance(m: Machine, value: Instance, site: ast.AST) -> list[Value]:

@@ -75,7 +75,7 @@ def item_of(m: Machine, value: Value, key: object, site: ast.AST) -> Value:
         return value.items[-1] if value.items else Opaque(("item", id(value), key, m.now()))
     if isinstance(value, Opaque):
         if key not in value.items:
-            value.items[key] = Opaque(("item", value.key, key), value.node)
+            value.items[key] = Opaque(("item", value.key, key), value.node, value.outside)
         return value.items[key]
     if isinstance(value, Plain):
         return Plain(("item", value.key, key))

@@ -46,12 +46,16 @@ class Plain(Value):
 
 
 class Opaque(Value):
-    """Something unknown: it may be a tensor, and `node` is then its graph."""
+    """Something unknown: it may be a tensor, and `node` is then its graph.
 
-    __slots__ = ("key", "node", "attributes", "items")
+    `outside`: it belongs to a library that knows no tensors (a parser, an environment), so nothing read from it has a graph.
+    """
 
-    def __init__(self, key: object, node: Node | None = None) -> None:
+    __slots__ = ("key", "node", "attributes", "items", "outside")
+
+    def __init__(self, key: object, node: Node | None = None, outside: bool = False) -> None:
         self.key = key
+        self.outside = outside
         self.node = node
         self.attributes: dict[str, Value] = {}
         self.items: dict[object, Value] = {}
