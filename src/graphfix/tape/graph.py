@@ -118,6 +118,16 @@ class Hit:
 
 
 @dataclass(eq=False)
+class Stale:
+    """A walk met a node that had saved a leaf which has a newer version now."""
+
+    node: Node
+    leaf: Leaf
+    path: tuple[Node, ...]
+    certain: bool
+
+
+@dataclass(eq=False)
 class Walk:
     """One simulated `backward()` or `autograd.grad()`.
 
@@ -136,7 +146,7 @@ class Walk:
     receiver: ast.expr | None = None
     targets: tuple[frozenset[Node], frozenset[Leaf]] | None = None
     hits: list[Hit] = field(default_factory=list)
-    stale: list[tuple[Node, Leaf]] = field(default_factory=list)
+    stale: list[Stale] = field(default_factory=list)
     nodes: list[Node] = field(default_factory=list)
 
 
@@ -153,7 +163,8 @@ def walk(event: Walk) -> None:
             continue  # torch raises here: what lies below is not reached
         for leaf, version in zip(node.leaves, node.versions):
             if version is not None and leaf.version != version:
-                event.stale.append((node, leaf))
+                path = path_to(node, came_from)
+                event.stale.append(Stale(node, leaf, path, all(step.certain for step in path)))
         for parent in node.parents:
             if parent not in came_from and (wanted is None or parent in wanted):
                 came_from[parent] = node
