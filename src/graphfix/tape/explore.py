@@ -276,6 +276,7 @@ def start_method(cls: ast.ClassDef, method: ast.FunctionDef | ast.AsyncFunctionD
             return
         m.frame.statement = cls
         instance = make_instance(m, value, cls)
+        env.variables["self"] = instance  # so that what it carries from call to call has a name
         entry = m.loop(None)
         for iteration in range(2):
             m.frame.statement = cls
