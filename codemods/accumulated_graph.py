@@ -38,6 +38,7 @@ that is not in sight with a graph that is still alive.
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -91,6 +92,7 @@ def is_plain_log(evidence: Evidence, growth: Growth) -> bool:
     return bool(added) and all(evidence.facts.is_single(use) for use in added)
 
 
+@functools.lru_cache(maxsize=1)
 def growths(evidence: Evidence) -> list[Growth]:
     """Places whose new content is their old content of an earlier iteration plus something with a graph."""
     found: dict[ast.AST, Growth] = {}

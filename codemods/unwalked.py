@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from graphfix.codemods.accumulated_graph import adds
+from graphfix.codemods.accumulated_graph import adds, growths
 from graphfix.codemods.base import Evidence, fix, leaves_function, short
 from graphfix.codemods.boundary import detached
 from graphfix.model import Applicability, Finding, Fix, InsertAfter
@@ -32,7 +32,10 @@ def unwalked(evidence: Evidence, attributes: bool, code: str, name: str) -> Iter
     chains: dict[ast.AST, Chain] = {}
     for run in evidence.tape.runs:
         collect(evidence, run, attributes, chains)
+    totals = {store.target for growth in growths(evidence) for store in growth.chained}
     for target, chain in chains.items():
+        if target in totals:
+            continue  # told as a running total
         in_sight = chain.runs == {"module"} and not chain.escaped
         if chain.walked or not (chain.freed or in_sight):
             continue
@@ -63,6 +66,8 @@ def grows(store: Store, stores: list[Store]) -> bool:
     """Whether what an earlier iteration left in the place is part of what this one puts there, other than as a running total."""
     if not isinstance(store.target, (ast.Name, ast.Attribute)):
         return False
+    if all(store.trace[-1] not in node.trace for node in store.nodes):
+        return False  # made elsewhere and only passed on here
     below = set(history(list(store.nodes)))
     for earlier in stores:
         if earlier.order >= store.order:
