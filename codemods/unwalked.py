@@ -32,7 +32,7 @@ def unwalked(evidence: Evidence, attributes: bool, code: str, name: str) -> Iter
     chains: dict[ast.AST, Chain] = {}
     for run in evidence.tape.runs:
         collect(evidence, run, attributes, chains)
-    totals = {store.target for growth in growths(evidence) for store in growth.chained}
+    totals = {store.target for growth in growths(evidence) for store in growth.stores}
     for target, chain in chains.items():
         if target in totals:
             continue  # told as a running total
