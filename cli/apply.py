@@ -90,7 +90,8 @@ def _write(report: Report, work: session.Session, written: list[Path]) -> None:
 
 
 def _written(outcome: Outcome, work: session.Session, written: list[Path]) -> Outcome:
-    from graphfix.rewrite.write import NotWritten, replace as replace_file
+    from graphfix.rewrite.write import NotWritten
+    from graphfix.rewrite.write import replace as replace_file
 
     try:
         replace_file(outcome.path, outcome.before, outcome.after, work.found.roots)

@@ -14,7 +14,7 @@ from graphfix.codemods import (
     sequential_backward,
     stored_graph,
 )
-from graphfix.codemods.base import Evidence, Rule
+from graphfix.codemods.base import Rule
 
 RULES: tuple[Rule, ...] = (
     accumulated_graph.RULE,

@@ -42,8 +42,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from graphfix.codemods.base import Evidence, fix, rule, safe_if, short
-from graphfix.codemods.cuts import plan
-from graphfix.model import Finding
+from graphfix.codemods.cuts import Cut, plan
+from graphfix.model import Finding, Label
 from graphfix.tape.diagnosis import program_of
 from graphfix.tape.evidence import Store
 from graphfix.tape.explore import Run
@@ -84,7 +84,9 @@ def is_plain_log(evidence: Evidence, growth: Growth) -> bool:
     """
     if growth.escaped or any(isinstance(store.place[0], Instance) for store in growth.stores) and growth.runs != {"module"}:
         return False
-    added = [use for store in growth.chained for use in evidence.facts.uses.get(store.value_site, ()) if store.value_site is not None]
+    added = [
+        use for store in growth.chained for use in evidence.facts.uses.get(store.value_site, ()) if store.value_site is not None
+    ]
     return bool(added) and all(evidence.facts.is_single(use) for use in added)
 
 
@@ -135,7 +137,9 @@ def walked_after(store: Store, stores: list[Store]) -> bool:
     """Whether a backward pass walks the sum, or walks over the whole loop that sums: then the sum is no log."""
     if any(event.order > store.order for node in store.nodes for event in node.walks):
         return True
-    index = max((split_loop(s.context, store.context) or 0 for s in stores if split_loop(s.context, store.context) is not None), default=0)
+    index = max(
+        (split_loop(s.context, store.context) or 0 for s in stores if split_loop(s.context, store.context) is not None), default=0
+    )
     entry = store.context[index][0]
     own = {node for other in stores for node in other.nodes}
     return any(
@@ -192,14 +196,37 @@ def report(evidence: Evidence, growth: Growth) -> Finding | None:
         name = short(ast.unparse(growth.chained[0].target))
     else:
         return None
-    if cut is not None and not chained[:1] or cut is not None and all(evidence.program.statement_of(e) is not blamed for e, _ in cut.texts):
+    if (
+        cut is not None
+        and not chained[:1]
+        or cut is not None
+        and all(evidence.program.statement_of(e) is not blamed for e, _ in cut.texts)
+    ):
         blamed = evidence.program.statement_of(cut.texts[0][0])
     story = [evidence.label(blamed, "each iteration adds its graph to those of all iterations before")]
+    story.extend(other_places(evidence, growth, cut, blamed))
     repair = None
     if cut is not None:
         repair = fix(safe_if(growth.freed or not growth.escaped), cut.title, *cut.operations(evidence))
     return Finding("GF101", "accumulated-graph", f"`{name}` keeps the graph of every iteration alive", evidence.program.path,
                    evidence.span(blamed), tuple(story), repair)  # fmt: skip
+
+
+def other_places(evidence: Evidence, growth: Growth, cut: Cut | None, blamed: ast.AST) -> Iterator[Label]:
+    """Where else the total is fed, where it is kept, and what has freed the graphs that it holds."""
+    program = evidence.program
+    statements = {blamed}
+    for expression, _ in cut.texts if cut is not None else ():
+        statement = program.statement_of(expression)
+        if statement not in statements:
+            statements.add(statement)
+            yield evidence.label(statement, "and so does this")
+    kept = [store.target for store in growth.chained if evidence.holds(store.target)]
+    if kept and program.statement_of(kept[0]) not in statements:
+        yield evidence.label(kept[0], "the sum is kept here")
+    walks = [node.freed_by for store in growth.chained for node in history(list(store.nodes)) if node.freed_by is not None]
+    if walks and evidence.holds(walks[0].site):
+        yield evidence.label(walks[0].site, "the graph has been walked here: nobody needs it afterwards")
 
 
 RULE = rule("GF101", "accumulated-graph", globals(), find)

@@ -12,8 +12,11 @@ from types import ModuleType
 from graphfix.model import Applicability, Finding, Fix, Label, Operation, Span
 from graphfix.tape.contributors import Facts
 from graphfix.tape.diagnosis import SecondWalk, second_walks
+from graphfix.tape.evidence import Store
 from graphfix.tape.explore import Tape
+from graphfix.tape.graph import history
 from graphfix.tape.program import Program
+from graphfix.tape.values import nodes_in
 
 URL = "https://github.com/graphfix/graphfix/blob/main/docs/rules/{code}.md"
 
@@ -64,6 +67,16 @@ def rule(code: str, name: str, module: ModuleType | dict, find: Callable[[Eviden
     """The rule documented by the docstring of the module that defines `find`."""
     page = inspect.cleandoc(module["__doc__"] if isinstance(module, dict) else module.__doc__ or "")
     return Rule(code, name, page.splitlines()[0].rstrip("."), f"# {name} ({code})\n\n{page}\n", find)
+
+
+def leaves_function(evidence: Evidence, store: Store) -> bool:
+    """Whether what is stored is part of what the storing function returns: whoever calls it elsewhere may walk it."""
+    frame = store.trace[-1][0]
+    for run in evidence.tape.runs:
+        value = run.evidence.returned.get(frame)
+        if value is not None:
+            return bool(set(store.nodes) & set(history(nodes_in(value))))
+    return False
 
 
 def fix(applicability: Applicability, title: str, *operations: Operation) -> Fix:

@@ -35,7 +35,9 @@ def detached_sequence(value: Sequence, text: str) -> str | None:
     if None in parts:
         return None
     if len(set(parts)) == 1:
-        return f"tuple({parts[0]} for {variable} in {text})" if value.kind == "tuple" else f"[{parts[0]} for {variable} in {text}]"
+        return (
+            f"tuple({parts[0]} for {variable} in {text})" if value.kind == "tuple" else f"[{parts[0]} for {variable} in {text}]"
+        )
     if value.open:
         return None
     texts = [str(detached(item, f"{text}[{index}]")) for index, item in enumerate(value.items)]
@@ -71,7 +73,9 @@ def carried(evidence: Evidence, walks: list[SecondWalk], attributes: bool, code:
             yield finding
 
 
-def carried_finding(evidence: Evidence, loop: ast.AST | None, carrier: str, group: list[SecondWalk], code: str, name: str) -> Finding | None:
+def carried_finding(
+    evidence: Evidence, loop: ast.AST | None, carrier: str, group: list[SecondWalk], code: str, name: str
+) -> Finding | None:
     walk = group[0]
     crossing = walk.carriers[carrier]
     stores = [s for s in crossing.stores if isinstance(s, Store) and evidence.holds(s.target)]
@@ -83,7 +87,10 @@ def carried_finding(evidence: Evidence, loop: ast.AST | None, carrier: str, grou
     if not evidence.holds(where):
         return None
     story: list[Label] = [evidence.label(where, f"iteration 1 leaves its graph in `{carrier}`")]
-    below = next((hit.path[hit.path.index(crossing) - 1] for _, _, hit in walk.hits if crossing in hit.path and hit.path.index(crossing)), None)
+    below = next(
+        (hit.path[hit.path.index(crossing) - 1] for _, _, hit in walk.hits if crossing in hit.path and hit.path.index(crossing)),
+        None,
+    )
     if below is not None and evidence.holds(below.site) and below.site is not where:
         story.append(evidence.label(below.site, f"iteration 2 reads the `{carrier}` of iteration 1 here"))
     if evidence.holds(walk.walk.site):

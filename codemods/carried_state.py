@@ -42,11 +42,13 @@ from collections.abc import Iterator
 
 from graphfix.codemods.base import Evidence, rule
 from graphfix.codemods.boundary import carried
+from graphfix.codemods.unwalked import unwalked
 from graphfix.model import Finding
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
     yield from carried(evidence, evidence.second_walks, False, "GF201", "carried-state")
+    yield from unwalked(evidence, False, "GF201", "carried-state")
 
 
 RULE = rule("GF201", "carried-state", globals(), find)

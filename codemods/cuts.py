@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from graphfix.codemods.base import Evidence
+from graphfix.codemods.base import Evidence, short
 from graphfix.model import Append, Operation
 from graphfix.tape.contributors import at_caller, contributors, cut_text, is_tensor_always, stored_nodes
 from graphfix.tape.evidence import Store
@@ -31,8 +31,8 @@ class Cut:
 
     @property
     def title(self) -> str:
-        names = ", ".join(f"`{ast.unparse(expression)[:40]}{text}`" for expression, text in self.texts[:3])
-        return f"put away {names}"
+        names = dict.fromkeys(f"`{short(ast.unparse(expression), 30)}{text}`" for expression, text in self.texts)
+        return f"put away {', '.join(list(names)[:3])}"
 
 
 def plan(evidence: Evidence, stores: list[Store], local: bool) -> Cut | None:

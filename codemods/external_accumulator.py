@@ -90,7 +90,9 @@ def repair_of(evidence: Evidence, walk: SecondWalk, name: str, initial: ast.Assi
         return as_log(evidence, walk, name)
     if evidence.program.block_of(initial) is not evidence.program.block_of(loop):
         return None
-    return fix(Applicability.SAFE, f"set up `{name}` in each iteration", Move(evidence.span(initial), evidence.span(loop.body[0])))
+    return fix(
+        Applicability.SAFE, f"set up `{name}` in each iteration", Move(evidence.span(initial), evidence.span(loop.body[0]))
+    )
 
 
 def as_log(evidence: Evidence, walk: SecondWalk, name: str) -> Fix | None:

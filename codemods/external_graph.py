@@ -30,7 +30,8 @@ for x, y in loader:
 The second iteration always raises, so a run that worked had one iteration, in which the moved computation gives the same
 value. Safe where what it reads does not change in between, it is not random and nothing else reads the result; unsafe
 where it draws random numbers (one draw for all iterations and one per iteration are different models). Where nothing below
-the tensor is trained it is detached instead.
+the tensor is trained it is detached instead, and also where all of it is trained by a loss of its own (an advantage that
+weighs a policy loss): safe where the gradient that the loop's loss sends there is cleared before any step uses it.
 
 ## References
 - https://pytorch.org/docs/stable/notes/autograd.html#saved-tensors
@@ -41,9 +42,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from graphfix.codemods.base import Evidence, fix, rule, short
+from graphfix.codemods.base import Evidence, fix, rule, safe_if, short
 from graphfix.model import Append, Applicability, Finding, Fix, Move
-from graphfix.tape.diagnosis import Cause, SecondWalk, statement_in
+from graphfix.tape.diagnosis import Cause, SecondWalk
 from graphfix.tape.graph import Leaf, Node, history
 
 SIMPLE = (ast.Assign, ast.AnnAssign)
@@ -108,7 +109,8 @@ def repair_of(evidence: Evidence, walk: SecondWalk, nodes: list[Node], statement
     if not leaves:
         return detach_fix(evidence, statements, Applicability.SAFE, "nothing below it is trained")
     if trained_inside(walk, leaves):
-        return detach_fix(evidence, statements, Applicability.UNSAFE, "what lies below it is trained by a loss of its own")
+        why = "what lies below it is trained by a loss of its own"
+        return detach_fix(evidence, statements, safe_if(gradient_is_dropped(walk, leaves)), why)
     if not may_move(evidence, loop, statements):
         return None
     random = any(node.random for node in nodes) or any(draws(part) for s in statements for part in ast.walk(s))
@@ -142,6 +144,26 @@ def trained_inside(walk: SecondWalk, leaves: list[Leaf]) -> bool:
     return all(any(leaf.site is other.site for other in fresh) for leaf in leaves)
 
 
+def gradient_is_dropped(walk: SecondWalk, leaves: list[Leaf]) -> bool:
+    """Whether the gradient that the first walk leaves in `leaves` is cleared before any step uses it, in every run.
+
+    Then a detach changes nothing even for a loop of one iteration.
+    """
+    wanted = {leaf.site for leaf in leaves}
+    for run, _, hit in walk.hits:
+        pending = set(wanted)
+        for update in run.evidence.updates:
+            if update.order < hit.freed_by.order or not pending:
+                continue
+            touched = pending if update.leaves is None else {leaf.site for leaf in update.leaves} & pending
+            if touched and update.steps:
+                return False
+            pending -= touched
+        if pending:
+            return False
+    return True
+
+
 def detach_fix(evidence: Evidence, statements: list[ast.stmt], applicability: Applicability, why: str) -> Fix | None:
     last = statements[-1]
     if not isinstance(last, ast.Assign) or not isinstance(last.targets[0], ast.Name):
@@ -163,8 +185,14 @@ def may_move(evidence: Evidence, loop: ast.For | ast.AsyncFor | ast.While, state
     scope = program.enclosing(loop, (ast.FunctionDef, ast.AsyncFunctionDef)) or program.tree
     elsewhere = names_read_outside(scope, loop, statements, loop.lineno)
     changed = names_in(others, ast.Store) | names_in(loop.body, ast.Store)
-    targets = {part.id for part in ast.walk(loop.target) if isinstance(part, ast.Name)} if not isinstance(loop, ast.While) else set()
-    return not (read & (changed | targets)) and not (written & elsewhere) and not (written & (names_in(others, ast.Store) | names_in(loop.body, ast.Store)))
+    targets = (
+        {part.id for part in ast.walk(loop.target) if isinstance(part, ast.Name)} if not isinstance(loop, ast.While) else set()
+    )
+    return (
+        not (read & (changed | targets))
+        and not (written & elsewhere)
+        and not (written & (names_in(others, ast.Store) | names_in(loop.body, ast.Store)))
+    )
 
 
 def around(evidence: Evidence, loop: ast.AST, statement: ast.stmt) -> list[ast.stmt] | None:

@@ -36,7 +36,7 @@ from graphfix.codemods.base import Evidence, fix, rule, safe_if, short
 from graphfix.model import Finding, Replace
 from graphfix.tape.contributors import Facts
 from graphfix.tape.evidence import Read
-from graphfix.tape.values import Opaque, Plain, Tensor, Value
+from graphfix.tape.values import Plain, Tensor, Value
 
 STRIPPED = frozenset(("cpu", "numpy", "detach", "tolist", "clone", "cuda"))
 

@@ -43,11 +43,13 @@ from collections.abc import Iterator
 
 from graphfix.codemods.base import Evidence, rule
 from graphfix.codemods.boundary import carried
+from graphfix.codemods.unwalked import unwalked
 from graphfix.model import Finding
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
     yield from carried(evidence, evidence.second_walks, True, "GF202", "module-state")
+    yield from unwalked(evidence, True, "GF202", "module-state")
 
 
 RULE = rule("GF202", "module-state", globals(), find)

@@ -35,7 +35,7 @@ import ast
 from collections.abc import Iterator
 
 from graphfix.codemods.base import Evidence, fix, rule, safe_if
-from graphfix.model import Finding, RemoveArgument
+from graphfix.model import AddArgument, Finding, RemoveArgument, Replace
 from graphfix.tape.explore import Run
 from graphfix.tape.graph import Walk
 
@@ -47,7 +47,10 @@ def find(evidence: Evidence) -> Iterator[Finding]:
             if event.keyword is True and evidence.holds(event.site):
                 sites.setdefault(event.site, []).append((run, event))
     for site, events in sites.items():
-        if any(event.creates or needed(event) for _, event in events):
+        if any(event.creates or needed(event, None) for _, event in events):
+            finding = last_of_loop(evidence, site, events)
+            if finding is not None:
+                yield finding
             continue
         keyword = next((k for k in site.keywords if k.arg == "retain_graph"), None)
         if keyword is None:
@@ -60,9 +63,51 @@ def find(evidence: Evidence) -> Iterator[Finding]:
                       evidence.span(statement), story, repair, "warning")  # fmt: skip
 
 
-def needed(event: Walk) -> bool:
-    """Whether a later walk of the same run meets a node of this one."""
-    return any(later.order > event.order for node in event.nodes for later in node.walks)
+def needed(event: Walk, besides: ast.AST | None) -> bool:
+    """Whether a later walk of the same run, other than one by the call `besides`, meets a node of this one."""
+    return any(later.order > event.order and later.site is not besides for node in event.nodes for later in node.walks)
+
+
+def last_of_loop(evidence: Evidence, site: ast.Call, events: list[tuple[Run, Walk]]) -> Finding | None:
+    """A loop over a list of losses that share a graph: all but the last have to retain it."""
+    loop = evidence.program.enclosing(site, (ast.For, ast.FunctionDef, ast.AsyncFunctionDef, ast.While))
+    if (
+        not isinstance(loop, ast.For)
+        or not isinstance(loop.iter, ast.Name)
+        or not isinstance(loop.target, ast.Name)
+        or loop.orelse
+    ):
+        return None
+    if any(event.creates or needed(event, site) or not event.context or not in_sight(run, event) for run, event in events):
+        return None
+    if any(again_in_other_loop(loop, event) for _, event in events) or any(
+        isinstance(p, (ast.Break, ast.Continue)) for p in ast.walk(loop)
+    ):
+        return None
+    names = {part.id for part in ast.walk(evidence.program.tree) if isinstance(part, ast.Name)}
+    index = next(name for name in ("i", "k", "index", "position", "which") if name not in names)
+    losses, target = loop.iter.id, loop.target.id
+    statement = evidence.program.statement_of(site)
+    repair = fix(
+        safe_if(True), "retain the graph for all losses but the last",
+        Replace(evidence.span(loop.target), f"{index}, {target}"), Replace(evidence.span(loop.iter), f"enumerate({losses})"),
+        AddArgument(evidence.span(site), "retain_graph", f"{index} < len({losses}) - 1"),
+    )  # fmt: skip
+    story = (evidence.label(site, f"nobody walks the graph again after the last of `{losses}`"),)
+    return Finding("GF305", "needless-retain", "`retain_graph=True` keeps the graph after the last walk", evidence.program.path,
+                   evidence.span(statement), story, repair, "warning")  # fmt: skip
+
+
+def again_in_other_loop(loop: ast.For, event: Walk) -> bool:
+    """Whether a later walk over this graph lies in another entry into `loop`, or in another iteration around it."""
+    return any(
+        later.order > event.order
+        and [e for e in later.context if e[0].loop is not loop] != [e for e in event.context if e[0].loop is not loop]
+        or later.order > event.order
+        and later.context[-1][0] is not event.context[-1][0]
+        for node in event.nodes
+        for later in node.walks
+    )
 
 
 def in_sight(run: Run, event: Walk) -> bool:

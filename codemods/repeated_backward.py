@@ -54,7 +54,15 @@ def find(evidence: Evidence) -> Iterator[Finding]:
             story.insert(0, evidence.label(walk.freed_by.site, "walks the loss and frees its graph"))
         root = walk.walk.receiver
         name = short(evidence.program.source(root)) if root is not None else "the loss"
-        yield Finding("GF302", "repeated-backward", f"`{name}` is walked twice", evidence.program.path, evidence.span(statement), tuple(story), repair_of(evidence, walk))
+        yield Finding(
+            "GF302",
+            "repeated-backward",
+            f"`{name}` is walked twice",
+            evidence.program.path,
+            evidence.span(statement),
+            tuple(story),
+            repair_of(evidence, walk),
+        )
 
 
 def repair_of(evidence: Evidence, walk: SecondWalk) -> Fix | None:

@@ -50,10 +50,20 @@ def find(evidence: Evidence) -> Iterator[Finding]:
     for site, walks in groups.items():
         frees = list(dict.fromkeys(walk.freed_by.site for walk in walks))
         blamed = evidence.program.statement_of(caller_site(evidence, walks[0], site))
-        story = [evidence.label(free, "frees the graph that both share") for free in frees if evidence.holds(free) and free is not site]
+        story = [
+            evidence.label(free, "frees the graph that both share") for free in frees if evidence.holds(free) and free is not site
+        ]
         story.append(evidence.label(blamed, "walks the freed part again and raises"))
-        message = f"`{short(evidence.program.source(blamed))}` walks a graph that an earlier backward pass has freed"
-        yield Finding("GF301", "sequential-backward", message, evidence.program.path, evidence.span(blamed), tuple(story), repair_of(evidence, walks))
+        message = f"`{short(evidence.program.source(blamed))}` walks a graph that is freed already"
+        yield Finding(
+            "GF301",
+            "sequential-backward",
+            message,
+            evidence.program.path,
+            evidence.span(blamed),
+            tuple(story),
+            repair_of(evidence, walks),
+        )
 
 
 def caller_site(evidence: Evidence, walk: SecondWalk, site: ast.AST) -> ast.AST:
@@ -100,13 +110,25 @@ def summed_pair(evidence: Evidence, walk: SecondWalk) -> tuple | None:
 
 def plain_walk(statement: ast.stmt, walk: Walk) -> bool:
     """A statement that is nothing but `loss.backward()`."""
-    return isinstance(statement, ast.Expr) and statement.value is walk.site and walk.function == "backward" and not walk.site.args and not walk.site.keywords
+    return (
+        isinstance(statement, ast.Expr)
+        and statement.value is walk.site
+        and walk.function == "backward"
+        and not walk.site.args
+        and not walk.site.keywords
+    )
 
 
 def summed_loop(evidence: Evidence, walk: SecondWalk) -> Fix | None:
     """`for loss in losses: walk(loss)` becomes one walk over `sum(losses)`, where the loop does nothing else."""
     loop = walk.loop
-    if not isinstance(loop, ast.For) or not evidence.holds(loop) or len(loop.body) != 1 or loop.orelse or not isinstance(loop.target, ast.Name):
+    if (
+        not isinstance(loop, ast.For)
+        or not evidence.holds(loop)
+        or len(loop.body) != 1
+        or loop.orelse
+        or not isinstance(loop.target, ast.Name)
+    ):
         return None
     body = loop.body[0]
     if not isinstance(body, ast.Expr) or not isinstance(body.value, ast.Call) or not isinstance(loop.iter, ast.Name):
@@ -122,7 +144,12 @@ def summed_loop(evidence: Evidence, walk: SecondWalk) -> Fix | None:
     joined = (data[: use.start - start] + total.encode() + data[use.end - start :]).decode()
     from graphfix.model import InsertBefore
 
-    return fix(safe_if(walk.always), "walk the sum of the losses once", InsertBefore(evidence.span(loop), joined), Delete(evidence.span(loop)))
+    return fix(
+        safe_if(walk.always),
+        "walk the sum of the losses once",
+        InsertBefore(evidence.span(loop), joined),
+        Delete(evidence.span(loop)),
+    )
 
 
 def is_linear(walk: SecondWalk) -> bool:

@@ -40,7 +40,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from graphfix.codemods.accumulated_graph import is_sure
-from graphfix.codemods.base import Evidence, fix, rule, safe_if, short
+from graphfix.codemods.base import Evidence, fix, leaves_function, rule, safe_if, short
 from graphfix.codemods.cuts import plan
 from graphfix.model import Finding
 from graphfix.tape.diagnosis import Cause, program_of
@@ -73,7 +73,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
     for pile in piles.values():
         if pile.walked and not pile.raises or not any(is_sure(evidence, store) for store in pile.stores):
             continue
-        if not pile.ever_freed and not in_sight(pile):
+        if not pile.ever_freed and (not in_sight(pile) or any(leaves_function(evidence, store) for store in pile.stores)):
             continue
         finding = report(evidence, pile)
         if finding is not None:

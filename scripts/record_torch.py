@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 import torch_layers
-from torch_probe import Call, Facts, Trial, fresh, kind_of, live, probe, saves, walk
+from torch_probe import Call, Facts, Trial, fresh, live, probe, walk
 from torch_recipes import FLAGS, FUNCTIONAL, FUNCTIONS, GENERIC, Recipe, call, x
 
 TABLE = Path(__file__).parent.parent / "src" / "graphfix" / "tape" / "torch_table.json"

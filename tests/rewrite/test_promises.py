@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import random
+from itertools import pairwise
 from pathlib import Path
 
 import libcst as cst
@@ -20,7 +21,7 @@ from .cases import fix
 from .sources import comments, library_files, random_fixes, sources
 
 NIGHTLY = bool(os.environ.get("GRAPHFIX_NIGHTLY"))
-SLOW = settings(max_examples=10_000 if NIGHTLY else 120, deadline=None, suppress_health_check=list(HealthCheck))
+SLOW = settings(max_examples=int(os.environ.get("GRAPHFIX_EXAMPLES", "10000")) if NIGHTLY else 120, deadline=None, suppress_health_check=list(HealthCheck))
 SEEDS = st.integers(0, 2**32)
 FILES = library_files(200 if NIGHTLY else 20)
 
@@ -60,7 +61,7 @@ def check_alone(text: str, one: Fix) -> None:
     done = apply_fixes(text, [one])
     assert spliced(text, one) == done.text
     edits = edits_of(text, one)
-    assert all(a.span.end < b.span.start for a, b in zip(edits, edits[1:]))  # noqa: B905
+    assert all(a.span.end < b.span.start for a, b in pairwise(edits))
     assert done.text == text or done.applied == (one,)
 
 

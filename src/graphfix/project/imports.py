@@ -93,7 +93,17 @@ def module_file(folder: Path, parts: tuple[str, ...]) -> Path | None:
     return None
 
 
-DEFINING = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign, ast.Try, ast.If)
+DEFINING = (
+    ast.Import,
+    ast.ImportFrom,
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.ClassDef,
+    ast.Assign,
+    ast.AnnAssign,
+    ast.Try,
+    ast.If,
+)
 
 
 def define(m: Machine, env: Env, body: list[ast.stmt]) -> None:
@@ -110,11 +120,13 @@ def define(m: Machine, env: Env, body: list[ast.stmt]) -> None:
                     execute(m, [statement])
                 except Stop:
                     continue
-    except OutOfSteps:
-        pass
+    except (OutOfSteps, RecursionError):
+        pass  # what was defined until then stands
     finally:
         m.frames, m.context, m.steps = frames, context, steps
 
 
 def is_main_guard(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.If) and any(isinstance(part, ast.Name) and part.id == "__name__" for part in ast.walk(statement.test))
+    return isinstance(statement, ast.If) and any(
+        isinstance(part, ast.Name) and part.id == "__name__" for part in ast.walk(statement.test)
+    )

@@ -8,12 +8,12 @@ two fixes ask for in the same words is done once.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from graphfix.model import Edit, Fix, Span
+from graphfix.model import Edit, Fix, Operation, Span
 from graphfix.rewrite.changes import Change, splice, touch
-from graphfix.rewrite.layout import UNPARSABLE, Layout, RefusedError
+from graphfix.rewrite.layout import UNPARSABLE, Layout, RefusedError, layout_of, parse
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class _Plan:
     accepted: list[Fix] = field(default_factory=list)
     deferred: list[Fix] = field(default_factory=list)
     refused: list[tuple[Fix, str]] = field(default_factory=list)
-    parts: dict[tuple[object, ...], tuple[Change, ...]] = field(default_factory=dict)
+    parts: dict[tuple[Operation, ...], tuple[Change, ...]] = field(default_factory=dict)
     removed: list[ast.stmt] = field(default_factory=list)
 
     def add(self, fix: Fix) -> None:
@@ -98,7 +98,7 @@ def apply_fixes(text: str, fixes: Sequence[Fix]) -> Applied:
         return Applied(text)
     ordered = sorted(fixes, key=_key)
     try:
-        layout = Layout(text)
+        layout = layout_of(text)
     except UNPARSABLE as error:
         return Applied(text, refused=tuple((fix, f"the file cannot be read: {type(error).__name__}") for fix in ordered))
     broken: list[tuple[Fix, str]] = []
@@ -119,7 +119,10 @@ def _culprit(layout: Layout, accepted: Sequence[Fix], made: str, original: str) 
     reason = None if made == original else why_broken(made, original)
     if reason is None:
         return None
-    broken: Callable[[int], str | None] = lambda count: why_broken(_plan(layout, accepted[:count]).text(), original)  # noqa: E731
+
+    def broken(count: int) -> str | None:
+        return why_broken(_plan(layout, accepted[:count]).text(), original)
+
     low, high = 0, len(accepted)  # parses with `low` of them, not with `high`
     while high - low > 1:
         middle = (low + high) // 2
@@ -130,12 +133,16 @@ def _culprit(layout: Layout, accepted: Sequence[Fix], made: str, original: str) 
 
 def edits_of(text: str, fix: Fix) -> tuple[Edit, ...]:
     """The smallest text edits that the fix comes down to, in order; none where it is refused."""
-    if not apply_fixes(text, [fix]).applied:
-        return ()
     from graphfix.rewrite.compile_fix import compile_fix
 
+    try:
+        layout = layout_of(text)
+        changes = sorted(compile_fix(layout, fix).changes)
+        parse(splice(layout.data, changes).decode("utf-8", "surrogatepass"))
+    except (RefusedError, *UNPARSABLE):
+        return ()
     edits: list[Edit] = []
-    for change in sorted(compile_fix(Layout(text), fix).changes):
+    for change in changes:
         content = change.content.decode("utf-8", "surrogatepass")
         last = edits[-1] if edits else None
         if last is not None and last.span.end == change.start:

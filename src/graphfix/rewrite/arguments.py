@@ -46,7 +46,7 @@ def _separator(call: cst.Call) -> Space:
         found = cst.SimpleWhitespace(" ")
     if isinstance(found, cst.ParenthesizedWhitespace):
         return cst.ParenthesizedWhitespace(indent=found.indent, last_line=found.last_line)
-    return found if found.value else cst.SimpleWhitespace(" ")
+    return cst.SimpleWhitespace(" ") if found.empty else found
 
 
 def _opening(end: Space, between: Space) -> Space:

@@ -36,10 +36,22 @@ def splice(data: bytes, changes: Iterable[Change]) -> bytes:
 
 
 def overlap(first: Change, second: Change) -> bool:
-    """Two changes of one fix: they may touch, but not share a byte."""
-    if first.inserts or second.inserts:
-        return first.start < second.start < first.end or second.start < first.start < second.end
+    """Two changes of one fix: lines may go beside what is replaced, but nothing into it."""
+    if first.inserts and second.inserts:
+        return False
+    if first.inserts:
+        return _within(first, second)
+    if second.inserts:
+        return _within(second, first)
     return first.start < second.end and second.start < first.end
+
+
+def _within(inserted: Change, replaced: Change) -> bool:
+    """What opens or closes something belongs to the text at whose edge it stands."""
+    kind = inserted.rank[0]
+    at_start = inserted.start == replaced.start and kind in (HEADER, OPENS)
+    at_end = inserted.start == replaced.end and kind == CLOSES
+    return at_start or at_end or replaced.start < inserted.start < replaced.end
 
 
 def touch(first: Change, second: Change) -> bool:
@@ -62,7 +74,7 @@ def trimmed(start: int, old: bytes, new: bytes) -> list[Change]:
 
 
 def _same(first: bytes, second: bytes) -> int:
-    for position, (a, b) in enumerate(zip(first, second)):  # noqa: B905: the shorter decides
+    for position, (a, b) in enumerate(zip(first, second, strict=False)):
         if a != b:
             return position
     return min(len(first), len(second))

@@ -45,12 +45,14 @@ _OPERATORS = (
 
 def _parsed(piece: bytes) -> tuple[cst.Module, cst.BaseExpression]:
     """The expression in a pair of parentheses, so that it may go over lines."""
+    text = "(" + piece.decode("utf-8", "surrogatepass") + ")"
     try:
-        module = cst.parse_module("(" + piece.decode("utf-8", "surrogatepass") + ")")
-        line = module.body[0]
-        assert isinstance(line, cst.SimpleStatementLine) and isinstance(line.body[0], cst.Expr)
-    except (cst.ParserSyntaxError, RecursionError, AssertionError):
+        module = cst.parse_module(text)
+    except (cst.ParserSyntaxError, RecursionError):
         raise RefusedError("libcst does not read the expression") from None
+    line = module.body[0]
+    if module.code != text or not isinstance(line, cst.SimpleStatementLine) or not isinstance(line.body[0], cst.Expr):
+        raise RefusedError("libcst does not give the expression back as it was")
     return module, line.body[0].value
 
 

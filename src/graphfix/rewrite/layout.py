@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import bisect
+import functools
 import io
 import re
 import tokenize
@@ -34,6 +35,12 @@ def parse(text: str) -> ast.Module:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ast.parse(text)
+
+
+@functools.lru_cache(maxsize=4)
+def layout_of(text: str) -> Layout:
+    """The layout of a text; the texts asked about last are kept."""
+    return Layout(text)
 
 
 class Layout:

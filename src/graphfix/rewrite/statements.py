@@ -89,25 +89,27 @@ def _comment_lines(layout: Layout, node: ast.stmt) -> tuple[list[bytes], int]:
     span = layout.span(node)
     after, end = layout.after(node), layout.line_end(span.end)
     tail = layout.data[after:end]
-    inside = layout.comments(span.start, span.end) if _is_simple(node) else []
-    return inside + ([tail.rstrip()] if tail.startswith(b"#") else []), layout.next_line(span.end)
+    return _inner_comments(layout, node) + ([tail.rstrip()] if tail.startswith(b"#") else []), layout.next_line(span.end)
 
 
-def _is_simple(node: ast.stmt) -> bool:
-    return not hasattr(node, "body")
+def _inner_comments(layout: Layout, node: ast.stmt) -> list[bytes]:
+    found = layout.comments(layout.start(node), layout.span(node).end)
+    if found and (hasattr(node, "body") or hasattr(node, "cases")):
+        raise RefusedError("a comment stands inside of the deleted block")
+    return found
 
 
-def delete(layout: Layout, node: ast.stmt, fill: bool, comments: bool = True) -> list[Change]:
+def delete(layout: Layout, node: ast.stmt, fill: bool) -> list[Change]:
     """Take a statement away; `fill`: nothing else is left in its block. Its comments stay."""
     span, start = layout.span(node), layout.start(node)
     if not layout.alone(node):
         return _delete_from_line(layout, node, fill)
     if fill:
-        inside = layout.comments(span.start, span.end) if comments and _is_simple(node) else []
-        lead = b"".join(c + layout.newline(start) + layout.indent(start) for c in inside)
+        newline = layout.newline(start) + layout.indent(start)
+        lead = b"".join(comment + newline for comment in _inner_comments(layout, node))
         return [Change(start, span.end, content=lead + b"pass")]
     kept, end = _comment_lines(layout, node)
-    lines = [layout.indent(start) + comment + layout.newline(start) for comment in kept if comments]
+    lines = [layout.indent(start) + comment + layout.newline(start) for comment in kept]
     return [Change(layout.line_start(start), end, content=b"".join(lines))]
 
 

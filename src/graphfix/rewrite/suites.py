@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 from graphfix.model import Delete, Fix, InsertAfter, InsertBefore, Move, Operation, Span, Wrap
@@ -53,7 +54,7 @@ def _spread_group(layout: Layout, group: list[ast.stmt]) -> list[Change]:
         changes.append(Change(colon, start, content=newline + indent))
     else:
         indent = layout.indent(start)
-    for before, after in zip(group, group[1:]):  # noqa: B905: pairs
+    for before, after in pairwise(group):
         changes.append(Change(layout.span(before).end, layout.start(after), content=newline + indent))
     return changes
 

@@ -4,15 +4,31 @@ from __future__ import annotations
 
 import ast
 
-from graphfix.tape.expressions import counter, evaluate, iterate, key_of
 from graphfix.tape.evidence import Read
+from graphfix.tape.expressions import evaluate
+from graphfix.tape.keys import key_of
 from graphfix.tape.machine import Machine
 from graphfix.tape.places import is_hashable, item_of
 from graphfix.tape.torch_model import facts
 from graphfix.tape.values import (
-    NONE, Bound, Class, External, Function, GradMode, Instance, Known, Layer, Mapping, Opaque, Optimizer, Parameters, Partial, Plain,
-    Project, Sequence, SuperProxy, Tensor, Value,
-)  # fmt: skip
+    NONE,
+    Bound,
+    Class,
+    External,
+    Function,
+    Instance,
+    Known,
+    Layer,
+    Mapping,
+    Opaque,
+    Optimizer,
+    Plain,
+    Project,
+    Sequence,
+    SuperProxy,
+    Tensor,
+    Value,
+)
 
 
 def find_method(m: Machine, receiver: Value, name: str) -> Value | None:
@@ -93,7 +109,7 @@ def tensor_attribute(m: Machine, value: Tensor | Opaque, name: str, site: ast.AS
         if known is not None and known.kind == "attribute":
             return Tensor(m.record(site, [value], False), severed=value.severed)
         return Bound(value, name)
-    made = Opaque(("attribute", value.key, name), value.node)
+    made = Opaque(("attribute", value.key, name), value.node, value.outside)
     value.attributes[name] = made
     return made
 
@@ -110,7 +126,18 @@ def instance_attribute(m: Machine, value: Instance, name: str) -> Value:
         hook = value.cls.find("__getattr__")
         if isinstance(hook, Function):
             return Opaque(key)
-    if name in ("parameters", "named_parameters", "modules", "children", "state_dict", "train", "eval", "zero_grad", "to", "cuda"):
+    if name in (
+        "parameters",
+        "named_parameters",
+        "modules",
+        "children",
+        "state_dict",
+        "train",
+        "eval",
+        "zero_grad",
+        "to",
+        "cuda",
+    ):
         return Bound(value, name)
     made = Opaque(key)
     value.attributes[name] = made
@@ -120,7 +147,10 @@ def instance_attribute(m: Machine, value: Instance, name: str) -> Value:
 def layer_attribute(value: Layer, name: str) -> Value:
     if name == "module" and value.kind == "DataParallel" and value.children:
         return value.children[0]
-    if name in ("weight", "bias", "in_proj_weight", "weight_ih", "weight_hh", "weight_ih_l0", "weight_hh_l0") and value.leaf is not None:
+    if (
+        name in ("weight", "bias", "in_proj_weight", "weight_ih", "weight_hh", "weight_ih_l0", "weight_hh_l0")
+        and value.leaf is not None
+    ):
         return Tensor(leaf=value.leaf)
     if name == "training":
         return Plain(("training", id(value)))
@@ -128,7 +158,9 @@ def layer_attribute(value: Layer, name: str) -> Value:
         return Tensor()
     if value.children is not None and name.isdigit() and int(name) < len(value.children):
         return value.children[int(name)]
-    if facts(f"torch.nn.{value.kind}.{name}") is None and not name.endswith(("features", "size", "channels", "dim", "layers", "p", "stride")):
+    if facts(f"torch.nn.{value.kind}.{name}") is None and not name.endswith(
+        ("features", "size", "channels", "dim", "layers", "p", "stride")
+    ):
         return Bound(value, name)
     return Plain((name, id(value)))
 
@@ -143,7 +175,11 @@ def get_item(m: Machine, value: Value, index_node: ast.expr, site: ast.Subscript
     if isinstance(value, Mapping):
         return mapping_item(m, value, index, site)
     if isinstance(value, Layer) and value.children:
-        if isinstance(index, Known) and isinstance(index.value, int) and -len(value.children) <= index.value < len(value.children):
+        if (
+            isinstance(index, Known)
+            and isinstance(index.value, int)
+            and -len(value.children) <= index.value < len(value.children)
+        ):
             return value.children[index.value]
         if isinstance(index, Known) and isinstance(index.value, str):
             return value.names.get(index.value, value.children[0])
@@ -232,5 +268,5 @@ def opaque_item(m: Machine, value: Opaque, index: Value, site: ast.Subscript) ->
     slot: object = index.value if isinstance(index, Known) and is_hashable(index.value) else ("unknown", key_of(index))
     note_legacy(m, value, index, site)
     if slot not in value.items:
-        value.items[slot] = Opaque(("item", value.key, slot), value.node)
+        value.items[slot] = Opaque(("item", value.key, slot), value.node, value.outside)
     return value.items[slot]

@@ -5,14 +5,27 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from graphfix.tape.evidence import Read
-from graphfix.tape.expressions import arithmetic, counter, cut_of, evaluate, iterate, key_of, known_truth
+from graphfix.tape.arithmetic import arithmetic
+from graphfix.tape.iteration import iterate
+from graphfix.tape.keys import counter, cut_of, key_of
 from graphfix.tape.machine import Machine
-from graphfix.tape.places import MAX_ITEMS, note_store
 from graphfix.tape.values import (
-    NONE, Bound, Class, External, Function, Instance, Known, Layer, Mapping, Opaque, Optimizer, Parameters, Partial, Plain, Sequence, Tensor, Value,
-    nodes_in,
-)  # fmt: skip
+    NONE,
+    Bound,
+    Class,
+    External,
+    Instance,
+    Known,
+    Layer,
+    Mapping,
+    Opaque,
+    Parameters,
+    Partial,
+    Plain,
+    Sequence,
+    Tensor,
+    Value,
+)
 
 # Libraries whose results are never tensors with a graph, and which keep nothing that they are given.
 PLAIN_LIBRARIES = frozenset(
@@ -41,7 +54,11 @@ def call_library(m: Machine, name: str, arguments: list[Value], keywords: dict[s
     if top in PLAIN_LIBRARIES:
         if top in ("math", "numpy") and arguments:
             return Plain((name, *map(key_of, arguments)), cut=cut_of(*arguments) if top == "math" else None)
-        return Opaque((name, site, m.now())) if word[:1].isupper() or top in ("gym", "gymnasium") else Plain((name, site, m.now()))
+        return (
+            Opaque((name, site, m.now()), outside=True)
+            if word[:1].isupper() or top in ("gym", "gymnasium")
+            else Plain((name, site, m.now()))
+        )
     from graphfix.tape.calls import note_reader, run_callbacks
 
     values = [*arguments, *keywords.values()]
@@ -206,7 +223,9 @@ def is_a(value: Value, kind: Value) -> bool | None:
     if isinstance(value, Layer):
         return name == value.kind or name == "Module"
     if isinstance(value, Instance):
-        return any(base.rsplit(".", 1)[-1] == name for base in value.cls.external_bases()) or (None if value.cls.is_open() else False)
+        return any(base.rsplit(".", 1)[-1] == name for base in value.cls.external_bases()) or (
+            None if value.cls.is_open() else False
+        )
     if isinstance(value, Plain):
         return False if name in ("Tensor", "list", "tuple", "dict", "Variable") and value.cut is not None else None
     return None
@@ -216,7 +235,11 @@ def get_named(m: Machine, arguments: list[Value], keywords: dict[str, Value], si
     from graphfix.tape.attributes import find_method, get_attribute
 
     if len(arguments) >= 2 and isinstance(arguments[1], Known) and isinstance(arguments[1].value, str):
-        if len(arguments) == 3 and isinstance(arguments[0], Instance) and find_method(m, arguments[0], arguments[1].value) is None:
+        if (
+            len(arguments) == 3
+            and isinstance(arguments[0], Instance)
+            and find_method(m, arguments[0], arguments[1].value) is None
+        ):
             return arguments[2]
         return get_attribute(m, arguments[0], arguments[1].value, site)
     if arguments and isinstance(arguments[0], External):
@@ -278,7 +301,7 @@ def partial(m: Machine, arguments: list[Value], keywords: dict[str, Value], site
 
 
 def copied(m: Machine, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
-    from graphfix.tape.torch_calls import copy_module
+    from graphfix.tape.torch_modules import copy_module
 
     value = arguments[0] if arguments else NONE
     if isinstance(value, (Layer, Instance)):
@@ -349,7 +372,11 @@ def next_item(m: Machine, arguments: list[Value], site: ast.AST) -> Value:
 
 def absolute(m: Machine, arguments: list[Value], site: ast.AST) -> Value | None:
     if arguments and isinstance(arguments[0], (Tensor, Opaque)):
-        return Tensor(m.record(site, arguments, True)) if isinstance(arguments[0], Tensor) else Opaque(("abs", key_of(arguments[0])), m.record(site, arguments, True))
+        return (
+            Tensor(m.record(site, arguments, True))
+            if isinstance(arguments[0], Tensor)
+            else Opaque(("abs", key_of(arguments[0])), m.record(site, arguments, True))
+        )
     return None
 
 
@@ -359,109 +386,3 @@ def type_of(arguments: list[Value], site: ast.AST) -> Value:
     if len(arguments) == 1 and isinstance(arguments[0], Sequence):
         return External(f"builtins.{arguments[0].kind}")
     return Plain(("type", *map(key_of, arguments)))
-
-
-def call_container_method(
-    m: Machine, receiver: Value, name: str, arguments: list[Value], keywords: dict[str, Value], site: ast.AST
-) -> Value | None:
-    """A method of a list, deque, dict, string or number; None where there is no such thing."""
-    if isinstance(receiver, Sequence):
-        return sequence_method(m, receiver, name, arguments, keywords, site)
-    if isinstance(receiver, Mapping):
-        return mapping_method(m, receiver, name, arguments, keywords, site)
-    if isinstance(receiver, (Known, Plain)):
-        if isinstance(receiver, Plain) and receiver.cut is not None:
-            m.evidence.misuses.append(Read(site, m.trace(), receiver, "tensor"))
-        key = ("method", key_of(receiver), name, *map(key_of, arguments))
-        return Plain(key, cut=cut_of(receiver))
-    if isinstance(receiver, Function):
-        return Opaque(("method", id(receiver), name, m.now()))
-    return None
-
-
-def sequence_method(
-    m: Machine, receiver: Sequence, name: str, arguments: list[Value], keywords: dict[str, Value], site: ast.AST
-) -> Value | None:
-    items = receiver.items
-    if name in ("append", "appendleft", "add", "put") and arguments:
-        value = arguments[0]
-        source = site.args[0] if isinstance(site, ast.Call) and site.args else None
-        target = site.func.value if isinstance(site, ast.Call) and isinstance(site.func, ast.Attribute) else site
-        note_store(m, target, (receiver, m.now()), value, source, "append", None, receiver)
-        if len(items) < MAX_ITEMS:
-            items.append(value) if name != "appendleft" else items.insert(0, value)
-        return NONE
-    if name == "extend" and arguments:
-        source = site.args[0] if isinstance(site, ast.Call) and site.args else None
-        target = site.func.value if isinstance(site, ast.Call) and isinstance(site.func, ast.Attribute) else site
-        fresh = iterate(m, arguments[0], site)
-        for value in fresh:
-            note_store(m, target, (receiver, m.now()), value, source, "extend", None, receiver)
-        items.extend(fresh[: MAX_ITEMS - len(items)])
-        return NONE
-    if name == "insert" and len(arguments) == 2:
-        items.insert(0, arguments[1])
-        return NONE
-    if name in ("pop", "popleft"):
-        if not items:
-            return Opaque(("pop", site, m.now()))
-        first = name == "popleft" or (arguments and isinstance(arguments[0], Known) and arguments[0].value == 0)
-        return items.pop(0 if first else -1)
-    if name == "clear":
-        items.clear()
-        return NONE
-    if name == "copy":
-        return Sequence(receiver.kind, list(items), receiver.open)
-    if name == "reverse":
-        items.reverse()
-        return NONE
-    if name in ("remove", "discard", "sort", "rotate"):
-        return NONE
-    if name == "update" and receiver.kind == "set" and arguments:
-        items.extend(iterate(m, arguments[0], site)[: MAX_ITEMS - len(items)])
-        return NONE
-    if name in ("index", "count", "__len__"):
-        return Plain((name, id(receiver), len(items)))
-    return None
-
-
-def mapping_method(
-    m: Machine, receiver: Mapping, name: str, arguments: list[Value], keywords: dict[str, Value], site: ast.AST
-) -> Value | None:
-    key = arguments[0] if arguments else NONE
-    slot: object = key.value if isinstance(key, Known) else ("unknown", key_of(key))
-    if name == "items":
-        pairs = [Sequence("tuple", [Known(k) if not isinstance(k, tuple) else Plain(k[1]), v]) for k, v in receiver.items.items()]
-        if not pairs and receiver.open:
-            pairs = [Sequence("tuple", [Plain(("key", id(receiver), i)), Opaque(("value", id(receiver), i, m.now()))]) for i in range(2)]
-        return Sequence("tuple", list(pairs), receiver.open)
-    if name == "keys":
-        return Sequence("tuple", [Known(k) if not isinstance(k, tuple) else Plain(k[1]) for k in receiver.items], receiver.open)
-    if name == "values":
-        return Sequence("tuple", list(receiver.items.values()), receiver.open)
-    if name in ("get", "setdefault", "pop"):
-        if isinstance(slot, (list, dict, set)):
-            return Opaque(("item", site, m.now()))
-        fallback = arguments[1] if len(arguments) > 1 else NONE
-        if slot in receiver.items:
-            return receiver.items.pop(slot) if name == "pop" else receiver.items[slot]
-        if name == "setdefault":
-            receiver.items[slot] = fallback
-        if receiver.open and name == "get":
-            return Opaque(("item", id(receiver), slot))
-        return fallback
-    if name == "update":
-        for source in (*arguments, Mapping(dict(keywords))):
-            if isinstance(source, Mapping):
-                for inner, value in source.items.items():
-                    note_store(m, site, (receiver, inner), value, None, "update", receiver.items.get(inner), receiver)
-                    receiver.items[inner] = value
-            else:
-                receiver.open = True
-        return NONE
-    if name == "clear":
-        receiver.items.clear()
-        return NONE
-    if name == "copy":
-        return Mapping(dict(receiver.items), receiver.default, receiver.open)
-    return None

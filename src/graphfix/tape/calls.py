@@ -4,19 +4,37 @@ from __future__ import annotations
 
 import ast
 
-from graphfix.tape import builtin_calls, torch_calls
 from graphfix.tape.attributes import find_method
-from graphfix.tape.expressions import evaluate, iterate, key_of
+from graphfix.tape.builtin_calls import call_library
+from graphfix.tape.containers import call_container_method
+from graphfix.tape.expressions import evaluate
 from graphfix.tape.frames import Env, Frame
-from graphfix.tape.graph import Leaf
-from graphfix.tape.machine import MAX_DEPTH, Machine, Raise, Return
+from graphfix.tape.iteration import iterate
+from graphfix.tape.keys import key_of
+from graphfix.tape.machine import MAX_DEPTH, Machine, Return
+from graphfix.tape.torch_calls import call_torch
+from graphfix.tape.torch_methods import call_torch_method
+from graphfix.tape.torch_modules import call_layer, make_layer
 from graphfix.tape.values import (
-    NONE, Bound, Class, External, Function, GradMode, Instance, Known, Layer, Mapping, Opaque, Partial, Plain, Project, Sequence,
-    SuperProxy, Tensor, Value, nodes_in,
-)  # fmt: skip
-
-Arguments = list[Value]
-Keywords = dict[str, Value]
+    NONE,
+    Arguments,
+    Bound,
+    Class,
+    External,
+    Function,
+    GradMode,
+    Instance,
+    Keywords,
+    Known,
+    Layer,
+    Mapping,
+    Opaque,
+    Partial,
+    Plain,
+    Sequence,
+    SuperProxy,
+    Value,
+)
 
 
 def call_node(m: Machine, node: ast.Call) -> Value:
@@ -78,13 +96,13 @@ def call(m: Machine, callee: Value, arguments: Arguments, keywords: Keywords, si
     if isinstance(callee, Instance):
         return call_instance(m, callee, arguments, keywords, site)
     if isinstance(callee, Layer):
-        return torch_calls.call_layer(m, callee, arguments, keywords, site)
+        return call_layer(m, callee, arguments, keywords, site)
     if isinstance(callee, Partial):
         return call(m, callee.function, [*callee.arguments, *arguments], {**callee.keywords, **keywords}, site)
     if isinstance(callee, External):
         if callee.name.startswith("torch.") or callee.name == "torch":
-            return torch_calls.call_torch(m, callee.name, arguments, keywords, site)
-        return builtin_calls.call_library(m, callee.name, arguments, keywords, site)
+            return call_torch(m, callee.name, arguments, keywords, site)
+        return call_library(m, callee.name, arguments, keywords, site)
     if isinstance(callee, GradMode):
         return with_mode(callee, arguments)
     if isinstance(callee, Known):
@@ -95,11 +113,16 @@ def call(m: Machine, callee: Value, arguments: Arguments, keywords: Keywords, si
 def call_unknown(m: Machine, callee: Value, arguments: Arguments, keywords: Keywords, site: ast.AST, key: object) -> Value:
     """A call that cannot be entered: its result depends on all arguments, and it may keep them."""
     values = [*arguments, *keywords.values()]
+    source = callee.receiver if isinstance(callee, Bound) else callee
+    if isinstance(source, Opaque) and source.outside:
+        return Opaque(("call", site, m.now()), outside=True)
     for value in values:
         m.escape(value, site, "argument")
         note_reader(m, value, site)
     run_callbacks(m, values, site)
-    force = isinstance(callee, (Opaque, Instance)) or (isinstance(callee, Bound) and isinstance(callee.receiver, (Opaque, Instance)))
+    force = isinstance(callee, (Opaque, Instance)) or (
+        isinstance(callee, Bound) and isinstance(callee.receiver, (Opaque, Instance))
+    )
     node = m.record(site, [callee, *values], True, certain=False, callee=key, force=force)
     return Opaque(("call", site, m.now()), node)
 
@@ -107,7 +130,11 @@ def call_unknown(m: Machine, callee: Value, arguments: Arguments, keywords: Keyw
 def run_callbacks(m: Machine, values: Arguments, site: ast.AST) -> None:
     """A function of the project that is handed over is called, once, by whoever gets it."""
     for value in values:
-        if isinstance(value, Function) and isinstance(value.definition, ast.FunctionDef) and m.active.get(value.definition, 0) == 0:
+        if (
+            isinstance(value, Function)
+            and isinstance(value.definition, ast.FunctionDef)
+            and m.active.get(value.definition, 0) == 0
+        ):
             enter(m, value, [], {}, site)
 
 
@@ -152,6 +179,7 @@ def enter(m: Machine, function: Function, arguments: Arguments, keywords: Keywor
         m.frames.pop()
         m.active[definition] -= 1
         m.grad_enabled = before
+    m.evidence.returned[frame] = frame.returned or NONE
     if frame.yielded:
         made = Sequence("generator", [value for value, _ in frame.yielded])
         made.grad_mode = frame.yielded[0][1]
@@ -225,10 +253,10 @@ def call_instance(m: Machine, instance: Instance, arguments: Arguments, keywords
             return call(m, method, arguments, keywords, site)
     layers = [base for base in instance.cls.external_bases() if base.startswith("torch.nn.") and base != "torch.nn.Module"]
     if layers:
-        stand_in = torch_calls.make_layer(m, layers[0], [], {}, site)
+        stand_in = make_layer(m, layers[0], [], {}, site)
         if isinstance(stand_in, Layer):
             stand_in.children = stand_in.children if stand_in.children is None else list(instance.attributes.values())
-            return torch_calls.call_layer(m, stand_in, arguments, keywords, site)
+            return call_layer(m, stand_in, arguments, keywords, site)
     return call_unknown(m, instance, arguments, keywords, site, instance.key)
 
 
@@ -241,9 +269,9 @@ def with_mode(mode: GradMode, arguments: Arguments) -> Value:
 
 def call_method(m: Machine, receiver: Value, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     """Call a method that no code of the project defines."""
-    made = torch_calls.call_torch_method(m, receiver, name, arguments, keywords, site)
+    made = call_torch_method(m, receiver, name, arguments, keywords, site)
     if made is None:
-        made = builtin_calls.call_container_method(m, receiver, name, arguments, keywords, site)
+        made = call_container_method(m, receiver, name, arguments, keywords, site)
     if made is not None:
         return made
     if isinstance(receiver, Opaque):

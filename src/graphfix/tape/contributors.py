@@ -14,7 +14,7 @@ from graphfix.tape.explore import Tape
 from graphfix.tape.frames import Frame, Trace
 from graphfix.tape.graph import Node, history
 from graphfix.tape.program import Program
-from graphfix.tape.values import Opaque, Tensor, Value
+from graphfix.tape.values import Opaque, Tensor
 
 ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 
@@ -64,7 +64,9 @@ def contributors(facts: Facts, expression: ast.expr, own: set[Node]) -> list[ast
 
 def is_tensor_always(facts: Facts, expression: ast.expr) -> bool:
     """Whether the expression held one tensor, and nothing else, wherever it was seen."""
-    return expression not in facts.plain and all(isinstance(use.value, (Tensor, Opaque)) for use in facts.uses.get(expression, ()))
+    return expression not in facts.plain and all(
+        isinstance(use.value, (Tensor, Opaque)) for use in facts.uses.get(expression, ())
+    )
 
 
 def at_caller(facts: Facts, program: Program, trace: Trace, nodes: Iterable[Node]) -> tuple[ast.expr, Frame] | None:

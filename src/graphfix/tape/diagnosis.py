@@ -132,7 +132,9 @@ def carriers(run: Run, boundary: Boundary | None, crossing: Node, hit: Hit) -> l
     rebound = {
         ast.unparse(store.target)
         for store in run.evidence.stores
-        if boundary.order < store.order < used and isinstance(store.target, (ast.Name, ast.Attribute)) and crossing not in store.nodes
+        if boundary.order < store.order < used
+        and isinstance(store.target, (ast.Name, ast.Attribute))
+        and crossing not in store.nodes
     }
     found = [name for name, (_, nodes, _, _) in boundary.held.items() if crossing in nodes and name not in rebound]
     plain = [name for name in found if "." not in name]

@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from graphfix.tape.graph import Context, LoopEntry, Node, Walk
+from graphfix.tape.graph import Context, Leaf, LoopEntry, Node, Walk
 from graphfix.tape.values import Value
 
 if TYPE_CHECKING:
@@ -53,6 +53,16 @@ class Boundary:
 
 
 @dataclass(eq=False)
+class Update:
+    """An optimizer step (`steps`), or the clearing of gradients, of these parameters; None where they are not known."""
+
+    site: ast.AST
+    order: int
+    steps: bool
+    leaves: frozenset[Leaf] | None
+
+
+@dataclass(eq=False)
 class Read:
     """A number was read, or a tensor-only use was made, of a value."""
 
@@ -82,11 +92,12 @@ class Evidence:
     proven: set[Node] = field(default_factory=set)
     modules: set[object] = field(default_factory=set)
     escapes: dict[Node, list[tuple[ast.AST, str, int]]] = field(default_factory=dict)
-    steps: list[tuple[ast.AST, Trace, Context, int]] = field(default_factory=list)
+    updates: list[Update] = field(default_factory=list)
     covered: set[tuple[ast.AST, bool]] = field(default_factory=set)
     executed: set[ast.AST] = field(default_factory=set)
     entered: set[ast.AST] = field(default_factory=set)
     graphs: dict[ast.expr, list[Use]] = field(default_factory=dict)
     plain: set[ast.expr] = field(default_factory=set)
+    returned: dict[Frame, Value] = field(default_factory=dict)
     ended_by: str = ""
     env: Env | None = None

@@ -14,7 +14,7 @@ from graphfix.tape.evidence import Evidence
 from graphfix.tape.frames import Env, Frame
 from graphfix.tape.machine import Machine, OutOfSteps, Stop
 from graphfix.tape.program import Program
-from graphfix.tape.statements import execute, note_boundary, visible
+from graphfix.tape.statements import execute, note_boundary
 from graphfix.tape.values import Class, Function, Instance, Known, Opaque, Value
 
 # Statements and calls that all runs over one file may simulate together: a count, so that results do not depend on the clock
@@ -106,7 +106,11 @@ def preferred(site: ast.AST) -> bool:
 
 
 def leaves(site: ast.AST) -> bool:
-    return isinstance(site, ast.If) and isinstance(site.body[-1], ABRUPT) and not (site.orelse and isinstance(site.orelse[-1], ABRUPT))
+    return (
+        isinstance(site, ast.If)
+        and isinstance(site.body[-1], ABRUPT)
+        and not (site.orelse and isinstance(site.orelse[-1], ABRUPT))
+    )
 
 
 Entry = tuple[str, Callable[[Machine, Env], None]]
@@ -166,7 +170,9 @@ class Explorer:
         """Functions and methods that the module itself does not reach, callers before callees."""
         body = self.tape.program.tree.body
         functions = [s for s in body if isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef))]
-        called = {part.func.id for s in body for part in ast.walk(s) if isinstance(part, ast.Call) and isinstance(part.func, ast.Name)}
+        called = {
+            part.func.id for s in body for part in ast.walk(s) if isinstance(part, ast.Call) and isinstance(part.func, ast.Name)
+        }
         for cls in (s for s in body if isinstance(s, ast.ClassDef)):
             yield from self.methods(cls)
         for function in sorted(functions, key=lambda f: f.name in called):
@@ -202,7 +208,9 @@ class Explorer:
                 self.tape.truncated = True
                 break
             covered = {side for run in (*made, *extra) for side in run.evidence.covered} | tried
-            missing = [(site, not side) for site, side in covered if (site, not side) not in covered and worth_taking(site, not side)]
+            missing = [
+                (site, not side) for site, side in covered if (site, not side) not in covered and worth_taking(site, not side)
+            ]
             if not missing:
                 break
             missing.sort(key=lambda pair: (pair[0].lineno, pair[0].col_offset))
@@ -220,8 +228,8 @@ class Explorer:
         machine.frames.append(Frame(env, self.tape.program.tree, (), (), 0))
         try:
             start(machine, env)
-        except OutOfSteps:
-            machine.evidence.ended_by = "budget"
+        except (OutOfSteps, RecursionError) as limit:
+            machine.evidence.ended_by = type(limit).__name__
             self.tape.truncated = True
         except Stop as stop:
             machine.evidence.ended_by = type(stop).__name__

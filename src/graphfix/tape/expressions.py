@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import ast
 import builtins
-import operator
 from collections.abc import Callable, Iterator
 
+from graphfix.tape.arithmetic import arithmetic
+from graphfix.tape.conditions import compare_two, decide_key, truth
 from graphfix.tape.frames import Env
+from graphfix.tape.iteration import iterate
+from graphfix.tape.keys import cut_of, key_of, known_truth
 from graphfix.tape.machine import Machine
-from graphfix.tape.places import assign, is_hashable, item_of
+from graphfix.tape.places import assign, is_hashable
 from graphfix.tape.values import (
-    NONE, Class, External, Function, GradMode, Instance, Known, Layer, Mapping, Opaque, Optimizer, Parameters, Plain, Project, Sequence, Tensor, Value,
-)  # fmt: skip
+    NONE,
+    External,
+    Function,
+    Known,
+    Mapping,
+    Opaque,
+    Plain,
+    Sequence,
+    Tensor,
+    Value,
+)
 
-LOOP_LIMIT = 4
-ARITHMETIC = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow,
-}  # fmt: skip
-# https://pytorch.org/docs/stable/notes/autograd.html: sums keep nothing for their backward
-NOTHING_SAVED = (ast.Add, ast.Sub)
 BUILTINS = frozenset(dir(builtins))
 
 
@@ -59,27 +64,6 @@ def call_expression(m: Machine, node: ast.Call) -> Value:
     return call_node(m, node)
 
 
-def key_of(value: Value) -> object:
-    """Equal keys mean equal values within a run."""
-    if isinstance(value, Known):
-        return value.value if is_hashable(value.value) else repr(value.value)
-    if isinstance(value, (Plain, Opaque)):
-        return value.key
-    if isinstance(value, External):
-        return value.name
-    if isinstance(value, Sequence):
-        return ("sequence", id(value), len(value.items))
-    return id(value)
-
-
-def cut_of(*values: Value) -> object:
-    """The repair, if any, that turned one of these numbers from a tensor into a number."""
-    for value in values:
-        if isinstance(value, Plain) and value.cut is not None:
-            return value.cut
-    return None
-
-
 def binary(m: Machine, node: ast.BinOp) -> Value:
     left, right = evaluate(m, node.left), evaluate(m, node.right)
     result = arithmetic(m, node, left, right, node.op)
@@ -87,95 +71,6 @@ def binary(m: Machine, node: ast.BinOp) -> Value:
         m.note_use(node.left, left)
         m.note_use(node.right, right)
     return result
-
-
-def arithmetic(m: Machine, site: ast.AST, left: Value, right: Value, op: ast.operator) -> Value:
-    """`left op right`."""
-    if isinstance(left, Known) and isinstance(right, Known):
-        return fold(op, left, right)
-    if isinstance(left, Sequence) or isinstance(right, Sequence):
-        return sequence_arithmetic(m, site, left, right, op)
-    if isinstance(left, Known) and isinstance(left.value, str):
-        return Plain(("text", site, m.now()))
-    if isinstance(left, Instance) or isinstance(right, Instance):
-        return overloaded(m, site, left, right, op)
-    saves = not isinstance(op, NOTHING_SAVED)
-    if isinstance(left, Tensor) or isinstance(right, Tensor):
-        tensors = [value for value in (left, right) if isinstance(value, (Tensor, Opaque))]
-        single = all(value.single if isinstance(value, Tensor) else False for value in tensors)
-        return Tensor(m.record(site, (left, right), saves), single=single)
-    key = (type(op).__name__, key_of(left), key_of(right))
-    if isinstance(left, Opaque) or isinstance(right, Opaque):
-        return Opaque(key, m.record(site, (left, right), saves))
-    return Plain(key, cut=cut_of(left, right))
-
-
-def fold(op: ast.operator, left: Known, right: Known) -> Value:
-    function = ARITHMETIC.get(type(op))
-    one, two = left.value, right.value
-    try:
-        small = not isinstance(op, (ast.Pow, ast.Mult)) or all(isinstance(v, (int, float)) and abs(v) < 1e6 for v in (one, two))
-        if function is not None and small and not (isinstance(op, ast.Pow) and abs(two) > 64):
-            return Known(function(one, two))
-    except (ArithmeticError, TypeError, ValueError, MemoryError) as error:  # the program's own: its result is not known
-        return Plain(("failed", type(error).__name__, repr(one), repr(two)))
-    return Plain((type(op).__name__, repr(one)[:80], repr(two)[:80]))
-
-
-def sequence_arithmetic(m: Machine, site: ast.AST, left: Value, right: Value, op: ast.operator) -> Value:
-    if isinstance(op, ast.Add):
-        items: list[Value] = []
-        for part in (left, right):
-            if isinstance(part, Sequence):
-                items.extend(part.items)
-            else:
-                items.extend(iterate(m, part, site))
-        kind = left.kind if isinstance(left, Sequence) else "list"
-        return Sequence(kind, items, getattr(left, "open", True) or getattr(right, "open", True))
-    if isinstance(op, ast.Mult):
-        part, count = (left, right) if isinstance(left, Sequence) else (right, left)
-        assert isinstance(part, Sequence)
-        times = count.value if isinstance(count, Known) and isinstance(count.value, int) else 2
-        return Sequence(part.kind, part.items * max(0, min(times, LOOP_LIMIT)), open_=not isinstance(count, Known))
-    return Opaque(("sequence", site, m.now()), m.record(site, (left, right), True))
-
-
-def overloaded(m: Machine, site: ast.AST, left: Value, right: Value, op: ast.operator) -> Value:
-    """An operator that a class of the project may define."""
-    from graphfix.tape.calls import call
-
-    word = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.MatMult: "matmul"}.get(type(op))
-    for this, other, prefix in ((left, right, ""), (right, left, "r")):
-        method = this.cls.find(f"__{prefix}{word}__") if isinstance(this, Instance) and word else None
-        if isinstance(method, Function):
-            return call(m, method, [this, other], {}, site)
-    return Opaque(("operator", site, m.now()), m.record(site, (left, right), True))
-
-
-def in_place(m: Machine, site: ast.AST, left: Value, right: Value, op: ast.operator) -> Value:
-    """`left op= right`: a tensor is changed in place, so that every name of it sees the new graph."""
-    if isinstance(left, Tensor):
-        if left.leaf is not None and left.leaf.requires_grad and not m.grad_enabled:
-            left.leaf.version += 1
-            return left
-        if left.severed == "data":
-            return left
-        result = arithmetic(m, site, left, right, op)
-        left.single = left.single and getattr(result, "single", True)
-        if result.node is not None:
-            left.node = result.node
-        return left
-    if isinstance(left, Sequence) and left.kind == "list" and isinstance(op, ast.Add):
-        left.items.extend(right.items if isinstance(right, Sequence) else iterate(m, right, site))
-        del left.items[40:]
-        return left
-    if isinstance(left, Instance):
-        from graphfix.tape.calls import call
-
-        method = left.cls.find("__iadd__")
-        if isinstance(op, ast.Add) and isinstance(method, Function):
-            return call(m, method, [left, right], {}, site)
-    return arithmetic(m, site, left, right, op)
 
 
 def unary(m: Machine, node: ast.UnaryOp) -> Value:
@@ -190,39 +85,6 @@ def unary(m: Machine, node: ast.UnaryOp) -> Value:
     if isinstance(value, Opaque):
         return Opaque(("-", value.key), m.record(node, [value], False))
     return Plain(("-", key_of(value)), cut=cut_of(value))
-
-
-def known_truth(value: Value) -> bool | None:
-    """The truth of a value where the program alone tells it."""
-    if isinstance(value, Known):
-        return bool(value.value)
-    if isinstance(value, Plain):
-        return None if value.first is None else not value.first
-    if isinstance(value, (Sequence, Mapping)):
-        return None if value.open else bool(value.items or getattr(value, "rest", None))
-    if isinstance(value, (Tensor, Opaque)):
-        return None
-    if isinstance(value, External):
-        return None if value.name.count(".") > 1 else True
-    return True
-
-
-def truth(m: Machine, test: ast.expr, site: ast.AST, negated: bool = False) -> bool:
-    """Decide a condition; `site` is the branch that asks. `and`, `or`, `not` are decided part by part."""
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        return not truth(m, test.operand, site, not negated)
-    if isinstance(test, ast.BoolOp):
-        wanted = isinstance(test.op, ast.Or)
-        return wanted if any(truth(m, part, site, negated) is wanted for part in test.values) else not wanted
-    value = evaluate(m, test)
-    known = known_truth(value)
-    return known if known is not None else decide_key(m, key_of(value), site, negated)
-
-
-def decide_key(m: Machine, key: object, site: ast.AST, negated: bool) -> bool:
-    if isinstance(key, tuple) and len(key) == 2 and key[0] == "not":
-        return not decide_key(m, key[1], site, not negated)
-    return m.decide(key, site, negated)
 
 
 def boolean(m: Machine, node: ast.BoolOp) -> Value:
@@ -251,63 +113,6 @@ def compare(m: Machine, node: ast.Compare) -> Value:
     if len(rights) != 1:
         return Plain(("compare", key_of(left), *map(key_of, rights)))
     return compare_two(left, rights[0], node.ops[0])
-
-
-def compare_two(left: Value, right: Value, op: ast.cmpop) -> Value:
-    if isinstance(op, (ast.Is, ast.IsNot)) and isinstance(right, Known) and right.value is None:
-        if not isinstance(left, (Opaque, Known, External)):
-            return Known(isinstance(op, ast.IsNot))
-    if isinstance(left, Known) and isinstance(right, Known):
-        known = compare_known(left.value, right.value, op)
-        if known is not None:
-            return Known(known)
-    if isinstance(left, Plain) and left.first is not None and isinstance(right, Known) and right.value == 0:
-        return compare_counter(left.first, op, key_of(left))
-    if isinstance(op, (ast.In, ast.NotIn)) and isinstance(right, (Sequence, Mapping)) and isinstance(left, Known):
-        found = contains(right, left)
-        if found is not None:
-            return Known(found is isinstance(op, ast.In))
-    one, two = key_of(left), key_of(right)
-    if isinstance(op, (ast.Eq, ast.NotEq, ast.Is, ast.IsNot)):
-        key: object = ("==", one, two)
-        return Plain(key if isinstance(op, (ast.Eq, ast.Is)) else ("not", key))
-    if isinstance(op, (ast.In, ast.NotIn)):
-        key = ("in", one, two)
-        return Plain(key if isinstance(op, ast.In) else ("not", key))
-    if isinstance(op, ast.Lt):
-        return Plain(("<", one, two))
-    if isinstance(op, ast.Gt):
-        return Plain(("<", two, one))
-    return Plain(("not", ("<", one, two) if isinstance(op, ast.GtE) else ("<", two, one)))
-
-
-def compare_known(left: object, right: object, op: ast.cmpop) -> bool | None:
-    tests: dict[type, Callable[[object, object], object]] = {
-        ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.Gt: operator.gt, ast.LtE: operator.le,
-        ast.GtE: operator.ge, ast.Is: lambda a, b: a is b or a == b, ast.IsNot: lambda a, b: not (a is b or a == b),
-        ast.In: lambda a, b: a in b, ast.NotIn: lambda a, b: a not in b,
-    }  # fmt: skip
-    try:
-        return bool(tests[type(op)](left, right))
-    except TypeError:
-        return None
-
-
-def compare_counter(first: bool, op: ast.cmpop, key: object) -> Value:
-    """A loop counter against zero: 0 in the first iteration, above it later."""
-    answers = {ast.Eq: first, ast.NotEq: not first, ast.Gt: not first, ast.LtE: first, ast.Is: first, ast.GtE: True, ast.Lt: False}
-    answer = answers.get(type(op))
-    return Known(answer) if answer is not None else Plain(("counter", key))
-
-
-def contains(holder: Sequence | Mapping, item: Known) -> bool | None:
-    if isinstance(holder, Mapping):
-        if item.value in holder.items:
-            return True
-        return None if holder.open or holder.rest or any(isinstance(k, tuple) for k in holder.items) else False
-    if all(isinstance(part, Known) for part in holder.items) and not holder.open:
-        return any(part.value == item.value for part in holder.items if isinstance(part, Known))
-    return None
 
 
 def conditional(m: Machine, node: ast.IfExp) -> Value:
@@ -364,51 +169,6 @@ def dict_display(m: Machine, node: ast.Dict) -> Value:
         m.note_use(part, value)
         made.items[slot] = value
     return made
-
-
-def counter(key: object, index: int) -> Plain:
-    return Plain(("counter", key, index), first=index == 0)
-
-
-def iterate(m: Machine, value: Value, site: ast.AST) -> list[Value]:
-    """What a loop over `value` sees: the known items, or two unknown ones."""
-    if isinstance(value, Sequence) and (value.items or not value.open):
-        return value.items[:LOOP_LIMIT] if value.kind != "generator" else value.items[: 2 * LOOP_LIMIT]
-    if isinstance(value, Mapping) and (value.items or not value.open):
-        return [Known(key) if not isinstance(key, tuple) else Plain(key) for key in list(value.items)[:LOOP_LIMIT]]
-    if isinstance(value, Known) and isinstance(value.value, (str, tuple, bytes)):
-        return [Known(item) for item in value.value[:2]]
-    if isinstance(value, Tensor):
-        return [Tensor(m.record(site, [value], False), single=False) for _ in range(2)]
-    if isinstance(value, Layer) and value.children is not None:
-        return value.children[:LOOP_LIMIT]
-    if isinstance(value, Parameters):
-        return [value]
-    if isinstance(value, Instance):
-        return iterate_instance(m, value, site)
-    if isinstance(value, Plain):
-        return [Plain(("item", value.key, i, m.context)) for i in range(2)]
-    key = key_of(value)
-    return [Opaque(("item", key, i, m.now()), value.node) for i in range(2)]
-
-
-def iterate_instance(m: Machine, value: Instance, site: ast.AST) -> list[Value]:
-    from graphfix.tape.calls import call
-
-    if value.cls.fields is not None and value.cls.find("__iter__") is None:
-        return [value.attributes.get(field, NONE) for field in value.cls.fields]
-    method = value.cls.find("__iter__")
-    if isinstance(method, Function):
-        result = call(m, method, [value], {}, site)
-        if result is value:
-            step = value.cls.find("__next__")
-            if isinstance(step, Function):
-                return [call(m, step, [value], {}, site) for _ in range(2)]
-        return iterate(m, result, site) if not isinstance(result, Instance) else [Opaque(("item", site, i, m.now())) for i in range(2)]
-    method = value.cls.find("__getitem__")
-    if isinstance(method, Function):
-        return [call(m, method, [value, counter(("index", site), i)], {}, site) for i in range(2)]
-    return [Opaque(("item", id(value), i, m.now())) for i in range(2)]
 
 
 def comprehend(m: Machine, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Iterator[None]:

@@ -8,8 +8,23 @@ from graphfix.tape.evidence import Store
 from graphfix.tape.graph import Node
 from graphfix.tape.machine import Machine
 from graphfix.tape.values import (
-    Class, External, Instance, Known, Layer, Mapping, Opaque, Optimizer, Parameters, Plain, Project, Sequence, Tensor, Value, leaves_in, nodes_in,
-)  # fmt: skip
+    Class,
+    External,
+    Instance,
+    Known,
+    Layer,
+    Mapping,
+    Opaque,
+    Optimizer,
+    Parameters,
+    Plain,
+    Project,
+    Sequence,
+    Tensor,
+    Value,
+    leaves_in,
+    nodes_in,
+)
 
 MAX_ITEMS = 40
 
@@ -60,7 +75,7 @@ def item_of(m: Machine, value: Value, key: object, site: ast.AST) -> Value:
         return value.items[-1] if value.items else Opaque(("item", id(value), key, m.now()))
     if isinstance(value, Opaque):
         if key not in value.items:
-            value.items[key] = Opaque(("item", value.key, key), value.node)
+            value.items[key] = Opaque(("item", value.key, key), value.node, value.outside)
         return value.items[key]
     if isinstance(value, Plain):
         return Plain(("item", value.key, key))

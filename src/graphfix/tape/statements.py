@@ -5,17 +5,34 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable
 
-from graphfix.tape.calls import call, decorate, enter_context
+from graphfix.tape.arithmetic import in_place
+from graphfix.tape.calls import decorate, enter_context
+from graphfix.tape.conditions import truth
 from graphfix.tape.evidence import Boundary
-from graphfix.tape.expressions import evaluate, in_place, iterate, truth
+from graphfix.tape.expressions import evaluate
 from graphfix.tape.frames import Env, Frame
 from graphfix.tape.graph import history
+from graphfix.tape.iteration import iterate
 from graphfix.tape.machine import BreakLoop, ContinueLoop, Machine, Raise, Return
 from graphfix.tape.places import assign, delete
 from graphfix.tape.values import (
-    NONE, Class, External, Function, GradMode, Instance, Known, Mapping, Opaque, Pending, Plain, Project, Sequence, Tensor, Value, leaves_in,
+    NONE,
+    Class,
+    External,
+    Function,
+    Instance,
+    Known,
+    Mapping,
+    Opaque,
+    Pending,
+    Plain,
+    Project,
+    Sequence,
+    Tensor,
+    Value,
+    leaves_in,
     nodes_in,
-)  # fmt: skip
+)
 
 LOOP_LIMIT = 4
 
@@ -94,7 +111,11 @@ def run_loop(m: Machine, s: ast.For | ast.AsyncFor | ast.While, starts: Iterable
         m.frame.statement = s
         m.context = (*outer, (entry, iteration))
         if iteration == 0:
-            first = {name: (value, cuts_nothing(value)) for name, value in visible(m.frame).items() if not isinstance(value, (Function, Class))}
+            first = {
+                name: (value, cuts_nothing(value))
+                for name, value in visible(m.frame).items()
+                if not isinstance(value, (Function, Class))
+            }
         elif iteration == 1:
             note_boundary(m, entry, first)
         try:
@@ -302,7 +323,9 @@ def run_match(m: Machine, s: ast.Match) -> None:
             for part in ast.walk(case.pattern):
                 name = getattr(part, "name", None) or getattr(part, "rest", None)
                 if isinstance(name, str):
-                    m.frame.env.variables[name] = subject if part is case.pattern else Opaque(("match", part, m.now()), subject.node)
+                    m.frame.env.variables[name] = (
+                        subject if part is case.pattern else Opaque(("match", part, m.now()), subject.node)
+                    )
             return execute(m, case.body)
         m.evidence.covered.add((case.pattern, False))
     return None

@@ -6,6 +6,7 @@ import functools
 import json
 from dataclasses import dataclass, field
 from importlib import resources
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -43,9 +44,10 @@ class OpFacts:
 
 
 @functools.cache
-def table() -> dict[str, dict]:
+def table() -> dict[str, Any]:
     """The recorded table: qualified name to facts as plain data."""
-    return json.loads(resources.files(__package__).joinpath("torch_table.json").read_bytes())
+    recorded: dict[str, Any] = json.loads(resources.files(__package__).joinpath("torch_table.json").read_bytes())
+    return recorded
 
 
 @functools.cache
@@ -55,8 +57,10 @@ def facts(name: str) -> OpFacts | None:
     return read(row, {}) if isinstance(row, dict) else None
 
 
-def read(row: dict, inherited: dict) -> OpFacts:
-    known = {key: value for key, value in {**inherited, **row}.items() if key in OpFacts.__dataclass_fields__ and key != "variants"}
+def read(row: dict[str, Any], inherited: dict[str, Any]) -> OpFacts:
+    known = {
+        key: value for key, value in {**inherited, **row}.items() if key in OpFacts.__dataclass_fields__ and key != "variants"
+    }
     for key in ("saves_inputs", "items"):
         if key in known:
             known[key] = tuple(known[key])

@@ -46,12 +46,16 @@ class Plain(Value):
 
 
 class Opaque(Value):
-    """Something unknown: it may be a tensor, and `node` is then its graph."""
+    """Something unknown: it may be a tensor, and `node` is then its graph.
 
-    __slots__ = ("key", "node", "attributes", "items")
+    `outside`: it belongs to a library that knows no tensors (a parser, an environment), so nothing read from it has a graph.
+    """
 
-    def __init__(self, key: object, node: Node | None = None) -> None:
+    __slots__ = ("key", "node", "attributes", "items", "outside")
+
+    def __init__(self, key: object, node: Node | None = None, outside: bool = False) -> None:
         self.key = key
+        self.outside = outside
         self.node = node
         self.attributes: dict[str, Value] = {}
         self.items: dict[object, Value] = {}
@@ -66,7 +70,12 @@ class Tensor(Value):
     __slots__ = ("node", "leaf", "single", "base", "severed")
 
     def __init__(
-        self, node: Node | None = None, leaf: Leaf | None = None, single: bool = False, base: Value | None = None, severed: str = ""
+        self,
+        node: Node | None = None,
+        leaf: Leaf | None = None,
+        single: bool = False,
+        base: Value | None = None,
+        severed: str = "",
     ) -> None:
         self.node = node
         self.leaf = leaf
@@ -164,7 +173,16 @@ class Class(Value):
     def is_open(self) -> bool:
         """True where a base is not known, so that any method may come from it."""
         return any(not isinstance(base, (Class, External)) for base in self.linearised()) or any(
-            name not in ("object", "builtins.object", "torch.nn.Module", "abc.ABC", "Exception", "enum.Enum", "torch.utils.data.Dataset")
+            name
+            not in (
+                "object",
+                "builtins.object",
+                "torch.nn.Module",
+                "abc.ABC",
+                "Exception",
+                "enum.Enum",
+                "torch.utils.data.Dataset",
+            )
             for name in self.external_bases()
         )
 
@@ -277,6 +295,8 @@ class SuperProxy(Value):
 
 
 NONE = Known(None)
+Arguments = list[Value]
+Keywords = dict[str, Value]
 
 
 def members(value: Value, attributes: bool = False) -> Iterator[Value]:

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import ast
 
-from graphfix.tape.expressions import iterate
 from graphfix.tape.graph import Leaf, Node
 from graphfix.tape.machine import Machine
-from graphfix.tape.values import NONE, Known, Opaque, Parameters, Plain, Sequence, Tensor, Value, leaves_in, nodes_in
+from graphfix.tape.values import (
+    NONE,
+    Arguments,
+    Keywords,
+    Known,
+    Opaque,
+    Plain,
+    Sequence,
+    Tensor,
+    Value,
+    leaves_in,
+    nodes_in,
+)
 
-Arguments = list[Value]
-Keywords = dict[str, Value]
 # Methods of trainers and launchers that run the backward pass of their first argument
 LAUNCHERS = frozenset(("manual_backward", "toggled_backward", "optimizer_backward"))
 
@@ -39,13 +48,21 @@ def backward_method(m: Machine, receiver: Tensor | Opaque, arguments: Arguments,
     given = arguments[0] if arguments else None
     if isinstance(receiver, Opaque) and receiver.node is None and given is not None and not isinstance(given, (Known, Plain)):
         roots, source = [given], site.args[0]
-    if isinstance(receiver, Opaque) and receiver.node is not None and not receiver.node.certain and given is not None and given.node is not None:
+    if (
+        isinstance(receiver, Opaque)
+        and receiver.node is not None
+        and not receiver.node.certain
+        and given is not None
+        and given.node is not None
+    ):
         roots, source = [given], site.args[0]
     if len(arguments) > 1 and "retain_graph" not in keywords and roots[0] is receiver:
         retains, creates, keyword = flags({**keywords, "retain_graph": arguments[1]})
     targets = targets_of(m, keywords.get("inputs"), site)
     function = "backward" if roots[0] is receiver else "launcher"
-    m.backward(site, roots, retains=retains, creates=creates, keyword=keyword, function=function, receiver=source, targets=targets)
+    m.backward(
+        site, roots, retains=retains, creates=creates, keyword=keyword, function=function, receiver=source, targets=targets
+    )
     return NONE
 
 
@@ -65,7 +82,15 @@ def autograd_backward(m: Machine, arguments: Arguments, keywords: Keywords, site
     roots = arguments[:1] or [keywords.get("tensors", NONE)]
     if isinstance(roots[0], Sequence):
         roots = list(roots[0].items)
-    m.backward(site, roots, retains=retains, creates=creates, keyword=keyword, function="autograd.backward", targets=targets_of(m, keywords.get("inputs"), site))
+    m.backward(
+        site,
+        roots,
+        retains=retains,
+        creates=creates,
+        keyword=keyword,
+        function="autograd.backward",
+        targets=targets_of(m, keywords.get("inputs"), site),
+    )
     return NONE
 
 
@@ -79,7 +104,13 @@ def autograd_grad(m: Machine, arguments: Arguments, keywords: Keywords, site: as
     roots = list(outputs.items) if isinstance(outputs, Sequence) else [outputs]
     inputs = given.get("inputs")
     event = m.backward(
-        site, roots, retains=retains, creates=creates, keyword=keyword, function="autograd.grad", targets=targets_of(m, inputs, site)
+        site,
+        roots,
+        retains=retains,
+        creates=creates,
+        keyword=keyword,
+        function="autograd.grad",
+        targets=targets_of(m, inputs, site),
     )
     parts = len(inputs.items) if isinstance(inputs, Sequence) and inputs.items else 1
     made: list[Value] = []

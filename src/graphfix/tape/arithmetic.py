@@ -1,0 +1,116 @@
+"""Operators: on numbers they are folded, on tensors they record a node."""
+
+from __future__ import annotations
+
+import ast
+import operator
+
+from graphfix.tape.iteration import iterate
+from graphfix.tape.keys import cut_of, key_of
+from graphfix.tape.machine import Machine
+from graphfix.tape.values import (
+    Function,
+    Instance,
+    Known,
+    Opaque,
+    Plain,
+    Sequence,
+    Tensor,
+    Value,
+)
+
+ARITHMETIC = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow,
+}  # fmt: skip
+# https://pytorch.org/docs/stable/notes/autograd.html: sums keep nothing for their backward
+NOTHING_SAVED = (ast.Add, ast.Sub)
+
+
+def arithmetic(m: Machine, site: ast.AST, left: Value, right: Value, op: ast.operator) -> Value:
+    """`left op right`."""
+    if isinstance(left, Known) and isinstance(right, Known):
+        return fold(op, left, right)
+    if isinstance(left, Sequence) or isinstance(right, Sequence):
+        return sequence_arithmetic(m, site, left, right, op)
+    if isinstance(left, Known) and isinstance(left.value, str):
+        return Plain(("text", site, m.now()))
+    if isinstance(left, Instance) or isinstance(right, Instance):
+        return overloaded(m, site, left, right, op)
+    saves = not isinstance(op, NOTHING_SAVED)
+    if isinstance(left, Tensor) or isinstance(right, Tensor):
+        tensors = [value for value in (left, right) if isinstance(value, (Tensor, Opaque))]
+        single = all(value.single if isinstance(value, Tensor) else False for value in tensors)
+        return Tensor(m.record(site, (left, right), saves), single=single)
+    key = (type(op).__name__, key_of(left), key_of(right))
+    if isinstance(left, Opaque) or isinstance(right, Opaque):
+        return Opaque(key, m.record(site, (left, right), saves))
+    return Plain(key, cut=cut_of(left, right))
+
+
+def fold(op: ast.operator, left: Known, right: Known) -> Value:
+    function = ARITHMETIC.get(type(op))
+    one, two = left.value, right.value
+    try:
+        small = not isinstance(op, (ast.Pow, ast.Mult)) or all(isinstance(v, (int, float)) and abs(v) < 1e6 for v in (one, two))
+        if function is not None and small and not (isinstance(op, ast.Pow) and abs(two) > 64):
+            return Known(function(one, two))
+    except (ArithmeticError, TypeError, ValueError, MemoryError) as error:  # the program's own: its result is not known
+        return Plain(("failed", type(error).__name__, repr(one), repr(two)))
+    return Plain((type(op).__name__, repr(one)[:80], repr(two)[:80]))
+
+
+def sequence_arithmetic(m: Machine, site: ast.AST, left: Value, right: Value, op: ast.operator) -> Value:
+    if isinstance(op, ast.Add):
+        items: list[Value] = []
+        for part in (left, right):
+            if isinstance(part, Sequence):
+                items.extend(part.items)
+            else:
+                items.extend(iterate(m, part, site))
+        kind = left.kind if isinstance(left, Sequence) else "list"
+        return Sequence(kind, items, getattr(left, "open", True) or getattr(right, "open", True))
+    if isinstance(op, ast.Mult):
+        part, count = (left, right) if isinstance(left, Sequence) else (right, left)
+        assert isinstance(part, Sequence)
+        times = count.value if isinstance(count, Known) and isinstance(count.value, int) else 2
+        return Sequence(part.kind, part.items * max(0, min(times, 4)), open_=not isinstance(count, Known))
+    return Opaque(("sequence", site, m.now()), m.record(site, (left, right), True))
+
+
+def overloaded(m: Machine, site: ast.AST, left: Value, right: Value, op: ast.operator) -> Value:
+    """An operator that a class of the project may define."""
+    from graphfix.tape.calls import call
+
+    word = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.MatMult: "matmul"}.get(type(op))
+    for this, other, prefix in ((left, right, ""), (right, left, "r")):
+        method = this.cls.find(f"__{prefix}{word}__") if isinstance(this, Instance) and word else None
+        if isinstance(method, Function):
+            return call(m, method, [this, other], {}, site)
+    return Opaque(("operator", site, m.now()), m.record(site, (left, right), True))
+
+
+def in_place(m: Machine, site: ast.AST, left: Value, right: Value, op: ast.operator) -> Value:
+    """`left op= right`: a tensor is changed in place, so that every name of it sees the new graph."""
+    if isinstance(left, Tensor):
+        if left.leaf is not None and left.leaf.requires_grad and not m.grad_enabled:
+            left.leaf.version += 1
+            return left
+        if left.severed == "data":
+            return left
+        result = arithmetic(m, site, left, right, op)
+        left.single = left.single and getattr(result, "single", True)
+        if result.node is not None:
+            left.node = result.node
+        return left
+    if isinstance(left, Sequence) and left.kind == "list" and isinstance(op, ast.Add):
+        left.items.extend(right.items if isinstance(right, Sequence) else iterate(m, right, site))
+        del left.items[40:]
+        return left
+    if isinstance(left, Instance):
+        from graphfix.tape.calls import call
+
+        method = left.cls.find("__iadd__")
+        if isinstance(op, ast.Add) and isinstance(method, Function):
+            return call(m, method, [left, right], {}, site)
+    return arithmetic(m, site, left, right, op)

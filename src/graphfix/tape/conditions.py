@@ -1,0 +1,104 @@
+"""Conditions: what the program decides itself, and the questions that the run decides."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+
+from graphfix.tape.keys import key_of, known_truth
+from graphfix.tape.machine import Machine
+from graphfix.tape.values import (
+    External,
+    Known,
+    Mapping,
+    Opaque,
+    Plain,
+    Sequence,
+    Value,
+)
+
+
+def truth(m: Machine, test: ast.expr, site: ast.AST, negated: bool = False) -> bool:
+    """Decide a condition; `site` is the branch that asks. `and`, `or`, `not` are decided part by part."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return not truth(m, test.operand, site, not negated)
+    if isinstance(test, ast.BoolOp):
+        wanted = isinstance(test.op, ast.Or)
+        return wanted if any(truth(m, part, site, negated) is wanted for part in test.values) else not wanted
+    from graphfix.tape.expressions import evaluate
+
+    value = evaluate(m, test)
+    known = known_truth(value)
+    return known if known is not None else decide_key(m, key_of(value), site, negated)
+
+
+def decide_key(m: Machine, key: object, site: ast.AST, negated: bool) -> bool:
+    if isinstance(key, tuple) and len(key) == 2 and key[0] == "not":
+        return not decide_key(m, key[1], site, not negated)
+    return m.decide(key, site, negated)
+
+
+def compare_two(left: Value, right: Value, op: ast.cmpop) -> Value:
+    if isinstance(op, (ast.Is, ast.IsNot)) and isinstance(right, Known) and right.value is None:
+        if not isinstance(left, (Opaque, Known, External)):
+            return Known(isinstance(op, ast.IsNot))
+    if isinstance(left, Known) and isinstance(right, Known):
+        known = compare_known(left.value, right.value, op)
+        if known is not None:
+            return Known(known)
+    if isinstance(left, Plain) and left.first is not None and isinstance(right, Known) and right.value == 0:
+        return compare_counter(left.first, op, key_of(left))
+    if isinstance(op, (ast.In, ast.NotIn)) and isinstance(right, (Sequence, Mapping)) and isinstance(left, Known):
+        found = contains(right, left)
+        if found is not None:
+            return Known(found is isinstance(op, ast.In))
+    one, two = key_of(left), key_of(right)
+    if isinstance(op, (ast.Eq, ast.NotEq, ast.Is, ast.IsNot)):
+        key: object = ("==", one, two)
+        return Plain(key if isinstance(op, (ast.Eq, ast.Is)) else ("not", key))
+    if isinstance(op, (ast.In, ast.NotIn)):
+        key = ("in", one, two)
+        return Plain(key if isinstance(op, ast.In) else ("not", key))
+    if isinstance(op, ast.Lt):
+        return Plain(("<", one, two))
+    if isinstance(op, ast.Gt):
+        return Plain(("<", two, one))
+    return Plain(("not", ("<", one, two) if isinstance(op, ast.GtE) else ("<", two, one)))
+
+
+def compare_known(left: object, right: object, op: ast.cmpop) -> bool | None:
+    tests: dict[type, Callable[[object, object], object]] = {
+        ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.Gt: operator.gt, ast.LtE: operator.le,
+        ast.GtE: operator.ge, ast.Is: lambda a, b: a is b or a == b, ast.IsNot: lambda a, b: not (a is b or a == b),
+        ast.In: lambda a, b: a in b, ast.NotIn: lambda a, b: a not in b,
+    }  # fmt: skip
+    try:
+        return bool(tests[type(op)](left, right))
+    except TypeError:
+        return None
+
+
+def compare_counter(first: bool, op: ast.cmpop, key: object) -> Value:
+    """A loop counter against zero: 0 in the first iteration, above it later."""
+    answers = {
+        ast.Eq: first,
+        ast.NotEq: not first,
+        ast.Gt: not first,
+        ast.LtE: first,
+        ast.Is: first,
+        ast.GtE: True,
+        ast.Lt: False,
+    }
+    answer = answers.get(type(op))
+    return Known(answer) if answer is not None else Plain(("counter", key))
+
+
+def contains(holder: Sequence | Mapping, item: Known) -> bool | None:
+    if isinstance(holder, Mapping):
+        if item.value in holder.items:
+            return True
+        return None if holder.open or holder.rest or any(isinstance(k, tuple) for k in holder.items) else False
+    if all(isinstance(part, Known) for part in holder.items) and not holder.open:
+        return any(part.value == item.value for part in holder.items if isinstance(part, Known))
+    return None

@@ -1,0 +1,195 @@
+"""Modules of `torch.nn`: building, calling and asking them."""
+
+from __future__ import annotations
+
+import ast
+
+from graphfix.tape.evidence import Update
+from graphfix.tape.graph import Leaf
+from graphfix.tape.iteration import iterate
+from graphfix.tape.machine import Machine
+from graphfix.tape.torch_model import OpFacts, facts
+from graphfix.tape.torch_operations import (
+    reduces_nothing,
+    structure,
+    wanted_tensor,
+)
+from graphfix.tape.values import (
+    NONE,
+    Arguments,
+    Instance,
+    Keywords,
+    Known,
+    Layer,
+    Mapping,
+    Opaque,
+    Parameters,
+    Plain,
+    Sequence,
+    Tensor,
+    Value,
+    leaves_in,
+    nodes_in,
+)
+
+MODULE_METHODS = frozenset(
+    "train eval to cuda cpu half float double parameters named_parameters modules named_modules children named_children state_dict "
+    "load_state_dict zero_grad requires_grad_ apply register_buffer register_parameter add_module share_memory type buffers "
+    "named_buffers compile register_forward_hook append extend flatten_parameters __init__ train_mode "
+    "get_parameter get_submodule items keys values insert".split()
+)
+
+
+def make_layer(m: Machine, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+    kind = name.rsplit(".", 1)[-1]
+    if kind == "Module":
+        return Opaque(("module", site, m.now()))
+    if kind in ("DataParallel", "DistributedDataParallel"):
+        return Layer("DataParallel", None, arguments[:1] or list(keywords.values())[:1])
+    if kind in ("Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict"):
+        return make_container(m, kind, arguments, site)
+    known = facts(f"torch.nn.{kind}")
+    leaf = Leaf(kind, True, site) if known is None or known.parameters else None
+    layer = Layer(kind, leaf)
+    layer.keywords = dict(keywords)
+    return layer
+
+
+def make_container(m: Machine, kind: str, arguments: Arguments, site: ast.AST) -> Layer:
+    children: Arguments = []
+    names: dict[str, Value] = {}
+    for value in arguments:
+        if isinstance(value, Mapping):
+            names.update({str(key): item for key, item in value.items.items()})
+            children.extend(value.items.values())
+        elif isinstance(value, Sequence):
+            items = [
+                item.items[1]
+                if isinstance(item, Sequence) and len(item.items) == 2 and isinstance(item.items[0], Known)
+                else item
+                for item in value.items
+            ]
+            children.extend(items)
+        elif isinstance(value, Layer) and kind == "ModuleList":
+            children.extend(value.children or [value])
+        else:
+            children.append(value)
+    made = Layer(kind, None, children)
+    made.names = names
+    return made
+
+
+def call_layer(m: Machine, layer: Layer, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+    """Call a `torch.nn` module."""
+    from graphfix.tape.calls import call
+
+    values = [*arguments, *keywords.values()]
+    if layer.children is not None and layer.kind in ("Sequential", "DataParallel"):
+        value: Value = Sequence("tuple", arguments) if len(arguments) > 1 else (arguments[0] if arguments else NONE)
+        if layer.kind == "DataParallel" and layer.children:
+            return call(m, layer.children[0], arguments, keywords, site)
+        for child in layer.children:
+            value = call(m, child, [value], {}, site)
+        return value
+    known = facts(f"torch.nn.{layer.kind}")
+    if known is None:
+        leaves = tuple(leaf for leaf in leaves_in(layer))
+        return Tensor(m.record(site, values, True, leaves=leaves, save_leaves=True))
+    for value in values:
+        wanted_tensor(m, value, site)
+    return layer_result(m, layer, known, values, site)
+
+
+def layer_result(m: Machine, layer: Layer, known: OpFacts, values: Arguments, site: ast.AST) -> Value:
+    leaves = (layer.leaf,) if layer.leaf is not None else ()
+    # A linear layer keeps its weight only for the gradient of its input
+    keeps = known.saves_parameters_plain or bool(known.saves_parameters and any(nodes_in(v, False, 3) for v in values))
+    saves = known.saves or bool(leaves)
+    node = m.record(site, values, saves, leaves=leaves, save_leaves=keeps)
+    if known.cuts and not leaves:
+        return Tensor()
+    if node is not None and known.random:
+        node.random = True
+    if known.result in ("tuple", "list"):
+        return structure(known, node, {})
+    if node is None and values and known.alias:
+        return values[0]
+    return Tensor(node, None, known.scalar and not reduces_nothing(layer.keywords))
+
+
+def copy_module(value: Value, seen: dict[int, Value]) -> Value:
+    """A deep copy of a module: the same structure over new leaves."""
+    if id(value) in seen:
+        return seen[id(value)]
+    if isinstance(value, Layer):
+        made = Layer(value.kind, Leaf(value.kind, value.leaf.requires_grad, value.leaf.site) if value.leaf else None)
+        seen[id(value)] = made
+        made.children = [copy_module(child, seen) for child in value.children] if value.children is not None else None
+        made.names = {name: copy_module(child, seen) for name, child in value.names.items()}
+        made.keywords = value.keywords
+        return made
+    if isinstance(value, Instance):
+        copy = Instance(value.cls, ("copy", value.key))
+        seen[id(value)] = copy
+        copy.attributes = {name: copy_module(inner, seen) for name, inner in value.attributes.items()}
+        return copy
+    if isinstance(value, Tensor) and value.leaf is not None:
+        return Tensor(leaf=Leaf(value.leaf.name, value.leaf.requires_grad, value.leaf.site))
+    return value
+
+
+def module_method(
+    m: Machine, receiver: Layer | Instance, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST
+) -> Value | None:
+    if name in ("parameters", "named_parameters", "buffers", "named_buffers"):
+        return Parameters([receiver])
+    if name in ("train", "eval", "to", "cuda", "cpu", "half", "float", "double", "apply", "share_memory", "type"):
+        return receiver
+    if name == "requires_grad_":
+        wanted = not (arguments and isinstance(arguments[0], Known) and not arguments[0].value)
+        for leaf in leaves_in(receiver):
+            leaf.requires_grad = wanted
+        return receiver
+    if (
+        name in ("register_buffer", "register_parameter", "add_module")
+        and len(arguments) == 2
+        and isinstance(arguments[0], Known)
+    ):
+        holder = receiver.attributes
+        holder[str(arguments[0].value)] = arguments[1]
+        return NONE
+    if name in ("append", "extend") and isinstance(receiver, Layer) and receiver.children is not None and arguments:
+        receiver.children.extend(arguments if name == "append" else iterate(m, arguments[0], site))
+        return NONE
+    if name in ("modules", "children", "named_children", "named_modules"):
+        return Sequence("tuple", submodules(receiver), True)
+    if name in ("items", "values", "keys") and isinstance(receiver, Layer):
+        return container_view(receiver, name)
+    if name == "zero_grad":
+        m.evidence.updates.append(Update(site, m.now(), False, frozenset(leaves_in(receiver))))
+        return NONE
+    if name == "load_state_dict":
+        for leaf in leaves_in(receiver):
+            leaf.version += 1
+        return NONE
+    if name in MODULE_METHODS or name.startswith(("register_", "_")):
+        return Plain((name, id(receiver), m.now()))
+    return None
+
+
+def container_view(receiver: Layer, name: str) -> Value:
+    if name == "keys":
+        return Sequence("tuple", [Known(key) for key in receiver.names])
+    if name == "values":
+        return Sequence("tuple", list(receiver.names.values()) or list(receiver.children or []))
+    return Sequence("tuple", [Sequence("tuple", [Known(key), item]) for key, item in receiver.names.items()])
+
+
+def submodules(receiver: Layer | Instance) -> list[Value]:
+    found: list[Value] = []
+    inner = list(receiver.attributes.values()) if isinstance(receiver, Instance) else (receiver.children or [])
+    for value in inner:
+        if isinstance(value, Layer) or (isinstance(value, Instance) and value.is_module()):
+            found.append(value)
+            found.extend(submodules(value))
+    return found[:12]

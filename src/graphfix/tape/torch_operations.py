@@ -1,0 +1,138 @@
+"""What a torch operation returns and records, by the facts of the recorded table."""
+
+from __future__ import annotations
+
+import ast
+
+from graphfix.tape.evidence import Read
+from graphfix.tape.graph import Leaf
+from graphfix.tape.keys import key_of
+from graphfix.tape.machine import Machine
+from graphfix.tape.places import note_store
+from graphfix.tape.torch_model import OpFacts
+from graphfix.tape.values import (
+    NONE,
+    Arguments,
+    Keywords,
+    Known,
+    Opaque,
+    Plain,
+    Sequence,
+    Tensor,
+    Value,
+)
+
+KEEPS_SHAPE = frozenset(
+    "cpu cuda to float double half clone contiguous type detach exp log sqrt abs neg sigmoid tanh relu clamp pow".split()
+)
+
+
+def operation(m: Machine, known: OpFacts | None, values: Arguments, keywords: Keywords, site: ast.AST, name: str) -> Value:
+    """The result of a torch operation by the facts recorded for it."""
+    for value in values:
+        wanted_tensor(m, value, site)
+    if known is None:
+        node = m.record(site, values, True, certain=False)
+        return Opaque((name, site, m.now()), node)
+    known = variant(known, keywords, values)
+    if known.factory:
+        return new_leaf(m, known, keywords, site)
+    single = known.scalar and not reduces_nothing(keywords)
+    if name.rsplit(".", 1)[-1] in KEEPS_SHAPE:
+        single = any(isinstance(value, Tensor) and value.single for value in values[:1])
+    if known.result in ("number", "bool"):
+        return Plain((name, *map(key_of, values)))
+    if known.result in ("none", "dict"):
+        return NONE
+    if known.result == "other" and not known.differentiable:
+        return Plain((name, site, m.now()))
+    if known.cuts or not known.differentiable:
+        return Tensor(single=single, base=values[0] if values else None, severed="cut")
+    node = m.record(site, values, known.saves)
+    if node is not None and known.random:
+        node.random = True
+    if known.result in ("tuple", "list"):
+        return structure(known, node, keywords)
+    if node is None and values and isinstance(values[0], Tensor) and known.alias:
+        return Tensor(None, None, single, values[0].base, values[0].severed)
+    made = Tensor(node, None, single)
+    if known.inplace and values and isinstance(values[0], Tensor):
+        return changed_in_place(m, values[0], made, values[1:], site)
+    return made
+
+
+def variant(known: OpFacts, keywords: Keywords, values: Arguments) -> OpFacts:
+    for word, changed in known.variants.items():
+        if word in keywords and word not in ("reduction", "training", "p=0", "eval"):
+            given = keywords[word]
+            if isinstance(given, Known) and given.value in (False, None) and word in ("inplace", "return_indices"):
+                continue
+            return changed
+        if word == "dim" and known.scalar and len(values) > 1 and isinstance(values[1], (Known, Plain)):
+            return changed
+    return known
+
+
+def reduces_nothing(keywords: Keywords) -> bool:
+    """`reduction="none"` and the older `reduce=False`, or a reduction that is not known."""
+    reduction = keywords.get("reduction")
+    if reduction is not None:
+        return not (isinstance(reduction, Known) and reduction.value in ("mean", "sum", "batchmean", "elementwise_mean"))
+    return "reduce" in keywords
+
+
+def new_leaf(m: Machine, known: OpFacts, keywords: Keywords, site: ast.AST) -> Tensor:
+    wanted = keywords.get("requires_grad")
+    if wanted is not None and not (isinstance(wanted, Known) and not wanted.value):
+        made = Tensor(leaf=Leaf("tensor", True, site))
+    else:
+        made = Tensor()
+    return made
+
+
+def structure(known: OpFacts, node: object, keywords: Keywords) -> Value:
+    """The tuple that an operation returns, nested as recorded."""
+
+    def build(shape: object) -> Value:
+        if isinstance(shape, (list, tuple)):
+            return Sequence("tuple", [build(part) for part in shape])
+        if shape in ("tensor", "cut"):
+            return Tensor(node if shape == "tensor" else None)  # type: ignore[arg-type]
+        return Plain(("item", shape))
+
+    shapes = known.items if not known.plural else (known.items or ("tensor",)) * 2
+    return Sequence("tuple", [build(shape) for shape in (shapes or ("tensor", "tensor"))], known.plural)
+
+
+def changed_in_place(
+    m: Machine, target: Tensor, made: Tensor, values: Arguments | tuple[Value, ...] = (), site: ast.AST | None = None
+) -> Tensor:
+    """`x.add_(y)`: every name of `x` sees the new graph."""
+    if target.leaf is not None and target.leaf.requires_grad:
+        target.leaf.version += 1
+        return target
+    if made.node is not None and target.severed != "data":
+        if (
+            isinstance(site, ast.Call)
+            and isinstance(site.func, ast.Attribute)
+            and any(value.node is not None for value in values)
+        ):
+            note_store(
+                m,
+                site.func.value,
+                (target, "in place"),
+                made,
+                site.args[0] if site.args else None,
+                "in place",
+                Tensor(target.node),
+            )
+        target.node = made.node
+    return target
+
+
+def wanted_tensor(m: Machine, value: Value, site: ast.AST) -> None:
+    """torch does not take a list of numbers where it wants tensors: a repair that made them would break this call."""
+    items = value.items if isinstance(value, Sequence) else [value]
+    for item in items:
+        if isinstance(item, Plain) and item.cut is not None:
+            m.evidence.misuses.append(Read(site, m.trace(), item, "tensor"))
