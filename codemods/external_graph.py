@@ -108,16 +108,16 @@ def repair_of(evidence: Evidence, walk: SecondWalk, nodes: list[Node], statement
     leaves = trained_leaves(nodes)
     if not leaves:
         return detach_fix(evidence, statements, Applicability.SAFE, "nothing below it is trained")
-    if trained_inside(walk, leaves):
-        why = "what lies below it is trained by a loss of its own"
-        return detach_fix(evidence, statements, safe_if(gradient_is_dropped(walk, leaves)), why)
+    shared = trained_inside(walk, leaves)
+    if shared and gradient_is_dropped(walk, leaves):
+        return detach_fix(evidence, statements, Applicability.SAFE, "what lies below it is trained by a loss of its own")
     if not may_move(evidence, loop, statements):
         return None
     random = any(node.random for node in nodes) or any(draws(part) for s in statements for part in ast.walk(s))
     top = evidence.span(loop.body[0])
     moves = tuple(Move(evidence.span(statement), top) for statement in statements)
     names = ", ".join(f"`{short(ast.unparse(s.targets[0]))}`" for s in statements if isinstance(s, ast.Assign))
-    return fix(Applicability.UNSAFE if random else Applicability.SAFE, f"compute {names} in each iteration", *moves)
+    return fix(safe_if(not random and not shared), f"compute {names} in each iteration", *moves)
 
 
 def draws(part: ast.AST) -> bool:

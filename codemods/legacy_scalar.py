@@ -36,8 +36,11 @@ from graphfix.codemods.base import Evidence, fix, rule, safe_if, short
 from graphfix.model import Finding, Replace
 from graphfix.tape.contributors import Facts
 from graphfix.tape.evidence import Read
+from graphfix.tape.explore import word
 from graphfix.tape.values import Plain, Tensor, Value
 
+# operations after which a tensor of one element may have a dimension
+GIVES_DIMENSIONS = frozenset(("view", "reshape", "unsqueeze", "expand", "flatten", "ravel", "view_as", "repeat"))
 STRIPPED = frozenset(("cpu", "numpy", "detach", "tolist", "clone", "cuda"))
 
 
@@ -69,6 +72,8 @@ def no_dimension(facts: Facts, value: Value) -> bool | None:
         if isinstance(current, Tensor) and current.single:
             return True
         if current.node is not None:
+            if word(getattr(current.node.site, "func", current.node.site)) in GIVES_DIMENSIONS:
+                return None
             proven |= current.node.site in facts.proven
         if isinstance(current, Tensor):
             current = current.base

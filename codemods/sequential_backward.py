@@ -104,7 +104,7 @@ def summed_pair(evidence: Evidence, walk: SecondWalk) -> tuple | None:
     assert one is not None and two is not None
     if not (isinstance(one, (ast.Name, ast.Attribute)) and isinstance(two, (ast.Name, ast.Attribute, ast.BinOp))):
         return None
-    text = f"({program.source(one)} + {program.source(two)})"
+    text = f"{program.source(one)} + {program.source(two)}"
     return Delete(evidence.span(first)), Replace(evidence.span(two), text)
 
 

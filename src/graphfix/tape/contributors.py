@@ -56,7 +56,7 @@ def contributors(facts: Facts, expression: ast.expr, own: set[Node]) -> list[ast
         return [part for item in expression.elts for part in contributors(facts, item, own)]
     if isinstance(expression, ast.Dict):
         return [part for item in expression.values for part in contributors(facts, item, own)]
-    uses = facts.uses.get(expression)
+    uses = [use for use in facts.uses.get(expression, ()) if any(facts.is_sure(node) for node in use.nodes)]
     if not uses or all(set(use.nodes) <= own for use in uses):
         return []
     return [expression]

@@ -95,8 +95,8 @@ def add_hit(groups: dict[tuple, SecondWalk], run: Run, event: Walk, hit: Hit) ->
 
 def classify(event: Walk, hit: Hit, index: int | None) -> tuple[Cause, Node | None]:
     """The cause of a hit, and the node through which the older iteration's graph enters where it is carried."""
+    same = set(event.roots) == set(hit.freed_by.roots) and "autograd.grad" not in (event.function, hit.freed_by.function)
     if index is None:
-        same = set(event.roots) == set(hit.freed_by.roots)
         return (Cause.REPEATED if same else Cause.SEQUENTIAL), None
     entry, iteration = event.context[index]
 
@@ -106,7 +106,6 @@ def classify(event: Walk, hit: Hit, index: int | None) -> tuple[Cause, Node | No
     when = born(hit.node)
     if when is None:
         if all(born(root) is None for root in event.roots):
-            same = set(event.roots) == set(hit.freed_by.roots)
             return (Cause.REPEATED if same else Cause.SEQUENTIAL), None
         outside = next(node for node in hit.path if born(node) is None)
         return (Cause.SEQUENTIAL if is_item(outside, entry.loop) else Cause.EXTERNAL), None
@@ -136,9 +135,53 @@ def carriers(run: Run, boundary: Boundary | None, crossing: Node, hit: Hit) -> l
         and isinstance(store.target, (ast.Name, ast.Attribute))
         and crossing not in store.nodes
     }
-    found = [name for name, (_, nodes, _, _) in boundary.held.items() if crossing in nodes and name not in rebound]
+    piles = [store.holder for store in crossing.stores if isinstance(store, Store) and store.how in ("append", "extend")]
+    found = [
+        name
+        for name, (value, nodes, _, _) in boundary.held.items()
+        if crossing in nodes and name not in rebound and value not in piles and is_live(boundary.entry.loop, name)
+    ]
     plain = [name for name in found if "." not in name]
     return plain or found[:1]
+
+
+def is_live(loop: ast.AST | None, name: str) -> bool:
+    """Whether an iteration may read the variable `name` before it binds it anew: the state at the top of the loop is live."""
+    if "." in name or not isinstance(loop, (ast.For, ast.AsyncFor, ast.While)):
+        return True
+    if isinstance(loop, ast.While) and reads(loop.test, name):
+        return True
+    if not isinstance(loop, ast.While) and any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(loop.target)):
+        return False
+    for statement in loop.body:
+        if isinstance(statement, (ast.Assign, ast.AnnAssign)):
+            if statement.value is not None and reads(statement.value, name):
+                return True
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            if any(binds(target, name) for target in targets):
+                return False
+        elif reads(statement, name):
+            return True
+    return True
+
+
+def reads(node: ast.AST, name: str) -> bool:
+    """Whether `name` is read in `node`; an augmented assignment reads its target."""
+    return any(
+        isinstance(part, ast.Name)
+        and part.id == name
+        and isinstance(part.ctx, ast.Load)
+        or isinstance(part, ast.AugAssign)
+        and isinstance(part.target, ast.Name)
+        and part.target.id == name
+        for part in ast.walk(node)
+    )
+
+
+def binds(target: ast.AST, name: str) -> bool:
+    if isinstance(target, (ast.Tuple, ast.List)):
+        return any(binds(part, name) for part in target.elts)
+    return isinstance(target, ast.Name) and target.id == name
 
 
 def is_total(event: Walk, hit: Hit, crossing: Node) -> bool:

@@ -134,13 +134,11 @@ def run_loop(m: Machine, s: ast.For | ast.AsyncFor | ast.While, starts: Iterable
 
 def visible(frame: Frame) -> dict[str, Value]:
     """The values that a loop's frame can name: variables, and attributes of the objects that they hold."""
-    names: dict[str, Value] = dict(frame.env.top().variables) if frame.env.parent is not None else {}
+    names: dict[str, Value] = {}
     env: Env | None = frame.env
-    while env is not None and env.parent is not None:
-        names.update({name: value for name, value in env.variables.items()})
+    while env is not None:
+        names = {**names, **{name: value for name, value in env.variables.items() if name not in names}}
         env = env.parent
-    if frame.env.parent is None:
-        names.update(frame.env.variables)
     for name, value in list(names.items()):
         if isinstance(value, Instance):
             for attribute, inner in value.attributes.items():
