@@ -63,6 +63,7 @@ class Growth:
     walked: bool = False
     runs: set[str] = field(default_factory=set)
     freed: bool = True
+    ever_freed: bool = False
     escaped: bool = False
 
 
@@ -70,7 +71,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
     for growth in growths(evidence):
         if growth.walked or not any(is_sure(evidence, store) for store in growth.chained):
             continue
-        if not some_freed(growth) and not is_plain_log(evidence, growth):
+        if not growth.ever_freed and not is_plain_log(evidence, growth):
             continue
         finding = report(evidence, growth)
         if finding is not None:
@@ -118,7 +119,9 @@ def collect(evidence: Evidence, run: Run, stores: list[Store], found: dict[ast.A
         for node in store.nodes:
             growth.escaped |= node in run.evidence.escapes
     for store, _ in chained:
-        growth.freed &= any(node.freed_by is not None for node in history(list(store.nodes)))
+        spent = all(evidence.facts.is_spent(node) for node in store.nodes)
+        growth.freed &= spent
+        growth.ever_freed |= spent
 
 
 def chain_loop(store: Store, stores: list[Store]) -> ast.AST | None:
@@ -177,10 +180,6 @@ def is_sure(evidence: Evidence, store: Store) -> bool:
     own = set(store.nodes)
     added = [parent for node in store.nodes for parent in history([node]) if parent not in own]
     return any(evidence.facts.is_sure(node) for node in (*store.nodes, *added[:6]))
-
-
-def some_freed(growth: Growth) -> bool:
-    return any(node.freed_by is not None for store in growth.chained for node in history(list(store.nodes)))
 
 
 def report(evidence: Evidence, growth: Growth) -> Finding | None:

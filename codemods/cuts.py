@@ -11,7 +11,6 @@ from graphfix.model import Append, Operation
 from graphfix.tape.contributors import at_caller, contributors, cut_text, is_tensor_always, stored_nodes
 from graphfix.tape.evidence import Store
 from graphfix.tape.explore import Tape
-from graphfix.tape.graph import history
 from graphfix.tape.machine import Machine
 from graphfix.tape.values import Opaque, Plain, Tensor, Value
 
@@ -61,7 +60,7 @@ def expressions_to_cut(evidence: Evidence, stores: list[Store]) -> list[ast.expr
             found.update(dict.fromkeys(inside))
             continue
         wanted = {node for part in parts for use in facts.uses[part] for node in use.nodes}
-        wanted = wanted or set(history(list(store.nodes))) - own or set(store.nodes)
+        wanted = wanted or set(store.nodes)
         lifted = at_caller(facts, program, store.trace, wanted)
         if lifted is None:
             if not parts and set(store.nodes) <= own and store.old:

@@ -43,10 +43,11 @@ from graphfix.codemods.accumulated_graph import is_sure
 from graphfix.codemods.base import Evidence, fix, leaves_function, rule, safe_if, short
 from graphfix.codemods.cuts import plan
 from graphfix.model import Finding
+from graphfix.tape.contributors import Facts
 from graphfix.tape.diagnosis import Cause, program_of
 from graphfix.tape.evidence import Store
 from graphfix.tape.explore import Run
-from graphfix.tape.graph import Node, history, split_loop
+from graphfix.tape.graph import split_loop
 from graphfix.tape.values import Instance, Opaque
 
 PUTS = frozenset(("append", "extend", "="))
@@ -68,7 +69,7 @@ class Pile:
 def find(evidence: Evidence) -> Iterator[Finding]:
     piles: dict[ast.AST, Pile] = {}
     for run in evidence.tape.runs:
-        collect(run, piles)
+        collect(evidence.facts, run, piles)
     taken_out(evidence, piles)
     for pile in piles.values():
         if pile.walked and not pile.raises or not any(is_sure(evidence, store) for store in pile.stores):
@@ -85,7 +86,7 @@ def in_sight(pile: Pile) -> bool:
     return not pile.escaped and pile.runs == {"module"} and all(node.certain for store in pile.stores for node in store.nodes)
 
 
-def collect(run: Run, piles: dict[ast.AST, Pile]) -> None:
+def collect(facts: Facts, run: Run, piles: dict[ast.AST, Pile]) -> None:
     """Stores beside what an earlier iteration put into the same container."""
     by_holder: dict[int, list[Store]] = {}
     for store in run.evidence.stores:
@@ -95,7 +96,7 @@ def collect(run: Run, piles: dict[ast.AST, Pile]) -> None:
         for later in stores:
             older = [s for s in stores if s.order < later.order and s.target is later.target and kept(s, later)]
             for store in older:
-                note(run, piles.setdefault(store.target, Pile()), store, later)
+                note(facts, run, piles.setdefault(store.target, Pile()), store, later)
 
 
 def kept(earlier: Store, later: Store) -> bool:
@@ -103,19 +104,15 @@ def kept(earlier: Store, later: Store) -> bool:
     return split_loop(earlier.context, later.context) is not None and any(node in later.beside for node in earlier.nodes)
 
 
-def note(run: Run, pile: Pile, store: Store, later: Store) -> None:
+def note(facts: Facts, run: Run, pile: Pile, store: Store, later: Store) -> None:
     pile.stores.extend((store, later))
     pile.runs.add(run.entry)
-    freed = all(freed_before(node, later.order) for node in store.nodes)
+    freed = all(facts.is_spent(node, later.order) for node in store.nodes)
     pile.freed &= freed
     pile.ever_freed |= freed
     if not freed:
         pile.walked |= any(event.order > store.order for node in store.nodes for event in node.walks)
     pile.escaped |= any(node in run.evidence.escapes for node in store.nodes)
-
-
-def freed_before(node: Node, order: int) -> bool:
-    return any(n.freed_by is not None and n.saves and n.freed_by.order < order for n in history([node]))
 
 
 def taken_out(evidence: Evidence, piles: dict[ast.AST, Pile]) -> None:

@@ -54,7 +54,7 @@ def collect(evidence: Evidence, run: Run, attributes: bool, chains: dict[ast.AST
             chain = chains.setdefault(store.target, Chain())
             chain.runs.add(run.entry)
             chain.stores.append(store)
-            chain.freed &= any(node.freed_by is not None for node in history(list(store.nodes)))
+            chain.freed &= all(evidence.facts.is_spent(node) for node in store.nodes)
             chain.walked |= any(node.walks for other in stores for node in other.nodes)
             chain.escaped |= any(node in run.evidence.escapes for other in stores for node in other.nodes)
 

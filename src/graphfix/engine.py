@@ -7,8 +7,14 @@ from pathlib import Path
 
 from graphfix.model import Finding
 
-# A file without any of these has nothing for the tape: they are what a walk, or a number read out of a graph, is spelled with.
-RELEVANT = re.compile(r"backward\b|\bautograd\b|\.data\b|\.item\b|\.tolist\b|\bgrad\(")
+# What a walk is spelled with, and what a number that is read out of a graph is spelled with in a file that uses torch
+WALK = re.compile(r"backward\b|\bautograd\b|\bgrad\(")
+READ = re.compile(r"\.data\b|\.item\b|\.tolist\b")
+
+
+def is_relevant(text: str) -> bool:
+    """Whether the text spells anything that the tape could follow; refused here, a file is not even parsed."""
+    return WALK.search(text) is not None or ("torch" in text and READ.search(text) is not None)
 
 
 def findings_of(path: Path, text: str, roots: tuple[Path, ...] = ()) -> list[Finding]:
@@ -17,7 +23,7 @@ def findings_of(path: Path, text: str, roots: tuple[Path, ...] = ()) -> list[Fin
     `roots` are the folders of the project, in which imports are followed; nothing is imported or executed for real.
     Raises SyntaxError where `text` does not parse.
     """
-    if RELEVANT.search(text) is None:
+    if not is_relevant(text):
         return []
     from graphfix.codemods import RULES
     from graphfix.codemods.base import Evidence

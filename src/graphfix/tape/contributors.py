@@ -7,12 +7,13 @@ that number that only a tensor allows, or that is not known, decides for `.detac
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Iterable
 
 from graphfix.tape.evidence import Store, Use
 from graphfix.tape.explore import Tape
 from graphfix.tape.frames import Frame, Trace
-from graphfix.tape.graph import Node, history
+from graphfix.tape.graph import Node, raises_again
 from graphfix.tape.program import Program
 from graphfix.tape.values import Opaque, Tensor
 
@@ -27,6 +28,7 @@ class Facts:
         self.plain: set[ast.expr] = set()
         self.proven: set[ast.AST] = set()
         self.modules = tape.modules
+        self.sure: dict[Node, bool] = {}
         for run in tape.runs:
             self.plain |= run.evidence.plain
             self.proven |= {node.site for node in run.evidence.proven}
@@ -35,9 +37,18 @@ class Facts:
 
     def is_sure(self, node: Node) -> bool:
         """Whether a node is known to be part of a graph: made by torch, walked somewhere, or returned by a module."""
-        if node.certain or node.site in self.proven:
-            return True
-        return node.callee in self.modules
+        known = self.sure.get(node)
+        if known is None:
+            self.sure[node] = False
+            known = node.certain or node.site in self.proven or node.callee in self.modules
+            # what torch makes of a sure part is sure as well; what an unknown call makes of it is not
+            known = known or (node.callee is None and any(self.is_sure(parent) for parent in node.parents))
+            self.sure[node] = known
+        return known
+
+    def is_spent(self, node: Node, before: float = math.inf) -> bool:
+        """Whether any walk through `node` would raise, so that a detach there changes no run that works."""
+        return raises_again(node, self.is_sure, before)
 
     def is_single(self, use: Use) -> bool:
         """Whether the value is known to have one element: a full reduction, or the root of a backward pass."""
@@ -79,7 +90,9 @@ def at_caller(facts: Facts, program: Program, trace: Trace, nodes: Iterable[Node
             if isinstance(part, ast.Call):
                 for argument in (*part.args, *(keyword.value for keyword in part.keywords)):
                     uses = facts.uses.get(argument, [])
-                    if any(wanted & set(history(list(use.nodes))) for use in uses) and is_tensor_always(facts, argument):
+                    if any(
+                        wanted & set(use.nodes) and any(facts.is_sure(n) for n in use.nodes) for use in uses
+                    ) and is_tensor_always(facts, argument):
                         return argument, frame
     return None
 

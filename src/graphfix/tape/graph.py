@@ -8,6 +8,8 @@ history", https://pytorch.org/docs/stable/notes/autograd.html.
 from __future__ import annotations
 
 import ast
+import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -84,6 +86,25 @@ def history(roots: list[Node]) -> list[Node]:
                 seen.add(parent)
                 order.append(parent)
     return order
+
+
+def raises_again(node: Node, sure: Callable[[Node], bool], before: float = math.inf) -> bool:
+    """Whether any walk through `node` would raise: below it, by a path that is known to be graph, lies a freed saved tensor.
+
+    `before`: only what was freed before this moment of the run counts.
+    """
+    seen = {node}
+    order = [node]
+    for step in order:
+        if not sure(step):
+            continue
+        if step.saves and step.freed_by is not None and step.freed_by.order < before:
+            return True
+        for parent in step.parents:
+            if parent not in seen:
+                seen.add(parent)
+                order.append(parent)
+    return False
 
 
 @dataclass(eq=False)

@@ -11,7 +11,7 @@ from graphfix.tape.conditions import truth
 from graphfix.tape.evidence import Boundary
 from graphfix.tape.expressions import evaluate
 from graphfix.tape.frames import Env, Frame
-from graphfix.tape.graph import history
+from graphfix.tape.graph import Node, raises_again
 from graphfix.tape.iteration import iterate
 from graphfix.tape.machine import BreakLoop, ContinueLoop, Machine, Raise, Return
 from graphfix.tape.places import assign, delete
@@ -152,9 +152,12 @@ def cuts_nothing(value: Value) -> bool:
     """Whether detaching `value` here would change no run that works: it has no graph, or one that is freed already."""
     if not isinstance(value, (Tensor, Opaque, Sequence, Mapping)):
         return True
-    nodes = nodes_in(value, attributes=False)
-    alive = any(all(below.freed_by is None for below in history([node])) for node in nodes)
-    return not alive and not any(leaf.requires_grad for leaf in leaves_in(value))
+    spent = all(raises_again(node, is_certain) for node in nodes_in(value, attributes=False))
+    return spent and not any(leaf.requires_grad for leaf in leaves_in(value))
+
+
+def is_certain(node: Node) -> bool:
+    return node.certain
 
 
 def note_boundary(m: Machine, entry: object, first: dict[str, tuple[Value, bool]]) -> None:
@@ -165,9 +168,8 @@ def note_boundary(m: Machine, entry: object, first: dict[str, tuple[Value, bool]
             continue
         nodes = nodes_in(value, attributes=False)
         if nodes:
-            below = history(nodes)
-            freed = any(node.freed_by is not None and node.saves for node in below)
-            unfreed = any(all(n.freed_by is None for n in history([node])) for node in nodes)
+            spent = [raises_again(node, is_certain) for node in nodes]
+            freed, unfreed = any(spent), not all(spent)
             held[name] = (value, tuple(nodes), freed, unfreed)
     m.evidence.boundaries.append(Boundary(entry, m.frame, held, first, m.now()))
 
