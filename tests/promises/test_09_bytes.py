@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from difflib import SequenceMatcher
 from pathlib import Path
 from types import SimpleNamespace
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from graphfix.examine import Job, examine
 from graphfix.outcome import Status
+
+from .fixtures import PAIRS, label, repaired
 
 COOKIES = ["", "# coding: utf-8\n", "# -*- coding: latin-1 -*-\n", "# coding: cp1252\n", "#!/usr/bin/python\n# vim: set fileencoding=utf-8 :\n"]  # fmt: skip
 NEWLINES = ["\n", "\r\n", "\r"]
@@ -60,3 +65,45 @@ def test_every_byte_outside_of_the_edit_survives(
         assert outcome.after == after
     again = examine(path, Job((Path.cwd(),), repair=True), outcome.after)
     assert not again.changed
+
+
+# name: (cookie, newline, byte order mark, final newline, indentation, line before the code)
+WAYS: dict[str, tuple[str, str, bool, bool, str, str]] = {
+    "crlf": ("", "\r\n", False, True, "    ", ""),
+    "cr": ("", "\r", False, True, "    ", ""),
+    "mark": ("", "\n", True, True, "    ", "# \u00e9\u00fc\n"),
+    "mark and crlf": ("", "\r\n", True, False, "\t", ""),
+    "latin-1": (COOKIES[2], "\n", False, True, "  ", "s = '\u00e9\u00fc\u00a0'\n"),
+    "tabs": ("", "\n", False, True, "\t", "\x0c\n"),
+    "no final newline": ("", "\n", False, False, "    ", "# \U0001f525 \u6f22\u5b57  \t\n"),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("folder", PAIRS, ids=label)
+def test_fixtures_written_in_other_ways_get_the_same_repair(folder: Path, way: str) -> None:
+    cookie, newline, bom, final, indent, line = WAYS[way]
+    before, after = (
+        written(line + indented((folder / name).read_text("utf-8"), indent), cookie, newline, bom, final)
+        for name in ("before.py", "after.py")
+    )
+    outcome = repaired(folder / "before.py", before)
+    assert (outcome.status, outcome.reason) == (Status.EXAMINED, "")
+    assert outcome.before == before
+    assert outcome.after == after
+
+
+def indented(text: str, indent: str) -> str:
+    """The text with `indent` in place of each four leading blanks."""
+    return re.sub(r"^(?: {4})+", lambda found: indent * (len(found[0]) // 4), text, flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("folder", PAIRS, ids=label)
+def test_mixed_newlines_of_fixtures_stay_where_they_are(folder: Path) -> None:
+    before = written((folder / "before.py").read_text("utf-8"), "", "mixed", False, True)
+    outcome = repaired(folder / "before.py", before)
+    assert outcome.after.replace(b"\r\n", b"\n") == (folder / "after.py").read_bytes()
+    old, new = (re.findall(rb"[^\n]*\n", data) for data in (before, outcome.after))
+    bare = [[line.rstrip(b"\r\n") for line in lines] for lines in (old, new)]
+    for one, two, size in SequenceMatcher(None, *bare, autojunk=False).get_matching_blocks():
+        assert old[one : one + size] == new[two : two + size]

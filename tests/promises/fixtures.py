@@ -1,0 +1,22 @@
+"""The fixtures, for the promises that hold on all of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from graphfix.examine import Job, examine
+from graphfix.outcome import Outcome
+from graphfix.selection import Wanted
+
+FOLDER = Path(__file__).parents[2] / "fixtures"
+PAIRS = sorted(path.parent for path in FOLDER.glob("*/*/before.py"))
+SCRIPTS = sorted(FOLDER.rglob("*.py"))
+
+
+def label(path: Path) -> str:
+    return path.relative_to(FOLDER).as_posix()
+
+
+def repaired(path: Path, data: bytes | None = None, unsafe: bool = True) -> Outcome:
+    """The outcome of `apply` on the file at `path`, or on `data` in its stead; nothing is written."""
+    return examine(path, Job((path.parent,), Wanted(unsafe=unsafe), repair=True), data)
