@@ -8,6 +8,7 @@ history", https://pytorch.org/docs/stable/notes/autograd.html.
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -84,6 +85,21 @@ def history(roots: list[Node]) -> list[Node]:
                 seen.add(parent)
                 order.append(parent)
     return order
+
+
+def reaches(roots: list[Node], wanted: Callable[[Node], bool], without: set[Node]) -> bool:
+    """Whether some node reachable from `roots` is wanted; `without` collects those from which none is."""
+    order = [root for root in roots if root not in without]
+    seen = set(order)
+    for node in order:
+        if wanted(node):
+            return True
+        for parent in node.parents:
+            if parent not in seen and parent not in without:
+                seen.add(parent)
+                order.append(parent)
+    without |= seen
+    return False
 
 
 @dataclass(eq=False)

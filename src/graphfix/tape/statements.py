@@ -11,7 +11,7 @@ from graphfix.tape.conditions import truth
 from graphfix.tape.evidence import Boundary
 from graphfix.tape.expressions import evaluate
 from graphfix.tape.frames import Env, Frame
-from graphfix.tape.graph import history
+from graphfix.tape.graph import Node, reaches
 from graphfix.tape.iteration import iterate
 from graphfix.tape.machine import BreakLoop, ContinueLoop, Machine, Raise, Return
 from graphfix.tape.places import assign, delete
@@ -111,8 +111,9 @@ def run_loop(m: Machine, s: ast.For | ast.AsyncFor | ast.While, starts: Iterable
         m.frame.statement = s
         m.context = (*outer, (entry, iteration))
         if iteration == 0:
+            untouched: set[Node] = set()
             first = {
-                name: (value, cuts_nothing(value))
+                name: (value, cuts_nothing(value, untouched))
                 for name, value in visible(m.frame).items()
                 if not isinstance(value, (Function, Class))
             }
@@ -150,26 +151,39 @@ def visible(frame: Frame) -> dict[str, Value]:
     return names
 
 
-def cuts_nothing(value: Value) -> bool:
-    """Whether detaching `value` here would change no run that works: it has no graph, or one that is freed already."""
+def is_freed(node: Node) -> bool:
+    return node.freed_by is not None
+
+
+def is_lost(node: Node) -> bool:
+    """Whether a walk over `node` would raise."""
+    return node.freed_by is not None and node.saves
+
+
+def cuts_nothing(value: Value, untouched: set[Node]) -> bool:
+    """Whether detaching `value` here would change no run that works: it has no graph, or one that is freed already.
+
+    `untouched` collects the nodes below which nothing is freed.
+    """
     if not isinstance(value, (Tensor, Opaque, Sequence, Mapping)):
         return True
     nodes = nodes_in(value, attributes=False)
-    alive = any(all(below.freed_by is None for below in history([node])) for node in nodes)
+    alive = any(not reaches([node], is_freed, untouched) for node in nodes)
     return not alive and not any(leaf.requires_grad for leaf in leaves_in(value))
 
 
 def note_boundary(m: Machine, entry: object, first: dict[str, tuple[Value, bool]]) -> None:
     """Record what enters the second iteration of a loop with a graph."""
     held: dict[str, tuple[Value, tuple, bool, bool]] = {}
+    untouched: set[Node] = set()
+    walkable: set[Node] = set()
     for name, value in visible(m.frame).items():
         if not isinstance(value, (Tensor, Opaque, Sequence, Mapping)):
             continue
         nodes = nodes_in(value, attributes=False)
         if nodes:
-            below = history(nodes)
-            freed = any(node.freed_by is not None and node.saves for node in below)
-            unfreed = any(all(n.freed_by is None for n in history([node])) for node in nodes)
+            freed = reaches(nodes, is_lost, walkable)
+            unfreed = any(not reaches([node], is_freed, untouched) for node in nodes)
             held[name] = (value, tuple(nodes), freed, unfreed)
     m.evidence.boundaries.append(Boundary(entry, m.frame, held, first, m.now()))
 
