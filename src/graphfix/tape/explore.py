@@ -44,7 +44,12 @@ class Tape:
     roots: tuple[Path, ...] = ()
 
     def again(self, overrides: dict[ast.AST, Callable[[Machine, ast.AST, Value], Value]]) -> Tape:
-        """The same file with some expressions read differently: how a repair is tried."""
+        """The same file with some expressions read differently: how a repair is tried.
+
+        A file that is too large for its budget is not run again: the trial would end early, too, and prove nothing.
+        """
+        if self.truncated:
+            return Tape(self.program, truncated=True, roots=self.roots)
         explorer = Explorer(self.program, self.roots)
         explorer.overrides = overrides
         return explorer.explore()

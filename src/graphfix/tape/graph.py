@@ -88,22 +88,27 @@ def history(roots: list[Node]) -> list[Node]:
     return order
 
 
-def raises_again(node: Node, sure: Callable[[Node], bool], before: float = math.inf) -> bool:
+def raises_again(
+    node: Node, sure: Callable[[Node], bool], before: float = math.inf, walkable: set[Node] | None = None
+) -> bool:
     """Whether any walk through `node` would raise: below it, by a path that is known to be graph, lies a freed saved tensor.
 
-    `before`: only what was freed before this moment of the run counts.
+    `before`: only what was freed before this moment of the run counts. `walkable` collects the nodes through which a walk
+    would not raise, for further questions of the same moment.
     """
-    seen = {node}
-    order = [node]
+    without = walkable if walkable is not None else set()
+    seen = {node} - without
+    order = list(seen)
     for step in order:
         if not sure(step):
             continue
         if step.saves and step.freed_by is not None and step.freed_by.order < before:
             return True
         for parent in step.parents:
-            if parent not in seen:
+            if parent not in seen and parent not in without:
                 seen.add(parent)
                 order.append(parent)
+    without |= seen
     return False
 
 
