@@ -1,5 +1,7 @@
 """Which backward pass meets a freed graph, and why: loops, state and losses."""
 
+# ruff: noqa: E501  one toy program a line
+
 from __future__ import annotations
 
 import pytest
