@@ -39,7 +39,12 @@ _plain = st.one_of(
     _loss,
 )
 _walk = st.sampled_from(
-    ("loss.backward()", "loss.backward()", "loss.backward(retain_graph=True)", "torch.autograd.backward([loss])", "a.sum().backward()")
+    (
+        *("loss.backward()",) * 2,
+        "loss.backward(retain_graph=True)",
+        "torch.autograd.backward([loss])",
+        "a.sum().backward()",
+    )
 )
 
 
@@ -56,7 +61,8 @@ def nested(outer: list[str], inner: list[str], last: list[str]) -> str:
 
 
 _lines = st.lists(_plain, max_size=3)
-_step = st.builds(lambda before, loss, walk, after: [*before, loss, walk, *after], _lines, _loss, _walk, st.lists(_plain, max_size=2))
+_after = st.lists(_plain, max_size=2)
+_step = st.builds(lambda before, loss, walk, after: [*before, loss, walk, *after], _lines, _loss, _walk, _after)
 _block = st.one_of(
     _step.map("\n".join),
     _step.map(looped),

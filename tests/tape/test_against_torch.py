@@ -18,7 +18,7 @@ OTHER = "another error"
 
 
 def line_by_torch(text: str) -> int | str | None:
-    """The line whose backward pass raises the second-walk error; None where the program ends, `OTHER` where it fails otherwise."""
+    """The line at which a second walk raises; None where the program ends, `OTHER` where it fails otherwise."""
     try:
         exec(compile(text, "program.py", "exec"), {"__name__": "__main__"})
     except RuntimeError as error:

@@ -1,5 +1,7 @@
 """Calls that are entered, grad modes, and every coat in which a backward pass comes."""
 
+# ruff: noqa: E501  one toy program a line
+
 from __future__ import annotations
 
 import pytest

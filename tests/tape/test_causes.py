@@ -1,5 +1,7 @@
 """Which backward pass meets a freed graph, and why: loops, state and losses."""
 
+# ruff: noqa: E501  one toy program a line
+
 from __future__ import annotations
 
 import pytest
@@ -22,6 +24,7 @@ LOOPS = {
     "total walked once after the loop": ("t = 0\nfor i in range(3):\n    t += (w * x).sum()\nt.backward()", set()),
     "total of parts that save nothing": ("t = 0\nfor i in range(3):\n    t = t + w.sum()\n    t.backward()", set()),
     "built before the loop": ("s = w.exp()\nfor i in range(3):\n    (s * x).sum().backward()", {(3, "EXTERNAL")}),
+    "stacked leaves before the loop": ("s = torch.stack([w, w]).exp()\nfor i in range(3):\n    s.sum().backward()", {(3, "EXTERNAL")}),
     "saving nothing before the loop": ("s = w.view(2, 2)\nfor i in range(3):\n    s.sum().backward()", set()),
     "before the loop without grad": ("with torch.no_grad():\n    s = w.exp()\nfor i in range(3):\n    (s * w).sum().backward()", set()),
     "two losses on one graph": ("h = net(x).exp()\na = h.sum()\nb = h.mean()\na.backward()\nb.backward()", {(5, "SEQUENTIAL")}),

@@ -69,7 +69,7 @@ def second_walks(tape: Tape) -> list[SecondWalk]:
 
 
 def meeting(event: Walk, hit: Hit) -> tuple:
-    """Which walk meets what which walk freed, in which entry into a loop: torch raises the first time, so no later one happens."""
+    """Which walk meets what which other freed, in which loop: torch raises the first time, so that no later one happens."""
     index = split_loop(hit.freed_by.context, event.context)
     return event.site, hit.freed_by.site, event.context[index][0] if index is not None else event
 
