@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -88,9 +88,22 @@ def history(roots: list[Node]) -> list[Node]:
     return order
 
 
-def raises_again(
-    node: Node, sure: Callable[[Node], bool], before: float = math.inf, walkable: set[Node] | None = None
-) -> bool:
+def reaches(roots: Iterable[Node], targets: set[Node]) -> bool:
+    """Whether one of `targets` is one of `roots` or lies below them."""
+    oldest = min((target.order for target in targets), default=math.inf)
+    seen = set(roots)
+    order = list(seen)
+    for node in order:
+        if node in targets:
+            return True
+        for parent in node.parents:
+            if parent.order >= oldest and parent not in seen:  # a node is younger than all that lies below it
+                seen.add(parent)
+                order.append(parent)
+    return False
+
+
+def raises_again(node: Node, sure: Callable[[Node], bool], before: float = math.inf, walkable: set[Node] | None = None) -> bool:
     """Whether any walk through `node` would raise: below it, by a path that is known to be graph, lies a freed saved tensor.
 
     `before`: only what was freed before this moment of the run counts. `walkable` collects the nodes through which a walk
