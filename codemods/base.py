@@ -50,23 +50,29 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule of the catalogue. `page` is its documentation in markdown, `find` yields its findings."""
+    """One rule of the catalogue. `page` is its documentation in markdown, `find` yields its findings.
+
+    `repairs`: whether there is a repair at all; without one the rule only tells.
+    """
 
     code: str
     name: str
     summary: str
     page: str
     find: Callable[[Evidence], Iterator[Finding]]
+    repairs: bool = True
 
     @property
     def url(self) -> str:
         return URL.format(code=self.code)
 
 
-def rule(code: str, name: str, module: ModuleType | dict, find: Callable[[Evidence], Iterator[Finding]]) -> Rule:
+def rule(
+    code: str, name: str, module: ModuleType | dict, find: Callable[[Evidence], Iterator[Finding]], repairs: bool = True
+) -> Rule:
     """The rule documented by the docstring of the module that defines `find`."""
     page = inspect.cleandoc(module["__doc__"] if isinstance(module, dict) else module.__doc__ or "")
-    return Rule(code, name, page.splitlines()[0].rstrip("."), f"# {name} ({code})\n\n{page}\n", find)
+    return Rule(code, name, page.splitlines()[0].rstrip("."), f"# {name} ({code})\n\n{page}\n", find, repairs)
 
 
 def leaves_function(evidence: Evidence, store: Store) -> bool:

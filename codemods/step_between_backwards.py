@@ -88,4 +88,4 @@ def report(evidence: Evidence, run: Run, event: Walk, stale: Stale) -> Finding:
     return Finding("GF304", "step-between-backwards", message, evidence.program.path, evidence.span(statement), tuple(story))
 
 
-RULE = rule("GF304", "step-between-backwards", globals(), find)
+RULE = rule("GF304", "step-between-backwards", globals(), find, repairs=False)

@@ -30,7 +30,8 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def test_the_command_comes_to_rest_on_all_fixtures(tmp_path: Path, graphfix: Run) -> None:
     """Each before.py becomes its after.py, and then nothing is left to do."""
-    shutil.copytree(FOLDER, tmp_path / "fixtures")
+    told = shutil.ignore_patterns("display_*")  # faults that are told and left
+    shutil.copytree(FOLDER, tmp_path / "fixtures", ignore=told)
     first = graphfix("apply", "--unsafe-fixes", "fixtures")
     assert (first.returncode, first.stderr) == (0, b"")
     once = contents(tmp_path / "fixtures")
