@@ -4,7 +4,7 @@ usage: python -m benchmarks.labels LABELS CHECKOUTS [-v]
 
 LABELS is a JSON-lines file with repo, commit, path, line, family and verdict; CHECKOUTS holds one folder per repository and
 commit, named owner+name@first-eight-of-commit. A fault counts as reported where a
-finding's statement covers its line or a neighbour's, a place that is right only where it covers the very line.
+finding's statement or a place of its story covers its line or a neighbour's, a place that is right only where it covers the very line.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ def reported(path: Path, root: Path, line: int, near: int) -> list[str]:
         return []
     found = []
     for finding in findings:
-        first = data.count(b"\n", 0, finding.span.start) + 1
-        last = data.count(b"\n", 0, finding.span.end) + 1
-        if first - near <= line <= last + near:
+        spans = [finding.span, *(label.span for label in finding.story if near)]
+        rows = [(data.count(b"\n", 0, span.start) + 1, data.count(b"\n", 0, span.end) + 1) for span in spans]
+        if any(first - near <= line <= last + near for first, last in rows):
             found.append(finding.code)
     return found
 

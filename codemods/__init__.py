@@ -12,6 +12,7 @@ from graphfix.codemods import (
     needless_retain,
     repeated_backward,
     sequential_backward,
+    step_between_backwards,
     stored_graph,
 )
 from graphfix.codemods.base import Rule
@@ -25,6 +26,7 @@ RULES: tuple[Rule, ...] = (
     external_accumulator.RULE,
     sequential_backward.RULE,
     repeated_backward.RULE,
+    step_between_backwards.RULE,
     needless_retain.RULE,
     legacy_scalar.RULE,
 )

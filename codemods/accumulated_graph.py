@@ -38,6 +38,7 @@ that is not in sight with a graph that is still alive.
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -91,6 +92,7 @@ def is_plain_log(evidence: Evidence, growth: Growth) -> bool:
     return bool(added) and all(evidence.facts.is_single(use) for use in added)
 
 
+@functools.lru_cache(maxsize=1)
 def growths(evidence: Evidence) -> list[Growth]:
     """Places whose new content is their old content of an earlier iteration plus something with a graph."""
     found: dict[ast.AST, Growth] = {}
@@ -105,23 +107,26 @@ def growths(evidence: Evidence) -> list[Growth]:
 
 
 def collect(evidence: Evidence, run: Run, stores: list[Store], found: dict[ast.AST, Growth]) -> None:
-    chained = [(store, loop) for store, loop in ((s, chain_loop(s, stores)) for s in stores) if loop is not None]
-    if not chained:
-        return
-    growth = next((found[s.target] for s, _ in chained if s.target in found), None) or Growth(chained[0][1])
-    for store, _ in chained:
-        found[store.target] = growth
-    growth.stores.extend(stores)
-    growth.chained.extend(store for store, _ in chained)
-    growth.runs.add(run.entry)
-    for store, _ in chained:
-        growth.walked |= walked_after(store, stores)
-        for node in store.nodes:
-            growth.escaped |= node in run.evidence.escapes
-    for store, _ in chained:
-        spent = all(evidence.facts.is_spent(node) for node in store.nodes)
-        growth.freed &= spent
-        growth.ever_freed |= spent
+    """Add what this run shows of one place. A name that is used for two totals in two loops is two places."""
+    by_loop: dict[ast.AST, list[Store]] = {}
+    for store in stores:
+        loop = chain_loop(store, stores)
+        if loop is not None:
+            by_loop.setdefault(loop, []).append(store)
+    for loop, chained in by_loop.items():
+        targets = {store.target for store in chained}
+        fed = [s for s in stores if s.target in targets or any(entry.loop is loop for entry, _ in s.context)]
+        growth = next((found[target] for target in targets if target in found), None) or Growth(loop)
+        found.update(dict.fromkeys(targets, growth))
+        growth.stores.extend(fed)
+        growth.chained.extend(chained)
+        growth.runs.add(run.entry)
+        for store in chained:
+            spent = all(evidence.facts.is_spent(node) for node in store.nodes)
+            growth.freed &= spent
+            growth.ever_freed |= spent
+            growth.walked |= walked_after(store, fed)
+            growth.escaped |= any(node in run.evidence.escapes for node in store.nodes)
 
 
 def chain_loop(store: Store, stores: list[Store]) -> ast.AST | None:

@@ -51,7 +51,8 @@ def expressions_to_cut(evidence: Evidence, stores: list[Store]) -> list[ast.expr
     facts, program = evidence.facts, evidence.program
     own = stored_nodes(evidence.tape, {store.place for store in stores})
     found: dict[ast.expr, None] = {}
-    for store in stores:
+    alike = {(store.value_site, not store.old, tuple(statement for _, statement in store.trace)): store for store in stores}
+    for store in alike.values():
         parts = contributors(facts, store.value_site, own) if store.value_site is not None else []
         if not parts and not store.old and store.value_site is not None:
             parts = contributors(facts, store.value_site, set())  # what the place starts with

@@ -56,7 +56,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
         if None in known or isinstance(site.ctx, ast.Store):
             continue
         root = stripped(site.value)
-        text = f"{evidence.program.source(root)}.item()"
+        text = f"{in_parentheses(evidence.program.source(root), root)}.item()"
         statement = evidence.program.statement_of(site)
         repair = fix(safe_if(all(known)), f"read the number with `{short(text)}`", Replace(evidence.span(site), text))
         story = (evidence.label(site, "a tensor without dimensions has no element 0"),)
@@ -80,6 +80,11 @@ def no_dimension(facts: Facts, value: Value) -> bool | None:
         else:
             current = current.source if isinstance(current, Plain) else None
     return False if proven else None
+
+
+def in_parentheses(text: str, node: ast.expr) -> str:
+    """The source of an expression so that an attribute can follow."""
+    return text if isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript)) else f"({text})"
 
 
 def stripped(node: ast.expr) -> ast.expr:

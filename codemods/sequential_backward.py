@@ -79,7 +79,7 @@ def repair_of(evidence: Evidence, walks: list[SecondWalk]) -> Fix | None:
     if walk.loop is not None:
         return summed_loop(evidence, walk) if len(walks) == 1 else None
     frees = list(dict.fromkeys(walk.freed_by.site for walk in walks))
-    if not all(evidence.holds(free) for free in frees):
+    if not all(evidence.holds(free) and isinstance(free, ast.Call) for free in frees):
         return None
     if len(frees) == 1 and len(walks) == 1:
         summed = summed_pair(evidence, walk)

@@ -6,13 +6,13 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from graphfix.codemods.accumulated_graph import adds
+from graphfix.codemods.accumulated_graph import adds, growths
 from graphfix.codemods.base import Evidence, fix, leaves_function, short
 from graphfix.codemods.boundary import detached
 from graphfix.model import Applicability, Finding, Fix, InsertAfter
 from graphfix.tape.evidence import Store
 from graphfix.tape.explore import Run
-from graphfix.tape.graph import history, split_loop
+from graphfix.tape.graph import reaches, split_loop
 from graphfix.tape.values import Instance
 
 
@@ -21,7 +21,6 @@ class Chain:
     """All stores through one assignment target whose place keeps growing; `kept_alive`: nothing of its graph is ever freed."""
 
     stores: list[Store] = field(default_factory=list)
-    walked: bool = False
     escaped: bool = False
     freed: bool = True
     runs: set[str] = field(default_factory=set)
@@ -30,11 +29,15 @@ class Chain:
 def unwalked(evidence: Evidence, attributes: bool, code: str, name: str) -> Iterator[Finding]:
     """Findings for growing state in attributes, or in plain names."""
     chains: dict[ast.AST, Chain] = {}
+    walked: set[ast.AST] = set()
     for run in evidence.tape.runs:
-        collect(evidence, run, attributes, chains)
+        collect(evidence, run, attributes, chains, walked)
+    totals = {store.target for growth in growths(evidence) for store in growth.stores}
     for target, chain in chains.items():
+        if target in totals:
+            continue  # told as a running total
         in_sight = chain.runs == {"module"} and not chain.escaped
-        if chain.walked or not (chain.freed or in_sight):
+        if target in walked or not (chain.freed or in_sight):
             continue
         if not chain.freed and any(leaves_function(evidence, store) for store in chain.stores):
             continue
@@ -43,19 +46,22 @@ def unwalked(evidence: Evidence, attributes: bool, code: str, name: str) -> Iter
         yield report(evidence, target, chain, code, name)
 
 
-def collect(evidence: Evidence, run: Run, attributes: bool, chains: dict[ast.AST, Chain]) -> None:
+def collect(evidence: Evidence, run: Run, attributes: bool, chains: dict[ast.AST, Chain], walked: set[ast.AST]) -> None:
+    """Add what this run shows; `walked` collects the targets of places whose content some backward pass walks."""
     by_place: dict[tuple[int, object], list[Store]] = {}
     for store in run.evidence.stores:
         by_place.setdefault((id(store.place[0]), store.place[1]), []).append(store)
     for stores in by_place.values():
         kind = isinstance(stores[0].place[0], Instance)
+        if any(node.walks for store in stores for node in store.nodes):
+            walked.update(store.target for store in stores)
+            continue
         growing = [s for s in stores if kind is attributes and s.how == "=" and evidence.holds(s.target) and grows(s, stores)]
         for store in growing:
             chain = chains.setdefault(store.target, Chain())
             chain.runs.add(run.entry)
             chain.stores.append(store)
             chain.freed &= all(evidence.facts.is_spent(node) for node in store.nodes)
-            chain.walked |= any(node.walks for other in stores for node in other.nodes)
             chain.escaped |= any(node in run.evidence.escapes for other in stores for node in other.nodes)
 
 
@@ -63,11 +69,12 @@ def grows(store: Store, stores: list[Store]) -> bool:
     """Whether what an earlier iteration left in the place is part of what this one puts there, other than as a running total."""
     if not isinstance(store.target, (ast.Name, ast.Attribute)):
         return False
-    below = set(history(list(store.nodes)))
+    if all(store.trace[-1] not in node.trace for node in store.nodes):
+        return False  # made elsewhere and only passed on here
     for earlier in stores:
         if earlier.order >= store.order:
             return False
-        if split_loop(earlier.context, store.context) is not None and below & set(earlier.nodes):
+        if split_loop(earlier.context, store.context) is not None and reaches(store.nodes, set(earlier.nodes)):
             return not adds(store, set(earlier.nodes))
     return False
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from graphfix.model import Finding
 
 # What a walk is spelled with, and what a number that is read out of a graph is spelled with in a file that uses torch
-WALK = re.compile(r"backward\b|\bautograd\b|\bgrad\(")
+WALK = re.compile(r"backward\b|\bautograd\b|\bgrad\(|\btraining_step\b")
 READ = re.compile(r"\.data\b|\.item\b|\.tolist\b")
 
 

@@ -58,13 +58,20 @@ def second_walks(tape: Tape) -> list[SecondWalk]:
     """Every certain second walk over a freed graph, grouped by backward call, loop and cause, in source order."""
     groups: dict[tuple, SecondWalk] = {}
     for run in tape.runs:
+        raised: dict[tuple, Walk] = {}
         for event in run.evidence.walks:
             for hit in event.hits:
-                if hit.certain:
+                if hit.certain and raised.setdefault(meeting(event, hit), event) is event:
                     add_hit(groups, run, event, hit)
     for group in groups.values():
         group.always = happens_always(tape, group)
     return list(groups.values())
+
+
+def meeting(event: Walk, hit: Hit) -> tuple:
+    """Which walk meets what which other freed, in which loop: torch raises the first time, so that no later one happens."""
+    index = split_loop(hit.freed_by.context, event.context)
+    return event.site, hit.freed_by.site, event.context[index][0] if index is not None else event
 
 
 def add_hit(groups: dict[tuple, SecondWalk], run: Run, event: Walk, hit: Hit) -> None:

@@ -15,10 +15,12 @@ from graphfix.tape.frames import Env, Frame
 from graphfix.tape.machine import Machine, OutOfSteps, Stop
 from graphfix.tape.program import Program
 from graphfix.tape.statements import execute, note_boundary
-from graphfix.tape.values import Class, Function, Instance, Known, Opaque, Value
+from graphfix.tape.values import NONE, Class, Function, Instance, Known, Mapping, Opaque, Value
 
 # Statements and calls that all runs over one file may simulate together: a count, so that results do not depend on the clock
 TOTAL_STEPS = 40_000
+# https://lightning.ai/docs/pytorch/stable/common/lightning_module.html: automatic optimization walks what it returns
+WALKED_BY_TRAINER = frozenset(("training_step",))
 # What a walk over a graph, or a number read out of one, is spelled with
 WALKS = frozenset(("backward", "manual_backward", "grad", "item", "data", "tolist"))
 ABRUPT = (ast.Raise, ast.Return, ast.Break, ast.Continue)
@@ -42,7 +44,12 @@ class Tape:
     roots: tuple[Path, ...] = ()
 
     def again(self, overrides: dict[ast.AST, Callable[[Machine, ast.AST, Value], Value]]) -> Tape:
-        """The same file with some expressions read differently: how a repair is tried."""
+        """The same file with some expressions read differently: how a repair is tried.
+
+        A file that is too large for its budget is not run again: the trial would end early, too, and prove nothing.
+        """
+        if self.truncated:
+            return Tape(self.program, truncated=True, roots=self.roots)
         explorer = Explorer(self.program, self.roots)
         explorer.overrides = overrides
         return explorer.explore()
@@ -139,7 +146,7 @@ class Explorer:
 
     def is_relevant(self, definition: ast.AST) -> bool:
         """Whether the code, or what it calls in this file by name, walks a graph or reads a number out of one."""
-        return bool(self.reading & self.called_from(definition))
+        return getattr(definition, "name", "") in WALKED_BY_TRAINER or bool(self.reading & self.called_from(definition))
 
     @cached_property
     def definitions(self) -> dict[str, list[ast.AST]]:
@@ -274,6 +281,7 @@ def start_method(cls: ast.ClassDef, method: ast.FunctionDef | ast.AsyncFunctionD
             return
         m.frame.statement = cls
         instance = make_instance(m, value, cls)
+        env.variables["self"] = instance  # so that what it carries from call to call has a name
         entry = m.loop(None)
         for iteration in range(2):
             m.frame.statement = cls
@@ -284,12 +292,23 @@ def start_method(cls: ast.ClassDef, method: ast.FunctionDef | ast.AsyncFunctionD
             arguments = ([instance] if skip else []) + unknown_arguments(function, skip)
             try:
                 result = call(m, function, arguments, {}, method)
+                if method.name in WALKED_BY_TRAINER and value.is_open():
+                    walk_result(m, result, method)
             finally:
                 m.context = ()
             m.escape(result, method, "returned")
             note_reader(m, result, method)
 
     return start
+
+
+def walk_result(m: Machine, result: Value, method: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+    """The trainer that calls `training_step` walks the loss that it returns."""
+    if isinstance(result, Mapping):
+        result = result.items.get("loss", NONE)
+    returns = [part for part in ast.walk(method) if isinstance(part, ast.Return)]
+    if returns and result.node is not None:
+        m.backward(returns[-1], [result], function="trainer")
 
 
 def make_instance(m: Machine, cls: Class, site: ast.AST) -> Value:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -88,22 +88,40 @@ def history(roots: list[Node]) -> list[Node]:
     return order
 
 
-def raises_again(node: Node, sure: Callable[[Node], bool], before: float = math.inf) -> bool:
+def reaches(roots: Iterable[Node], targets: set[Node]) -> bool:
+    """Whether one of `targets` is one of `roots` or lies below them."""
+    oldest = min((target.order for target in targets), default=math.inf)
+    seen = set(roots)
+    order = list(seen)
+    for node in order:
+        if node in targets:
+            return True
+        for parent in node.parents:
+            if parent.order >= oldest and parent not in seen:  # a node is younger than all that lies below it
+                seen.add(parent)
+                order.append(parent)
+    return False
+
+
+def raises_again(node: Node, sure: Callable[[Node], bool], before: float = math.inf, walkable: set[Node] | None = None) -> bool:
     """Whether any walk through `node` would raise: below it, by a path that is known to be graph, lies a freed saved tensor.
 
-    `before`: only what was freed before this moment of the run counts.
+    `before`: only what was freed before this moment of the run counts. `walkable` collects the nodes through which a walk
+    would not raise, for further questions of the same moment.
     """
-    seen = {node}
-    order = [node]
+    without = walkable if walkable is not None else set()
+    seen = {node} - without
+    order = list(seen)
     for step in order:
         if not sure(step):
             continue
         if step.saves and step.freed_by is not None and step.freed_by.order < before:
             return True
         for parent in step.parents:
-            if parent not in seen:
+            if parent not in seen and parent not in without:
                 seen.add(parent)
                 order.append(parent)
+    without |= seen
     return False
 
 
@@ -113,6 +131,16 @@ class Hit:
 
     node: Node
     freed_by: Walk
+    path: tuple[Node, ...]
+    certain: bool
+
+
+@dataclass(eq=False)
+class Stale:
+    """A walk met a node that had saved a leaf which has a newer version now."""
+
+    node: Node
+    leaf: Leaf
     path: tuple[Node, ...]
     certain: bool
 
@@ -136,7 +164,7 @@ class Walk:
     receiver: ast.expr | None = None
     targets: tuple[frozenset[Node], frozenset[Leaf]] | None = None
     hits: list[Hit] = field(default_factory=list)
-    stale: list[tuple[Node, Leaf]] = field(default_factory=list)
+    stale: list[Stale] = field(default_factory=list)
     nodes: list[Node] = field(default_factory=list)
 
 
@@ -153,7 +181,8 @@ def walk(event: Walk) -> None:
             continue  # torch raises here: what lies below is not reached
         for leaf, version in zip(node.leaves, node.versions):
             if version is not None and leaf.version != version:
-                event.stale.append((node, leaf))
+                path = path_to(node, came_from)
+                event.stale.append(Stale(node, leaf, path, all(step.certain for step in path)))
         for parent in node.parents:
             if parent not in came_from and (wanted is None or parent in wanted):
                 came_from[parent] = node

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from graphfix.tape.evidence import Evidence, Use
 from graphfix.tape.frames import Env, Frame, Trace
 from graphfix.tape.graph import Context, Leaf, LoopEntry, Node, Walk, walk
-from graphfix.tape.values import Known, Mapping, Opaque, Plain, Sequence, Tensor, Value, nodes_in
+from graphfix.tape.values import Known, Mapping, Opaque, Plain, Sequence, Tensor, Value, held_leaves, nodes_in
 
 MAX_DEPTH = 12
 MAX_STEPS = 12_000
@@ -111,6 +111,7 @@ class Machine:
                 parents[value.node] = None
             elif isinstance(value, (Sequence, Mapping)):
                 parents.update(dict.fromkeys(nodes_in(value, attributes=False, depth=3)))
+                direct.extend(leaf for leaf in held_leaves(value) if leaf.requires_grad)
         if not parents and not direct and not force:
             return None
         if certain and not direct:

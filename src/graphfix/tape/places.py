@@ -8,6 +8,7 @@ from graphfix.tape.evidence import Store
 from graphfix.tape.graph import Node
 from graphfix.tape.machine import Machine
 from graphfix.tape.values import (
+    NONE,
     Class,
     External,
     Instance,
@@ -60,6 +61,8 @@ def unpack(m: Machine, value: Value, target: ast.Tuple | ast.List) -> list[Value
             return [*items[:star], Sequence("list", list(middle)), *items[len(items) - tail :]]
         if len(items) == count:
             return list(items)
+    if isinstance(value, Instance) and value.cls.fields is not None and len(value.cls.fields) == count and star is None:
+        return [value.attributes.get(name, NONE) for name in value.cls.fields]
     if isinstance(value, Known) and isinstance(value.value, (tuple, str)) and len(value.value) == count:
         return [Known(item) for item in value.value]
     return [item_of(m, value, index, target) for index in range(count)]

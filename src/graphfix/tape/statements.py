@@ -111,8 +111,9 @@ def run_loop(m: Machine, s: ast.For | ast.AsyncFor | ast.While, starts: Iterable
         m.frame.statement = s
         m.context = (*outer, (entry, iteration))
         if iteration == 0:
+            walkable: set[Node] = set()
             first = {
-                name: (value, cuts_nothing(value))
+                name: (value, cuts_nothing(value, walkable))
                 for name, value in visible(m.frame).items()
                 if not isinstance(value, (Function, Class))
             }
@@ -148,11 +149,14 @@ def visible(frame: Frame) -> dict[str, Value]:
     return names
 
 
-def cuts_nothing(value: Value) -> bool:
-    """Whether detaching `value` here would change no run that works: it has no graph, or one that is freed already."""
+def cuts_nothing(value: Value, walkable: set[Node]) -> bool:
+    """Whether detaching `value` here would change no run that works: it has no graph, or one that is freed already.
+
+    `walkable` collects the nodes through which a walk would not raise.
+    """
     if not isinstance(value, (Tensor, Opaque, Sequence, Mapping)):
         return True
-    spent = all(raises_again(node, is_certain) for node in nodes_in(value, attributes=False))
+    spent = all(raises_again(node, is_certain, walkable=walkable) for node in nodes_in(value, attributes=False))
     return spent and not any(leaf.requires_grad for leaf in leaves_in(value))
 
 
@@ -163,12 +167,13 @@ def is_certain(node: Node) -> bool:
 def note_boundary(m: Machine, entry: object, first: dict[str, tuple[Value, bool]]) -> None:
     """Record what enters the second iteration of a loop with a graph."""
     held: dict[str, tuple[Value, tuple, bool, bool]] = {}
+    walkable: set[Node] = set()
     for name, value in visible(m.frame).items():
         if not isinstance(value, (Tensor, Opaque, Sequence, Mapping)):
             continue
         nodes = nodes_in(value, attributes=False)
         if nodes:
-            spent = [raises_again(node, is_certain) for node in nodes]
+            spent = [raises_again(node, is_certain, walkable=walkable) for node in nodes]
             freed, unfreed = any(spent), not all(spent)
             held[name] = (value, tuple(nodes), freed, unfreed)
     m.evidence.boundaries.append(Boundary(entry, m.frame, held, first, m.now()))

@@ -327,6 +327,16 @@ def nodes_in(value: Value, attributes: bool = True, depth: int = 6) -> list[Node
     return list(found)
 
 
+def held_leaves(value: Value, depth: int = 3) -> Iterator[Leaf]:
+    """The leaf tensors that a container holds, as in `torch.stack([w, b])`; not those of modules."""
+    for member in members(value) if depth else ():
+        if isinstance(member, Tensor):
+            if member.leaf is not None and member.node is None:
+                yield member.leaf
+        elif isinstance(member, (Sequence, Mapping)):
+            yield from held_leaves(member, depth - 1)
+
+
 def leaves_in(value: Value, seen: set[int] | None = None) -> Iterator[Leaf]:
     """The leaf tensors (parameters) that a module, optimizer argument or container reaches."""
     seen = set() if seen is None else seen

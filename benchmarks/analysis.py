@@ -1,0 +1,117 @@
+"""How fast each stage is, and how long a user waits for one file.
+
+usage: python -m benchmarks.analysis [PATHS]
+
+Prints files/s and MB/s of each stage over PATHS (the bundled fixtures without any), then the wall time of
+`graphfix check` in a fresh process on a generated 300-line script and on a generated deep 5,000-line one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.generated import deep, ordinary
+from graphfix.codemods import RULES
+from graphfix.codemods.base import Evidence
+from graphfix.engine import RELEVANT
+from graphfix.project.discovery import discover
+from graphfix.rewrite.fixpoint import repair
+from graphfix.selection import Wanted
+from graphfix.source import Source, SourceError, read
+from graphfix.syntax import parse
+from graphfix.tape.contributors import Facts
+from graphfix.tape.explore import Explorer, Tape
+from graphfix.tape.program import Program
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+RUNS = 3
+
+
+@dataclass
+class Stage:
+    """What one stage did. `size` counts bytes of source."""
+
+    name: str
+    seconds: float = 0.0
+    files: int = 0
+    size: int = 0
+
+    def timed(self, source: Source, work: Callable[[], object]) -> object:
+        started = time.perf_counter()
+        result = work()
+        self.seconds += time.perf_counter() - started
+        self.files += 1
+        self.size += len(source.data)
+        return result
+
+    def line(self) -> str:
+        seconds = self.seconds or 1e-9
+        return f"{self.name:14} {self.files:5} files {self.files / seconds:10.0f} files/s {self.size / seconds / 1e6:8.2f} MB/s"
+
+
+def stages_over(paths: Iterable[Path]) -> list[Stage]:
+    """Every file through every stage; a file that graphfix would not look at ends after the parser."""
+    reading, parsing, taping, ruling, rewriting = made = [Stage(n) for n in ("read, decode", "parse", "tape", "rules", "rewrite")]
+    for path in paths:
+        try:
+            source = read(path)
+            reading.timed(source, lambda path=path: read(path))
+            parse(source.text)
+        except SourceError:
+            continue
+        parsing.timed(source, lambda text=source.text: ast.parse(text))
+        if RELEVANT.search(source.text) is None:
+            continue
+        tape = taping.timed(source, lambda s=source: Explorer(Program(str(s.path), s.text), (s.path.parent,)).explore())
+        assert isinstance(tape, Tape)
+        found = ruling.timed(source, lambda tape=tape: findings(tape))
+        if found:
+            rewriting.timed(source, lambda s=source: repair(s.path, s.text, (s.path.parent,), Wanted()))
+    return made
+
+
+def findings(tape: Tape) -> list[object]:
+    evidence = Evidence(tape, Facts(tape))
+    return [finding for rule in RULES for finding in rule.find(evidence)]
+
+
+def cold(text: str, *words: str) -> list[float]:
+    """Wall times of `graphfix check` on `text`, each in a fresh process."""
+    times = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "train.py")
+        path.write_text(text, "utf-8")
+        for _ in range(RUNS):
+            started = time.perf_counter()
+            subprocess.run([sys.executable, *words, "-m", "graphfix", "check", "-q", str(path)], capture_output=True, check=False)
+            times.append(time.perf_counter() - started)
+    return times
+
+
+def report_cold(name: str, text: str, target: float) -> None:
+    times = sorted(cold(text))
+    lines = text.count("\n")
+    print(f"{name:14} {lines:5} lines {times[0]:6.2f} s best {times[len(times) // 2]:6.2f} s median (target {target} s)")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("paths", type=Path, nargs="*", default=[FIXTURES])
+    options = parser.parse_args()
+    for stage in stages_over(discover([path for path in options.paths if path.exists()]).files):
+        print(stage.line())
+    print("\ncold start of `graphfix check`, one process each")
+    report_cold("ordinary", ordinary(), 0.5)
+    report_cold("deep", deep(), 5)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""Each rule as a `libcst.codemod` command, for projects that run their codemods with `python -m libcst.tool`.
+
+libcst takes a few hundred milliseconds to import: nothing that starts with graphfix may import this module.
+"""
+
+from __future__ import annotations
+
+from graphfix.rewrite.command import RuleCommand
+
+
+class AccumulatedGraph(RuleCommand):
+    CODE = "GF101"
+    DESCRIPTION = "Cut the graph of what a running total, mean or moving average adds up."
+
+
+class StoredGraph(RuleCommand):
+    CODE = "GF102"
+    DESCRIPTION = "Cut the graph of what a list, dict or history keeps."
+
+
+class CarriedState(RuleCommand):
+    CODE = "GF201"
+    DESCRIPTION = "Detach state that enters the next iteration with its graph."
+
+
+class ModuleState(RuleCommand):
+    CODE = "GF202"
+    DESCRIPTION = "Detach state that a module keeps from one iteration to the next."
+
+
+class ExternalGraph(RuleCommand):
+    CODE = "GF203"
+    DESCRIPTION = "Move a graph that is built before a loop to where the loop walks it."
+
+
+class ExternalAccumulator(RuleCommand):
+    CODE = "GF204"
+    DESCRIPTION = "Initialise a loss accumulator in the loop that walks it."
+
+
+class SequentialBackward(RuleCommand):
+    CODE = "GF301"
+    DESCRIPTION = "Walk the sum of several losses that share a graph."
+
+
+class RepeatedBackward(RuleCommand):
+    CODE = "GF302"
+    DESCRIPTION = "Remove the second walk of one loss."
+
+
+class NeedlessRetain(RuleCommand):
+    CODE = "GF305"
+    DESCRIPTION = "Remove retain_graph=True from the last walk of a graph."
+
+
+class LegacyScalar(RuleCommand):
+    CODE = "GF901"
+    DESCRIPTION = "Read the number of a one-element tensor with .item()."

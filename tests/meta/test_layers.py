@@ -1,0 +1,72 @@
+"""One direction of imports: source and model, tape and project, codemods, rewrite, report, cli."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = {
+    "graphfix.cli": ROOT / "cli",
+    "graphfix.codemods": ROOT / "codemods",
+    **{f"graphfix.{part}": ROOT / "src/graphfix" / part for part in ("tape", "project", "rewrite", "report")},
+}
+FORBIDDEN = {
+    "graphfix.tape": ("codemods", "rewrite", "report", "cli"),
+    "graphfix.project": ("codemods", "rewrite", "report", "cli"),
+    "graphfix.codemods": ("rewrite", "report", "cli"),
+    "graphfix.rewrite": ("codemods", "report", "cli"),
+    "graphfix.report": ("cli",),
+}
+# what joins two layers on purpose: the libcst commands, `python -m graphfix`, and a pool that loads all before it forks
+ALLOWED = {
+    ("codemods/commands.py", "graphfix.rewrite.command"),
+    ("src/graphfix/__main__.py", "graphfix.cli"),
+    ("src/graphfix/project/pool.py", "graphfix.rewrite"),
+}
+
+
+def imported(path: Path) -> set[str]:
+    """The dotted names that a file imports anywhere, also inside of functions."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno}: relative import"
+            found.update({node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)})
+    return found
+
+
+def inside(name: str, package: str) -> bool:
+    return name == package or name.startswith(package + ".")
+
+
+def broken(path: Path, forbidden: tuple[str, ...]) -> list[str]:
+    """The imports of `path` from the forbidden layers."""
+    place = path.relative_to(ROOT).as_posix()
+    allowed = [name for where, name in ALLOWED if where == place]
+    return sorted(
+        name
+        for name in imported(path)
+        if any(inside(name, f"graphfix.{layer}") for layer in forbidden) and not any(inside(name, ok) for ok in allowed)
+    )
+
+
+@pytest.mark.parametrize("package", sorted(FORBIDDEN))
+def test_a_layer_imports_only_what_lies_below(package: str) -> None:
+    files = sorted(FOLDERS[package].rglob("*.py"))
+    assert files
+    assert {path.name: names for path in files if (names := broken(path, FORBIDDEN[package]))} == {}
+
+
+def test_only_the_command_line_imports_the_command_line() -> None:
+    files = [p for folder in ("src/graphfix", "codemods") for p in (ROOT / folder).rglob("*.py") if "cli" not in p.parts]
+    assert {path.name: names for path in files if (names := broken(path, ("cli",)))} == {}
+
+
+def test_nothing_imports_the_top_folders_by_their_own_names() -> None:
+    files = [path for folder in ("src/graphfix", "codemods", "cli") for path in (ROOT / folder).rglob("*.py")]
+    assert not [path for path in files if any(inside(name, top) for name in imported(path) for top in ("codemods", "cli"))]
