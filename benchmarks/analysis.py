@@ -21,7 +21,7 @@ from pathlib import Path
 from benchmarks.generated import deep, ordinary
 from graphfix.codemods import RULES
 from graphfix.codemods.base import Evidence
-from graphfix.engine import RELEVANT
+from graphfix.engine import is_relevant
 from graphfix.project.discovery import discover
 from graphfix.rewrite.fixpoint import repair
 from graphfix.selection import Wanted
@@ -68,7 +68,7 @@ def stages_over(paths: Iterable[Path]) -> list[Stage]:
         except SourceError:
             continue
         parsing.timed(source, lambda text=source.text: ast.parse(text))
-        if RELEVANT.search(source.text) is None:
+        if not is_relevant(source.text):
             continue
         tape = taping.timed(source, lambda s=source: Explorer(Program(str(s.path), s.text), (s.path.parent,)).explore())
         assert isinstance(tape, Tape)
