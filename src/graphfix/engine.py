@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 from pathlib import Path
 
@@ -25,6 +26,16 @@ def findings_of(path: Path, text: str, roots: tuple[Path, ...] = ()) -> list[Fin
     """
     if not is_relevant(text):
         return []
+    collecting = gc.isenabled()
+    gc.disable()  # the tape makes many small objects that all live until its end: scanning them is a tenth of the time
+    try:
+        return analysed(path, text, roots)
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def analysed(path: Path, text: str, roots: tuple[Path, ...]) -> list[Finding]:
     from graphfix.codemods import RULES
     from graphfix.codemods.base import Evidence
     from graphfix.tape.contributors import Facts
