@@ -9,7 +9,7 @@ from graphfix.outcome import Outcome
 from graphfix.selection import Wanted
 
 FOLDER = Path(__file__).parents[2] / "fixtures"
-PAIRS = sorted(path.parent for path in FOLDER.glob("*/*/before.py"))
+PAIRS = sorted(path.parent for path in FOLDER.glob("*/*/after.py"))
 SCRIPTS = sorted(FOLDER.rglob("*.py"))
 
 
