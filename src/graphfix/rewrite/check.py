@@ -15,6 +15,8 @@ def why_broken(text: str, original: str) -> str | None:
         tree = parse(text)
     except UNPARSABLE as error:
         return f"the result does not parse: {getattr(error, 'msg', None) or type(error).__name__}"
+    if text == original:
+        return None  # operations may cancel out
     data = text.encode("utf-8", "surrogatepass")
     touched = _touched(data, tree, original.encode("utf-8", "surrogatepass"))
     if any(too_deep(piece, node) for piece, node in touched):
