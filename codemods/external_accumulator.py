@@ -59,7 +59,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
 def report(evidence: Evidence, walk: SecondWalk, name: str) -> Finding:
     initial = initialiser(evidence, walk, name)
     blamed = evidence.program.statement_of(walk.walk.site)
-    story = [evidence.label(walk.walk.site, f"iteration 2 walks the loss of iteration 1 again, which is still part of `{name}`")]
+    story = [evidence.label(walk.walk.site, f"iteration 2 walks the loss of iteration 1 again, as part of `{short(name, 20)}`")]
     if initial is not None:
         story.insert(0, evidence.label(initial, "set up once, outside of the loop"))
     repair = repair_of(evidence, walk, name, initial) if initial is not None and walk.always else None
