@@ -79,7 +79,7 @@ def stages_over(paths: Iterable[Path]) -> list[Stage]:
 
 
 def findings(tape: Tape) -> list[object]:
-    evidence = Evidence(tape, Facts(tape))
+    evidence = Evidence(tape, Facts(tape), RULES)
     return [finding for rule in RULES for finding in rule.find(evidence)]
 
 

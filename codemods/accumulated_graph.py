@@ -43,7 +43,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from graphfix.codemods.base import Evidence, fix, rule, safe_if, short
-from graphfix.codemods.cuts import Cut, plan
+from graphfix.codemods.cuts import Cut, expressions_to_cut, plan
 from graphfix.model import Finding, Label
 from graphfix.tape.diagnosis import program_of
 from graphfix.tape.evidence import Store
@@ -66,17 +66,33 @@ class Growth:
     freed: bool = True
     ever_freed: bool = False
     escaped: bool = False
+    expressions: list[ast.expr] | None = None
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
     for growth in growths(evidence):
-        if growth.walked or not any(is_sure(evidence, store) for store in growth.chained):
-            continue
-        if not growth.ever_freed and not is_plain_log(evidence, growth):
-            continue
-        finding = report(evidence, growth)
-        if finding is not None:
-            yield finding
+        if is_fault(evidence, growth):
+            finding = report(evidence, growth)
+            if finding is not None:
+                yield finding
+
+
+def cuts(evidence: Evidence) -> Iterator[ast.expr]:
+    for growth in growths(evidence):
+        if is_fault(evidence, growth):
+            yield from to_cut(evidence, growth)
+
+
+def is_fault(evidence: Evidence, growth: Growth) -> bool:
+    if growth.walked or not any(is_sure(evidence, store) for store in growth.chained):
+        return False
+    return growth.ever_freed or is_plain_log(evidence, growth)
+
+
+def to_cut(evidence: Evidence, growth: Growth) -> list[ast.expr]:
+    if growth.expressions is None:
+        growth.expressions = expressions_to_cut(evidence, growth.stores)
+    return growth.expressions
 
 
 def is_plain_log(evidence: Evidence, growth: Growth) -> bool:
@@ -191,7 +207,7 @@ def report(evidence: Evidence, growth: Growth) -> Finding | None:
     stores = [store for store in growth.stores if program_of(store.trace) is evidence.program]
     chained = [store for store in growth.chained if store in stores]
     local = growth.runs == {"module"} or not any(isinstance(store.place[0], Instance) for store in growth.stores)
-    cut = plan(evidence, growth.stores, local)
+    cut = plan(evidence, to_cut(evidence, growth), local)
     if chained:
         blamed: ast.AST = evidence.program.statement_of(chained[0].target)
         name = short(ast.unparse(chained[0].target))
@@ -200,12 +216,7 @@ def report(evidence: Evidence, growth: Growth) -> Finding | None:
         name = short(ast.unparse(growth.chained[0].target))
     else:
         return None
-    if (
-        cut is not None
-        and not chained[:1]
-        or cut is not None
-        and all(evidence.program.statement_of(e) is not blamed for e, _ in cut.texts)
-    ):
+    if cut is not None and all(evidence.program.statement_of(expression) is not blamed for expression, _ in cut.texts):
         blamed = evidence.program.statement_of(cut.texts[0][0])
     story = [evidence.label(blamed, "each iteration adds its graph to those of all iterations before")]
     story.extend(other_places(evidence, growth, cut, blamed))
@@ -233,4 +244,4 @@ def other_places(evidence: Evidence, growth: Growth, cut: Cut | None, blamed: as
         yield evidence.label(walks[0].site, "the graph has been walked here: nobody needs it afterwards")
 
 
-RULE = rule("GF101", "accumulated-graph", globals(), find)
+RULE = rule("GF101", "accumulated-graph", globals(), find, cuts=cuts)

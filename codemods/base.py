@@ -15,8 +15,9 @@ from graphfix.tape.diagnosis import SecondWalk, second_walks
 from graphfix.tape.evidence import Store
 from graphfix.tape.explore import Tape
 from graphfix.tape.graph import history
+from graphfix.tape.machine import Machine
 from graphfix.tape.program import Program
-from graphfix.tape.values import nodes_in
+from graphfix.tape.values import Opaque, Plain, Tensor, Value, nodes_in
 
 URL = "https://github.com/graphfix/graphfix/blob/main/docs/rules/{code}.md"
 
@@ -27,6 +28,7 @@ class Evidence:
 
     tape: Tape
     facts: Facts
+    rules: tuple[Rule, ...] = ()
 
     @property
     def program(self) -> Program:
@@ -36,6 +38,19 @@ class Evidence:
     def second_walks(self) -> list[SecondWalk]:
         """Every backward pass that meets a freed graph, by cause."""
         return second_walks(self.tape)
+
+    @cached_property
+    def needs_tensor(self) -> set[ast.expr] | None:
+        """The expressions that have to stay tensors where a rule would cut them; None where that could not be found out.
+
+        The file is run once more with all of them read as numbers: a use of such a number that only a tensor allows, or
+        that is not in sight, tells.
+        """
+        wanted = [expression for rule in self.rules for expression in rule.cuts(self)]
+        trial = self.tape.again({expression: as_number for expression in wanted})
+        if trial.truncated:
+            return None
+        return {read.value.cut for run in trial.runs for read in run.evidence.misuses if isinstance(read.value, Plain)}
 
     def span(self, node: ast.AST) -> Span:
         return self.program.span(node)
@@ -48,11 +63,21 @@ class Evidence:
         return node in self.program.parents or node is self.program.tree
 
 
+def as_number(m: Machine, node: ast.AST, value: Value) -> Value:
+    """An expression's value as `.item()` would make it."""
+    return Plain(("cut", node, m.now()), cut=node) if isinstance(value, (Tensor, Opaque)) else value
+
+
+def nothing(evidence: Evidence) -> Iterator[ast.expr]:
+    return iter(())
+
+
 @dataclass(frozen=True)
 class Rule:
     """One rule of the catalogue. `page` is its documentation in markdown, `find` yields its findings.
 
-    `repairs`: whether there is a repair at all; without one the rule only tells.
+    `repairs`: whether there is a repair at all; without one the rule only tells. `cuts`: the expressions that it would turn
+    into numbers or detach.
     """
 
     code: str
@@ -61,6 +86,7 @@ class Rule:
     page: str
     find: Callable[[Evidence], Iterator[Finding]]
     repairs: bool = True
+    cuts: Callable[[Evidence], Iterator[ast.expr]] = nothing
 
     @property
     def url(self) -> str:
@@ -68,11 +94,12 @@ class Rule:
 
 
 def rule(
-    code: str, name: str, module: ModuleType | dict, find: Callable[[Evidence], Iterator[Finding]], repairs: bool = True
-) -> Rule:
+    code: str, name: str, module: ModuleType | dict, find: Callable[[Evidence], Iterator[Finding]], repairs: bool = True,
+    cuts: Callable[[Evidence], Iterator[ast.expr]] = nothing,
+) -> Rule:  # fmt: skip
     """The rule documented by the docstring of the module that defines `find`."""
     page = inspect.cleandoc(module["__doc__"] if isinstance(module, dict) else module.__doc__ or "")
-    return Rule(code, name, page.splitlines()[0].rstrip("."), f"# {name} ({code})\n\n{page}\n", find, repairs)
+    return Rule(code, name, page.splitlines()[0].rstrip("."), f"# {name} ({code})\n\n{page}\n", find, repairs, cuts)
 
 
 def leaves_function(evidence: Evidence, store: Store) -> bool:

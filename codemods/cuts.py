@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from graphfix.codemods.base import Evidence, short
 from graphfix.model import Append, Operation
 from graphfix.tape.contributors import at_caller, contributors, cut_text, is_tensor_always, stored_nodes
 from graphfix.tape.evidence import Store
-from graphfix.tape.explore import Tape
-from graphfix.tape.machine import Machine
-from graphfix.tape.values import Opaque, Plain, Tensor, Value
 
 
 @dataclass(frozen=True)
@@ -34,20 +30,21 @@ class Cut:
         return f"put away {', '.join(list(names)[:3])}"
 
 
-def plan(evidence: Evidence, stores: list[Store], local: bool) -> Cut | None:
-    """How to cut what `stores` put into their places; None where no expression can be cut for sure.
+def plan(evidence: Evidence, expressions: list[ast.expr], local: bool) -> Cut | None:
+    """How to cut `expressions`, all in the same way; None where there are none.
 
-    `local`: every reader of the places is simulated, so that a number can be put there where readers allow it.
+    `local`: every reader of what is stored is simulated, so that a number can be put there where readers allow it.
     """
-    expressions = expressions_to_cut(evidence, stores)
     if not expressions:
         return None
     texts = {cut_text(evidence.facts, expression, True) for expression in expressions}
-    numbers = local and texts == {".item()"} and numbers_accepted(evidence, expressions)
+    numbers = local and texts == {".item()"} and evidence.needs_tensor is not None
+    numbers = numbers and not evidence.needs_tensor & set(expressions)
     return Cut(tuple((expression, ".item()" if numbers else ".detach()") for expression in expressions))
 
 
 def expressions_to_cut(evidence: Evidence, stores: list[Store]) -> list[ast.expr]:
+    """The expressions that bring a graph into what `stores` put away; empty where one of them cannot be cut for sure."""
     facts, program = evidence.facts, evidence.program
     own = stored_nodes(evidence.tape, {store.place for store in stores})
     found: dict[ast.expr, None] = {}
@@ -69,21 +66,3 @@ def expressions_to_cut(evidence: Evidence, stores: list[Store]) -> list[ast.expr
             return []
         found[lifted[0]] = None
     return sorted(found, key=lambda e: (e.lineno, e.col_offset))
-
-
-def as_number(expression: ast.expr) -> dict:
-    def read(m: Machine, node: ast.AST, value: Value) -> Value:
-        if isinstance(value, (Tensor, Opaque)):
-            return Plain(("cut", node, m.now()), cut=expression)
-        return value
-
-    return {expression: read}
-
-
-def numbers_accepted(evidence: Evidence, expressions: Iterable[ast.expr]) -> bool:
-    """Whether every later reader takes a number, found by running the file with the expressions as numbers."""
-    overrides: dict = {}
-    for expression in expressions:
-        overrides.update(as_number(expression))
-    trial: Tape = evidence.tape.again(overrides)
-    return not trial.truncated and not any(run.evidence.misuses for run in trial.runs)

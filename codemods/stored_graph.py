@@ -36,12 +36,13 @@ it. Log-probabilities and the like that are stored to be walked later are left a
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from graphfix.codemods.accumulated_graph import is_sure
 from graphfix.codemods.base import Evidence, fix, leaves_function, rule, safe_if, short
-from graphfix.codemods.cuts import plan
+from graphfix.codemods.cuts import expressions_to_cut, plan
 from graphfix.model import Finding
 from graphfix.tape.contributors import Facts
 from graphfix.tape.diagnosis import Cause, program_of
@@ -64,21 +65,38 @@ class Pile:
     escaped: bool = False
     raises: bool = False
     runs: set[str] = field(default_factory=set)
+    expressions: list[ast.expr] = field(default_factory=list)
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
+    for pile in piles_of(evidence):
+        finding = report(evidence, pile)
+        if finding is not None:
+            yield finding
+
+
+def cuts(evidence: Evidence) -> Iterator[ast.expr]:
+    for pile in piles_of(evidence):
+        yield from pile.expressions
+
+
+@functools.lru_cache(maxsize=1)
+def piles_of(evidence: Evidence) -> list[Pile]:
+    """The piles that are faults, each with the expressions to cut."""
     piles: dict[ast.AST, Pile] = {}
     for run in evidence.tape.runs:
         collect(evidence.facts, run, piles)
     taken_out(evidence, piles)
-    for pile in piles.values():
-        if pile.walked and not pile.raises or not any(is_sure(evidence, store) for store in pile.stores):
-            continue
-        if not pile.ever_freed and (not in_sight(pile) or any(leaves_function(evidence, store) for store in pile.stores)):
-            continue
-        finding = report(evidence, pile)
-        if finding is not None:
-            yield finding
+    found = [pile for pile in piles.values() if is_fault(evidence, pile)]
+    for pile in found:
+        pile.expressions = expressions_to_cut(evidence, pile.stores)
+    return found
+
+
+def is_fault(evidence: Evidence, pile: Pile) -> bool:
+    if pile.walked and not pile.raises or not any(is_sure(evidence, store) for store in pile.stores):
+        return False
+    return pile.ever_freed or (in_sight(pile) and not any(leaves_function(evidence, store) for store in pile.stores))
 
 
 def in_sight(pile: Pile) -> bool:
@@ -131,7 +149,7 @@ def taken_out(evidence: Evidence, piles: dict[ast.AST, Pile]) -> None:
 
 def report(evidence: Evidence, pile: Pile) -> Finding | None:
     local = pile.runs == {"module"} or not any(held_by_instance(evidence, store) for store in pile.stores)
-    cut = plan(evidence, pile.stores, local)
+    cut = plan(evidence, pile.expressions, local)
     own = [store for store in pile.stores if program_of(store.trace) is evidence.program]
     if cut is not None:
         blamed = evidence.program.statement_of(cut.texts[0][0])
@@ -153,4 +171,4 @@ def held_by_instance(evidence: Evidence, store: Store) -> bool:
     return isinstance(store.target, ast.Attribute) or isinstance(store.holder, Instance)
 
 
-RULE = rule("GF102", "stored-graph", globals(), find)
+RULE = rule("GF102", "stored-graph", globals(), find, cuts=cuts)

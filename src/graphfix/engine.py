@@ -43,6 +43,6 @@ def analysed(path: Path, text: str, roots: tuple[Path, ...]) -> list[Finding]:
     from graphfix.tape.program import Program
 
     tape = Explorer(Program(str(path), text), roots or (path.parent,)).explore()
-    evidence = Evidence(tape, Facts(tape))
+    evidence = Evidence(tape, Facts(tape), RULES)
     found = [finding for rule in RULES for finding in rule.find(evidence)]
     return sorted(found, key=lambda f: (f.span.start, f.code, f.span.end))
