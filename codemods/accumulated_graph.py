@@ -147,6 +147,8 @@ def collect(evidence: Evidence, run: Run, stores: list[Store], found: dict[ast.A
 
 def chain_loop(store: Store, stores: list[Store]) -> ast.AST | None:
     """The loop whose earlier iteration's content of the place is an operand of this store's value."""
+    if is_cut_at_once(store, stores):
+        return None
     for earlier in stores:
         if earlier.order >= store.order:
             break
@@ -155,6 +157,12 @@ def chain_loop(store: Store, stores: list[Store]) -> ast.AST | None:
             loop = store.context[index][0].loop
             return loop if loop is not None else store.trace[0][1]
     return None
+
+
+def is_cut_at_once(store: Store, stores: list[Store]) -> bool:
+    """Whether the same iteration puts something without a graph in the place of what was stored."""
+    later = next((other for other in stores if other.order > store.order), None)
+    return later is not None and not later.nodes and later.context == store.context
 
 
 def walked_after(store: Store, stores: list[Store]) -> bool:

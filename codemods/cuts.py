@@ -46,9 +46,13 @@ def plan(evidence: Evidence, expressions: list[ast.expr], local: bool) -> Cut | 
 def expressions_to_cut(evidence: Evidence, stores: list[Store]) -> list[ast.expr]:
     """The expressions that bring a graph into what `stores` put away; empty where one of them cannot be cut for sure."""
     facts, program = evidence.facts, evidence.program
-    own = stored_nodes(evidence.tape, {store.place for store in stores})
+    own = stored_nodes(evidence.tape, stores)
     found: dict[ast.expr, None] = {}
-    alike = {(store.value_site, not store.old, tuple(statement for _, statement in store.trace)): store for store in stores}
+    alike = {
+        (store.value_site, not store.old, tuple(statement for _, statement in store.trace)): store
+        for store in stores
+        if store.nodes
+    }
     for store in alike.values():
         parts = contributors(facts, store.value_site, own) if store.value_site is not None else []
         if not parts and not store.old and store.value_site is not None:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from graphfix.codemods.accumulated_graph import adds, growths
+from graphfix.codemods.accumulated_graph import adds, growths, is_cut_at_once
 from graphfix.codemods.base import Evidence, fix, leaves_function, short
 from graphfix.codemods.boundary import detached
 from graphfix.model import Applicability, Finding, Fix, InsertAfter
@@ -68,6 +68,8 @@ def collect(evidence: Evidence, run: Run, attributes: bool, chains: dict[ast.AST
 def grows(store: Store, stores: list[Store]) -> bool:
     """Whether what an earlier iteration left in the place is part of what this one puts there, other than as a running total."""
     if not isinstance(store.target, (ast.Name, ast.Attribute)):
+        return False
+    if is_cut_at_once(store, stores):
         return False
     if all(store.trace[-1] not in node.trace for node in store.nodes):
         return False  # made elsewhere and only passed on here

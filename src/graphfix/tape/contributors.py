@@ -103,13 +103,14 @@ def cut_text(facts: Facts, expression: ast.expr, numbers: bool) -> str:
     return ".item()" if numbers and uses and all(facts.is_single(use) for use in uses) else ".detach()"
 
 
-def stored_nodes(tape: Tape, places: set[tuple[object, object]]) -> set[Node]:
-    """Every node that was ever stored in one of `places`."""
-    return {node for run in tape.runs for store in run.evidence.stores if store.place in places for node in store.nodes}
-
-
-def loop_body_stores(stores: Iterable[Store]) -> dict[ast.AST, list[Store]]:
-    grouped: dict[ast.AST, list[Store]] = {}
-    for store in stores:
-        grouped.setdefault(store.target, []).append(store)
-    return grouped
+def stored_nodes(tape: Tape, stores: Iterable[Store]) -> set[Node]:
+    """Every node that any run stores in the places of `stores`, or by the same assignments (a place is another object in each run)."""
+    places = {store.place for store in stores}
+    targets = {store.target for store in stores}
+    return {
+        node
+        for run in tape.runs
+        for store in run.evidence.stores
+        if store.target in targets or store.place in places
+        for node in store.nodes
+    }

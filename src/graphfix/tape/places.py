@@ -10,7 +10,6 @@ from graphfix.tape.machine import Machine
 from graphfix.tape.values import (
     NONE,
     Class,
-    External,
     Instance,
     Known,
     Layer,
@@ -170,16 +169,14 @@ def note_store(
     m: Machine, target: ast.AST, place: tuple[object, object], value: Value, source: ast.expr | None, how: str,
     old: Value | None = None, holder: Value | None = None,
 ) -> None:  # fmt: skip
-    """Record that `value` with its graph is put into `place`."""
-    if isinstance(value, (Known, Plain, External, Class)):
-        return
-    nodes: list[Node] = [value.node] if value.node is not None else []
-    if not nodes:
-        if not isinstance(value, (Sequence, Mapping, Instance)):
-            return
+    """Record that `value` is put into `place`, where it has a graph or takes the place of one."""
+    nodes: list[Node] = []
+    if value.node is not None:
+        nodes = [value.node]
+    elif isinstance(value, (Sequence, Mapping, Instance)):
         nodes = nodes_in(value, attributes=True, depth=3)
-        if not nodes:
-            return
+    if not nodes and (old is None or not nodes_in(old, attributes=False, depth=3)):
+        return  # no graph comes and none goes
     before = tuple(nodes_in(old, attributes=False, depth=3)) if old is not None else ()
     beside = tuple(nodes_in(holder, attributes=False, depth=3)) if holder is not None and not isinstance(holder, Opaque) else ()
     store = Store(target, m.trace(), m.context, place, target, source, value, tuple(nodes), how, before, m.now(), holder, beside)
