@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from typing import NoReturn
 
+from graphfix.cli.exits import INTERRUPTED
 from graphfix.cli.shield import shield
 
 
@@ -22,5 +25,16 @@ def main() -> int:
         app(prog_name="graphfix")
     except KeyboardInterrupt:
         # before a command could start: the commands themselves say what was written
-        return 130
+        leave_interrupted()
+    except SystemExit as stop:
+        if stop.code == INTERRUPTED:
+            leave_interrupted()
+        raise
     return 0
+
+
+def leave_interrupted() -> NoReturn:
+    """End at once: an interpreter that shuts down waits for the threads of a pool whose workers are gone."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(INTERRUPTED)

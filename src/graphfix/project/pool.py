@@ -33,13 +33,14 @@ def pooled(files: Sequence[Path], job: Job, jobs: int) -> Iterator[Outcome]:
                 for path in batch:
                     yield _alone(path, job)
     except BaseException:
-        # Ctrl-C, or a reader that stopped: nobody waits for the files still under way
+        # Ctrl-C, or a reader that stopped: nobody waits for the files still under way, nor for a worker that died with a
+        # lock of the pool in its hands
         for worker in multiprocessing.active_children():
-            worker.terminate()
+            worker.kill()
+        pool.shutdown(wait=False, cancel_futures=True)
         raise
-    finally:
-        # waiting is short, and what is not over here would stumble when the interpreter ends
-        pool.shutdown(wait=True, cancel_futures=True)
+    # waiting is short, and what is not over here would stumble when the interpreter ends
+    pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _pool(workers: int) -> ProcessPoolExecutor:
