@@ -47,8 +47,6 @@ from graphfix.model import Append, Applicability, Finding, Fix, Move
 from graphfix.tape.diagnosis import Cause, SecondWalk
 from graphfix.tape.graph import Leaf, Node, history
 
-SIMPLE = (ast.Assign, ast.AnnAssign)
-
 
 def find(evidence: Evidence) -> Iterator[Finding]:
     done: set[ast.AST] = set()

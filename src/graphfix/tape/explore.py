@@ -120,9 +120,6 @@ def leaves(site: ast.AST) -> bool:
     )
 
 
-Entry = tuple[str, Callable[[Machine, Env], None]]
-
-
 class Explorer:
     """Runs the tape over one program."""
 

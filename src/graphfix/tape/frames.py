@@ -56,7 +56,7 @@ class Frame:
     """One active call (or the body of a module or class)."""
 
     __slots__ = (
-        "env", "definition", "prefix", "statement", "declared", "context", "returned", "yielded", "receiver", "owner", "depth", "is_entry",
+        "env", "definition", "prefix", "statement", "declared", "context", "returned", "yielded", "receiver", "owner", "depth", 
     )  # fmt: skip
 
     def __init__(self, env: Env, definition: ast.AST, prefix: Trace, context: Context, depth: int) -> None:
@@ -71,7 +71,6 @@ class Frame:
         self.receiver: Value | None = None
         self.owner: Value | None = None
         self.depth = depth
-        self.is_entry = False
 
     def trace(self) -> Trace:
         return (*self.prefix, (self, self.statement)) if self.statement is not None else self.prefix

@@ -54,11 +54,9 @@ class Machine:
         self.grad_enabled = True
         self.frames: list[Frame] = []
         self.decisions: dict[object, bool] = {}
-        self.visits: dict[ast.AST, int] = {}
         self.active: dict[object, int] = {}
         self.steps = 0
         self.order = 0
-        self.modules: dict[str, Value] = {}
         self.overrides: dict[ast.AST, Callable[[Machine, ast.AST, Value], Value]] = {}
 
     @property

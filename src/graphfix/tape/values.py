@@ -117,7 +117,7 @@ class Mapping(Value):
 class Function(Value):
     """A function of the project; `owner` is the class that it was found in."""
 
-    __slots__ = ("definition", "env", "defaults", "wrappers", "owner", "static", "key")
+    __slots__ = ("definition", "env", "defaults", "wrappers", "owner", "key")
 
     def __init__(self, definition: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, env: Env) -> None:
         self.definition = definition
@@ -125,7 +125,6 @@ class Function(Value):
         self.defaults: dict[str, Value] = {}
         self.wrappers: list[str] = []
         self.owner: Class | None = None
-        self.static = ""
         self.key = ("function", id(definition))
 
 
