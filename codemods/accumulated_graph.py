@@ -134,21 +134,23 @@ def collect(evidence: Evidence, run: Run, stores: list[Store], found: dict[ast.A
         fed = [s for s in stores if s.target in targets or any(entry.loop is loop for entry, _ in s.context)]
         growth = next((found[target] for target in targets if target in found), None) or Growth(loop)
         found.update(dict.fromkeys(targets, growth))
+        # a run that walks the sum and resets it at once shows that it is no log, also for the runs that do not
+        growth.walked |= any(walked_after(store, fed) for store in chained)
+        kept = [store for store in chained if not is_cut_at_once(store, stores)]
+        if not kept:
+            continue
         growth.stores.extend(fed)
-        growth.chained.extend(chained)
+        growth.chained.extend(kept)
         growth.runs.add(run.entry)
-        for store in chained:
+        for store in kept:
             spent = all(evidence.facts.is_spent(node) for node in store.nodes)
             growth.freed &= spent
             growth.ever_freed |= spent
-            growth.walked |= walked_after(store, fed)
             growth.escaped |= any(node in run.evidence.escapes for node in store.nodes)
 
 
 def chain_loop(store: Store, stores: list[Store]) -> ast.AST | None:
     """The loop whose earlier iteration's content of the place is an operand of this store's value."""
-    if is_cut_at_once(store, stores):
-        return None
     for earlier in stores:
         if earlier.order >= store.order:
             break

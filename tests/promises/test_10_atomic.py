@@ -56,12 +56,19 @@ def test_killed_at_any_moment_no_file_is_damaged(
     assert traces(tmp_path) == []
 
 
+def heed_interrupts() -> None:
+    """A test run that a shell has put into the background ignores Ctrl-C, and so would all that it starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize("share", [0.15, 0.5, 0.8, 0.95])
 def test_interrupted_at_any_moment_it_ends_soon_and_says_what_was_written(
     tmp_path: Path, loops: SimpleNamespace, command: str, duration: float, share: float
 ) -> None:
     plant(tmp_path, loops)
-    process = subprocess.Popen([command, "apply", "."], cwd=tmp_path, stdout=-1, stderr=-1, start_new_session=True)
+    process = subprocess.Popen(
+        [command, "apply", "."], cwd=tmp_path, stdout=-1, stderr=-1, start_new_session=True, preexec_fn=heed_interrupts
+    )
     time.sleep(max(duration * share, 0.2))
     os.killpg(process.pid, signal.SIGINT)
     started = time.monotonic()
