@@ -26,6 +26,7 @@ ENTERED = {
 MODEL = "class M(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.l = nn.Linear(4, 4)\n        self.h = x\n"
 LOOP = "m = M()\nfor i in range(3):\n    m(x).sum().backward()\n"
 OBJECTS = {
+    "modules added by name": ("m = nn.ModuleList()\nfor i in range(2):\n    m.add_module('part%d' % i, nn.Linear(4, 4))\nh = net(x)\nl = sum(part(h).exp().sum() for part in m)\nl.backward()\nh.sum().backward()", {(7, "SEQUENTIAL")}),
     "state that forward leaves": (MODEL + "    def forward(self, x):\n        self.h = self.l(x + self.h)\n        return self.h\n" + LOOP, {(11, "CARRIED")}),
     "state that forward detaches": (MODEL + "    def forward(self, x):\n        y = self.l(x + self.h)\n        self.h = y.detach()\n        return y\n" + LOOP, set()),
     "property": (MODEL + "    @property\n    def s(self):\n        return self.l(x).exp()\nm = M()\nl = m.s\nm.s.sum().backward()\nl.sum().backward()", set()),

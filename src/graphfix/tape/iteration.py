@@ -34,7 +34,7 @@ def iterate(m: Machine, value: Value, site: ast.AST) -> list[Value]:
         return [Known(item) for item in value.value[:2]]
     if isinstance(value, Tensor):
         return [Tensor(m.record(site, [value], False), single=False) for _ in range(2)]
-    if isinstance(value, Layer) and value.children is not None:
+    if isinstance(value, Layer) and value.children:
         return value.children[:LOOP_LIMIT]
     if isinstance(value, Parameters):
         return [value]

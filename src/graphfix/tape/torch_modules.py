@@ -150,6 +150,12 @@ def module_method(
         for leaf in leaves_in(receiver):
             leaf.requires_grad = wanted
         return receiver
+    if name in ("add_module", "register_module") and isinstance(receiver, Layer) and len(arguments) == 2:
+        if receiver.children is not None:
+            receiver.children.append(arguments[1])
+        if isinstance(arguments[0], Known):
+            receiver.names[str(arguments[0].value)] = arguments[1]
+        return NONE
     if (
         name in ("register_buffer", "register_parameter", "add_module")
         and len(arguments) == 2
