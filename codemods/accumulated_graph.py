@@ -130,7 +130,7 @@ def collect(evidence: Evidence, run: Run, stores: list[Store], found: dict[ast.A
         if loop is not None:
             by_loop.setdefault(loop, []).append(store)
     for loop, chained in by_loop.items():
-        targets = {store.target for store in chained}
+        targets = dict.fromkeys(store.target for store in chained)
         fed = [s for s in stores if s.target in targets or any(entry.loop is loop for entry, _ in s.context)]
         growth = next((found[target] for target in targets if target in found), None) or Growth(loop)
         found.update(dict.fromkeys(targets, growth))

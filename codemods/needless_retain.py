@@ -35,7 +35,7 @@ import ast
 from collections.abc import Iterator
 
 from graphfix.codemods.base import Evidence, fix, rule, safe_if
-from graphfix.model import AddArgument, Finding, RemoveArgument, Replace
+from graphfix.model import AddArgument, Applicability, Finding, RemoveArgument, Replace
 from graphfix.tape.explore import Run
 from graphfix.tape.graph import Walk
 
@@ -89,7 +89,7 @@ def last_of_loop(evidence: Evidence, site: ast.Call, events: list[tuple[Run, Wal
     losses, target = loop.iter.id, loop.target.id
     statement = evidence.program.statement_of(site)
     repair = fix(
-        safe_if(True), "retain the graph for all losses but the last",
+        Applicability.SAFE, "retain the graph for all losses but the last",
         Replace(evidence.span(loop.target), f"{index}, {target}"), Replace(evidence.span(loop.iter), f"enumerate({losses})"),
         AddArgument(evidence.span(site), "retain_graph", f"{index} < len({losses}) - 1"),
     )  # fmt: skip

@@ -77,9 +77,9 @@ class Node:
 
 
 def history(roots: list[Node]) -> list[Node]:
-    """Every node reachable from `roots`, each once, roots first."""
-    seen = set(roots)
-    order = list(seen)
+    """Every node reachable from `roots`, each once, roots first; the order is that of the program, not of memory."""
+    order = list(dict.fromkeys(roots))
+    seen = set(order)
     for node in order:
         for parent in node.parents:
             if parent not in seen:
@@ -91,8 +91,8 @@ def history(roots: list[Node]) -> list[Node]:
 def reaches(roots: Iterable[Node], targets: set[Node]) -> bool:
     """Whether one of `targets` is one of `roots` or lies below them."""
     oldest = min((target.order for target in targets), default=math.inf)
-    seen = set(roots)
-    order = list(seen)
+    order = list(dict.fromkeys(roots))
+    seen = set(order)
     for node in order:
         if node in targets:
             return True
