@@ -118,8 +118,9 @@ def collect(facts: Facts, run: Run, piles: dict[ast.AST, Pile]) -> None:
 
 
 def kept(earlier: Store, later: Store) -> bool:
-    """Whether the container still holds what an earlier iteration put there."""
-    return split_loop(earlier.context, later.context) is not None and any(node in later.beside for node in earlier.nodes)
+    """Whether the container still holds what an earlier iteration put there, once the later store has taken its place."""
+    stay = set(later.beside) - set(later.old)
+    return split_loop(earlier.context, later.context) is not None and any(node in stay for node in earlier.nodes)
 
 
 def note(facts: Facts, run: Run, pile: Pile, store: Store, later: Store) -> None:
