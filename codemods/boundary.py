@@ -58,19 +58,27 @@ def same_shape(one: Value, two: Value) -> bool:
 
 def carried(evidence: Evidence, walks: list[SecondWalk], attributes: bool, code: str, name: str) -> Iterator[Finding]:
     """Findings for state that crosses the boundary of a loop: in attributes, or in plain names."""
+    for (loop, carrier), group in by_carrier(walks).items():
+        if ("." in carrier) is attributes:
+            finding = carried_finding(evidence, loop, carrier, group, code, name)
+            if finding is not None:
+                yield finding
+
+
+def by_carrier(walks: list[SecondWalk]) -> dict[tuple[ast.AST | None, str], list[SecondWalk]]:
+    """The walks over carried state, by loop and name; what an inner loop detaches is detached for the loops around it."""
     groups: dict[tuple[ast.AST | None, str], list[SecondWalk]] = {}
     for walk in walks:
         if walk.cause is Cause.CARRIED:
             for carrier in walk.carriers:
-                if ("." in carrier) is attributes:
-                    groups.setdefault((walk.loop, carrier), []).append(walk)
-    for (loop, carrier), group in groups.items():
-        around = {id(part) for part in ast.walk(loop)} if loop is not None else set()
-        if any(other is not loop and other is not None and id(other) in around and name_ == carrier for other, name_ in groups):
-            continue  # detached in each iteration of the inner loop, it is detached for this one
-        finding = carried_finding(evidence, loop, carrier, group, code, name)
-        if finding is not None:
-            yield finding
+                groups.setdefault((walk.loop, carrier), []).append(walk)
+    inside = {
+        (loop, carrier)
+        for loop, carrier in groups
+        if loop is not None
+        and any(other is not None and other is not loop and name == carrier and other in ast.walk(loop) for other, name in groups)
+    }
+    return {key: group for key, group in groups.items() if key not in inside}
 
 
 def carried_finding(

@@ -48,9 +48,24 @@ class RepeatedBackward(RuleCommand):
     DESCRIPTION = "Remove the second walk of one loss."
 
 
+class MissingDetach(RuleCommand):
+    CODE = "GF303"
+    DESCRIPTION = "Detach what leads a loss into a network that it does not train."
+
+
+class StepBetweenBackwards(RuleCommand):
+    CODE = "GF304"
+    DESCRIPTION = "Walk each loss only to its own parameters, and step behind the last walk."
+
+
 class NeedlessRetain(RuleCommand):
     CODE = "GF305"
     DESCRIPTION = "Remove retain_graph=True from the last walk of a graph."
+
+
+class RetainAsSilencer(RuleCommand):
+    CODE = "GF306"
+    DESCRIPTION = "Detach what retain_graph=True carries on, and free each graph."
 
 
 class LegacyScalar(RuleCommand):

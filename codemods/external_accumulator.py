@@ -45,8 +45,13 @@ from graphfix.tape.diagnosis import Cause, SecondWalk
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
+    yield from accumulated(evidence, evidence.second_walks)
+
+
+def accumulated(evidence: Evidence, walks: list[SecondWalk]) -> Iterator[Finding]:
+    """A finding for each total that still holds earlier iterations when it is walked."""
     done: set[tuple[ast.AST, str]] = set()
-    for walk in evidence.second_walks:
+    for walk in walks:
         if walk.cause is not Cause.TOTAL or not evidence.holds(walk.walk.site):
             continue
         for name in walk.carriers:

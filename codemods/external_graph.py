@@ -49,8 +49,13 @@ from graphfix.tape.graph import Leaf, Node, history
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
+    yield from external(evidence, evidence.second_walks)
+
+
+def external(evidence: Evidence, walks: list[SecondWalk]) -> Iterator[Finding]:
+    """A finding for each computation outside of a loop that these walks meet again."""
     done: set[ast.AST] = set()
-    for walk in evidence.second_walks:
+    for walk in walks:
         if walk.cause is not Cause.EXTERNAL or walk.loop is None or not evidence.holds(walk.walk.site):
             continue
         nodes = external_nodes(walk)

@@ -37,6 +37,7 @@ import ast
 from collections.abc import Iterator
 
 from graphfix.codemods.base import Evidence, fix, rule, safe_if, short
+from graphfix.codemods.conflicts import meetings
 from graphfix.model import AddArgument, Delete, Finding, Fix, Replace
 from graphfix.tape.diagnosis import Cause, SecondWalk
 from graphfix.tape.graph import Walk
@@ -44,8 +45,9 @@ from graphfix.tape.graph import Walk
 
 def find(evidence: Evidence) -> Iterator[Finding]:
     groups: dict[ast.AST, list[SecondWalk]] = {}
+    elsewhere = {meeting.site for meeting in meetings(evidence) if not meeting.retained and (meeting.cuts or meeting.is_stale)}
     for walk in evidence.second_walks:
-        if walk.cause is Cause.SEQUENTIAL and evidence.holds(walk.walk.site):
+        if walk.cause is Cause.SEQUENTIAL and evidence.holds(walk.walk.site) and walk.walk.site not in elsewhere:
             groups.setdefault(walk.walk.site, []).append(walk)
     for site, walks in groups.items():
         frees = list(dict.fromkeys(walk.freed_by.site for walk in walks))

@@ -30,62 +30,57 @@ generator_optimizer.step()
 ```
 
 ## Fix safety
-No fix is made: running all backward passes before the steps, and computing the later loss anew with the stepped parameters,
-are different trainings, and the first also adds the later loss's gradient to the other network unless that is cleared.
+Never safe: computing the later loss anew with the stepped parameters and walking both losses before the steps are different
+trainings. The fix keeps the forward pass as it is written: each backward pass is restricted to the parameters that
+its own optimizer steps (`inputs=`), and a step that changes what a later pass needs moves behind it. Steps per item of a loop over
+stored losses become one step after the loop. No fix is made where anything else between the step and the walk
+reads the stepped parameters.
 
 ## References
 - https://pytorch.org/docs/stable/notes/autograd.html#in-place-correctness-checks
+- https://pytorch.org/docs/stable/generated/torch.Tensor.backward.html
 """
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 from graphfix.codemods.base import Evidence, rule, short
+from graphfix.codemods.conflicts import Meeting, meetings
+from graphfix.codemods.step_order import reordered
 from graphfix.model import Finding, Label
-from graphfix.tape.explore import Run
-from graphfix.tape.graph import Stale, Walk
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
-    done: set[ast.AST] = set()
-    for run in evidence.tape.runs:
-        for event in run.evidence.walks:
-            stale = next((s for s in event.stale if s.certain and stepped_at(run, event, s) is not None), None)
-            if stale is None or event.site in done or not evidence.holds(event.site):
-                continue
-            done.add(event.site)
-            yield report(evidence, run, event, stale)
+    done = {meeting.site for meeting in meetings(evidence) if meeting.cuts}
+    for meeting in meetings(evidence):
+        if meeting.is_stale and meeting.site not in done:
+            done.add(meeting.site)
+            yield report(evidence, meeting)
 
 
-def stepped_at(run: Run, event: Walk, stale: Stale) -> ast.AST | None:
-    """The step that changed the parameter after the forward pass."""
-    return next(
-        (
-            update.site
-            for update in run.evidence.updates
-            if update.steps
-            and update.leaves is not None
-            and stale.leaf in update.leaves
-            and stale.node.order < update.order < event.order
-        ),
-        None,
+def report(evidence: Evidence, meeting: Meeting) -> Finding:
+    program = evidence.program
+    conflict = next(conflict for conflict in meeting.conflicts if conflict.stale)
+    story: list[Label] = []
+    births = [node for node in sorted(conflict.stale, key=lambda n: n.order) if evidence.holds(node.site)]
+    if births:
+        story.append(evidence.label(births[0].site, "saves its parameters for the backward pass"))
+    step = conflict.steps[-1].site
+    if evidence.holds(step):
+        story.append(evidence.label(step, "changes them in place"))
+    story.append(evidence.label(meeting.site, "needs the saved ones and raises"))
+    message = f"`{short(program.source(meeting.site), 30)}` needs parameters that were stepped since"
+    blamed = program.statement_of(meeting.site)
+    return Finding(
+        "GF304",
+        "step-between-backwards",
+        message,
+        program.path,
+        evidence.span(blamed),
+        tuple(story),
+        reordered(evidence, meeting),
     )
 
 
-def report(evidence: Evidence, run: Run, event: Walk, stale: Stale) -> Finding:
-    statement = evidence.program.statement_of(event.site)
-    step = stepped_at(run, event, stale)
-    story: list[Label] = []
-    if evidence.holds(stale.node.site):
-        story.append(evidence.label(stale.node.site, "saves its parameters for the backward pass"))
-    if step is not None and evidence.holds(step):
-        story.append(evidence.label(step, "changes them in place"))
-    story.append(evidence.label(event.site, "needs the saved ones and raises"))
-    text = short(evidence.program.source(event.site), 30)
-    message = f"`{text}` needs parameters that were stepped since"
-    return Finding("GF304", "step-between-backwards", message, evidence.program.path, evidence.span(statement), tuple(story))
-
-
-RULE = rule("GF304", "step-between-backwards", globals(), find, repairs=False)
+RULE = rule("GF304", "step-between-backwards", globals(), find)

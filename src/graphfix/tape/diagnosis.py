@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from graphfix.tape.evidence import Boundary, Store
 from graphfix.tape.explore import Run, Tape
 from graphfix.tape.frames import Frame, Trace
-from graphfix.tape.graph import Hit, LoopEntry, Node, Walk, split_loop
+from graphfix.tape.graph import Hit, LoopEntry, Node, Walk, history, split_loop
 from graphfix.tape.program import Program
 from graphfix.tape.values import Value
 
@@ -96,6 +96,8 @@ def add_hit(groups: dict[tuple, SecondWalk], run: Run, event: Walk, hit: Hit) ->
     group.entries.append((run, entry))
     for name in names:
         group.carriers.setdefault(name, crossing)  # type: ignore[arg-type]
+    for name, node in also_carried(run, boundary, event).items() if cause is Cause.CARRIED else ():
+        group.carriers.setdefault(name, node)
     if cause is Cause.KEPT and crossing is not None:
         group.stores.extend(store for store in crossing.stores if isinstance(store, Store))
 
@@ -135,21 +137,37 @@ def carriers(run: Run, boundary: Boundary | None, crossing: Node, hit: Hit) -> l
         return []
     position = hit.path.index(crossing)
     used = hit.path[position - 1].order if position else 0
+    held = [name for name, (_, nodes, _, _) in boundary.held.items() if crossing in nodes]
+    found = [name for name in held if brings(run, boundary, name, crossing, used)]
+    plain = [name for name in found if "." not in name]
+    return plain or found[:1]
+
+
+def also_carried(run: Run, boundary: Boundary | None, event: Walk) -> dict[str, Node]:
+    """Further names that bring a graph into this walk which is spent, or will be in the next: all of them have to be repaired."""
+    found: dict[str, Node] = {}
+    later = [node for node in history(list(event.roots)) if boundary is not None and node.order > boundary.order]
+    entering = {parent: node.order for node in sorted(later, key=lambda n: -n.order) for parent in node.parents}
+    for name, (_, nodes, freed, _) in boundary.held.items() if boundary is not None else ():
+        if (freed or name in boundary.spent) and "." not in name:
+            for node in nodes:
+                if node in entering and node.certain and brings(run, boundary, name, node, entering[node]):
+                    found.setdefault(name, node)
+    return found
+
+
+def brings(run: Run, boundary: Boundary, name: str, crossing: Node, used: int) -> bool:
+    """Whether it is by `name` that `crossing` comes from the boundary to where the node of order `used` takes it up."""
     rebound = {
         ast.unparse(store.target)
         for store in run.evidence.stores
         if boundary.order < store.order < used
         and isinstance(store.target, (ast.Name, ast.Attribute))
+        and (store.trace[-1][0] is boundary.frame or isinstance(store.target, ast.Attribute))
         and crossing not in store.nodes
     }
     piles = [store.holder for store in crossing.stores if isinstance(store, Store) and store.how in ("append", "extend")]
-    found = [
-        name
-        for name, (value, nodes, _, _) in boundary.held.items()
-        if crossing in nodes and name not in rebound and value not in piles and is_live(boundary.entry.loop, name)
-    ]
-    plain = [name for name in found if "." not in name]
-    return plain or found[:1]
+    return name not in rebound and boundary.held[name][0] not in piles and is_live(boundary.entry.loop, name)
 
 
 def is_live(loop: ast.AST | None, name: str) -> bool:
@@ -196,10 +214,20 @@ def is_total(event: Walk, hit: Hit, crossing: Node) -> bool:
     position = hit.path.index(crossing)
     if position == 0:
         return False
-    above = hit.path[position - 1]
     places = {store.place for store in crossing.stores if isinstance(store, Store)}
-    adds = isinstance(above.site, (ast.AugAssign, ast.BinOp)) and isinstance(above.site.op, ast.Add)
-    return adds and any(isinstance(store, Store) and store.place in places for store in above.stores)
+    *above, adding = hit.path[:position]
+    return is_sum(adding, places) and all(is_sum(node, places) or is_scaling(node) for node in above)
+
+
+def is_sum(node: Node, places: set[tuple[object, object]]) -> bool:
+    """Whether the node adds to what one of `places` holds, and is kept there."""
+    adds = isinstance(node.site, (ast.AugAssign, ast.BinOp)) and isinstance(node.site.op, ast.Add)
+    return adds and any(isinstance(store, Store) and store.place in places for store in node.stores)
+
+
+def is_scaling(node: Node) -> bool:
+    """Whether the node's value is the value below it up to a factor, a sum or a mean."""
+    return len(node.parents) == 1 and not node.leaves
 
 
 def happens_always(tape: Tape, group: SecondWalk) -> bool:

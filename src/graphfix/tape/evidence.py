@@ -43,6 +43,7 @@ class Boundary:
 
     `held`: name to (value, its nodes, whether some of its graph is freed, whether some item of it is still alive).
     `first`: name to what it was at the start of the first iteration, and whether a detach would have cut nothing there.
+    `spent`: the names that leave the second iteration with a graph of which some is freed.
     """
 
     entry: LoopEntry
@@ -50,6 +51,7 @@ class Boundary:
     held: dict[str, tuple[Value, tuple[Node, ...], bool, bool]]
     first: dict[str, tuple[Value, bool]]
     order: int
+    spent: set[str] = field(default_factory=set)
 
 
 @dataclass(eq=False)
@@ -60,6 +62,7 @@ class Update:
     order: int
     steps: bool
     leaves: frozenset[Leaf] | None
+    trace: Trace = ()
 
 
 @dataclass(eq=False)

@@ -129,6 +129,7 @@ def run_loop(m: Machine, s: ast.For | ast.AsyncFor | ast.While, starts: Iterable
             break
         finally:
             m.context = outer
+            note_end(m, entry, iteration)
     if not broke:
         execute(m, s.orelse)
 
@@ -177,6 +178,18 @@ def note_boundary(m: Machine, entry: object, first: dict[str, tuple[Value, bool]
             freed, unfreed = any(spent), not all(spent)
             held[name] = (value, tuple(nodes), freed, unfreed)
     m.evidence.boundaries.append(Boundary(entry, m.frame, held, first, m.now()))
+
+
+def note_end(m: Machine, entry: object, iteration: int) -> None:
+    """Add to the boundary what leaves the second iteration spent: a third would walk into it."""
+    boundary = next((b for b in reversed(m.evidence.boundaries) if b.entry is entry), None)
+    if iteration != 1 or boundary is None:
+        return
+    walkable: set[Node] = set()
+    for name, value in visible(m.frame).items():
+        if name in boundary.held and isinstance(value, (Tensor, Opaque, Sequence, Mapping)):
+            if any(raises_again(node, is_certain, walkable=walkable) for node in nodes_in(value, attributes=False)):
+                boundary.spent.add(name)
 
 
 def run_return(m: Machine, s: ast.Return) -> None:

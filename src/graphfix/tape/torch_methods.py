@@ -135,7 +135,7 @@ def opaque_method(
     if name in ("zero_grad", "state_dict", "load_state_dict"):
         return Plain((name, receiver.key, m.now()))
     if name == "step":
-        m.evidence.updates.append(Update(site, m.now(), True, None))
+        m.evidence.updates.append(Update(site, m.now(), True, None, m.trace()))
         for value in arguments:
             if isinstance(value, (Function, Bound, Partial)):
                 return run_closure(m, value, site, 1)
@@ -186,14 +186,14 @@ def optimizer_method(
             bump(m, receiver, site)
         return made
     if name == "zero_grad":
-        m.evidence.updates.append(Update(site, m.now(), False, frozenset(leaves_in(receiver))))
+        m.evidence.updates.append(Update(site, m.now(), False, frozenset(leaves_in(receiver)), m.trace()))
     return Plain((name, id(receiver), m.now()))
 
 
 def bump(m: Machine, optimizer: Optimizer, site: ast.AST) -> None:
     """A step: every parameter of the optimizer has a new version."""
     leaves = frozenset(leaves_in(optimizer))
-    m.evidence.updates.append(Update(site, m.now(), True, leaves))
+    m.evidence.updates.append(Update(site, m.now(), True, leaves, m.trace()))
     for leaf in leaves:
         leaf.version += 1
         leaf.trained = True

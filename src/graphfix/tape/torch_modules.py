@@ -172,7 +172,7 @@ def module_method(
     if name in ("items", "values", "keys") and isinstance(receiver, Layer):
         return container_view(receiver, name)
     if name == "zero_grad":
-        m.evidence.updates.append(Update(site, m.now(), False, frozenset(leaves_in(receiver))))
+        m.evidence.updates.append(Update(site, m.now(), False, frozenset(leaves_in(receiver)), m.trace()))
         return NONE
     if name == "load_state_dict":
         for leaf in leaves_in(receiver):

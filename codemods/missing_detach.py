@@ -1,0 +1,78 @@
+"""One player's loss runs back into the other player's network for a gradient that nobody uses.
+
+## What it does
+Finds two backward passes over one graph where one of them only leaves a gradient that is cleared before any step reads it: a
+discriminator or critic fed with the generator's output, a policy loss weighted by an advantage that keeps the critic's
+graph, a target that keeps its graph.
+
+## Why is this bad
+The pass walks, and frees, a graph that belongs to the other loss: the other one's `backward()` raises "Trying to backward through the
+graph a second time", or, where an optimizer has stepped in between, "modified by an inplace operation".
+`retain_graph=True` hides it at the price of a useless walk.
+
+## Example
+```python
+fake = generator(z)
+d_loss = criterion(critic(real), ones) + criterion(critic(fake), zeros)
+critic_optimizer.zero_grad()
+d_loss.backward()
+critic_optimizer.step()
+
+g_loss = criterion(critic(fake), ones)
+generator_optimizer.zero_grad()
+g_loss.backward()
+generator_optimizer.step()
+```
+
+## Use instead
+```python
+d_loss = criterion(critic(real), ones) + criterion(critic(fake.detach()), zeros)
+```
+
+## Fix safety
+Safe where every gradient behind the detached value is known to be cleared before a step reads it, so that retaining the graph would give
+the same training. Where both passes' gradients are used, nothing is detached: see sequential-backward and step-between-backwards.
+
+## References
+- https://pytorch.org/tutorials/beginner/dcgan_faces_tutorial.html
+- https://pytorch.org/docs/stable/notes/autograd.html
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from graphfix.codemods.base import Evidence, fix, rule, safe_if, short
+from graphfix.codemods.conflicts import Meeting, meetings
+from graphfix.model import Append, Finding
+
+
+def find(evidence: Evidence) -> Iterator[Finding]:
+    done: set[ast.expr] = set()
+    for meeting in meetings(evidence):
+        if meeting.cuts and not done & set(meeting.cuts):
+            done.update(meeting.cuts)
+            yield report(evidence, meeting, meeting.cuts)
+
+
+def report(evidence: Evidence, meeting: Meeting, cuts: list[ast.expr]) -> Finding:
+    program = evidence.program
+    names = ", ".join(dict.fromkeys(f"`{short(program.source(cut), 20)}`" for cut in cuts))
+    conflict = meeting.conflicts[0]
+    story = [evidence.label(cut, "keeps the graph of a network that this loss does not train") for cut in cuts]
+    if conflict.first is not None and evidence.holds(conflict.first.site):
+        kept = "is kept for" if meeting.retained else "is freed before"
+        story.append(evidence.label(conflict.first.site, f"the shared graph {kept} the other loss"))
+    for update in conflict.steps[:1]:
+        if evidence.holds(update.site):
+            story.append(evidence.label(update.site, "changes what the shared graph saved"))
+    story.append(evidence.label(meeting.site, "walks the shared graph once more" + ("" if meeting.retained else " and raises")))
+    repair = fix(safe_if(meeting.always), f"detach {names}", *(Append(evidence.span(cut), ".detach()") for cut in cuts))
+    blamed = program.statement_of(cuts[0])
+    message = f"{short(names)} leads a loss into a network that it does not train"
+    severity = "warning" if meeting.retained else "error"
+    return Finding("GF303", "missing-detach", message, program.path, evidence.span(blamed), tuple(story), repair, severity)
+
+
+RULE = rule("GF303", "missing-detach", globals(), find)

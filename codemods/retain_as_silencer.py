@@ -1,0 +1,152 @@
+"""`retain_graph=True` in a loop hides that a graph is carried from one iteration into the next.
+
+## What it does
+Finds a `backward()` whose graph is retained only because the next iteration walks into it again: through carried
+state, a running total, or a tensor that was built before the loop.
+
+## Why is this bad
+The error "Trying to backward through the graph a second time" is gone, the fault is not: each backward pass walks the graphs of all
+iterations before it, so that time and memory grow with every step. As soon as an optimizer changes a parameter that the old
+graph saved, the walk raises all the same.
+
+## Example
+```python
+h = torch.zeros(1, batch, hidden)
+for x, y in loader:
+    out, h = rnn(x, h)
+    loss = F.mse_loss(out, y)
+    optimizer.zero_grad()
+    loss.backward(retain_graph=True)
+    optimizer.step()
+```
+
+## Use instead
+```python
+for x, y in loader:
+    h = h.detach()
+    out, h = rnn(x, h)
+    loss = F.mse_loss(out, y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+```
+
+## Fix safety
+Where the retained walk runs, detaching ends the gradient at the iteration's boundary (truncated backpropagation through time), while one
+backward pass over the sum of the losses would keep it: that is a choice, so the fix is unsafe. It is safe where the walk
+raises in spite of `retain_graph=True`, as a step has changed what the old graph saved.
+
+## References
+- https://pytorch.org/docs/stable/generated/torch.Tensor.backward.html
+- Williams and Peng (1990), An efficient gradient-based algorithm for on-line training of recurrent network trajectories
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import functools
+from collections.abc import Iterator
+
+from graphfix.codemods.base import Evidence, fix, rule, safe_if, short
+from graphfix.codemods.boundary import boundary_fix, by_carrier, carried_finding
+from graphfix.codemods.external_accumulator import accumulated
+from graphfix.codemods.external_graph import external, external_nodes
+from graphfix.codemods.unretained import Unretained, across_iterations
+from graphfix.model import Finding, Fix, Operation, RemoveArgument
+from graphfix.tape.diagnosis import Cause, SecondWalk
+
+
+def find(evidence: Evidence) -> Iterator[Finding]:
+    trial = across_iterations(evidence)
+    if trial is not None:
+        for walks, finding, repair in hidden(evidence, trial):
+            sites = list(dict.fromkeys(walk.freed_by.site for walk in walks))
+            yield told(evidence, trial, sites, finding, repair)
+
+
+@functools.lru_cache(maxsize=1)
+def silenced(evidence: Evidence) -> frozenset[ast.AST]:
+    """The backward calls at which `retain_graph=True` hides a graph of an earlier iteration."""
+    trial = across_iterations(evidence)
+    if trial is None:
+        return frozenset()
+    return frozenset(walk.walk.site for walks, _, _ in hidden(evidence, trial) for walk in walks)
+
+
+def hidden(evidence: Evidence, trial: Unretained) -> Iterator[tuple[list[SecondWalk], Finding, Fix | None]]:
+    """What would raise without retaining: the second walks, the finding that they would be, and its repair."""
+    walks = [
+        walk
+        for walk in trial.walks(Cause.CARRIED, Cause.TOTAL, Cause.EXTERNAL)
+        if walk.always and (walk.cause is not Cause.EXTERNAL or is_stepped(walk))
+    ]
+    by_loop: dict[ast.AST | None, dict[str, list[SecondWalk]]] = {}
+    for (loop, carrier), group in by_carrier(walks).items():
+        by_loop.setdefault(loop, {})[carrier] = group
+    for loop, carriers in by_loop.items():
+        found = state(trial.evidence, loop, carriers)
+        if found is not None:
+            yield [walk for group in carriers.values() for walk in group], *found
+    for walk in walks:
+        if walk.cause is Cause.TOTAL:
+            for finding in accumulated(trial.evidence, [walk]):
+                yield [walk], dataclasses.replace(finding, message="a total still holds old losses"), finding.fix
+        elif walk.cause is Cause.EXTERNAL:
+            for finding in external(trial.evidence, [walk]):
+                yield [walk], dataclasses.replace(finding, message="a graph from before the loop is walked"), finding.fix
+
+
+def state(trial: Evidence, loop: ast.AST | None, carriers: dict[str, list[SecondWalk]]) -> tuple[Finding, Fix | None] | None:
+    """All that one loop carries, detached together: with a part of it still attached the walk would raise."""
+    findings = [carried_finding(trial, loop, name, group, "", "") for name, group in carriers.items()]
+    told = [finding for finding in findings if finding is not None]
+    if not told:
+        return None
+    repairs = [boundary_fix(trial, loop, name, group[0]) for name, group in carriers.items()]
+    operations = [operation for repair in repairs if repair is not None for operation in repair.operations]
+    names = ", ".join(f"`{name}`" for name in carriers)
+    whole = None if None in repairs else fix(safe_if(False), f"detach {names} where an iteration begins", *operations)
+    kept = "keeps old graphs" if len(carriers) == 1 else "keep old graphs"
+    return dataclasses.replace(told[0], message=f"{short(names, 22)} {kept}"), whole
+
+
+def is_stepped(walk: SecondWalk) -> bool:
+    """Whether an optimizer changes what lies below the outer graph while the loop walks it: then it is stale."""
+    leaves = {leaf for node in external_nodes(walk) for leaf in node.leaves}
+    run, event, hit = walk.hits[0]
+    return any(
+        update.steps and update.leaves is not None and update.leaves & leaves and hit.freed_by.order < update.order < event.order
+        for update in run.evidence.updates
+    )
+
+
+def told(evidence: Evidence, trial: Unretained, sites: list[ast.Call], finding: Finding, repair: Fix | None) -> Finding:
+    """The finding that the loop would be without retaining, told as what retaining hides."""
+    statement = evidence.program.statement_of(sites[0])
+    story = (
+        *finding.story[:-1],
+        evidence.label(trial.sites[sites[0]].value, "hides it: every walk goes through all iterations before"),
+    )
+    whole: Fix | None = None
+    if repair is not None:
+        removed: list[Operation] = [RemoveArgument(evidence.span(site), str(trial.sites[site].arg)) for site in sites]
+        whole = fix(safe_if(raises_anyway(evidence, sites)), f"{repair.title}, and free each graph", *repair.operations, *removed)
+    message = f"`{trial.sites[sites[0]].arg}=True` hides that {finding.message}"
+    return Finding(
+        "GF306", "retain-as-silencer", message, evidence.program.path, evidence.span(statement), story, whole, "warning"
+    )  # fmt: skip
+
+
+def raises_anyway(evidence: Evidence, sites: list[ast.Call]) -> bool:
+    """Whether each retained walk dies in its second iteration, in every run, as a step has changed what the old graph saved."""
+    later = [
+        event
+        for run in evidence.tape.runs
+        for event in run.evidence.walks
+        if event.site in sites and any(iteration > 0 for _, iteration in event.context[-1:])
+    ]
+    return bool(later) and all(any(stale.certain for stale in event.stale) for event in later)
+
+
+RULE = rule("GF306", "retain-as-silencer", globals(), find)
