@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Callable, Iterable
 
 from graphfix.tape.arithmetic import in_place
@@ -11,7 +12,7 @@ from graphfix.tape.conditions import truth
 from graphfix.tape.evidence import Boundary
 from graphfix.tape.expressions import evaluate
 from graphfix.tape.frames import Env, Frame
-from graphfix.tape.graph import Node, raises_again
+from graphfix.tape.graph import LoopEntry, Node, raises_again
 from graphfix.tape.iteration import iterate
 from graphfix.tape.machine import BreakLoop, ContinueLoop, Machine, Raise, Return
 from graphfix.tape.places import assign, delete
@@ -30,7 +31,7 @@ from graphfix.tape.values import (
     Sequence,
     Tensor,
     Value,
-    leaves_in,
+    held_leaves,
     nodes_in,
 )
 
@@ -114,7 +115,7 @@ def run_loop(m: Machine, s: ast.For | ast.AsyncFor | ast.While, starts: Iterable
             walkable: set[Node] = set()
             first = {
                 name: (value, cuts_nothing(value, walkable))
-                for name, value in visible(m.frame).items()
+                for name, value in crossing(m.frame, s).items()
                 if not isinstance(value, (Function, Class))
             }
         elif iteration == 1:
@@ -150,6 +151,21 @@ def visible(frame: Frame) -> dict[str, Value]:
     return names
 
 
+def crossing(frame: Frame, loop: ast.AST | None) -> dict[str, Value]:
+    """What may cross a loop's boundary: of the containers, which may be large, only those that the loop mentions."""
+    mentioned = names_in(loop) if loop is not None else None
+    return {
+        name: value
+        for name, value in visible(frame).items()
+        if mentioned is None or not isinstance(value, (Sequence, Mapping)) or name.split(".")[0] in mentioned
+    }
+
+
+@functools.lru_cache(maxsize=256)
+def names_in(loop: ast.AST) -> frozenset[str]:
+    return frozenset(part.id for part in ast.walk(loop) if isinstance(part, ast.Name))
+
+
 def cuts_nothing(value: Value, walkable: set[Node]) -> bool:
     """Whether detaching `value` here would change no run that works: it has no graph, or one that is freed already.
 
@@ -158,18 +174,19 @@ def cuts_nothing(value: Value, walkable: set[Node]) -> bool:
     if not isinstance(value, (Tensor, Opaque, Sequence, Mapping)):
         return True
     spent = all(raises_again(node, is_certain, walkable=walkable) for node in nodes_in(value, attributes=False))
-    return spent and not any(leaf.requires_grad for leaf in leaves_in(value))
+    leaves = [value.leaf] if isinstance(value, Tensor) and value.leaf is not None else held_leaves(value)
+    return spent and not any(leaf.requires_grad for leaf in leaves)
 
 
 def is_certain(node: Node) -> bool:
     return node.certain
 
 
-def note_boundary(m: Machine, entry: object, first: dict[str, tuple[Value, bool]]) -> None:
+def note_boundary(m: Machine, entry: LoopEntry, first: dict[str, tuple[Value, bool]]) -> None:
     """Record what enters the second iteration of a loop with a graph."""
     held: dict[str, tuple[Value, tuple, bool, bool]] = {}
     walkable: set[Node] = set()
-    for name, value in visible(m.frame).items():
+    for name, value in crossing(m.frame, entry.loop).items():
         if not isinstance(value, (Tensor, Opaque, Sequence, Mapping)):
             continue
         nodes = nodes_in(value, attributes=False)
@@ -180,13 +197,13 @@ def note_boundary(m: Machine, entry: object, first: dict[str, tuple[Value, bool]
     m.evidence.boundaries.append(Boundary(entry, m.frame, held, first, m.now()))
 
 
-def note_end(m: Machine, entry: object, iteration: int) -> None:
+def note_end(m: Machine, entry: LoopEntry, iteration: int) -> None:
     """Add to the boundary what leaves the second iteration spent: a third would walk into it."""
     boundary = next((b for b in reversed(m.evidence.boundaries) if b.entry is entry), None)
     if iteration != 1 or boundary is None:
         return
     walkable: set[Node] = set()
-    for name, value in visible(m.frame).items():
+    for name, value in crossing(m.frame, entry.loop).items():
         if name in boundary.held and isinstance(value, (Tensor, Opaque, Sequence, Mapping)):
             if any(raises_again(node, is_certain, walkable=walkable) for node in nodes_in(value, attributes=False)):
                 boundary.spent.add(name)
