@@ -114,13 +114,21 @@ def repair_of(evidence: Evidence, walk: SecondWalk, nodes: list[Node], statement
     shared = trained_inside(walk, leaves)
     if shared and gradient_is_dropped(walk, leaves):
         return detach_fix(evidence, statements, Applicability.SAFE, "what lies below it is trained by a loss of its own")
-    if not may_move(evidence, loop, statements):
+    return recomputed(evidence, walk, nodes, statements, not shared)
+
+
+def recomputed(evidence: Evidence, walk: SecondWalk, nodes: list[Node], statements: list[ast.stmt], safe: bool = True) -> Fix | None:
+    """Move what computes the tensor to the top of the loop, where nothing that it reads changes in between."""
+    loop = walk.loop
+    if not isinstance(loop, (ast.For, ast.AsyncFor, ast.While)) or not evidence.holds(loop) or not statements:
+        return None
+    if not all(isinstance(statement, ast.Assign) for statement in statements) or not may_move(evidence, loop, statements):
         return None
     random = any(node.random for node in nodes) or any(draws(part) for s in statements for part in ast.walk(s))
     top = evidence.span(loop.body[0])
     moves = tuple(Move(evidence.span(statement), top) for statement in statements)
     names = ", ".join(f"`{short(ast.unparse(s.targets[0]))}`" for s in statements if isinstance(s, ast.Assign))
-    return fix(safe_if(not random and not shared), f"compute {names} in each iteration", *moves)
+    return fix(safe_if(safe and not random), f"compute {names} in each iteration", *moves)
 
 
 def draws(part: ast.AST) -> bool:

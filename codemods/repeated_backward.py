@@ -23,9 +23,10 @@ optimizer.step()
 ```
 
 ## Fix safety
-Where the second call is a statement of its own that can only raise, deleting it changes no run that worked. Where the loss
-is walked once per iteration or per call of a closure, it has to be computed anew each time, which only the author can
-place; no fix is made.
+Where the second call is a statement of its own that can only raise, deleting it changes no run that worked. A loss that is
+walked once per iteration of a loop is computed in each iteration: safe where what it reads does not change in between and is not
+random, as a run that worked had one iteration. Into a closure, which the optimizer calls several times, the
+computation is moved on request only: how often it is called is the optimizer's choice.
 
 ## References
 - https://pytorch.org/docs/stable/generated/torch.Tensor.backward.html
@@ -37,8 +38,10 @@ import ast
 from collections.abc import Iterator
 
 from graphfix.codemods.base import Evidence, fix, rule, short
-from graphfix.model import Applicability, Delete, Finding, Fix
+from graphfix.codemods.external_graph import external_nodes, names_in, recomputed, statements_of
+from graphfix.model import Applicability, Delete, Finding, Fix, InsertBefore, Move, Operation
 from graphfix.tape.diagnosis import Cause, SecondWalk
+from graphfix.tape.graph import Node
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
@@ -66,12 +69,47 @@ def find(evidence: Evidence) -> Iterator[Finding]:
 
 
 def repair_of(evidence: Evidence, walk: SecondWalk) -> Fix | None:
-    """Delete the second call where it always raises and is a statement of its own."""
+    """Delete a second call that always raises; compute anew what a loop or a closure walks each time."""
+    if not walk.always:
+        return None
     statement = evidence.program.statement_of(walk.walk.site)
     alone = isinstance(statement, ast.Expr) and statement.value is walk.walk.site
-    if not alone or walk.loop is not None or not walk.always or walk.walk.site is walk.freed_by.site:
+    if walk.walk.site is not walk.freed_by.site:
+        return fix(Applicability.SAFE, "remove the second walk", Delete(evidence.span(statement))) if alone and not walk.loop else None
+    nodes = external_nodes(walk)
+    closure = evidence.program.enclosing(walk.walk.site, (ast.FunctionDef,))
+    if isinstance(walk.loop, ast.Call):
+        return into_closure(evidence, walk, closure) if isinstance(closure, ast.FunctionDef) else None
+    return recomputed(evidence, walk, nodes, statements_of(evidence, walk, nodes))
+
+
+def into_closure(evidence: Evidence, walk: SecondWalk, closure: ast.FunctionDef) -> Fix | None:
+    """The optimizer calls the closure several times: move into it what computes the loss, and take the loss that `step` returns."""
+    program, step, root = evidence.program, walk.loop, walk.walk.receiver
+    assert isinstance(step, ast.Call)
+    block = program.block_of(closure)
+    moved = [s for s in block[: block.index(closure)] if makes(s, external_nodes(walk))]
+    written = names_in(moved, ast.Store)
+    between = [s for s in block[block.index(moved[0]) : block.index(closure)] if s not in moved] if moved else []
+    if not isinstance(root, ast.Name) or root.id not in written or not all(isinstance(s, ast.Assign) for s in moved):
         return None
-    return fix(Applicability.SAFE, "remove the second walk", Delete(evidence.span(statement)))
+    if (names_in(moved, ast.Load) | written) & names_in(between, ast.Store) or written & names_in(between, ast.Load):
+        return None
+    operations: list[Operation] = [Move(evidence.span(s), evidence.span(program.statement_of(walk.walk.site))) for s in moved]
+    call = program.statement_of(step)
+    scope = program.enclosing(closure, (ast.FunctionDef, ast.AsyncFunctionDef)) or program.tree
+    later = {part.id for part in ast.walk(scope) if isinstance(part, ast.Name) and part.lineno > (call.end_lineno or 0)} & written
+    if later:
+        returns = [part.value for part in ast.walk(closure) if isinstance(part, ast.Return)]
+        same = len(returns) == 1 and isinstance(returns[0], ast.Name) and {returns[0].id} == later
+        if not same or not isinstance(call, ast.Expr) or call.value is not step or call not in block:
+            return None
+        operations += [InsertBefore(evidence.span(call), f"{later.pop()} = {program.source(call)}"), Delete(evidence.span(call))]
+    return fix(Applicability.UNSAFE, f"compute `{root.id}` in each call of `{closure.name}`", *operations)
+
+
+def makes(statement: ast.stmt, nodes: list[Node]) -> bool:
+    return any(active is statement for node in nodes for _, active in node.trace)
 
 
 RULE = rule("GF302", "repeated-backward", globals(), find)

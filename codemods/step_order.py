@@ -10,10 +10,10 @@ from graphfix.codemods.conflicts import Conflict, Meeting
 from graphfix.model import AddArgument, Applicability, Delete, Fix, InsertAfter, Move, Operation
 from graphfix.tape.diagnosis import statement_in
 from graphfix.tape.evidence import Update
-from graphfix.tape.explore import Run
+from graphfix.tape.explore import Run, word
 from graphfix.tape.frames import Frame
 from graphfix.tape.gradients import Fates, leaves_below
-from graphfix.tape.graph import Leaf, Walk
+from graphfix.tape.graph import Leaf, Walk, history
 from graphfix.tape.statements import visible
 from graphfix.tape.values import Instance, Layer, Optimizer, leaves_in
 
@@ -83,8 +83,6 @@ def is_module(value: Instance | Layer) -> bool:
 
 def passes_stale(conflict: Conflict, trained: frozenset[Leaf]) -> bool:
     """Whether the gradient of a parameter that this walk trains goes through a stale node."""
-    from graphfix.tape.graph import history
-
     above: set[object] = set()
     for node in sorted(history(list(conflict.event.roots)), key=lambda n: n.order):
         if any(parent in above for parent in node.parents) or trained & set(node.leaves):
@@ -153,20 +151,15 @@ def clearing(run: Run, frame: Frame, leaves: frozenset[Leaf], start: int, end: i
 
 
 def is_harmless(statement: ast.stmt, run: Run) -> bool:
-    """A statement that neither computes with parameters nor steps them: gradients cleared, numbers printed, names bound."""
-    cleared = {update.site for update in run.evidence.updates if not update.steps}
+    """A statement that steps nothing and of which the tape sees all that it reads: gradients cleared, losses computed, numbers printed."""
+    seen = {update.site for update in run.evidence.updates if not update.steps}
+    seen |= {node.site for event in run.evidence.walks for node in history(list(event.roots))}
     calls = [part for part in ast.walk(statement) if isinstance(part, ast.Call)]
-    return all(
-        call in cleared or isinstance(call.func, ast.Attribute) and call.func.attr in ("item", "zero_grad", "format")
-        or isinstance(call.func, ast.Name) and call.func.id == "print"
-        for call in calls
-    )  # fmt: skip
+    return all(call in seen or word(call.func) in ("item", "zero_grad", "format", "print") for call in calls)
 
 
 def touches(run: Run, leaves: frozenset[Leaf], start: int, end: int) -> bool:
     """Whether a forward pass between two moments reads `leaves`."""
-    from graphfix.tape.graph import history
-
     return any(
         start < node.order < end and leaves & set(node.leaves)
         for event in run.evidence.walks

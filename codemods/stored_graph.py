@@ -45,11 +45,11 @@ from graphfix.codemods.base import Evidence, fix, leaves_function, rule, safe_if
 from graphfix.codemods.cuts import expressions_to_cut, plan
 from graphfix.model import Finding
 from graphfix.tape.contributors import Facts
-from graphfix.tape.diagnosis import Cause, program_of
+from graphfix.tape.diagnosis import Cause, is_live, program_of
 from graphfix.tape.evidence import Store
 from graphfix.tape.explore import Run
-from graphfix.tape.graph import split_loop
-from graphfix.tape.values import Instance, Opaque
+from graphfix.tape.graph import history, split_loop
+from graphfix.tape.values import Instance, Opaque, Sequence
 
 PUTS = frozenset(("append", "extend", "="))
 
@@ -84,10 +84,12 @@ def cuts(evidence: Evidence) -> Iterator[ast.expr]:
 def piles_of(evidence: Evidence) -> list[Pile]:
     """The piles that are faults, each with the expressions to cut."""
     piles: dict[ast.AST, Pile] = {}
+    slots: dict[ast.AST, Pile] = {}
     for run in evidence.tape.runs:
         collect(evidence.facts, run, piles)
+        collect_slots(run, slots)
     taken_out(evidence, piles)
-    found = [pile for pile in piles.values() if is_fault(evidence, pile)]
+    found = [pile for pile in {**slots, **piles}.values() if is_fault(evidence, pile)]
     for pile in found:
         pile.expressions = expressions_to_cut(evidence, pile.stores)
     return found
@@ -132,6 +134,38 @@ def note(facts: Facts, run: Run, pile: Pile, store: Store, later: Store) -> None
     if not freed:
         pile.walked |= any(event.order > store.order for node in store.nodes for event in node.walks)
     pile.escaped |= any(node in run.evidence.escapes for node in store.nodes)
+
+
+def collect_slots(run: Run, slots: dict[ast.AST, Pile]) -> None:
+    """Places that hold one value from an earlier iteration, such as the best so far, with a graph that nobody has walked.
+
+    It is one graph, but a whole one: with all tensors that it saved.
+    """
+    by_place: dict[tuple[int, object], list[Store]] = {}
+    for store in run.evidence.stores:
+        by_place.setdefault((id(store.place[0]), store.place[1]), []).append(store)
+    for stores in by_place.values():
+        last = stores[-1]
+        if last.how == "=" and last.nodes and not isinstance(last.holder, Sequence) and stays(run, last):
+            pile = slots.setdefault(last.target, Pile())
+            pile.stores.append(last)
+            pile.runs.add(run.entry)
+            pile.freed = False
+            pile.walked |= any(node.walks for node in history(list(last.nodes)))
+            pile.escaped |= any(node in run.evidence.escapes for node in last.nodes)
+
+
+def stays(run: Run, store: Store) -> bool:
+    """Whether the value outlives its iteration, in a place that a later iteration may read before it is bound anew."""
+    for boundary in run.evidence.boundaries:
+        entry = boundary.entry
+        if boundary.order > store.order and any(active is entry for active, _ in store.context):
+            if isinstance(store.target, ast.Name):
+                if boundary.frame is store.trace[-1][0] and is_live(entry.loop, store.target.id):
+                    return True
+            elif all(active is not entry for active, _ in getattr(store.holder, "context", None) or ()):
+                return True
+    return False
 
 
 def taken_out(evidence: Evidence, piles: dict[ast.AST, Pile]) -> None:
