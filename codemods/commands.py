@@ -38,6 +38,11 @@ class ExternalAccumulator(RuleCommand):
     DESCRIPTION = "Initialise a loss accumulator in the loop that walks it."
 
 
+class NonLeafParameter(RuleCommand):
+    CODE = "GF205"
+    DESCRIPTION = "Make what is trained a leaf."
+
+
 class SequentialBackward(RuleCommand):
     CODE = "GF301"
     DESCRIPTION = "Walk the sum of several losses that share a graph."

@@ -43,7 +43,9 @@ import ast
 from collections.abc import Iterator
 
 from graphfix.codemods.base import Evidence, fix, rule, safe_if, short
+from graphfix.codemods.non_leaf_parameter import nameless
 from graphfix.model import Append, Applicability, Finding, Fix, Move
+from graphfix.tape.contributors import is_tensor_always
 from graphfix.tape.diagnosis import Cause, SecondWalk
 from graphfix.tape.graph import Leaf, Node, history
 
@@ -60,8 +62,8 @@ def external(evidence: Evidence, walks: list[SecondWalk]) -> Iterator[Finding]:
             continue
         nodes = external_nodes(walk)
         births = [node for node in nodes if evidence.holds(node.site)]
-        if not births:
-            continue
+        if not births or any(evidence.program.statement_of(node.site) in nameless(evidence) for node in births):
+            continue  # made by no code in sight, or told as a parameter that is no leaf
         statements = statements_of(evidence, walk, nodes)
         blamed = statements[-1] if statements else evidence.program.statement_of(births[0].site)
         if blamed in done:
@@ -106,7 +108,7 @@ def repair_of(evidence: Evidence, walk: SecondWalk, nodes: list[Node], statement
     loop = walk.loop
     if not isinstance(loop, (ast.For, ast.AsyncFor, ast.While)) or not evidence.holds(loop) or not statements or not walk.always:
         return None
-    if not all(isinstance(statement, ast.Assign) for statement in statements):
+    if not are_tensors(evidence, statements):
         return None
     leaves = trained_leaves(nodes)
     if not leaves:
@@ -117,12 +119,17 @@ def repair_of(evidence: Evidence, walk: SecondWalk, nodes: list[Node], statement
     return recomputed(evidence, walk, nodes, statements, not shared)
 
 
+def are_tensors(evidence: Evidence, statements: list[ast.stmt]) -> bool:
+    """Whether each statement binds tensors with a graph: not a module that computes one when it is built."""
+    return all(isinstance(s, ast.Assign) and evidence.facts.uses.get(s.value) for s in statements)
+
+
 def recomputed(evidence: Evidence, walk: SecondWalk, nodes: list[Node], statements: list[ast.stmt], safe: bool = True) -> Fix | None:
     """Move what computes the tensor to the top of the loop, where nothing that it reads changes in between."""
     loop = walk.loop
     if not isinstance(loop, (ast.For, ast.AsyncFor, ast.While)) or not evidence.holds(loop) or not statements:
         return None
-    if not all(isinstance(statement, ast.Assign) for statement in statements) or not may_move(evidence, loop, statements):
+    if not are_tensors(evidence, statements) or not may_move(evidence, loop, statements):
         return None
     random = any(node.random for node in nodes) or any(draws(part) for s in statements for part in ast.walk(s))
     top = evidence.span(loop.body[0])
@@ -177,7 +184,7 @@ def gradient_is_dropped(walk: SecondWalk, leaves: list[Leaf]) -> bool:
 
 def detach_fix(evidence: Evidence, statements: list[ast.stmt], applicability: Applicability, why: str) -> Fix | None:
     last = statements[-1]
-    if not isinstance(last, ast.Assign) or not isinstance(last.targets[0], ast.Name):
+    if not isinstance(last, ast.Assign) or not isinstance(last.targets[0], ast.Name) or not is_tensor_always(evidence.facts, last.value):
         return None
     return fix(applicability, f"detach `{last.targets[0].id}`: {why}", Append(evidence.span(last.value), ".detach()"))
 

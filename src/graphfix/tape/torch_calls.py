@@ -9,6 +9,7 @@ import ast
 from collections.abc import Callable
 
 from graphfix.tape import walks
+from graphfix.tape.evidence import Read
 from graphfix.tape.graph import Leaf
 from graphfix.tape.keys import key_of
 from graphfix.tape.machine import Machine
@@ -61,7 +62,7 @@ def call_torch(m: Machine, name: str, arguments: Arguments, keywords: Keywords, 
     if name.startswith("torch.optim."):
         if "lr_scheduler" in name or "swa" in name:
             return Opaque(("scheduler", site, m.now()))
-        return Optimizer(last, arguments[:1] or [keywords.get("params", NONE)])
+        return make_optimizer(m, last, arguments[:1] or [keywords.get("params", NONE)], site)
     if name.startswith("torch.nn.") and last[:1].isupper():
         return make_layer(m, name, arguments, keywords, site)
     if name.startswith(("torch.nn.init.", "torch.nn.utils.clip")):
@@ -80,10 +81,13 @@ def call_torch(m: Machine, name: str, arguments: Arguments, keywords: Keywords, 
     return operation(m, facts(name), [*arguments, *keywords.values()], keywords, site, name)
 
 
-# Modules
-
-
-# Methods
+def make_optimizer(m: Machine, kind: str, parameters: Arguments, site: ast.AST) -> Optimizer:
+    """An optimizer; torch refuses a tensor that is no leaf."""
+    inner = [*parameters, *(item for value in parameters if isinstance(value, Sequence) for item in value.items)]
+    for value in inner:
+        if isinstance(value, Tensor) and value.node is not None:
+            m.evidence.misuses.append(Read(site, m.trace(), value, "optimized"))
+    return Optimizer(kind, parameters)
 
 
 # What the table cannot say

@@ -1,0 +1,143 @@
+"""What is meant to be trained is not a leaf: an operation stands between the parameter and its name.
+
+## What it does
+Finds `nn.Parameter(...).softmax(0)`, `torch.randn(..., requires_grad=True) * 0.1` and the like whose result is kept, walked in
+every iteration or handed to an optimizer, while the leaf itself has no name.
+
+## Why is this bad
+The gradient goes to the leaf, which nobody can reach: the result's `.grad` stays None, a module does not register it, an optimizer
+refuses it ("can't optimize a non-leaf Tensor"). Its graph is built once, so that the second `backward()` raises.
+
+## Example
+```python
+class Mixture(nn.Module):
+    def __init__(self, parts):
+        super().__init__()
+        self.weights = nn.Parameter(torch.zeros(parts)).softmax(dim=0)
+
+    def forward(self, votes):
+        return votes @ self.weights
+```
+
+## Use instead
+```python
+        self.weights = nn.Parameter(torch.zeros(parts))
+
+    def forward(self, votes):
+        return votes @ self.weights.softmax(dim=0)
+```
+
+## Fix safety
+`(torch.randn(3) * 0.1).requires_grad_()` is safe where the program raises as it is: it was meant to be the leaf. Moving an
+operation from `__init__` to where the attribute is read starts to train a parameter that has been constant, which
+is for the author to say.
+
+## References
+- https://pytorch.org/docs/stable/generated/torch.nn.parameter.Parameter.html
+- https://pytorch.org/docs/stable/generated/torch.Tensor.is_leaf.html
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Iterator
+
+from graphfix.codemods.base import Evidence, fix, rule, short
+from graphfix.model import Append, Applicability, Finding, Fix, RemoveArgument, Replace
+from graphfix.tape.diagnosis import Cause
+from graphfix.tape.graph import Leaf, Node, history
+from graphfix.tape.values import Tensor
+
+
+def find(evidence: Evidence) -> Iterator[Finding]:
+    for statement, (leaf, walked) in nameless(evidence).items():
+        assert isinstance(leaf.site, ast.Call)
+        story = [evidence.label(leaf.site, "the leaf that gets the gradient has no name")]
+        if walked is not None and evidence.holds(walked):
+            story.append(evidence.label(walked, "is given the result, which is no leaf"))
+        target = short(ast.unparse(statement.targets[0]))
+        yield Finding(
+            "GF205", "non-leaf-parameter", f"`{target}` is no leaf: what it is computed from is never trained",
+            evidence.program.path, evidence.span(statement), tuple(story), repair_of(evidence, statement, leaf.site),
+        )  # fmt: skip
+
+
+@functools.lru_cache(maxsize=2)
+def nameless(evidence: Evidence) -> dict[ast.Assign, tuple[Leaf, ast.AST | None]]:
+    """The assignments of something computed from a leaf that is made in the same statement, and what shows that it is meant to train."""
+    found: dict[ast.Assign, tuple[Leaf, ast.AST | None]] = {}
+    shown: list[tuple[Node, ast.AST]] = [
+        (hit.node, walk.walk.site)
+        for walk in evidence.second_walks
+        if walk.cause is Cause.EXTERNAL and walk.always
+        for _, _, hit in walk.hits
+    ]
+    for run in evidence.tape.runs:
+        for read in run.evidence.misuses:
+            if read.kind == "optimized" and isinstance(read.value, Tensor) and read.value.node is not None:
+                shown.append((read.value.node, read.site))
+    for node, site in shown:
+        for below in history([node]):
+            for leaf in below.leaves:
+                statement = made_in(evidence, below, leaf)
+                if statement is not None:
+                    found.setdefault(statement, (leaf, site))
+    return found
+
+
+def made_in(evidence: Evidence, node: Node, leaf: Leaf) -> ast.Assign | None:
+    """The assignment in which both the leaf and the operation on it stand, where the leaf is not its very value."""
+    if not isinstance(leaf.site, ast.Call) or not evidence.holds(leaf.site) or leaf.trained:
+        return None
+    statement = evidence.program.statement_of(leaf.site)
+    inside = isinstance(statement, ast.Assign) and len(statement.targets) == 1 and isinstance(statement.targets[0], (ast.Name, ast.Attribute))
+    if not inside or evidence.program.statement_of(node.site) is not statement or leaf.site is statement.value:
+        return None
+    calls = [part for part in ast.walk(statement.value) if part is leaf.site]
+    return statement if calls and not any(isinstance(p, (ast.Lambda, ast.ListComp)) for p in ast.walk(statement.value)) else None
+
+
+def repair_of(evidence: Evidence, statement: ast.Assign, made: ast.Call) -> Fix | None:
+    if any(keyword.arg == "requires_grad" for keyword in made.keywords):
+        return fix(
+            Applicability.SAFE, f"build `{short(ast.unparse(statement.targets[0]), 30)}` first, then let it require grad",
+            RemoveArgument(evidence.span(made), "requires_grad"), Append(evidence.span(statement.value), ".requires_grad_()"),
+        )  # fmt: skip
+    target = statement.targets[0]
+    if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
+        return applied_where_read(evidence, statement, target, made)
+    return None
+
+
+def applied_where_read(evidence: Evidence, statement: ast.Assign, target: ast.Attribute, made: ast.Call) -> Fix | None:
+    """Keep the parameter in the attribute, and compute with it where the attribute is read."""
+    program = evidence.program
+    owner = program.enclosing(statement, (ast.ClassDef,))
+    method = program.enclosing(statement, (ast.FunctionDef,))
+    if owner is None or not isinstance(method, ast.FunctionDef):
+        return None
+    same = [
+        part for part in ast.walk(owner)
+        if isinstance(part, ast.Attribute) and part.attr == target.attr and ast.unparse(part) == ast.unparse(target)
+    ]  # fmt: skip
+    reads = [part for part in same if isinstance(part.ctx, ast.Load)]
+    others = [part for part in ast.walk(program.tree) if isinstance(part, ast.Attribute) and part.attr == target.attr and part not in same]
+    local = {argument.arg for argument in method.args.args} | {
+        part.id for part in ast.walk(method) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
+    }
+    parameter = set(ast.walk(made))
+    used = {part.id for part in ast.walk(statement.value) if isinstance(part, ast.Name) and part not in parameter}
+    if not reads or len(same) != len(reads) + 1 or others or used & local or any(read in ast.walk(method) for read in reads):
+        return None
+    text, start = program.source(statement.value).encode(), evidence.span(statement.value).start
+    span = evidence.span(made)
+    applied = text[: span.start - start] + program.source(target).encode() + text[span.end - start :]
+    return fix(
+        Applicability.UNSAFE, f"keep the parameter in `{ast.unparse(target)}` and compute with it where it is read",
+        Replace(evidence.span(statement.value), program.source(made)),
+        *(Replace(evidence.span(read), applied.decode()) for read in reads),
+    )  # fmt: skip
+
+
+RULE = rule("GF205", "non-leaf-parameter", globals(), find)
