@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from graphfix.codemods import (
     accumulated_graph,
+    backward_in_threads,
     carried_state,
     external_accumulator,
     external_graph,
@@ -34,5 +35,6 @@ RULES: tuple[Rule, ...] = (
     step_between_backwards.RULE,
     needless_retain.RULE,
     retain_as_silencer.RULE,
+    backward_in_threads.RULE,
     legacy_scalar.RULE,
 )

@@ -73,6 +73,11 @@ class RetainAsSilencer(RuleCommand):
     DESCRIPTION = "Detach what retain_graph=True carries on, and free each graph."
 
 
+class BackwardInThreads(RuleCommand):
+    CODE = "GF308"
+    DESCRIPTION = "Keep a graph that several threads walk."
+
+
 class LegacyScalar(RuleCommand):
     CODE = "GF901"
     DESCRIPTION = "Read the number of a one-element tensor with .item()."

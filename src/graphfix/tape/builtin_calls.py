@@ -9,6 +9,7 @@ from graphfix.tape.arithmetic import arithmetic
 from graphfix.tape.iteration import iterate
 from graphfix.tape.keys import counter, cut_of, key_of
 from graphfix.tape.machine import Machine
+from graphfix.tape.thread_calls import make_thread
 from graphfix.tape.values import (
     NONE,
     Bound,
@@ -45,6 +46,9 @@ def call_library(m: Machine, name: str, arguments: list[Value], keywords: dict[s
         made = handler(m, arguments, keywords, site)
         if made is not None:
             return made
+    thread = make_thread(m, name, arguments, keywords, site)
+    if thread is not None:
+        return thread
     if top == "builtins":
         return Plain((name, *map(key_of, arguments), *map(key_of, keywords.values())), cut=cut_of(*arguments))
     if word in PASS_THROUGH:

@@ -12,6 +12,7 @@ from graphfix.tape.frames import Env, Frame
 from graphfix.tape.iteration import iterate
 from graphfix.tape.keys import key_of
 from graphfix.tape.machine import MAX_DEPTH, Machine, Return
+from graphfix.tape.thread_calls import thread_method
 from graphfix.tape.torch_calls import call_torch
 from graphfix.tape.torch_methods import call_torch_method
 from graphfix.tape.torch_modules import call_layer, make_layer
@@ -269,7 +270,9 @@ def with_mode(mode: GradMode, arguments: Arguments) -> Value:
 
 def call_method(m: Machine, receiver: Value, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     """Call a method that no code of the project defines."""
-    made = call_torch_method(m, receiver, name, arguments, keywords, site)
+    made = thread_method(m, receiver, name, arguments, keywords, site)
+    if made is None:
+        made = call_torch_method(m, receiver, name, arguments, keywords, site)
     if made is None:
         made = call_container_method(m, receiver, name, arguments, keywords, site)
     if made is not None:

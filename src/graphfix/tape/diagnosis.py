@@ -26,6 +26,7 @@ class Cause(enum.Enum):
     EXTERNAL = "made outside of the loop"
     SEQUENTIAL = "made in the same iteration, by another loss"
     REPEATED = "the same loss, walked before"
+    THREADS = "walked by another thread"
 
 
 @dataclass(eq=False)
@@ -78,7 +79,7 @@ def add_hit(groups: dict[tuple, SecondWalk], run: Run, event: Walk, hit: Hit) ->
     index = split_loop(hit.freed_by.context, event.context)
     entry = event.context[index][0] if index is not None else None
     boundary = boundary_of(run, entry)
-    cause, crossing = classify(event, hit, index)
+    cause, crossing = classify(event, hit, index) if event.thread == hit.freed_by.thread else (Cause.THREADS, None)
     names: list[str] = []
     if cause is Cause.CARRIED and crossing is not None:
         names = carriers(run, boundary, crossing, hit)

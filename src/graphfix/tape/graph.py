@@ -149,7 +149,8 @@ class Stale:
 class Walk:
     """One simulated `backward()` or `autograd.grad()`.
 
-    `site` is the call, `root` the node walked from, `keyword` the constant value given to retain_graph or None.
+    `site` is the call, `root` the node walked from, `keyword` the constant value given to retain_graph or None, `thread` the
+    thread that it runs in (None: the main one).
     """
 
     site: ast.Call
@@ -163,6 +164,7 @@ class Walk:
     order: int
     receiver: ast.expr | None = None
     targets: tuple[frozenset[Node], frozenset[Leaf]] | None = None
+    thread: object = None
     hits: list[Hit] = field(default_factory=list)
     stale: list[Stale] = field(default_factory=list)
     nodes: list[Node] = field(default_factory=list)

@@ -52,6 +52,7 @@ class Machine:
         self.evidence = Evidence()
         self.context: Context = ()
         self.grad_enabled = True
+        self.thread: object = None
         self.frames: list[Frame] = []
         self.decisions: dict[object, bool] = {}
         self.active: dict[object, int] = {}
@@ -143,7 +144,7 @@ class Machine:
             return None
         event = Walk(
             site, self.trace(), self.context, tuple(dict.fromkeys(nodes)), retains or creates, creates, keyword, function,
-            self.now(), receiver, targets,
+            self.now(), receiver, targets, self.thread,
         )  # fmt: skip
         walk(event)
         self.evidence.walks.append(event)

@@ -1,0 +1,78 @@
+"""Several threads run a backward pass over one graph.
+
+## What it does
+Finds `backward()` calls in functions that are started as threads (`threading.Thread`, `ThreadPoolExecutor`) and that
+share a part of the forward pass.
+
+## Why is this bad
+The thread that is first frees the tensors saved in the shared part: the others raise "Trying to backward through the graph a second
+time", at random. A lock around the call does not help, and an error inside of a plain thread is easily overlooked.
+
+## Example
+```python
+def head_job(head, features, target):
+    loss = F.cross_entropy(head(features), target)
+    loss.backward()
+
+features = trunk(x)
+jobs = [pool.submit(head_job, head, features, y) for head, y in zip(heads, targets)]
+```
+
+## Use instead
+```python
+def head_job(head, features, target):
+    return F.cross_entropy(head(features), target)
+
+features = trunk(x)
+jobs = [pool.submit(head_job, head, features, y) for head, y in zip(heads, targets)]
+sum(job.result() for job in jobs).backward()
+```
+
+## Fix safety
+The fix retains the graph in every thread, as it is not known which one comes last: the graph then lives as long as its
+tensors, and the gradients add up in an order that is not determined. Returning the losses and walking their sum in one thread is
+better; it changes what the function returns, so it is left to the author. The fix is unsafe.
+
+## References
+- https://pytorch.org/docs/stable/notes/autograd.html#multithreaded-autograd
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from graphfix.codemods.base import Evidence, fix, rule, short
+from graphfix.model import AddArgument, Applicability, Finding, Fix
+from graphfix.tape.diagnosis import Cause
+
+
+def find(evidence: Evidence) -> Iterator[Finding]:
+    done: set[ast.AST] = set()
+    for walk in evidence.second_walks:
+        if walk.cause is not Cause.THREADS or walk.walk.site in done or not evidence.holds(walk.walk.site):
+            continue
+        done.add(walk.walk.site)
+        program = evidence.program
+        story = [evidence.label(walk.walk.site, "frees the graph that the threads share, and raises in all threads but the first")]
+        for event in (walk.freed_by, walk.walk):
+            if isinstance(event.thread, tuple) and evidence.holds(event.thread[0]):
+                story.append(evidence.label(event.thread[0], "runs it in a thread of its own"))
+                break
+        message = f"`{short(program.source(walk.walk.site), 30)}` walks a graph that several threads share"
+        blamed = program.statement_of(walk.walk.site)
+        sites = dict.fromkeys((walk.walk.site, walk.freed_by.site))
+        yield Finding(
+            "GF308", "backward-in-threads", message, program.path, evidence.span(blamed), tuple(story), repair_of(evidence, list(sites))
+        )
+
+
+def repair_of(evidence: Evidence, sites: list[ast.Call]) -> Fix | None:
+    """Keep the graph in every thread: none of them knows whether it is the last."""
+    if any(not evidence.holds(site) or any(k.arg in ("retain_graph", None) for k in site.keywords) for site in sites):
+        return None
+    changes = (AddArgument(evidence.span(site), "retain_graph", "True") for site in sites)
+    return fix(Applicability.UNSAFE, "keep the graph for the other threads", *changes)
+
+
+RULE = rule("GF308", "backward-in-threads", globals(), find)
