@@ -11,6 +11,7 @@ from graphfix.codemods import (
     legacy_scalar,
     missing_detach,
     module_state,
+    needless_create_graph,
     needless_retain,
     non_leaf_parameter,
     repeated_backward,
@@ -35,6 +36,7 @@ RULES: tuple[Rule, ...] = (
     step_between_backwards.RULE,
     needless_retain.RULE,
     retain_as_silencer.RULE,
+    needless_create_graph.RULE,
     backward_in_threads.RULE,
     legacy_scalar.RULE,
 )

@@ -73,6 +73,11 @@ class RetainAsSilencer(RuleCommand):
     DESCRIPTION = "Detach what retain_graph=True carries on, and free each graph."
 
 
+class NeedlessCreateGraph(RuleCommand):
+    CODE = "GF307"
+    DESCRIPTION = "Remove create_graph=True where nobody walks the graph of the gradients."
+
+
 class BackwardInThreads(RuleCommand):
     CODE = "GF308"
     DESCRIPTION = "Keep a graph that several threads walk."

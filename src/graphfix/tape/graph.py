@@ -150,7 +150,7 @@ class Walk:
     """One simulated `backward()` or `autograd.grad()`.
 
     `site` is the call, `root` the node walked from, `keyword` the constant value given to retain_graph or None, `thread` the
-    thread that it runs in (None: the main one).
+    thread that it runs in (None: the main one), `created` the nodes of the gradients that `create_graph=True` records.
     """
 
     site: ast.Call
@@ -165,6 +165,7 @@ class Walk:
     receiver: ast.expr | None = None
     targets: tuple[frozenset[Node], frozenset[Leaf]] | None = None
     thread: object = None
+    created: list[Node] = field(default_factory=list)
     hits: list[Hit] = field(default_factory=list)
     stale: list[Stale] = field(default_factory=list)
     nodes: list[Node] = field(default_factory=list)

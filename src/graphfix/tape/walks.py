@@ -118,6 +118,7 @@ def autograd_grad(m: Machine, arguments: Arguments, keywords: Keywords, site: as
         node = None
         if creates and event is not None:
             node = m.record(site, [*roots, *(inputs.items if isinstance(inputs, Sequence) else [inputs or NONE])], True)
+            event.created.extend([node] if node is not None else [])
         made.append(Tensor(node))
     return Sequence("tuple", made, open_=not isinstance(inputs, (Sequence, Tensor)))
 

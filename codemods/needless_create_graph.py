@@ -1,0 +1,92 @@
+"""`create_graph=True` records the gradients, and nobody walks what is recorded.
+
+## What it does
+Finds `torch.autograd.grad` and `backward` with a constant `create_graph=True` where no later walk, on any path, goes through
+the gradients that it returns.
+
+## Why is this bad
+The backward pass itself becomes a graph, with saved tensors of its own, and the graph of the forward pass is kept as well: two to
+three times the memory and a slower pass. With `backward` the parameters and their gradients refer to each other, so that the
+memory may never be freed.
+
+## Example
+```python
+x.requires_grad_()
+score = model(x).sum()
+saliency = torch.autograd.grad(score, x, create_graph=True)[0]
+print(saliency.abs().mean().item())
+```
+
+## Use instead
+```python
+saliency = torch.autograd.grad(score, x)[0]
+```
+
+## Fix safety
+Safe where everything that is made of the gradients is in sight and none of it is walked; `retain_graph=True` takes its place
+where a later walk needs the forward pass's graph. Unsafe where code that is not in sight gets hold of a part of the graph.
+
+## References
+- https://pytorch.org/docs/stable/generated/torch.autograd.grad.html
+- https://pytorch.org/docs/stable/generated/torch.Tensor.backward.html
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from graphfix.codemods.base import Evidence, fix, rule, safe_if
+from graphfix.codemods.needless_retain import in_sight, needed
+from graphfix.model import AddArgument, Finding, Operation, RemoveArgument
+from graphfix.tape.explore import Run
+from graphfix.tape.graph import Walk
+from graphfix.tape.values import Instance
+
+
+def find(evidence: Evidence) -> Iterator[Finding]:
+    sites: dict[ast.Call, list[tuple[Run, Walk]]] = {}
+    for run in evidence.tape.runs:
+        for event in run.evidence.walks:
+            if event.creates and evidence.holds(event.site):
+                sites.setdefault(event.site, []).append((run, event))
+    for site, events in sites.items():
+        keyword = next((k for k in site.keywords if k.arg == "create_graph"), None)
+        constant = keyword is not None and isinstance(keyword.value, ast.Constant) and keyword.value.value is True
+        if keyword is not None and constant and not any(serves(evidence, run, event) for run, event in events):
+            yield report(evidence, site, keyword, events)
+
+
+def serves(evidence: Evidence, run: Run, event: Walk) -> bool:
+    """Whether the recorded gradients may be walked: by a walk in sight, or by code that is not."""
+    if event.function != "autograd.grad":
+        return reads_gradients(evidence, run)
+    if not event.created:
+        return True  # under no_grad, or of nothing that is known
+    made = set(event.created)
+    kept = any(isinstance(store.place[0], Instance) and made & set(store.nodes) for store in run.evidence.stores)
+    return any(node.walks or node in run.evidence.escapes for node in made) or kept and run.entry != "module"
+
+
+def reads_gradients(evidence: Evidence, run: Run) -> bool:
+    """Whether something may take up the gradients that `backward` leaves with a graph: code that reads `.grad`, an unknown optimizer."""
+    reads = any(
+        isinstance(part, ast.Attribute) and part.attr == "grad" and not (isinstance(part.value, ast.Attribute) and part.value.attr == "autograd")
+        for part in ast.walk(evidence.program.tree)
+    )  # fmt: skip
+    return reads or not run.evidence.updates or any(update.leaves is None for update in run.evidence.updates)
+
+
+def report(evidence: Evidence, site: ast.Call, keyword: ast.keyword, events: list[tuple[Run, Walk]]) -> Finding:
+    sure = all(in_sight(run, event) for run, event in events)
+    operations: list[Operation] = [RemoveArgument(evidence.span(site), "create_graph")]
+    if any(needed(event, None) for _, event in events) and all(k.arg != "retain_graph" for k in site.keywords):
+        operations.append(AddArgument(evidence.span(site), "retain_graph", "True"))
+    repair = fix(safe_if(sure), "remove `create_graph=True`", *operations)
+    story = (evidence.label(keyword.value, "nobody walks the graph of these gradients"),)
+    blamed = evidence.program.statement_of(site)
+    return Finding("GF307", "needless-create-graph", "`create_graph=True` records gradients that nobody walks", evidence.program.path,
+                   evidence.span(blamed), story, repair, "warning")  # fmt: skip
+
+
+RULE = rule("GF307", "needless-create-graph", globals(), find)
