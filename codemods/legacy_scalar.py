@@ -36,11 +36,9 @@ from graphfix.codemods.base import Evidence, fix, rule, safe_if, short
 from graphfix.model import Finding, Replace
 from graphfix.tape.contributors import Facts
 from graphfix.tape.evidence import Read
-from graphfix.tape.explore import word
+from graphfix.tape.shapes import SCALAR, shape_of
 from graphfix.tape.values import Plain, Tensor, Value
 
-# operations after which a tensor of one element may have a dimension
-GIVES_DIMENSIONS = frozenset(("view", "reshape", "unsqueeze", "expand", "flatten", "ravel", "view_as", "repeat"))
 STRIPPED = frozenset(("cpu", "numpy", "detach", "tolist", "clone", "cuda"))
 
 
@@ -66,20 +64,15 @@ def find(evidence: Evidence) -> Iterator[Finding]:
 
 def no_dimension(facts: Facts, value: Value) -> bool | None:
     """True: known to have no dimension; False: known to have one element; None: not known."""
-    proven = False
-    current: Value | None = value
+    current: Value | None = value.source if isinstance(value, Plain) else value
     while current is not None:
-        if isinstance(current, Tensor) and current.single:
-            return True
-        if current.node is not None:
-            if word(getattr(current.node.site, "func", current.node.site)) in GIVES_DIMENSIONS:
-                return None
-            proven |= current.node.site in facts.proven
-        if isinstance(current, Tensor):
-            current = current.base
-        else:
-            current = current.source if isinstance(current, Plain) else None
-    return False if proven else None
+        shape = shape_of(current)
+        if shape is not None:
+            return True if shape == SCALAR else None
+        if current.node is not None and current.node.site in facts.proven:
+            return False
+        current = current.base if isinstance(current, Tensor) else None
+    return None
 
 
 def in_parentheses(text: str, node: ast.expr) -> str:

@@ -8,6 +8,7 @@ from graphfix.tape.evidence import Update
 from graphfix.tape.graph import Leaf
 from graphfix.tape.iteration import iterate
 from graphfix.tape.machine import Machine
+from graphfix.tape.shapes import SCALAR
 from graphfix.tape.torch_model import OpFacts, facts
 from graphfix.tape.torch_operations import (
     reduces_nothing,
@@ -114,7 +115,8 @@ def layer_result(m: Machine, layer: Layer, known: OpFacts, values: Arguments, si
         return structure(known, node, {})
     if node is None and values and known.alias:
         return values[0]
-    return Tensor(node, None, known.scalar and not reduces_nothing(layer.keywords))
+    single = known.scalar and not reduces_nothing(layer.keywords)
+    return Tensor(node, None, single, shape=SCALAR if single else None)
 
 
 def copy_module(value: Value, seen: dict[int, Value]) -> Value:
