@@ -7,7 +7,10 @@ from graphfix.codemods import (
     carried_state,
     external_accumulator,
     external_graph,
+    implicit_scalar,
+    legacy_data,
     legacy_scalar,
+    legacy_variable,
     module_state,
     needless_retain,
     repeated_backward,
@@ -29,4 +32,7 @@ RULES: tuple[Rule, ...] = (
     step_between_backwards.RULE,
     needless_retain.RULE,
     legacy_scalar.RULE,
+    legacy_data.RULE,
+    legacy_variable.RULE,
+    implicit_scalar.RULE,
 )

@@ -18,6 +18,7 @@ SCALARS = (
     "w.sum() * 2 + 1", "-w.sum()", "torch.tensor(1.0)", "torch.FloatTensor([1])[0]", "w.sum().view(1).squeeze()",
     "torch.zeros(())", "torch.ones([])", "torch.zeros(1).view(1)[0] * w.sum()", "w.max()", "torch.autograd.Variable(w.sum())",
     "w.sum().exp()", "nn.Parameter(torch.tensor(1.0))",
+    "w.sum().type(torch.DoubleTensor)", "w.type(torch.FloatTensor).sum()",
 )  # fmt: skip
 ONES = (
     "torch.FloatTensor([1])", "torch.FloatTensor(1)", "torch.FloatTensor([1]) * -1", "torch.ones(1)", "torch.tensor([2.0])",

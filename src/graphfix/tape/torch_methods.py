@@ -40,6 +40,8 @@ from graphfix.tape.values import (
     nodes_in,
 )
 
+# moves that the table cannot be recorded for on every machine
+MOVES = {"cuda": "cpu"}
 PROVES_MODULE = frozenset(("train", "eval", "parameters", "zero_grad", "state_dict", "load_state_dict", "named_parameters"))
 
 
@@ -94,7 +96,9 @@ def tensor_like_method(
         return NONE
     if name in ("new", "new_zeros", "new_ones", "new_tensor", "new_full", "new_empty", "new_ones"):
         return Tensor()
-    known = facts(f"torch.Tensor.{name}")
+    known = facts(f"torch.Tensor.{MOVES.get(name, name)}")
+    if name == "type" and arguments and known is not None:
+        known = known.variants["dtype"]
     if known is None:
         return None if isinstance(receiver, Opaque) else m.unknown(site, [receiver, *arguments])
     if isinstance(receiver, Opaque) and receiver.node is None and not nodes_in(Sequence("tuple", arguments), False, 3):
