@@ -16,7 +16,7 @@ from graphfix.tape.diagnosis import statement_in
 from graphfix.tape.explore import Run, Tape
 from graphfix.tape.graph import Node
 from graphfix.tape.machine import Machine
-from graphfix.tape.values import External, Tensor, Value
+from graphfix.tape.values import External, Tensor, Value, nodes_in
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,8 @@ def region(evidence: Evidence, tried: Tape, sites: set[ast.Call]) -> Region | No
     consumers: dict[ast.stmt, None] = {}
     for run in tried.runs:
         for start, nodes in fed(run, sites):
+            if not nodes and leaves_sight(run, start):
+                return None
             for node in nodes:
                 statement = statement_in(node.trace, start.trace[-1][0])
                 if statement is None:
@@ -70,6 +72,12 @@ def fed(run: Run, sites: set[ast.Call]) -> list[tuple[Node, list[Node]]]:
                 below.add(node)
                 made.append(node)
     return [(start, made) for start, (_, made) in found.items()]
+
+
+def leaves_sight(run: Run, start: Node) -> bool:
+    """Whether code that is not in sight may compute something from the input."""
+    kept = run.evidence.kept if run.entry != "module" else []
+    return start in run.evidence.escapes or any(start in nodes_in(value) for value in kept)
 
 
 def common_block(evidence: Evidence, site: ast.AST, wanted: set[ast.stmt]) -> list[ast.stmt]:

@@ -101,10 +101,10 @@ def ignored(evidence: Evidence, tried: Tape, sites: dict[ast.Call, Seen], old: s
     keyword = next((k for k in first.keywords if k.arg == "volatile"), None)
     place = region(evidence, tried, old)
     texts = {site: unwrapped(evidence, site, seen) for site, seen in sites.items()}
-    ready = {site: made for site, made in texts.items() if made is not None}
+    ready = {site: made for site, made in texts.items() if made is not None and (made.safe or site in old)}
     repair = None
     if place is not None and old <= ready.keys() and all(is_constant(site) for site in old):
-        repair = without_graph(evidence, place, ready)
+        repair = without_graph(evidence, place, ready, all(ready[site].alone for site in old))
     what = "builds no graph here anyway" if place is not None and not place.statements else "is ignored: the graph is built"
     story = [evidence.label(first if keyword is None else keyword.value, "torch 0.4 has no volatile tensors any more")]
     if place is not None and place.statements:
@@ -118,13 +118,13 @@ def is_constant(site: ast.Call) -> bool:
     return any(k.arg == "volatile" and isinstance(k.value, ast.Constant) for k in site.keywords)
 
 
-def without_graph(evidence: Evidence, place: Region, ready: dict[ast.Call, Unwrapped]) -> Fix:
+def without_graph(evidence: Evidence, place: Region, ready: dict[ast.Call, Unwrapped], alone: bool) -> Fix:
     inside = {part for statement in place.statements for part in ast.walk(statement)}
     edits = operations(evidence, {site: made.text for site, made in ready.items()}, not any(site in inside for site in ready))
     if not place.statements:
-        return fix(Applicability.SAFE, "drop the wrap", *edits)
+        return fix(safe_if(alone), "drop the wrap", *edits)
     wrap: Operation = Wrap(tuple(evidence.span(statement) for statement in place.statements), "with torch.no_grad():")
-    return fix(safe_if(place.safe), "compute this under `torch.no_grad()`", *edits, wrap)
+    return fix(safe_if(place.safe and alone), "compute this under `torch.no_grad()`", *edits, wrap)
 
 
 def plain(evidence: Evidence, sites: dict[ast.Call, Seen]) -> Finding | None:

@@ -10,24 +10,31 @@ from graphfix.model import Delete, Operation, Replace
 from graphfix.tape.evidence import Alias
 from graphfix.tape.explore import Run
 from graphfix.tape.keys import key_of, known_truth
-from graphfix.tape.sharing import shares
+from graphfix.tape.sharing import origin, shares
 from graphfix.tape.values import Known, Opaque, Tensor, Value
 
+ARGUMENTS = ("data", "requires_grad", "volatile")
 Seen = list[tuple[Run, Alias]]
 
 
 @dataclass(frozen=True)
 class Unwrapped:
-    """The text for one `Variable(...)`, and whether no run can tell the difference."""
+    """The text for one `Variable(...)`, and whether no run can tell the difference.
+
+    `alone`: none can, as long as the tensor itself has no graph.
+    """
 
     text: str
     safe: bool
+    alone: bool = True
 
 
 def unwrapped(evidence: Evidence, site: ast.Call, seen: Seen) -> Unwrapped | None:
     """The expression that does the same; None where that is not known."""
     argument = site.args[0] if site.args else next((k.value for k in site.keywords if k.arg == "data"), None)
-    if argument is None or isinstance(argument, ast.Starred) or "#" in evidence.program.source(site):
+    if argument is None or "#" in evidence.program.source(site):
+        return None
+    if any(isinstance(a, ast.Starred) for a in site.args) or any(k.arg not in ARGUMENTS for k in site.keywords):
         return None
     wanted = {flag(alias, "requires_grad") for _, alias in seen}
     sources = [alias.source for _, alias in seen]
@@ -41,9 +48,8 @@ def unwrapped(evidence: Evidence, site: ast.Call, seen: Seen) -> Unwrapped | Non
         return None
     if any(has_graph(evidence, source) for source in sources):
         return Unwrapped(f"{text}.detach()", True)
-    unseen = fresh or is_rebound(evidence, site, argument)
-    safe = all(is_without_graph(source) and (unseen or is_left_alone(run, alias)) for (run, alias), source in zip(seen, sources))
-    return Unwrapped(evidence.program.source(argument), safe)
+    alone = fresh or is_rebound(evidence, site, argument) or all(is_left_alone(run, alias) for run, alias in seen)
+    return Unwrapped(evidence.program.source(argument), alone and all(map(is_without_graph, sources)), alone)
 
 
 def flag(alias: Alias, name: str) -> bool | None:
@@ -95,9 +101,10 @@ def same(target: ast.expr, value: ast.expr) -> bool:
 
 
 def is_left_alone(run: Run, alias: Alias) -> bool:
-    """Whether nothing makes the wrapped tensor part of a graph, which the tensor itself is not."""
-    joined = [value for value, joins in run.evidence.written if joins]
-    return not any(shares(value, alias.made) for value in (*joined, *run.evidence.given))
+    """Whether nothing gives one of the two a graph or another shape, which the other one would not get."""
+    whole = origin(alias.made)
+    changed = any(changes and origin(value) is whole for value, changes in run.evidence.written)
+    return not changed and not any(shares(value, alias.made) for value in run.evidence.given)
 
 
 def operations(evidence: Evidence, texts: dict[ast.Call, str], may_delete: bool = True) -> list[Operation]:

@@ -118,7 +118,7 @@ class Use:
 class Evidence:
     """The record of one run.
 
-    `written`: tensors that were written in place, and whether that may have given them a graph. `given`: what code that is not
+    `written`: tensors that were written in place, and whether that may have given them a graph or another shape. `given`: what code that is not
     in sight got hold of; `kept`: what was put into attributes. `births`: all nodes, recorded where a repair is tried.
     """
 

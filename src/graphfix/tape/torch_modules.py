@@ -98,6 +98,9 @@ def call_layer(m: Machine, layer: Layer, arguments: Arguments, keywords: Keyword
         return Tensor(m.record(site, values, True, leaves=leaves, save_leaves=True))
     for value in values:
         wanted_tensor(m, value, site)
+    inplace = layer.keywords.get("inplace")
+    if values and inplace is not None and not (isinstance(inplace, Known) and not inplace.value):
+        m.evidence.written.append((values[0], True))
     return layer_result(m, layer, known, values, site)
 
 

@@ -33,7 +33,8 @@ def operation(m: Machine, known: OpFacts | None, values: Arguments, keywords: Ke
         return Opaque((name, site, m.now()), node)
     known = variant(known, keywords, values)
     if (known.inplace or known.mutates) and values:
-        m.evidence.written.append((values[0], any(value.node is not None for value in values)))
+        reshapes = name.rsplit(".", 1)[-1] in RESHAPES
+        m.evidence.written.append((values[0], reshapes or any(value.node is not None for value in values)))
     if known.factory:
         made = new_leaf(m, known, keywords, site)
         made.shape = sized(name.rsplit(".", 1)[-1], values[: len(values) - len(keywords)], keywords)
