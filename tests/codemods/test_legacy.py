@@ -82,6 +82,7 @@ SILENT = {
     "a gradient that matches": "loss.view(1).backward(torch.ones(1))\n",
     "a gradient of no dimension": "loss.backward(torch.tensor(1.0))\n",
     "a packed sequence": "p = nn.utils.rnn.pack_sequence([net(x)])\nv = p.data\n",
+    "the output for a packed sequence": "r = nn.GRU(3, 3)\no, h = r(nn.utils.rnn.pack_sequence([x]))\nprint(o.data)\n",
     "a vector": "v = net(x).sum(1).detach()[0]\n",
     "a larger of two": "v = torch.max(net(x), x).detach()[0]\n",
     "one element of one": "v = loss.detach().view(1)[0]\n",

@@ -48,6 +48,7 @@ WRITES = {
     "out": "v = w.data\ntorch.add(x, x, out=v)",
     "initialised": "v = w.data\nnn.init.zeros_(v)",
     "a variable": "v = Variable(w)\nv.add_(1)",
+    "a method of numbers": "v = w.data\nv.apply_(abs)",
     "a module": "v = w.data\nnn.ReLU(inplace=True)(v)",
 }
 

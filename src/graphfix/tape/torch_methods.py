@@ -100,6 +100,8 @@ def tensor_like_method(
     if name == "type" and arguments and known is not None:
         known = known.variants["dtype"]
     if known is None:
+        if name.endswith("_"):
+            m.evidence.written.append((receiver, True))  # `apply_`, `map_`, `set_`
         return None if isinstance(receiver, Opaque) else m.unknown(site, [receiver, *arguments])
     if isinstance(receiver, Opaque) and receiver.node is None and not nodes_in(Sequence("tuple", arguments), False, 3):
         return opaque_without_graph(known, receiver, name, arguments, site)
