@@ -53,7 +53,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
         if total is not None:
             totals.setdefault(total, []).append(site)
             continue
-        yield report(evidence, site, known and is_settled(seen))
+        yield report(evidence, site, known and is_settled(evidence, site, seen))
     for total, sites in totals.items():
         yield whole_total(evidence, total, sites)
 
@@ -90,18 +90,15 @@ def told(evidence: Evidence, site: ast.Subscript, repair: Fix) -> Finding:
     return Finding("GF901", "legacy-scalar", message, evidence.program.path, blamed(evidence, site), story, repair)
 
 
-def is_settled(seen: list[tuple[Run, Read]]) -> bool:
-    """Whether no other caller can bring something else: the value was made here, or the file is started and calls this itself."""
-    return all(run.entry == "module" or is_local(read) for run, read in seen)
-
-
-def is_local(read: Read) -> bool:
-    """Whether the function that reads the value, or what it calls, has made it."""
-    value = read.value.source if isinstance(read.value, Plain) else read.value
-    while isinstance(value, Tensor) and value.node is None and value.base is not None:
-        value = value.base
-    frame = read.trace[-1][0]
-    return value is not None and value.node is not None and any(active is frame for active, _ in value.node.trace)
+def is_settled(evidence: Evidence, site: ast.Subscript, seen: list[tuple[Run, Read]]) -> bool:
+    """Whether no caller in another file can bring something else: the function did not get the value, or this file is started."""
+    root = stripped(site.value)
+    function = evidence.program.enclosing(site, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+    if not isinstance(root, ast.Name) or not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+        return True
+    signature = function.args
+    given = any(argument.arg == root.id for argument in (*signature.posonlyargs, *signature.args, *signature.kwonlyargs))
+    return not given or all(run.entry == "module" for run, _ in seen)
 
 
 @dataclass(frozen=True)
