@@ -15,6 +15,7 @@ import json
 from pathlib import Path
 
 from graphfix.engine import findings_of
+from graphfix.selection import Wanted
 
 
 def main() -> None:
@@ -47,7 +48,7 @@ def reported(path: Path, root: Path, line: int, near: int) -> list[str]:
     text = path.read_bytes().decode("utf-8", "replace")
     data = text.encode()
     try:
-        findings = findings_of(path, text, (root,))
+        findings = Wanted().visible(text, findings_of(path, text, (root,)))
     except SyntaxError:
         return []
     found = []

@@ -38,7 +38,7 @@ class Options:
 
 
 Paths = Annotated[list[str] | None, typer.Argument(metavar="[PATHS]...", help="Files or folders, or - for stdin.")]
-Select = Annotated[list[str] | None, typer.Option("--select", metavar="CODES", help="Only these codes or prefixes.")]
+Select = Annotated[list[str] | None, typer.Option("--select", metavar="CODES", help="Only these codes or prefixes, with their optional findings.")]
 Ignore = Annotated[list[str] | None, typer.Option("--ignore", metavar="CODES", help="Not these codes or prefixes.")]
 Unsafe = Annotated[bool, typer.Option("--unsafe-fixes", help="Also fixes that may change what a run computes.")]
 Format = Annotated[OutputFormat, typer.Option("--output-format", help="How findings are written.")]

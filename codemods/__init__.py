@@ -8,7 +8,10 @@ from graphfix.codemods import (
     carried_state,
     external_accumulator,
     external_graph,
+    implicit_scalar,
+    legacy_data,
     legacy_scalar,
+    legacy_variable,
     missing_detach,
     module_state,
     needless_create_graph,
@@ -39,4 +42,7 @@ RULES: tuple[Rule, ...] = (
     needless_create_graph.RULE,
     backward_in_threads.RULE,
     legacy_scalar.RULE,
+    legacy_data.RULE,
+    legacy_variable.RULE,
+    implicit_scalar.RULE,
 )

@@ -120,6 +120,18 @@ def safe_if(condition: bool) -> Applicability:
     return Applicability.SAFE if condition else Applicability.UNSAFE
 
 
+def operand(evidence: Evidence, node: ast.expr) -> str:
+    """The source of an expression so that an attribute can follow."""
+    text = evidence.program.source(node)
+    return text if isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript)) else f"({text})"
+
+
+def blamed(evidence: Evidence, node: ast.AST) -> Span:
+    """The statement that holds `node`, or `node` itself where that statement is a whole block."""
+    statement = evidence.program.statement_of(node)
+    return evidence.span(node if hasattr(statement, "body") else statement)
+
+
 def short(text: str, limit: int = 40) -> str:
     """Source text for a message: one line, not long."""
     line = " ".join(text.split())

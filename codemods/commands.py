@@ -86,3 +86,18 @@ class BackwardInThreads(RuleCommand):
 class LegacyScalar(RuleCommand):
     CODE = "GF901"
     DESCRIPTION = "Read the number of a one-element tensor with .item()."
+
+
+class LegacyData(RuleCommand):
+    CODE = "GF902"
+    DESCRIPTION = "Cut tensors from their graph with .detach() in the place of .data."
+
+
+class LegacyVariable(RuleCommand):
+    CODE = "GF903"
+    DESCRIPTION = "Replace Variable, volatile and retain_variables by what they are today."
+
+
+class ImplicitScalar(RuleCommand):
+    CODE = "GF904"
+    DESCRIPTION = "Read the number of a tensor that requires grad with .item()."

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from graphfix.model import Append, Applicability, Finding, Fix, Span
@@ -91,3 +93,20 @@ def test_unsafe_fixes_are_applied_on_request_and_shown_ones_never(
 ) -> None:
     fix = Fix(applicability, "title", (Append(Span(0, 1), ".item()"),))
     assert Wanted(unsafe=unsafe).applies(fix) == applied
+
+
+@pytest.mark.parametrize(
+    ("select", "ignore", "seen"),
+    [
+        ((), (), False),
+        (("GF9",), (), True),
+        (("GF901",), (), True),
+        (("GF1",), (), False),
+        ((), ("GF1",), False),
+        (("GF9",), ("GF901",), False),
+    ],
+)
+def test_optional_findings_have_to_be_asked_for(select: tuple[str, ...], ignore: tuple[str, ...], seen: bool) -> None:
+    text = "total += loss\n"
+    found = replace(finding_at(text, "loss", "GF901"), optional=True)
+    assert (Wanted(select, ignore).visible(text, [found]) == [found]) is seen

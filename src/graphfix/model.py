@@ -129,7 +129,10 @@ class Label:
 
 @dataclass(frozen=True)
 class Finding:
-    """One place that misuses the graph. `span` is the statement to blame, `story` the way from birth to failure."""
+    """One place that misuses the graph. `span` is the statement to blame, `story` the way from birth to failure.
+
+    `optional`: old code that works; told only where its code is selected by name or prefix.
+    """
 
     code: str
     name: str
@@ -139,6 +142,7 @@ class Finding:
     story: tuple[Label, ...] = ()
     fix: Fix | None = None
     severity: str = "error"
+    optional: bool = False
 
 
 @dataclass(frozen=True)

@@ -32,9 +32,17 @@ class Wanted:
             return False
         return dropped < 0 or chosen > dropped
 
+    def names(self, code: str) -> bool:
+        """Whether the rule `code` was selected on purpose, by its code or by a prefix."""
+        return bool(self.select) and self.selects(code)
+
+    def shows(self, finding: Finding) -> bool:
+        """Whether `finding` counts: an optional one has to be asked for."""
+        return self.names(finding.code) if finding.optional else self.selects(finding.code)
+
     def visible(self, text: str, findings: Iterable[Finding]) -> list[Finding]:
         """The selected findings of `text` that no comment silences, in the order of the text."""
-        chosen = [finding for finding in findings if self.selects(finding.code)]
+        chosen = [finding for finding in findings if self.shows(finding)]
         if chosen:
             silenced = suppressions(text)
             chosen = [finding for finding in chosen if not silenced.silences(finding)]

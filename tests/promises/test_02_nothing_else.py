@@ -13,13 +13,14 @@ from pathlib import Path
 import pytest
 
 from graphfix.examine import Job, examine
+from graphfix.selection import Wanted
 
-from .fixtures import PAIRS, label, repaired
+from .fixtures import PAIRS, label, repaired, selection
 
 
 def touched(path: Path) -> set[int]:
     """Lines (1-based) of the file at `path` that the findings' edits name."""
-    outcome = examine(path, Job((path.parent,), edits=True))
+    outcome = examine(path, Job((path.parent,), Wanted(selection(path)), edits=True))
     data = outcome.source.text.encode() if outcome.source else b""
     lines: set[int] = set()
     for edit in (edit for edits in outcome.edits for edit in edits):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from .fixtures import FOLDER, PAIRS, SCRIPTS, label, repaired
+from .fixtures import FOLDER, PAIRS, SCRIPTS, label, repaired, selection
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 
@@ -35,7 +35,8 @@ def test_the_command_comes_to_rest_on_all_fixtures(tmp_path: Path, graphfix: Run
     first = graphfix("apply", "--unsafe-fixes", "fixtures")
     assert (first.returncode, first.stderr) == (1 if told else 0, b"")
     once = contents(tmp_path / "fixtures")
-    assert all(once[label(pair / "before.py")] == once[label(pair / "after.py")] for pair in PAIRS)
+    asked = [pair for pair in PAIRS if not selection(pair)]
+    assert all(once[label(pair / "before.py")] == once[label(pair / "after.py")] for pair in asked)
     times = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.py")}
     second = graphfix("apply", "--unsafe-fixes", "fixtures")
     assert (second.returncode, second.stderr) == (first.returncode, b"")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Callable
-import os
 from pathlib import Path
 from types import SimpleNamespace
 

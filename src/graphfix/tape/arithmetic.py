@@ -8,6 +8,7 @@ import operator
 from graphfix.tape.iteration import iterate
 from graphfix.tape.keys import cut_of, key_of
 from graphfix.tape.machine import Machine
+from graphfix.tape.shapes import operator_shape
 from graphfix.tape.values import (
     Function,
     Instance,
@@ -41,7 +42,7 @@ def arithmetic(m: Machine, site: ast.AST, left: Value, right: Value, op: ast.ope
     if isinstance(left, Tensor) or isinstance(right, Tensor):
         tensors = [value for value in (left, right) if isinstance(value, (Tensor, Opaque))]
         single = all(value.single if isinstance(value, Tensor) else False for value in tensors)
-        return Tensor(m.record(site, (left, right), saves), single=single)
+        return Tensor(m.record(site, (left, right), saves), single=single, shape=operator_shape(left, right))
     key = (type(op).__name__, key_of(left), key_of(right))
     if isinstance(left, Opaque) or isinstance(right, Opaque):
         return Opaque(key, m.record(site, (left, right), saves))
@@ -93,6 +94,7 @@ def overloaded(m: Machine, site: ast.AST, left: Value, right: Value, op: ast.ope
 def in_place(m: Machine, site: ast.AST, left: Value, right: Value, op: ast.operator) -> Value:
     """`left op= right`: a tensor is changed in place, so that every name of it sees the new graph."""
     if isinstance(left, Tensor):
+        m.evidence.written.append((left, right.node is not None))
         if left.leaf is not None and left.leaf.requires_grad and not m.grad_enabled:
             left.leaf.version += 1
             return left

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 
-from graphfix.tape.evidence import Read
+from graphfix.tape.evidence import Alias, Read
 from graphfix.tape.expressions import evaluate
 from graphfix.tape.keys import key_of
 from graphfix.tape.machine import Machine
 from graphfix.tape.places import is_hashable, item_of
+from graphfix.tape.shapes import OTHER, item_shape, shape_of
 from graphfix.tape.torch_model import facts
 from graphfix.tape.values import (
     NONE,
@@ -98,8 +99,9 @@ def tensor_attribute(m: Machine, value: Tensor | Opaque, name: str, site: ast.AS
     if isinstance(value, Opaque) and name in value.attributes:
         return value.attributes[name]
     if name == "data" and (isinstance(value, Tensor) or value.node is not None):
-        single = isinstance(value, Tensor) and value.single
-        return Tensor(single=single, base=value, severed="data")
+        made = Tensor(single=isinstance(value, Tensor) and value.single, base=value, severed="data", shape=shape_of(value))
+        m.evidence.aliases.append(Alias(site, m.trace(), value, made, "data"))
+        return made
     if name in ("shape", "dtype", "device", "requires_grad", "is_leaf", "grad_fn", "ndim", "is_cuda"):
         return Plain((name, key_of(value)))
     if isinstance(value, Tensor):
@@ -214,8 +216,11 @@ def tensor_item(m: Machine, value: Tensor, index: Value, index_node: ast.expr, s
         gathers = any(isinstance(part, Tensor) for part in index.items)
     made = Tensor(m.record(site, [value, index] if gathers else [value], gathers))
     made.severed = value.severed
-    if value.severed:
+    made.shape = item_shape(value, index)
+    made.single = made.shape is not None
+    if made.node is None and not gathers:
         made.base = value
+        made.shape = made.shape if made.shape is not None else OTHER
     return made
 
 

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 
 from graphfix.tape.arithmetic import arithmetic
+from graphfix.tape.evidence import Number
 from graphfix.tape.iteration import iterate
 from graphfix.tape.keys import counter, cut_of, key_of
 from graphfix.tape.machine import Machine
@@ -56,6 +57,8 @@ def call_library(m: Machine, name: str, arguments: list[Value], keywords: dict[s
             return numbers_up_to(m, arguments, keywords, site)
         return arguments[0] if arguments else keywords.get("iterable", Opaque(("tqdm", site, m.now())))
     if top in PLAIN_LIBRARIES:
+        if top == "math":
+            note_numbers(m, name, arguments, site)
         if top in ("math", "numpy") and arguments:
             return Plain((name, *map(key_of, arguments)), cut=cut_of(*arguments) if top == "math" else None)
         return (
@@ -72,6 +75,13 @@ def call_library(m: Machine, name: str, arguments: list[Value], keywords: dict[s
     run_callbacks(m, values, site)
     node = m.record(site, values, True, certain=False, callee=name)
     return Opaque((name, site, m.now()), node)
+
+
+def note_numbers(m: Machine, name: str, arguments: list[Value], site: ast.AST) -> None:
+    """Python takes the number out of a tensor that it is given in a number's stead."""
+    for position, value in enumerate(arguments):
+        if isinstance(value, (Tensor, Opaque)):
+            m.evidence.numbers.append(Number(site, m.trace(), value, name, position, m.grad_enabled))
 
 
 def length(m: Machine, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
@@ -168,12 +178,14 @@ def default_dictionary(m: Machine, arguments: list[Value], keywords: dict[str, V
     return made
 
 
-def number(m: Machine, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
+def number(m: Machine, word: str, arguments: list[Value], site: ast.AST) -> Value:
+    """`float`, `int` or `complex`."""
     if arguments and isinstance(arguments[0], Known) and isinstance(arguments[0].value, (int, float, str)):
         try:
             return Known(float(arguments[0].value))
         except (ValueError, OverflowError):
             return Plain(("number", site))
+    note_numbers(m, word, arguments[:1], site)
     return Plain(("number", *map(key_of, arguments)), cut=cut_of(*arguments))
 
 
@@ -311,7 +323,7 @@ def copied(m: Machine, arguments: list[Value], keywords: dict[str, Value], site:
     if isinstance(value, (Layer, Instance)):
         return copy_module(value, {})
     if isinstance(value, Tensor):
-        return Tensor(value.node, value.leaf, value.single, value.base, value.severed)
+        return Tensor(value.node, value.leaf, value.single, value.base, value.severed, value.shape)
     if isinstance(value, Sequence):
         return Sequence(value.kind, list(value.items), value.open)
     if isinstance(value, Mapping):
@@ -337,7 +349,8 @@ BUILTINS: dict[str, Callable] = {
     "builtins.map": mapped, "builtins.filter": filtered, "builtins.list": as_container("list"), "builtins.tuple": as_container("tuple"),
     "builtins.set": as_container("set"), "builtins.frozenset": as_container("set"), "builtins.sorted": as_container("list"),
     "collections.deque": as_container("deque"), "builtins.dict": dictionary, "collections.OrderedDict": dictionary,
-    "collections.defaultdict": default_dictionary, "builtins.float": number, "builtins.int": number, "builtins.sum": summed,
+    "collections.defaultdict": default_dictionary,
+    "builtins.float": lambda m, a, k, s: number(m, "float", a, s), "builtins.int": lambda m, a, k, s: number(m, "int", a, s), "builtins.sum": summed,
     "builtins.max": extreme, "builtins.min": extreme, "builtins.isinstance": is_instance, "builtins.getattr": get_named,
     "builtins.setattr": set_named, "builtins.hasattr": has_named, "builtins.iter": passed_on, "builtins.reversed": reversed_,
     "random.sample": sampled, "random.choice": chosen, "random.choices": sampled, "itertools.chain": chained,

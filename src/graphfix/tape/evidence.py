@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from graphfix.tape.graph import Context, Leaf, LoopEntry, Node, Walk
-from graphfix.tape.values import Value
+from graphfix.tape.values import Keywords, Value
 
 if TYPE_CHECKING:
     from graphfix.tape.frames import Env, Frame, Trace
@@ -75,6 +75,40 @@ class Read:
     kind: str
 
 
+@dataclass(eq=False)
+class Number:
+    """Python took the number out of a tensor: `float(x)`, `math.exp(x)`, `x.item()`. `position` is that of the argument."""
+
+    site: ast.AST
+    trace: Trace
+    value: Value
+    how: str
+    position: int
+    grad_enabled: bool
+
+
+@dataclass(eq=False)
+class Alias:
+    """`x.data` or `Variable(x)` was read: `made` shares the memory of `source` and continues no graph."""
+
+    site: ast.AST
+    trace: Trace
+    source: Value
+    made: Value
+    how: str
+    keywords: Keywords = field(default_factory=dict)
+
+
+@dataclass(eq=False)
+class Seed:
+    """A walk was given the gradient to start with."""
+
+    site: ast.Call
+    trace: Trace
+    root: Value
+    gradient: Value
+
+
 @dataclass(frozen=True, eq=False)
 class Use:
     """An expression that was added, stored or passed on had a value with these nodes."""
@@ -85,12 +119,23 @@ class Use:
 
 @dataclass(eq=False)
 class Evidence:
-    """The record of one run."""
+    """The record of one run.
+
+    `written`: tensors that were written in place, and whether that may have given them a graph or another shape. `given`: what code that is not
+    in sight got hold of; `kept`: what was put into attributes. `births`: all nodes, recorded where a repair is tried.
+    """
 
     walks: list[Walk] = field(default_factory=list)
     stores: list[Store] = field(default_factory=list)
     boundaries: list[Boundary] = field(default_factory=list)
     legacy: list[Read] = field(default_factory=list)
+    numbers: list[Number] = field(default_factory=list)
+    aliases: list[Alias] = field(default_factory=list)
+    seeds: list[Seed] = field(default_factory=list)
+    written: list[tuple[Value, bool]] = field(default_factory=list)
+    given: list[Value] = field(default_factory=list)
+    kept: list[Value] = field(default_factory=list)
+    births: list[Node] = field(default_factory=list)
     misuses: list[Read] = field(default_factory=list)
     proven: set[Node] = field(default_factory=set)
     modules: set[object] = field(default_factory=set)

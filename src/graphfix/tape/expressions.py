@@ -81,7 +81,7 @@ def unary(m: Machine, node: ast.UnaryOp) -> Value:
     if isinstance(value, Known) and isinstance(value.value, (int, float)):
         return Known(-value.value if isinstance(node.op, ast.USub) else value.value)
     if isinstance(value, Tensor):
-        return Tensor(m.record(node, [value], False), single=value.single)
+        return Tensor(m.record(node, [value], False), single=value.single, shape=value.shape)
     if isinstance(value, Opaque):
         return Opaque(("-", value.key), m.record(node, [value], False))
     return Plain(("-", key_of(value)), cut=cut_of(value))

@@ -6,6 +6,7 @@ import ast
 
 from graphfix.tape.keys import counter, key_of
 from graphfix.tape.machine import Machine
+from graphfix.tape.shapes import OTHER
 from graphfix.tape.values import (
     NONE,
     Function,
@@ -33,7 +34,7 @@ def iterate(m: Machine, value: Value, site: ast.AST) -> list[Value]:
     if isinstance(value, Known) and isinstance(value.value, (str, tuple, bytes)):
         return [Known(item) for item in value.value[:2]]
     if isinstance(value, Tensor):
-        return [Tensor(m.record(site, [value], False), single=False) for _ in range(2)]
+        return [Tensor(m.record(site, [value], False), base=value, severed=value.severed, shape=OTHER) for _ in range(2)]
     if isinstance(value, Layer) and value.children:
         return value.children[:LOOP_LIMIT]
     if isinstance(value, Parameters):

@@ -119,6 +119,8 @@ class Machine:
             save_leaves = saves and (bool(parents) or len(direct) > 1)
         node = Node(site, self.trace(), self.context, tuple(parents), saves, tuple(direct), save_leaves, certain, callee)
         node.order = self.now()
+        if self.overrides:
+            self.evidence.births.append(node)
         return node
 
     def tensor(self, site: ast.AST, inputs: Iterable[Value], saves: bool = True, **how: object) -> Tensor:
@@ -159,6 +161,7 @@ class Machine:
 
     def escape(self, value: Value, site: ast.AST, why: str) -> None:
         """Code that is not simulated gets hold of `value`: it may walk its graph, with all that lies below."""
+        self.evidence.given.append(value)
         pending = nodes_in(value)
         while pending:
             node = pending.pop()

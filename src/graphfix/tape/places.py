@@ -7,6 +7,7 @@ import ast
 from graphfix.tape.evidence import Store
 from graphfix.tape.graph import Node
 from graphfix.tape.machine import Machine
+from graphfix.tape.shapes import OTHER
 from graphfix.tape.values import (
     NONE,
     Class,
@@ -70,7 +71,7 @@ def unpack(m: Machine, value: Value, target: ast.Tuple | ast.List) -> list[Value
 def item_of(m: Machine, value: Value, key: object, site: ast.AST) -> Value:
     """`value[key]` for a constant key of something that is not a known container."""
     if isinstance(value, Tensor):
-        return Tensor(m.record(site, [value], False), severed=value.severed, base=value.base)
+        return Tensor(m.record(site, [value], False), severed=value.severed, base=value, shape=OTHER)
     if isinstance(value, Sequence):
         if isinstance(key, int) and -len(value.items) <= key < len(value.items):
             return value.items[key]
@@ -104,6 +105,7 @@ def set_attribute(m: Machine, target: ast.Attribute, value: Value, source: ast.e
         return
     note_store(m, target, (holder, name), value, source, how, attributes.get(name))
     attributes[name] = value
+    m.evidence.kept.append(value)
     if isinstance(holder, Layer) and isinstance(value, (Layer, Instance)):
         holder.names[name] = value
 
@@ -122,6 +124,7 @@ def set_requires_grad(m: Machine, tensor: Tensor, value: Value, site: ast.AST) -
     from graphfix.tape.graph import Leaf
 
     wanted = not (isinstance(value, Known) and not value.value)
+    m.evidence.written.append((tensor, True))
     if tensor.leaf is not None:
         tensor.leaf.requires_grad = wanted
     elif wanted and tensor.node is None:
@@ -135,6 +138,7 @@ def set_item(m: Machine, target: ast.Subscript, value: Value, source: ast.expr |
     index = evaluate(m, target.slice)
     key = index.value if isinstance(index, Known) and is_hashable(index.value) else None
     if isinstance(holder, Tensor):
+        m.evidence.written.append((holder, value.node is not None))
         if m.grad_enabled and holder.severed != "data" and value is not holder:
             node = m.record(target, [holder, value], False)
             if node is not None:

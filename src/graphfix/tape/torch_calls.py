@@ -9,10 +9,11 @@ import ast
 from collections.abc import Callable
 
 from graphfix.tape import walks
-from graphfix.tape.evidence import Read
+from graphfix.tape.evidence import Alias, Read
 from graphfix.tape.graph import Leaf
 from graphfix.tape.keys import key_of
 from graphfix.tape.machine import Machine
+from graphfix.tape.shapes import ONE, SCALAR, data_shape, shape_of, typed_shape
 from graphfix.tape.torch_methods import (
     call_torch_method,
 )
@@ -44,8 +45,8 @@ SYNONYMS = {
     "torch.autograd.no_grad": "torch.no_grad", "torch.autograd.enable_grad": "torch.enable_grad",
     "torch.autograd.set_grad_enabled": "torch.set_grad_enabled", "torch.autograd.grad_mode.no_grad": "torch.no_grad",
     "torch.autograd.inference_mode": "torch.inference_mode", "torch.nn.parameter.Parameter": "torch.nn.Parameter",
-    "torch.FloatTensor": "torch.tensor", "torch.LongTensor": "torch.tensor", "torch.Tensor": "torch.tensor",
-    "torch.cuda.FloatTensor": "torch.tensor", "torch.cuda.LongTensor": "torch.tensor", "torch.DoubleTensor": "torch.tensor",
+    "torch.LongTensor": "torch.FloatTensor", "torch.Tensor": "torch.FloatTensor", "torch.DoubleTensor": "torch.FloatTensor",
+    "torch.cuda.FloatTensor": "torch.FloatTensor", "torch.cuda.LongTensor": "torch.FloatTensor",
 }  # fmt: skip
 
 
@@ -66,7 +67,10 @@ def call_torch(m: Machine, name: str, arguments: Arguments, keywords: Keywords, 
     if name.startswith("torch.nn.") and last[:1].isupper():
         return make_layer(m, name, arguments, keywords, site)
     if name.startswith(("torch.nn.init.", "torch.nn.utils.clip")):
-        return Tensor() if "clip" in name else (arguments[0] if arguments else NONE)
+        if "clip" in name:
+            return Tensor()
+        m.evidence.written.extend((value, False) for value in arguments[:1])
+        return arguments[0] if arguments else NONE
     if name.startswith("torch.distributions.") and last[:1].isupper():
         known = facts(f"torch.distributions.{last}")
         saves = known.saves if known is not None else True
@@ -121,15 +125,22 @@ def set_grad_enabled(m: Machine, arguments: Arguments, keywords: Keywords, site:
 
 def parameter(m: Machine, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     wanted = keywords.get("requires_grad", arguments[1] if len(arguments) > 1 else Known(True))
-    return Tensor(leaf=Leaf("Parameter", not (isinstance(wanted, Known) and not wanted.value), site))
+    shape = shape_of(arguments[0]) if arguments else None
+    return Tensor(leaf=Leaf("Parameter", not (isinstance(wanted, Known) and not wanted.value), site), shape=shape)
 
 
 def variable(m: Machine, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
-    value = arguments[0] if arguments else NONE
-    wanted = keywords.get("requires_grad")
-    if wanted is not None and not (isinstance(wanted, Known) and not wanted.value) and value.node is None:
-        return Tensor(leaf=Leaf("Variable", True, site))
-    return value
+    """`Variable(x)` is `x.detach()`, and a new leaf where it is to require grad."""
+    names = ("data", "requires_grad", "volatile")
+    given = {**dict(zip(names, arguments)), **keywords}
+    value = given.get("data", NONE)
+    made = Tensor(single=isinstance(value, Tensor) and value.single, base=value, severed="detach", shape=shape_of(value))
+    wanted = given.get("requires_grad", Known(False))
+    if not (isinstance(wanted, Known) and not wanted.value):
+        made.leaf = Leaf("Variable", True, site)
+        made.severed = ""
+    m.evidence.aliases.append(Alias(site, m.trace(), value, made, "Variable", given))
+    return made
 
 
 def from_data(m: Machine, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
@@ -137,8 +148,15 @@ def from_data(m: Machine, arguments: Arguments, keywords: Keywords, site: ast.AS
     known = facts("torch.tensor")
     assert known is not None
     made = new_leaf(m, known, keywords, site)
-    made.single = bool(arguments) and isinstance(arguments[0], Known) and isinstance(arguments[0].value, (int, float))
+    made.shape = data_shape(arguments[0] if arguments else keywords.get("data"))
+    made.single = made.shape in (SCALAR, ONE)
     return made
+
+
+def typed(m: Machine, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+    """`torch.FloatTensor` and its kin: of a size, or of a list's content."""
+    shape = typed_shape(arguments)
+    return Tensor(single=shape in (SCALAR, ONE), shape=shape)
 
 
 def checkpointed(m: Machine, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
@@ -159,7 +177,11 @@ def plain(m: Machine, arguments: Arguments, keywords: Keywords, site: ast.AST) -
 
 
 def packed(m: Machine, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
-    return Tensor(m.record(site, arguments[:1], True))
+    """A `PackedSequence` is no tensor: its `.data` has the graph of what was packed."""
+    node = m.record(site, arguments[:1], True)
+    made = Opaque(("packed", site, m.now()), node)
+    made.attributes["data"] = Tensor(node)
+    return made
 
 
 def padded(m: Machine, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
@@ -177,7 +199,7 @@ def kl(m: Machine, arguments: Arguments, keywords: Keywords, site: ast.AST) -> V
 SPECIAL: dict[str, Callable[[Machine, Arguments, Keywords, ast.AST], Value]] = {
     "torch.no_grad": grad_mode(False), "torch.inference_mode": grad_mode(False), "torch.enable_grad": grad_mode(True),
     "torch.set_grad_enabled": set_grad_enabled, "torch.nn.Parameter": parameter, "torch.autograd.Variable": variable,
-    "torch.tensor": from_data, "torch.as_tensor": from_data, "torch.from_numpy": from_data,
+    "torch.tensor": from_data, "torch.FloatTensor": typed, "torch.as_tensor": from_data, "torch.from_numpy": from_data,
     "torch.autograd.backward": walks.autograd_backward, "torch.autograd.grad": walks.autograd_grad,
     "torch.utils.checkpoint.checkpoint": checkpointed, "torch.compile": first_argument, "torch.jit.script": first_argument,
     "torch.jit.trace": first_argument, "torch.nn.utils.rnn.pack_padded_sequence": packed, "torch.nn.utils.rnn.pack_sequence": packed,

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 
 from graphfix.tape import walks
-from graphfix.tape.evidence import Update
+from graphfix.tape.evidence import Number, Update
 from graphfix.tape.keys import key_of
 from graphfix.tape.machine import Machine
 from graphfix.tape.places import set_requires_grad
+from graphfix.tape.shapes import shape_of
 from graphfix.tape.torch_model import OpFacts, facts
 from graphfix.tape.torch_modules import (
     module_method,
@@ -39,6 +40,8 @@ from graphfix.tape.values import (
     nodes_in,
 )
 
+# moves that the table cannot be recorded for on every machine
+MOVES = {"cuda": "cpu"}
 PROVES_MODULE = frozenset(("train", "eval", "parameters", "zero_grad", "state_dict", "load_state_dict", "named_parameters"))
 
 
@@ -79,20 +82,26 @@ def tensor_like_method(
         if name == "detach_":
             receiver.node = None
             receiver.severed = "detach"
+            m.evidence.written.append((receiver, True))
         else:
             set_requires_grad(m, receiver, arguments[0] if arguments else Known(True), site)
         return receiver
     if name in ("item", "tolist", "numpy", "__float__", "__int__"):
+        m.evidence.numbers.append(Number(site, m.trace(), receiver, name, 0, m.grad_enabled))
         return Plain(("read", name, key_of(receiver)), source=receiver)
     if name in ("detach",):
         single = isinstance(receiver, Tensor) and receiver.single
-        return Tensor(single=single, base=receiver, severed="detach")
+        return Tensor(single=single, base=receiver, severed="detach", shape=shape_of(receiver))
     if name == "register_hook" or name == "retain_grad":
         return NONE
     if name in ("new", "new_zeros", "new_ones", "new_tensor", "new_full", "new_empty", "new_ones"):
         return Tensor()
-    known = facts(f"torch.Tensor.{name}")
+    known = facts(f"torch.Tensor.{MOVES.get(name, name)}")
+    if name == "type" and arguments and known is not None:
+        known = known.variants["dtype"]
     if known is None:
+        if name.endswith("_"):
+            m.evidence.written.append((receiver, True))  # `apply_`, `map_`, `set_`
         return None if isinstance(receiver, Opaque) else m.unknown(site, [receiver, *arguments])
     if isinstance(receiver, Opaque) and receiver.node is None and not nodes_in(Sequence("tuple", arguments), False, 3):
         return opaque_without_graph(known, receiver, name, arguments, site)
@@ -166,7 +175,7 @@ def scaler_method(m: Machine, receiver: Opaque, name: str, arguments: Arguments,
     """`torch.amp.GradScaler`."""
     if name == "scale" and arguments:
         value = arguments[0]
-        return Tensor(m.record(site, [value], True), single=isinstance(value, Tensor) and value.single)
+        return Tensor(m.record(site, [value], True), single=isinstance(value, Tensor) and value.single, shape=shape_of(value))
     if name == "step" and arguments:
         from graphfix.tape.calls import call_method
 

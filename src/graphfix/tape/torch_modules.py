@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 
 from graphfix.tape.evidence import Update
-from graphfix.tape.graph import Leaf
+from graphfix.tape.graph import Leaf, Node
 from graphfix.tape.iteration import iterate
 from graphfix.tape.machine import Machine
+from graphfix.tape.shapes import SCALAR
 from graphfix.tape.torch_model import OpFacts, facts
 from graphfix.tape.torch_operations import (
     reduces_nothing,
@@ -38,6 +39,9 @@ MODULE_METHODS = frozenset(
     "named_buffers compile register_forward_hook append extend flatten_parameters __init__ train_mode "
     "get_parameter get_submodule items keys values insert".split()
 )
+
+
+MAY_BE_PACKED = frozenset(("RNN", "LSTM", "GRU"))
 
 
 def make_layer(m: Machine, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
@@ -97,6 +101,9 @@ def call_layer(m: Machine, layer: Layer, arguments: Arguments, keywords: Keyword
         return Tensor(m.record(site, values, True, leaves=leaves, save_leaves=True))
     for value in values:
         wanted_tensor(m, value, site)
+    inplace = layer.keywords.get("inplace")
+    if values and inplace is not None and not (isinstance(inplace, Known) and not inplace.value):
+        m.evidence.written.append((values[0], True))
     return layer_result(m, layer, known, values, site)
 
 
@@ -111,10 +118,23 @@ def layer_result(m: Machine, layer: Layer, known: OpFacts, values: Arguments, si
     if node is not None and known.random:
         node.random = True
     if known.result in ("tuple", "list"):
-        return structure(known, node, {})
+        made = structure(known, node, {})
+        if layer.kind in MAY_BE_PACKED and isinstance(made, Sequence) and values and isinstance(values[0], Opaque):
+            made.items[0] = sequence_output(m, values[0], node, site)
+        return made
     if node is None and values and known.alias:
         return values[0]
-    return Tensor(node, None, known.scalar and not reduces_nothing(layer.keywords))
+    single = known.scalar and not reduces_nothing(layer.keywords)
+    return Tensor(node, None, single, shape=SCALAR if single else None)
+
+
+def sequence_output(m: Machine, value: Opaque, node: Node | None, site: ast.AST) -> Opaque:
+    """What an RNN makes of something unknown, or of a `PackedSequence`: another one, whose `.data` is the tensor."""
+    packed = isinstance(value.key, tuple) and value.key[:1] == ("packed",)
+    made = Opaque(("packed" if packed else "output", site, m.now()), node)
+    if packed:
+        made.attributes["data"] = Tensor(node)
+    return made
 
 
 def copy_module(value: Value, seen: dict[int, Value]) -> Value:

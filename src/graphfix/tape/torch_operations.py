@@ -9,6 +9,7 @@ from graphfix.tape.graph import Leaf
 from graphfix.tape.keys import key_of
 from graphfix.tape.machine import Machine
 from graphfix.tape.places import note_store
+from graphfix.tape.shapes import KEEPS_SHAPE, ONE, OTHER, RESHAPES, SCALAR, result_shape, sized
 from graphfix.tape.torch_model import OpFacts
 from graphfix.tape.values import (
     NONE,
@@ -22,10 +23,6 @@ from graphfix.tape.values import (
     Value,
 )
 
-KEEPS_SHAPE = frozenset(
-    "cpu cuda to float double half clone contiguous type detach exp log sqrt abs neg sigmoid tanh relu clamp pow".split()
-)
-
 
 def operation(m: Machine, known: OpFacts | None, values: Arguments, keywords: Keywords, site: ast.AST, name: str) -> Value:
     """The result of a torch operation by the facts recorded for it."""
@@ -35,11 +32,19 @@ def operation(m: Machine, known: OpFacts | None, values: Arguments, keywords: Ke
         node = m.record(site, values, True, certain=False)
         return Opaque((name, site, m.now()), node)
     known = variant(known, keywords, values)
+    if (known.inplace or known.mutates) and values:
+        reshapes = name.rsplit(".", 1)[-1] in RESHAPES
+        m.evidence.written.append((values[0], reshapes or any(value.node is not None for value in values)))
     if known.factory:
-        return new_leaf(m, known, keywords, site)
-    single = known.scalar and not reduces_nothing(keywords)
-    if name.rsplit(".", 1)[-1] in KEEPS_SHAPE:
+        made = new_leaf(m, known, keywords, site)
+        made.shape = sized(name.rsplit(".", 1)[-1], values[: len(values) - len(keywords)], keywords)
+        return made
+    word = name.rsplit(".", 1)[-1]
+    single = known.scalar and not reduces_nothing(keywords) and not compares_two(word, values)
+    if word in KEEPS_SHAPE:
         single = any(isinstance(value, Tensor) and value.single for value in values[:1])
+    shape = result_shape(word, values, single)
+    single |= shape in (SCALAR, ONE)
     if known.result in ("number", "bool"):
         return Plain((name, *map(key_of, values)))
     if known.result in ("none", "dict"):
@@ -47,18 +52,29 @@ def operation(m: Machine, known: OpFacts | None, values: Arguments, keywords: Ke
     if known.result == "other" and not known.differentiable:
         return Plain((name, site, m.now()))
     if known.cuts or not known.differentiable:
-        return Tensor(single=single, base=values[0] if values else None, severed="cut")
+        return Tensor(single=single, base=values[0] if values else None, severed="cut", shape=OTHER if shape is None else shape)
+    if isinstance(keywords.get("out"), Tensor):
+        m.evidence.written.append((keywords["out"], False))
     node = m.record(site, values, known.saves)
     if node is not None and known.random:
         node.random = True
     if known.result in ("tuple", "list"):
         return structure(known, node, keywords)
     if node is None and values and isinstance(values[0], Tensor) and known.alias:
-        return Tensor(None, None, single, values[0].base, values[0].severed)
-    made = Tensor(node, None, single)
+        # a shape that is not known is that of the base, unless the operation may have changed it
+        shape = OTHER if shape is None and word not in KEEPS_SHAPE and word != "squeeze" else shape
+        return Tensor(None, None, single, values[0], values[0].severed, shape)
+    made = Tensor(node, None, single, shape=shape)
+    if known.inplace and word in RESHAPES and values and isinstance(values[0], Tensor):
+        values[0].shape = None
     if known.inplace and values and isinstance(values[0], Tensor):
         return changed_in_place(m, values[0], made, values[1:], site)
     return made
+
+
+def compares_two(word: str, values: Arguments) -> bool:
+    """`torch.max(a, b)` works element by element."""
+    return word in ("max", "min") and len(values) > 1 and isinstance(values[1], (Tensor, Opaque))
 
 
 def variant(known: OpFacts, keywords: Keywords, values: Arguments) -> OpFacts:
@@ -108,6 +124,7 @@ def changed_in_place(
     m: Machine, target: Tensor, made: Tensor, values: Arguments | tuple[Value, ...] = (), site: ast.AST | None = None
 ) -> Tensor:
     """`x.add_(y)`: every name of `x` sees the new graph."""
+    m.evidence.written.append((target, made.node is not None))
     if target.leaf is not None and target.leaf.requires_grad:
         target.leaf.version += 1
         return target

@@ -64,10 +64,11 @@ class Opaque(Value):
 class Tensor(Value):
     """A tensor: `node` is its grad_fn, `leaf` is set where it is a leaf that may require grad.
 
-    `single`: known to have one element. `base`: the tensor that `.data`, `.detach()` or a device move was read from.
+    `single`: known to have one element; `shape`: see `shapes`. `base`: the tensor whose memory it shares, or from which it
+    was read without its graph.
     """
 
-    __slots__ = ("node", "leaf", "single", "base", "severed")
+    __slots__ = ("node", "leaf", "single", "base", "severed", "shape")
 
     def __init__(
         self,
@@ -76,12 +77,14 @@ class Tensor(Value):
         single: bool = False,
         base: Value | None = None,
         severed: str = "",
+        shape: tuple[int, ...] | None = None,
     ) -> None:
         self.node = node
         self.leaf = leaf
         self.single = single
         self.base = base
         self.severed = severed
+        self.shape = shape
 
 
 class Sequence(Value):

@@ -1,0 +1,109 @@
+"""A tensor that requires grad is handed to code that takes a number.
+
+## What it does
+Finds `float(loss)`, `int(loss)`, `math.exp(loss)` and the other functions of `math` on a tensor that requires grad.
+The finding is optional: it is told where `--select` names this rule, as in `--select GF9`.
+
+## Why is this bad
+The number is taken out of the graph without a word. Since torch 2.9 that warns ("Converting a tensor with requires_grad=True to
+a scalar may lead to unexpected behavior"), and torch announces that it will be an error. `int()` does not warn yet.
+
+## Example
+```python
+loss = F.cross_entropy(model(x), y)
+loss.backward()
+total += float(loss)
+print("perplexity", math.exp(loss))
+```
+
+## Use instead
+```python
+total += loss.item()
+print("perplexity", math.exp(loss.item()))
+```
+
+## Fix safety
+Safe where the value is known to be a tensor: `float()` takes one element and raises for more, exactly as `item()` does, and the
+number is the same. Unsafe where it comes from a module that is not in sight. What was detached, or is read under `no_grad`, is
+left alone, and so is what may be a number already.
+
+## References
+- https://pytorch.org/docs/stable/generated/torch.Tensor.item.html
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from graphfix.codemods.base import Evidence, blamed, fix, operand, rule, safe_if, short
+from graphfix.model import Append, Finding, Operation, Replace
+from graphfix.tape.contributors import Facts
+from graphfix.tape.evidence import Number
+from graphfix.tape.explore import word
+from graphfix.tape.values import Opaque, Tensor
+
+CONVERSIONS = frozenset(("float", "int", "complex"))
+
+
+def find(evidence: Evidence) -> Iterator[Finding]:
+    reads: dict[tuple[ast.Call, int], list[Number]] = {}
+    for run in evidence.tape.runs:
+        for read in run.evidence.numbers:
+            if is_implicit(read) and evidence.holds(read.site):
+                reads.setdefault((read.site, read.position), []).append(read)  # type: ignore[arg-type]
+    for (site, position), seen in reads.items():
+        argument = site.args[position]
+        if argument in evidence.facts.plain or not all(is_tensor(evidence.facts, read) for read in seen):
+            continue
+        if any(requires_grad(evidence.facts, read) for read in seen):
+            yield report(evidence, site, argument, seen)
+
+
+def is_implicit(read: Number) -> bool:
+    """Whether the read is a call of a function that wants a number, written out as such."""
+    name = read.how.rsplit(".", 1)[-1]
+    return (
+        (read.how in CONVERSIONS or read.how.startswith("math."))
+        and isinstance(read.site, ast.Call)
+        and word(read.site.func) == name
+        and read.position < len(read.site.args)
+        and not any(isinstance(argument, ast.Starred) for argument in read.site.args)
+    )
+
+
+def is_tensor(facts: Facts, read: Number) -> bool:
+    if isinstance(read.value, Tensor):
+        return True
+    return isinstance(read.value, Opaque) and read.value.node is not None and facts.is_sure(read.value.node)
+
+
+def requires_grad(facts: Facts, read: Number) -> bool:
+    """Whether torch warns here: the tensor is part of a graph, or a leaf that collects gradients."""
+    if not read.grad_enabled:
+        return False
+    if read.value.node is not None:
+        return facts.is_sure(read.value.node)
+    return isinstance(read.value, Tensor) and read.value.leaf is not None and read.value.leaf.requires_grad
+
+
+def is_known(facts: Facts, read: Number) -> bool:
+    """Whether the value is a tensor for certain, and no object that knows its number itself."""
+    return isinstance(read.value, Tensor) or (read.value.node is not None and read.value.node.site in facts.proven)
+
+
+def report(evidence: Evidence, site: ast.Call, argument: ast.expr, seen: list[Number]) -> Finding:
+    operation: Operation = Append(evidence.span(argument), ".item()")
+    text = f"{operand(evidence, argument)}.item()"
+    if word(site.func) == "float" and "#" not in evidence.program.source(site):
+        operation = Replace(evidence.span(site), text)
+    safe = all(is_known(evidence.facts, read) for read in seen)
+    repair = fix(safe_if(safe), f"read the number with `{short(text)}`", operation)
+    message = f"`{short(evidence.program.source(site))}` takes a number out of a graph"
+    story = (evidence.label(argument, "this tensor requires grad: torch warns, and an error is announced"),)
+    return Finding(
+        "GF904", "implicit-scalar", message, evidence.program.path, blamed(evidence, site), story, repair, "warning", True
+    )
+
+
+RULE = rule("GF904", "implicit-scalar", globals(), find)

@@ -1,0 +1,101 @@
+"""`.data` is read to cut a tensor from its graph.
+
+## What it does
+Finds reads of `x.data` on a tensor that has a graph or requires grad.
+The finding is optional: it is told where `--select` names this rule, as in `--select GF9`.
+
+## Why is this bad
+`x.data` has a version counter of its own: a write into it changes `x` behind the back of autograd, and a backward pass that
+needs the old values computes wrong gradients without a word. `x.detach()` is the same tensor with the counter of `x`, so that
+such a pass raises.
+
+## Example
+```python
+output = model(x)
+prediction = output.data.max(1)[1]
+```
+
+## Use instead
+```python
+prediction = output.detach().max(1)[1]
+```
+
+## Fix safety
+Safe where no write in place can reach the memory of `x`: then both are the same. Unsafe where what was read is handed to code
+that is not in sight, or kept on an object whose other methods are not in sight, and for parameters, which a step writes to.
+What is written in place on purpose (`p.data.mul_(0.9)`, `p.data -= lr * p.grad`, `p.data = ...`), and what a number is read
+from (`loss.data.item()`), is left alone.
+
+## References
+- https://pytorch.org/blog/pytorch-0_4_0-migration-guide/#what-about-data
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from graphfix.codemods.base import Evidence, blamed, fix, operand, rule, safe_if, short
+from graphfix.codemods.legacy_scalar import no_dimension, summed_up
+from graphfix.model import Finding, Replace
+from graphfix.tape.evidence import Alias
+from graphfix.tape.explore import Run
+from graphfix.tape.sharing import chain, origin, shares
+from graphfix.tape.values import Plain, Tensor
+
+
+def find(evidence: Evidence) -> Iterator[Finding]:
+    reads: dict[ast.Attribute, list[tuple[Run, Alias]]] = {}
+    for run in evidence.tape.runs:
+        for alias in run.evidence.aliases:
+            if alias.how == "data" and isinstance(alias.site, ast.Attribute) and evidence.holds(alias.site):
+                reads.setdefault(alias.site, []).append((run, alias))
+    totals = summed_up(evidence) if reads else set()
+    for site, seen in reads.items():
+        if site in totals or not isinstance(site.ctx, ast.Load) or not any(cuts(evidence, alias) for _, alias in seen):
+            continue
+        if any(is_written(run, alias) or is_number(evidence, run, alias) for run, alias in seen):
+            continue
+        safe = all(is_out_of_reach(run, alias) for run, alias in seen)
+        text = f"{operand(evidence, site.value)}.detach()"
+        repair = fix(safe_if(safe), f"cut the graph with `{short(text)}`", Replace(evidence.span(site), text))
+        story = (evidence.label(site, "writes into `.data` go unseen by autograd"),)
+        message = f"`{short(evidence.program.source(site))}` cuts the graph behind the back of autograd"
+        yield Finding("GF902", "legacy-data", message, evidence.program.path, blamed(evidence, site), story, repair,
+                      "warning", True)  # fmt: skip
+
+
+def cuts(evidence: Evidence, alias: Alias) -> bool:
+    """Whether there is a graph, or a leaf that collects gradients, to cut."""
+    if alias.source.node is not None:
+        return evidence.facts.is_sure(alias.source.node)
+    return isinstance(alias.source, Tensor) and alias.source.leaf is not None and alias.source.leaf.requires_grad
+
+
+def is_written(run: Run, alias: Alias) -> bool:
+    return any(shares(value, alias.made) for value, _ in run.evidence.written)
+
+
+def is_number(evidence: Evidence, run: Run, alias: Alias) -> bool:
+    """Whether a number is read: with `.item()`, or with the index of torch 0.3, which is another rule's."""
+    if any(read.value is alias.made and read.how != "numpy" for read in run.evidence.numbers):
+        return True
+    for read in run.evidence.legacy:
+        value = read.value.source if isinstance(read.value, Plain) else read.value
+        if value is not None and any(step is alias.made for step in chain(value)):
+            return no_dimension(evidence.facts, value) is not None
+    return False
+
+
+def is_out_of_reach(run: Run, alias: Alias) -> bool:
+    """Whether all code that may write into the memory is in sight, and none does."""
+    if not isinstance(alias.source, Tensor) or alias.source.leaf is not None:
+        return False
+    whole = origin(alias.source)
+    if any(origin(value) is whole for value, _ in run.evidence.written):
+        return False
+    kept = run.evidence.kept if run.entry != "module" else []
+    return not any(shares(value, alias.made) for value in (*run.evidence.given, *kept))
+
+
+RULE = rule("GF902", "legacy-data", globals(), find)

@@ -1,0 +1,222 @@
+"""The names of torch 0.3: `Variable`, `volatile`, `retain_variables`, and a gradient for a loss of one dimension.
+
+## What it does
+Finds `volatile=True`, which torch ignores, `retain_variables=True`, which it refuses, and a gradient of shape `(1,)` for a loss
+that has no dimension (`loss.backward(torch.FloatTensor([1]))`), which does not match. A `Variable(x)` without such a fault is an
+optional finding, and so is an import of `Variable` that nothing uses: they are told where `--select` names this rule, as in
+`--select GF9`.
+
+## Why is this bad
+With `volatile` ignored, an evaluation builds its graph, and memory grows as it never did in torch 0.3. The other two raise. A
+plain `Variable(x)` is `x.detach()`: noise, or a cut that does not look like one.
+
+## Example
+```python
+noise = Variable(torch.randn(64, 100), volatile=True)
+fake = netG(noise)
+save_image(fake.data, "fake.png")
+```
+
+## Use instead
+```python
+noise = torch.randn(64, 100)
+with torch.no_grad():
+    fake = netG(noise)
+save_image(fake.data, "fake.png")
+```
+
+## Fix safety
+The wrap of `volatile` goes, and what is computed from it runs under `no_grad`: safe where all that is computed there is in
+sight and no backward pass walks it, unsafe where code that is not in sight gets hold of it, told only where a walk does reach it
+or another function goes on with it. `retain_variables` and a gradient of the wrong shape raise in every run, so that their
+repair is safe. `Variable(x)` becomes `x` where `x` has no graph, `x.detach()` where it has one, and
+`x.detach().requires_grad_()` where a new leaf is asked for: safe where the tape knows `x`, or where a `DataLoader` gave it.
+
+## References
+- https://pytorch.org/blog/pytorch-0_4_0-migration-guide/
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from graphfix.codemods.base import Evidence, blamed, fix, rule, safe_if, short
+from graphfix.codemods.evaluation import Region, region, trial
+from graphfix.codemods.needless_retain import in_sight, needed
+from graphfix.codemods.unwrapping import Seen, Unwrapped, flag, operations, unwrapped
+from graphfix.model import (
+    AddArgument,
+    Append,
+    Applicability,
+    Delete,
+    Finding,
+    Fix,
+    InsertBefore,
+    Operation,
+    RemoveArgument,
+    Wrap,
+)
+from graphfix.tape.evidence import Seed
+from graphfix.tape.explore import Run, Tape
+from graphfix.tape.graph import Walk
+from graphfix.tape.shapes import ONE, SCALAR, shape_of
+
+CODE, NAME = "GF903", "legacy-variable"
+ORIGINS = ("torch.autograd", "torch.autograd.variable")
+
+
+def find(evidence: Evidence) -> Iterator[Finding]:
+    yield from wraps(evidence)
+    yield from retained(evidence)
+    yield from gradients(evidence)
+    yield from imports(evidence)
+
+
+def wraps(evidence: Evidence) -> Iterator[Finding]:
+    """`Variable(...)`, one finding a statement."""
+    statements: dict[ast.stmt, dict[ast.Call, Seen]] = {}
+    for run in evidence.tape.runs:
+        for alias in run.evidence.aliases:
+            if alias.how == "Variable" and isinstance(alias.site, ast.Call) and evidence.holds(alias.site):
+                statement = evidence.program.statement_of(alias.site)
+                statements.setdefault(statement, {}).setdefault(alias.site, []).append((run, alias))
+    volatile = {
+        site: None
+        for sites in statements.values()
+        for site, seen in sites.items()
+        if any(flag(alias, "volatile") is True for _, alias in seen)
+    }
+    tried = trial(evidence, volatile) if volatile else None
+    for sites in statements.values():
+        old = {site for site in sites if site in volatile}
+        finding = ignored(evidence, tried, sites, old) if old and tried is not None else plain(evidence, sites)
+        if finding is not None:
+            yield finding
+
+
+def ignored(evidence: Evidence, tried: Tape, sites: dict[ast.Call, Seen], old: set[ast.Call]) -> Finding:
+    """A `volatile=True` that builds a graph all the same."""
+    first = min(old, key=lambda site: (site.lineno, site.col_offset))
+    keyword = next((k for k in first.keywords if k.arg == "volatile"), None)
+    place = region(evidence, tried, old)
+    texts = {site: unwrapped(evidence, site, seen) for site, seen in sites.items()}
+    ready = {site: made for site, made in texts.items() if made is not None and (made.safe or site in old)}
+    repair = None
+    if place is not None and old <= ready.keys() and all(is_constant(site) for site in old):
+        repair = without_graph(evidence, place, ready, all(ready[site].alone for site in old))
+    what = "builds no graph here anyway" if place is not None and not place.statements else "is ignored: the graph is built"
+    story = [evidence.label(first if keyword is None else keyword.value, "torch 0.4 has no volatile tensors any more")]
+    if place is not None and place.statements:
+        story.append(evidence.label(place.statements[0], "this builds a graph that nobody walks"))
+    message = f"`volatile` of `{short(evidence.program.source(first), 30)}` {what}"
+    return Finding(CODE, NAME, message, evidence.program.path, blamed(evidence, first), tuple(story), repair, "warning")
+
+
+def is_constant(site: ast.Call) -> bool:
+    """Whether the flag is written out: what is passed on as a parameter is another caller's business, too."""
+    return any(k.arg == "volatile" and isinstance(k.value, ast.Constant) for k in site.keywords)
+
+
+def without_graph(evidence: Evidence, place: Region, ready: dict[ast.Call, Unwrapped], alone: bool) -> Fix:
+    inside = {part for statement in place.statements for part in ast.walk(statement)}
+    edits = operations(evidence, {site: made.text for site, made in ready.items()}, not any(site in inside for site in ready))
+    if not place.statements:
+        return fix(safe_if(alone), "drop the wrap", *edits)
+    wrap: Operation = Wrap(tuple(evidence.span(statement) for statement in place.statements), "with torch.no_grad():")
+    return fix(safe_if(place.safe and alone), "compute this under `torch.no_grad()`", *edits, wrap)
+
+
+def plain(evidence: Evidence, sites: dict[ast.Call, Seen]) -> Finding | None:
+    """`Variable(x)` that does what the tensor itself, or its `detach()`, does."""
+    texts = {site: unwrapped(evidence, site, seen) for site, seen in sites.items() if is_settled(seen)}
+    ready = {site: made for site, made in texts.items() if made is not None}
+    if not ready:
+        return None
+    first = min(ready, key=lambda site: (site.lineno, site.col_offset))
+    safe = all(made.safe for made in ready.values())
+    words = dict.fromkeys(f"`{short(made.text, 30)}`" for made in ready.values())
+    repair = fix(
+        safe_if(safe), f"use {', '.join(list(words)[:2])}", *operations(evidence, {s: made.text for s, made in ready.items()})
+    )
+    message = f"`{short(evidence.program.source(first))}` is a tensor since torch 0.4"
+    story = (evidence.label(first, "tensors and variables are one"),)
+    return Finding(CODE, NAME, message, evidence.program.path, blamed(evidence, first), story, repair, "warning", True)
+
+
+def is_settled(seen: Seen) -> bool:
+    return all(flag(alias, "volatile") is False for _, alias in seen)
+
+
+def retained(evidence: Evidence) -> Iterator[Finding]:
+    """`retain_variables`, which no backward pass takes any more."""
+    sites: dict[ast.Call, list[tuple[Run, Walk]]] = {}
+    for run in evidence.tape.runs:
+        for event in run.evidence.walks:
+            if isinstance(event.site, ast.Call) and event.function != "launcher" and evidence.holds(event.site):
+                sites.setdefault(event.site, []).append((run, event))
+    for site, events in sites.items():
+        keyword = next((k for k in site.keywords if k.arg == "retain_variables"), None)
+        if keyword is None:
+            continue
+        keeps = any(event.creates or needed(event, None) or not in_sight(run, event) for run, event in events)
+        edits: list[Operation] = [RemoveArgument(evidence.span(site), "retain_variables")]
+        title = "remove `retain_variables`"
+        if keeps or not isinstance(keyword.value, ast.Constant):
+            edits.append(AddArgument(evidence.span(site), "retain_graph", evidence.program.source(keyword.value)))
+            title = "rename it to `retain_graph`"
+        given = any(
+            isinstance(root.callee, tuple) and root.callee[:1] == ("given",) for _, event in events for root in event.roots
+        )
+        story = (evidence.label(keyword.value, "torch 0.4 took this argument away: the call raises"),)
+        yield Finding(CODE, NAME, "`retain_variables` is no argument of a backward pass any more", evidence.program.path,
+                      blamed(evidence, site), story, fix(safe_if(not given), title, *edits))  # fmt: skip
+
+
+def gradients(evidence: Evidence) -> Iterator[Finding]:
+    """A gradient of shape (1,) for a root that has no dimension."""
+    sites: dict[ast.Call, list[Seed]] = {}
+    for run in evidence.tape.runs:
+        for seed in run.evidence.seeds:
+            if evidence.holds(seed.site):
+                sites.setdefault(seed.site, []).append(seed)
+    for site, seeds in sites.items():
+        given = site.args[0] if site.args else next((k.value for k in site.keywords if k.arg == "gradient"), None)
+        if given is None or any((shape_of(seed.root), shape_of(seed.gradient)) != (SCALAR, ONE) for seed in seeds):
+            continue
+        root = site.func.value if isinstance(site.func, ast.Attribute) else site.func
+        story = (evidence.label(given, "the gradient has to have the shape of what is walked"),)
+        repair = fix(Applicability.SAFE, "give it no dimension either", Append(evidence.span(given), ".squeeze()"))
+        names = short(evidence.program.source(given), 25), short(evidence.program.source(root), 25)
+        message = f"`{names[0]}` has one dimension, `{names[1]}` has none"
+        yield Finding(CODE, NAME, message, evidence.program.path, blamed(evidence, site), story, repair)
+
+
+def imports(evidence: Evidence) -> Iterator[Finding]:
+    """An import of `Variable` that nothing in the file uses."""
+    tree = evidence.program.tree
+    used = {part.id for part in ast.walk(tree) if isinstance(part, ast.Name)}
+    used |= {part.value for part in ast.walk(tree) if isinstance(part, ast.Constant) and isinstance(part.value, str)}
+    for statement in ast.walk(tree):
+        if not isinstance(statement, ast.ImportFrom) or statement.module not in ORIGINS or statement.level:
+            continue
+        unused = [alias for alias in statement.names if alias.name == "Variable" and (alias.asname or alias.name) not in used]
+        if not unused or "#" in evidence.program.source(statement):
+            continue
+        others = ", ".join(ast.unparse(alias) for alias in statement.names if alias not in unused)
+        edits: list[Operation] = [Delete(evidence.span(statement))]
+        if others:
+            edits.insert(0, InsertBefore(evidence.span(statement), f"from {statement.module} import {others}"))
+        story = (evidence.label(statement, "nothing in this file uses it"),)
+        repair = fix(safe_if(is_script(tree)), "remove the import", *edits)
+        yield Finding(CODE, NAME, "`Variable` is imported and not used", evidence.program.path, evidence.span(statement), story,
+                      repair, "warning", True)  # fmt: skip
+
+
+def is_script(tree: ast.Module) -> bool:
+    """Whether the file is started, and not a module from which others may import the name."""
+    started = any(isinstance(part, ast.If) and "__main__" in ast.unparse(part.test) for part in tree.body)
+    return started or any(isinstance(part, (ast.For, ast.While)) for part in tree.body)
+
+
+RULE = rule(CODE, NAME, globals(), find)

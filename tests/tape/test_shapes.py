@@ -1,0 +1,87 @@
+"""What the tape knows of shapes and of shared memory, against real torch."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+
+from graphfix.tape.shapes import ONE, SCALAR, Shape
+from graphfix.tape.values import Tensor
+
+from .toys import HEAD, explored
+
+torch = pytest.importorskip("torch")
+
+SCALARS = (
+    "w.sum()", "(w * x).mean()", "F.mse_loss(w, x)", "nn.MSELoss()(w, x)", "w.sum().data", "w.sum().detach().cpu()",
+    "w.sum() * 2 + 1", "-w.sum()", "torch.tensor(1.0)", "torch.FloatTensor([1])[0]", "w.sum().view(1).squeeze()",
+    "torch.zeros(())", "torch.ones([])", "torch.zeros(1).view(1)[0] * w.sum()", "w.max()", "torch.autograd.Variable(w.sum())",
+    "w.sum().exp()", "nn.Parameter(torch.tensor(1.0))",
+    "w.sum().type(torch.DoubleTensor)", "w.type(torch.FloatTensor).sum()",
+)  # fmt: skip
+ONES = (
+    "torch.FloatTensor([1])", "torch.FloatTensor(1)", "torch.FloatTensor([1]) * -1", "torch.ones(1)", "torch.tensor([2.0])",
+    "w.sum().view(1)", "w.sum().reshape(-1)", "w.sum().unsqueeze(0)", "w.sum() * torch.zeros(1)", "w.sum().data.view(1)",
+    "net(x).mean(0).view(1)", "torch.autograd.Variable(torch.ones(1))", "torch.zeros(1).cpu()", "torch.zeros([1])",
+    "nn.Parameter(torch.zeros(1))", "w.sum().flatten()",
+)  # fmt: skip
+OTHERS = (
+    "w", "w.data", "w.mean(0, keepdim=True)", "torch.max(w, x)", "torch.zeros(4)", "torch.FloatTensor(3)", "w.sum().expand(3)",
+    "w * w.sum()", "w.view(-1)", "w.view(2, 2)", "w.view(2, 2).t()", "F.mse_loss(w, x, reduction='none')", "w.unsqueeze(0)",
+    "w[0:1]", "x.view(4, 1)[0]", "torch.stack([w.sum()])", "w.sum().repeat(2)",
+    "torch.zeros(2, 3).sum(0)", "w.detach().view(1, 4)",
+)  # fmt: skip
+
+
+def by_tape(expression: str) -> Tensor:
+    tape = explored(f"v = {expression}\nprint(v.sum().item())\n")
+    env = tape.runs[0].evidence.env
+    value = env.get("v") if env is not None else None
+    assert isinstance(value, Tensor), value
+    return value
+
+
+def by_torch(expression: str) -> object:
+    scope: dict[str, object] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exec(HEAD + f"v = {expression}\n", scope)
+    return scope["v"]
+
+
+@pytest.mark.parametrize(
+    ("expression", "shape"),
+    [*((e, SCALAR) for e in SCALARS), *((e, ONE) for e in ONES), *((e, None) for e in OTHERS)],
+)
+def test_what_is_known_of_a_shape_is_so(expression: str, shape: Shape) -> None:
+    told, real = by_tape(expression), by_torch(expression)
+    assert (told.shape if told.shape in (SCALAR, ONE) else None) == shape
+    assert shape is None or tuple(real.shape) == shape
+    assert not told.single or real.numel() == 1
+
+
+ALIASES = (
+    "w.data", "w.detach()", "torch.autograd.Variable(w)", "torch.autograd.Variable(w * 2)", "w.data.view(2, 2)", "w.data[0:2]",
+    "w.data.t()", "torch.autograd.Variable(x, requires_grad=True)",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("expression", ALIASES)
+def test_what_shares_memory_has_a_base(expression: str) -> None:
+    told, real = by_tape(expression), by_torch(expression)
+    assert (told.node, real.grad_fn) == (None, None)
+    assert bool(told.leaf is not None and told.leaf.requires_grad) is real.requires_grad
+    assert told.base is not None
+
+
+def test_variable_is_detach_and_data_is_not() -> None:
+    """`Variable(x)` and `x.detach()` share the version counter of `x`, `x.data` has its own."""
+    for read, versions in (
+        (torch.autograd.Variable, 1),
+        (torch.Tensor.detach, 1),
+        (lambda tensor: tensor.data, 0),
+    ):
+        tensor = torch.ones(3)
+        read(tensor).add_(1)
+        assert (tensor._version, tensor.tolist()) == (versions, [2.0] * 3)
