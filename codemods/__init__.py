@@ -7,6 +7,7 @@ from graphfix.codemods import (
     carried_state,
     external_accumulator,
     external_graph,
+    graph_in_evaluation,
     legacy_scalar,
     module_state,
     needless_retain,
@@ -20,6 +21,7 @@ from graphfix.codemods.base import Rule
 RULES: tuple[Rule, ...] = (
     accumulated_graph.RULE,
     stored_graph.RULE,
+    graph_in_evaluation.RULE,
     carried_state.RULE,
     module_state.RULE,
     external_graph.RULE,

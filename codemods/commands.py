@@ -18,6 +18,11 @@ class StoredGraph(RuleCommand):
     DESCRIPTION = "Cut the graph of what a list, dict or history keeps."
 
 
+class GraphInEvaluation(RuleCommand):
+    CODE = "GF103"
+    DESCRIPTION = "Run evaluations under torch.no_grad()."
+
+
 class CarriedState(RuleCommand):
     CODE = "GF201"
     DESCRIPTION = "Detach state that enters the next iteration with its graph."

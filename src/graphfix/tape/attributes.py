@@ -86,7 +86,7 @@ def get_attribute(m: Machine, value: Value, name: str, site: ast.AST) -> Value:
     if isinstance(value, Instance):
         return instance_attribute(m, value, name)
     if isinstance(value, Layer):
-        return layer_attribute(value, name)
+        return mode_read(m, value, ("training", id(value))) if name == "training" else layer_attribute(value, name)
     if isinstance(value, Optimizer):
         return value.attributes.setdefault(name, Plain((name, id(value))))
     if isinstance(value, Class):
@@ -98,6 +98,7 @@ def tensor_attribute(m: Machine, value: Tensor | Opaque, name: str, site: ast.AS
     if isinstance(value, Opaque) and name in value.attributes:
         return value.attributes[name]
     if name == "data" and (isinstance(value, Tensor) or value.node is not None):
+        m.note_cut(value)
         single = isinstance(value, Tensor) and value.single
         return Tensor(single=single, base=value, severed="data")
     if name in ("shape", "dtype", "device", "requires_grad", "is_leaf", "grad_fn", "ndim", "is_cuda"):
@@ -114,10 +115,16 @@ def tensor_attribute(m: Machine, value: Tensor | Opaque, name: str, site: ast.AS
     return made
 
 
+def mode_read(m: Machine, value: Instance | Layer, key: object) -> Value:
+    """`module.training`: known where `train()` or `eval()` was called before."""
+    mode = m.mode_of(value)
+    return Plain(key) if mode is None else Known(mode)
+
+
 def instance_attribute(m: Machine, value: Instance, name: str) -> Value:
     key = ("attribute", value.key, name)
     if name == "training":
-        return Plain(key)
+        return mode_read(m, value, key)
     if name == "__class__":
         return value.cls
     if name == "__dict__":
@@ -152,8 +159,6 @@ def layer_attribute(value: Layer, name: str) -> Value:
         and value.leaf is not None
     ):
         return Tensor(leaf=value.leaf)
-    if name == "training":
-        return Plain(("training", id(value)))
     if name in ("running_mean", "running_var", "num_batches_tracked"):
         return Tensor()
     if value.children is not None and name.isdigit() and int(name) < len(value.children):

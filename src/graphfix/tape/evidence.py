@@ -60,6 +60,7 @@ class Update:
     order: int
     steps: bool
     leaves: frozenset[Leaf] | None
+    trace: Trace = ()
 
 
 @dataclass(eq=False)
@@ -81,10 +82,39 @@ class Use:
 
 
 @dataclass(eq=False)
+class Foreign:
+    """Code that is not in sight was called: `callee` is its key."""
+
+    site: ast.AST
+    trace: Trace
+    callee: object
+
+
+@dataclass(eq=False)
+class Mode:
+    """`train()` or `eval()` was called on a module."""
+
+    site: ast.AST
+    trace: Trace
+    training: bool | None
+    order: int
+
+
+@dataclass(eq=False)
 class Evidence:
-    """The record of one run."""
+    """The record of one run.
+
+    `asks`: where gradients are asked for, or grad mode is set; `builds`: where modules are made; `cuts`: nodes that the
+    program detaches.
+    """
 
     walks: list[Walk] = field(default_factory=list)
+    nodes: list[Node] = field(default_factory=list)
+    asks: list[Trace] = field(default_factory=list)
+    builds: list[Trace] = field(default_factory=list)
+    cuts: set[Node] = field(default_factory=set)
+    foreign: list[Foreign] = field(default_factory=list)
+    modes: list[Mode] = field(default_factory=list)
     stores: list[Store] = field(default_factory=list)
     boundaries: list[Boundary] = field(default_factory=list)
     legacy: list[Read] = field(default_factory=list)

@@ -48,12 +48,13 @@ class Node:
 
     `saves`: its backward needs saved tensors, so that a second walk raises. `certain`: it is known to be part of
     a graph; False for what an unknown call returned. `callee` is the key of that unknown callable. `leaves` are its
-    direct leaf inputs, `versions` the version each had when it was saved (None: not saved).
+    direct leaf inputs, `versions` the version each had when it was saved (None: not saved). `training` is the mode of
+    the module that made it, None where it was never set.
     """
 
     __slots__ = (
         "site", "trace", "context", "parents", "saves", "leaves", "versions", "certain", "callee",
-        "freed_by", "walks", "stores", "random", "order",
+        "freed_by", "walks", "stores", "random", "order", "training",
     )  # fmt: skip
 
     def __init__(
@@ -74,6 +75,7 @@ class Node:
         self.stores: list[object] = []
         self.random = False
         self.order = 0
+        self.training: bool | None = None
 
 
 def history(roots: list[Node]) -> list[Node]:

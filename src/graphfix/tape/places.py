@@ -122,6 +122,8 @@ def set_requires_grad(m: Machine, tensor: Tensor, value: Value, site: ast.AST) -
     from graphfix.tape.graph import Leaf
 
     wanted = not (isinstance(value, Known) and not value.value)
+    if wanted:
+        m.evidence.asks.append(m.trace())
     if tensor.leaf is not None:
         tensor.leaf.requires_grad = wanted
     elif wanted and tensor.node is None:

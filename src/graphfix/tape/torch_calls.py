@@ -58,6 +58,8 @@ def call_torch(m: Machine, name: str, arguments: Arguments, keywords: Keywords, 
         made = call_torch_method(m, arguments[0], name.rsplit(".", 1)[-1], arguments[1:], keywords, site)
         return made if made is not None else m.unknown(site, arguments)
     last = name.rsplit(".", 1)[-1]
+    if name.startswith(("torch.autograd.", "torch.func.")):
+        m.evidence.asks.append(m.trace())
     if name.startswith("torch.optim."):
         if "lr_scheduler" in name or "swa" in name:
             return Opaque(("scheduler", site, m.now()))
@@ -92,6 +94,8 @@ def call_torch(m: Machine, name: str, arguments: Arguments, keywords: Keywords, 
 def grad_mode(enabled: bool) -> Callable:
     def make(m: Machine, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
         mode = GradMode(enabled)
+        if enabled:
+            m.evidence.asks.append(m.trace())
         if arguments and isinstance(arguments[0], Function):
             from graphfix.tape.calls import with_mode
 
@@ -110,6 +114,8 @@ def set_grad_enabled(m: Machine, arguments: Arguments, keywords: Keywords, site:
     known = known_truth(flag)
     enabled = known if known is not None else decide_key(m, key_of(flag), site, False)
     statement = m.frame.statement
+    if enabled or isinstance(statement, ast.Expr):
+        m.evidence.asks.append(m.trace())
     if isinstance(statement, ast.Expr) and statement.value is site:
         m.grad_enabled = enabled
     return GradMode(enabled)
@@ -124,6 +130,7 @@ def variable(m: Machine, arguments: Arguments, keywords: Keywords, site: ast.AST
     value = arguments[0] if arguments else NONE
     wanted = keywords.get("requires_grad")
     if wanted is not None and not (isinstance(wanted, Known) and not wanted.value) and value.node is None:
+        m.evidence.asks.append(m.trace())
         return Tensor(leaf=Leaf("Variable", True, site))
     return value
 

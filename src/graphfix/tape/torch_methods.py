@@ -11,6 +11,7 @@ from graphfix.tape.machine import Machine
 from graphfix.tape.places import set_requires_grad
 from graphfix.tape.torch_model import OpFacts, facts
 from graphfix.tape.torch_modules import (
+    mode_given,
     module_method,
 )
 from graphfix.tape.torch_operations import (
@@ -77,6 +78,7 @@ def tensor_like_method(
             return made
     if name in ("detach_", "requires_grad_") and isinstance(receiver, Tensor):
         if name == "detach_":
+            m.note_cut(receiver)
             receiver.node = None
             receiver.severed = "detach"
         else:
@@ -85,9 +87,11 @@ def tensor_like_method(
     if name in ("item", "tolist", "numpy", "__float__", "__int__"):
         return Plain(("read", name, key_of(receiver)), source=receiver)
     if name in ("detach",):
+        m.note_cut(receiver)
         single = isinstance(receiver, Tensor) and receiver.single
         return Tensor(single=single, base=receiver, severed="detach")
     if name == "register_hook" or name == "retain_grad":
+        m.evidence.asks.append(m.trace())
         return NONE
     if name in ("new", "new_zeros", "new_ones", "new_tensor", "new_full", "new_empty", "new_ones"):
         return Tensor()
@@ -128,14 +132,17 @@ def opaque_method(
         return distribution_method(m, receiver, name, arguments, site)
     if kind == "scaler":
         return scaler_method(m, receiver, name, arguments, keywords, site)
-    if name in ("train", "eval", "to", "cuda", "cpu", "double", "float", "half", "requires_grad_") and receiver.node is None:
+    if name in ("train", "eval"):
+        m.set_mode([receiver], mode_given(name, arguments, keywords), site)
+        return receiver
+    if name in ("to", "cuda", "cpu", "double", "float", "half", "requires_grad_") and receiver.node is None:
         return receiver
     if name in ("parameters", "named_parameters"):
         return Opaque(("parameters", receiver.key))
     if name in ("zero_grad", "state_dict", "load_state_dict"):
         return Plain((name, receiver.key, m.now()))
     if name == "step":
-        m.evidence.updates.append(Update(site, m.now(), True, None))
+        m.evidence.updates.append(Update(site, m.now(), True, None, m.trace()))
         for value in arguments:
             if isinstance(value, (Function, Bound, Partial)):
                 return run_closure(m, value, site, 1)
@@ -186,14 +193,14 @@ def optimizer_method(
             bump(m, receiver, site)
         return made
     if name == "zero_grad":
-        m.evidence.updates.append(Update(site, m.now(), False, frozenset(leaves_in(receiver))))
+        m.evidence.updates.append(Update(site, m.now(), False, frozenset(leaves_in(receiver)), m.trace()))
     return Plain((name, id(receiver), m.now()))
 
 
 def bump(m: Machine, optimizer: Optimizer, site: ast.AST) -> None:
     """A step: every parameter of the optimizer has a new version."""
     leaves = frozenset(leaves_in(optimizer))
-    m.evidence.updates.append(Update(site, m.now(), True, leaves))
+    m.evidence.updates.append(Update(site, m.now(), True, leaves, m.trace()))
     for leaf in leaves:
         leaf.version += 1
         leaf.trained = True

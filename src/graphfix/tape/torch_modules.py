@@ -7,6 +7,7 @@ import ast
 from graphfix.tape.evidence import Update
 from graphfix.tape.graph import Leaf
 from graphfix.tape.iteration import iterate
+from graphfix.tape.keys import known_truth
 from graphfix.tape.machine import Machine
 from graphfix.tape.torch_model import OpFacts, facts
 from graphfix.tape.torch_operations import (
@@ -48,6 +49,7 @@ def make_layer(m: Machine, name: str, arguments: Arguments, keywords: Keywords, 
         return Layer("DataParallel", None, arguments[:1] or list(keywords.values())[:1])
     if kind in ("Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict"):
         return make_container(m, kind, arguments, site)
+    m.evidence.builds.append(m.trace())
     known = facts(f"torch.nn.{kind}")
     leaf = Leaf(kind, True, site) if known is None or known.parameters else None
     layer = Layer(kind, leaf)
@@ -143,7 +145,10 @@ def module_method(
 ) -> Value | None:
     if name in ("parameters", "named_parameters", "buffers", "named_buffers"):
         return Parameters([receiver])
-    if name in ("train", "eval", "to", "cuda", "cpu", "half", "float", "double", "apply", "share_memory", "type"):
+    if name in ("train", "eval"):
+        m.set_mode(with_submodules(receiver), mode_given(name, arguments, keywords), site)
+        return receiver
+    if name in ("to", "cuda", "cpu", "half", "float", "double", "apply", "share_memory", "type"):
         return receiver
     if name == "requires_grad_":
         wanted = not (arguments and isinstance(arguments[0], Known) and not arguments[0].value)
@@ -172,7 +177,7 @@ def module_method(
     if name in ("items", "values", "keys") and isinstance(receiver, Layer):
         return container_view(receiver, name)
     if name == "zero_grad":
-        m.evidence.updates.append(Update(site, m.now(), False, frozenset(leaves_in(receiver))))
+        m.evidence.updates.append(Update(site, m.now(), False, frozenset(leaves_in(receiver)), m.trace()))
         return NONE
     if name == "load_state_dict":
         for leaf in leaves_in(receiver):
@@ -181,6 +186,32 @@ def module_method(
     if name in MODULE_METHODS or name.startswith(("register_", "_")):
         return Plain((name, id(receiver), m.now()))
     return None
+
+
+def mode_given(name: str, arguments: Arguments, keywords: Keywords) -> bool | None:
+    """The mode that `train(mode)` or `eval()` sets; None where it is not known."""
+    if name == "eval":
+        return False
+    flag = arguments[0] if arguments else keywords.get("mode", Known(True))
+    return known_truth(flag)
+
+
+def with_submodules(receiver: Value) -> list[Value]:
+    """A module and all modules below it, which `train()` and `eval()` reach."""
+    found: dict[int, Value] = {}
+    pending = [receiver]
+    while pending:
+        value = pending.pop()
+        if id(value) in found or not isinstance(value, (Layer, Instance, Opaque)):
+            continue
+        if isinstance(value, Opaque) and value.node is not None:
+            continue
+        found[id(value)] = value
+        if isinstance(value, Layer):
+            pending.extend((*(value.children or ()), *value.names.values(), *value.attributes.values()))
+        elif isinstance(value, Instance):
+            pending.extend(value.attributes.values())
+    return list(found.values())
 
 
 def container_view(receiver: Layer, name: str) -> Value:

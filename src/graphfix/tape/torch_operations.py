@@ -85,6 +85,7 @@ def new_leaf(m: Machine, known: OpFacts, keywords: Keywords, site: ast.AST) -> T
     wanted = keywords.get("requires_grad")
     if wanted is not None and not (isinstance(wanted, Known) and not wanted.value):
         made = Tensor(leaf=Leaf("tensor", True, site))
+        m.evidence.asks.append(m.trace())
     else:
         made = Tensor()
     return made
