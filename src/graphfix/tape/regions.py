@@ -64,6 +64,7 @@ class Regions:
         self.facts = facts
         self.program: Program = tape.program
         self.touched: set[ast.AST] = set()
+        self.asking: set[ast.AST] = set()
         self.building: set[ast.AST] = set()
         self.foreign: set[ast.AST] = set()
         self.trained: set[Leaf] = set()
@@ -112,11 +113,10 @@ class Regions:
     def note_asked(self, run: Run) -> None:
         evidence = run.evidence
         self.cut.update(history(list(evidence.cuts)))
-        for trace in evidence.asks:
+        steps = [update.trace for update in evidence.updates if update.steps and update.leaves is not None]
+        for trace in (*evidence.asks, *steps):
             self.mark(self.touched, trace)
-        for update in evidence.updates:
-            if update.steps and update.leaves is not None:
-                self.mark(self.touched, update.trace)
+            self.mark(self.asking, trace)
         for trace in evidence.builds:
             self.mark(self.building, trace)
         called: dict[ast.AST, set[object]] = {}
@@ -169,7 +169,7 @@ class Regions:
                 return
 
     def chains(self, node: Node) -> list[tuple[Frame, ast.stmt, list[ast.stmt]]]:
-        """For each call in this file that leads to `node`: frame, statement, the functions and loops around it, outermost first."""
+        """For each call in this file that leads to `node`: frame, statement, functions and loops around it, outermost first."""
         found: list[tuple[Frame, ast.stmt, list[ast.stmt]]] = []
         for frame, statement in node.trace:
             if is_module_call(frame):
@@ -191,7 +191,7 @@ class Regions:
         return chain[::-1]
 
     def qualifies(self, part: ast.stmt, node: Node, frames: list[Frame], frame: Frame) -> bool:
-        """Whether `part`, in `frame`, is an evaluation: in that mode, or a loop of forward passes of what is trained elsewhere."""
+        """Whether `part`, in `frame`, is an evaluation: in that mode, or a loop over a forward pass that is trained elsewhere."""
         if not self.is_sound(part):
             return False
         evaluates = node.training is False
@@ -209,7 +209,7 @@ class Regions:
         if isinstance(part, (ast.ClassDef, ast.Return, ast.If, ast.Try, ast.Match)):
             return False
         # one forward pass beside the training of the same loop
-        beside = any(loop in self.touched for loop, where in loops.items() if where is frame)
+        beside = any(loop in self.asking for loop, where in loops.items() if where is frame)
         return evaluates and beside and calls_module(frame, node)
 
     def is_trained(self, node: Node) -> bool:
