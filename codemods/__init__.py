@@ -8,6 +8,7 @@ from graphfix.codemods import (
     external_accumulator,
     external_graph,
     graph_in_evaluation,
+    inplace_on_saved,
     legacy_scalar,
     module_state,
     needless_retain,
@@ -30,5 +31,6 @@ RULES: tuple[Rule, ...] = (
     repeated_backward.RULE,
     step_between_backwards.RULE,
     needless_retain.RULE,
+    inplace_on_saved.RULE,
     legacy_scalar.RULE,
 )

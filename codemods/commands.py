@@ -58,6 +58,11 @@ class NeedlessRetain(RuleCommand):
     DESCRIPTION = "Remove retain_graph=True from the last walk of a graph."
 
 
+class InplaceOnSaved(RuleCommand):
+    CODE = "GF401"
+    DESCRIPTION = "Write out of place to tensors that a backward pass still needs."
+
+
 class LegacyScalar(RuleCommand):
     CODE = "GF901"
     DESCRIPTION = "Read the number of a one-element tensor with .item()."

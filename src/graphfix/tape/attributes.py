@@ -9,6 +9,7 @@ from graphfix.tape.expressions import evaluate
 from graphfix.tape.keys import key_of
 from graphfix.tape.machine import Machine
 from graphfix.tape.places import is_hashable, item_of
+from graphfix.tape.saving import keep, view
 from graphfix.tape.torch_model import facts
 from graphfix.tape.values import (
     NONE,
@@ -108,7 +109,7 @@ def tensor_attribute(m: Machine, value: Tensor | Opaque, name: str, site: ast.AS
             return Tensor(severed="grad")
         known = facts(f"torch.Tensor.{name}")
         if known is not None and known.kind == "attribute":
-            return Tensor(m.record(site, [value], False), severed=value.severed)
+            return view(Tensor(m.record(site, [value], False), severed=value.severed), value, name)
         return Bound(value, name)
     made = Opaque(("attribute", value.key, name), value.node, value.outside)
     value.attributes[name] = made
@@ -221,6 +222,12 @@ def tensor_item(m: Machine, value: Tensor, index: Value, index_node: ast.expr, s
     made.severed = value.severed
     if value.severed:
         made.base = value
+    if gathers:
+        keep(made, [part for part in (index,) if isinstance(part, Tensor)])
+    elif isinstance(index, (Known, Plain)):
+        made.storage = value.storage
+    else:
+        made.storage.near = value.storage
     return made
 
 

@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from graphfix.tape.graph import Context, Leaf, LoopEntry, Node, Walk
+from graphfix.tape.graph import Context, Leaf, LoopEntry, Node, Walk, Write
 from graphfix.tape.values import Value
 
 if TYPE_CHECKING:
@@ -113,6 +113,7 @@ class Evidence:
     asks: list[Trace] = field(default_factory=list)
     builds: list[Trace] = field(default_factory=list)
     cuts: set[Node] = field(default_factory=set)
+    writes: list[Write] = field(default_factory=list)
     foreign: list[Foreign] = field(default_factory=list)
     modes: list[Mode] = field(default_factory=list)
     stores: list[Store] = field(default_factory=list)

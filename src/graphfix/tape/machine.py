@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 
 from graphfix.tape.evidence import Evidence, Mode, Use
 from graphfix.tape.frames import Env, Frame, Trace
-from graphfix.tape.graph import Context, Leaf, LoopEntry, Node, Walk, walk
+from graphfix.tape.graph import Context, Leaf, LoopEntry, Node, Storage, Walk, walk
 from graphfix.tape.values import Known, Mapping, Opaque, Plain, Sequence, Tensor, Value, held_leaves, nodes_in
 
 MAX_DEPTH = 12
@@ -186,6 +186,19 @@ class Machine:
             self.evidence.escapes.setdefault(node, []).append((site, why, self.order))
             if not known:
                 pending.extend(node.parents)
+
+    def names_of(self, storage: Storage, rebound: set[str] | None, holds: Callable[[Value, Storage], bool]) -> Iterable[str]:
+        """The variables of all active calls that hold `storage`, but for the names `rebound` (None: all) of the innermost one."""
+        seen: set[int] = set()
+        for frame in reversed(self.frames):
+            env: Env | None = frame.env
+            own = frame is self.frames[-1]
+            while env is not None and id(env) not in seen:
+                seen.add(id(env))
+                for name, value in env.variables.items():
+                    if not (own and (rebound is None or name in rebound)) and holds(value, storage):
+                        yield name
+                own, env = False, env.parent
 
     def note_cut(self, value: Value) -> None:
         """The program detaches `value` itself."""

@@ -70,7 +70,9 @@ def unpack(m: Machine, value: Value, target: ast.Tuple | ast.List) -> list[Value
 def item_of(m: Machine, value: Value, key: object, site: ast.AST) -> Value:
     """`value[key]` for a constant key of something that is not a known container."""
     if isinstance(value, Tensor):
-        return Tensor(m.record(site, [value], False), severed=value.severed, base=value.base)
+        made = Tensor(m.record(site, [value], False), severed=value.severed, base=value.base)
+        made.storage = value.storage
+        return made
     if isinstance(value, Sequence):
         if isinstance(key, int) and -len(value.items) <= key < len(value.items):
             return value.items[key]
@@ -137,6 +139,10 @@ def set_item(m: Machine, target: ast.Subscript, value: Value, source: ast.expr |
     index = evaluate(m, target.slice)
     key = index.value if isinstance(index, Known) and is_hashable(index.value) else None
     if isinstance(holder, Tensor):
+        if holder.leaf is None and holder.severed != "data" and value is not holder:
+            from graphfix.tape.saving import overwrite
+
+            overwrite(m, holder, target, target.value)
         if m.grad_enabled and holder.severed != "data" and value is not holder:
             node = m.record(target, [holder, value], False)
             if node is not None:

@@ -9,6 +9,7 @@ from graphfix.tape.evidence import Update
 from graphfix.tape.keys import key_of
 from graphfix.tape.machine import Machine
 from graphfix.tape.places import set_requires_grad
+from graphfix.tape.saving import view
 from graphfix.tape.torch_model import OpFacts, facts
 from graphfix.tape.torch_modules import (
     mode_given,
@@ -89,7 +90,7 @@ def tensor_like_method(
     if name in ("detach",):
         m.note_cut(receiver)
         single = isinstance(receiver, Tensor) and receiver.single
-        return Tensor(single=single, base=receiver, severed="detach")
+        return view(Tensor(single=single, base=receiver, severed="detach"), receiver, "detach")
     if name == "register_hook" or name == "retain_grad":
         m.evidence.asks.append(m.trace())
         return NONE
@@ -101,7 +102,7 @@ def tensor_like_method(
     if isinstance(receiver, Opaque) and receiver.node is None and not nodes_in(Sequence("tuple", arguments), False, 3):
         return opaque_without_graph(known, receiver, name, arguments, site)
     if isinstance(receiver, Tensor) and known.inplace and not m.grad_enabled:
-        return changed_in_place(m, receiver, Tensor())
+        return changed_in_place(m, receiver, Tensor(), site=site)
     made = operation(m, known, [receiver, *arguments, *keywords.values()], keywords, site, name)
     if isinstance(receiver, Opaque) and isinstance(made, Tensor):
         if known.inplace:

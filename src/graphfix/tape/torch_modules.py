@@ -9,6 +9,7 @@ from graphfix.tape.graph import Leaf
 from graphfix.tape.iteration import iterate
 from graphfix.tape.keys import known_truth
 from graphfix.tape.machine import Machine
+from graphfix.tape.saving import INPLACE_AT, keep, overwrite, save
 from graphfix.tape.torch_model import OpFacts, facts
 from graphfix.tape.torch_operations import (
     reduces_nothing,
@@ -54,6 +55,10 @@ def make_layer(m: Machine, name: str, arguments: Arguments, keywords: Keywords, 
     leaf = Leaf(kind, True, site) if known is None or known.parameters else None
     layer = Layer(kind, leaf)
     layer.keywords = dict(keywords)
+    layer.site = site
+    place = INPLACE_AT.get(kind, len(arguments))
+    if place < len(arguments):
+        layer.keywords["inplace"] = arguments[place]
     return layer
 
 
@@ -116,7 +121,30 @@ def layer_result(m: Machine, layer: Layer, known: OpFacts, values: Arguments, si
         return structure(known, node, {})
     if node is None and values and known.alias:
         return values[0]
-    return Tensor(node, None, known.scalar and not reduces_nothing(layer.keywords))
+    made = Tensor(node, None, known.scalar and not reduces_nothing(layer.keywords))
+    if is_on(layer.keywords.get("inplace")) and values and isinstance(values[0], Tensor) and values[0].leaf is None:
+        return written_by_layer(m, layer, values[0], made, site)
+    if layer.leaf is None:
+        save(made, known, values, layer.kind)
+    elif layer.leaf.requires_grad and known.saves_inputs[:1] == (0,):
+        keep(made, [value for value in values[:1] if isinstance(value, Tensor)])
+    return made
+
+
+def is_on(flag: Value | None) -> bool:
+    return isinstance(flag, Known) and bool(flag.value)
+
+
+def written_by_layer(m: Machine, layer: Layer, target: Tensor, made: Tensor, site: ast.AST) -> Tensor:
+    """`nn.ReLU(inplace=True)(x)`: every name of `x` sees the new content and the new graph."""
+    known = facts(f"torch.nn.{layer.kind}")
+    changed = known.variants.get("inplace") if known is not None else None
+    overwrite(m, target, site, None, layer)
+    if made.node is not None and target.severed != "data":
+        target.node = made.node
+        if changed is not None and changed.saves_output:
+            keep(made, [target])
+    return target
 
 
 def copy_module(value: Value, seen: dict[int, Value]) -> Value:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 from graphfix.tape.evidence import Read
 from graphfix.tape.graph import Leaf
 from graphfix.tape.keys import key_of
 from graphfix.tape.machine import Machine
 from graphfix.tape.places import note_store
+from graphfix.tape.saving import keep, overwrite, save, saved_inputs, view
 from graphfix.tape.torch_model import OpFacts
 from graphfix.tape.values import (
     NONE,
@@ -51,14 +53,23 @@ def operation(m: Machine, known: OpFacts | None, values: Arguments, keywords: Ke
     node = m.record(site, values, known.saves)
     if node is not None and known.random:
         node.random = True
+    positional = values[: len(values) - len(keywords)]
     if known.result in ("tuple", "list"):
-        return structure(known, node, keywords)
-    if node is None and values and isinstance(values[0], Tensor) and known.alias:
-        return Tensor(None, None, single, values[0].base, values[0].severed)
+        made = structure(known, node, keywords)
+        if isinstance(made, Sequence) and made.items and isinstance(made.items[0], Tensor):
+            save(made.items[0], replace(known, saves_output=False), positional, name)
+        return made
+    if node is None and values and isinstance(values[0], Tensor) and known.alias and not known.inplace:
+        return view(Tensor(None, None, single, values[0].base, values[0].severed), values[0], name)
     made = Tensor(node, None, single)
     if known.inplace and values and isinstance(values[0], Tensor):
-        return changed_in_place(m, values[0], made, values[1:], site)
-    return made
+        keep(made, [value for value in saved_inputs(known, positional, "") if isinstance(value, Tensor)])
+        changed = changed_in_place(m, values[0], made, values[1:], site)
+        if known.saves_output and made.node is not None:
+            keep(made, [changed])
+        return changed
+    save(made, known, positional, name)
+    return view(made, values[0], name) if known.alias and values else made
 
 
 def variant(known: OpFacts, keywords: Keywords, values: Arguments) -> OpFacts:
@@ -109,6 +120,10 @@ def changed_in_place(
     m: Machine, target: Tensor, made: Tensor, values: Arguments | tuple[Value, ...] = (), site: ast.AST | None = None
 ) -> Tensor:
     """`x.add_(y)`: every name of `x` sees the new graph."""
+    if site is not None and target.leaf is None and target.severed != "data":
+        overwrite(
+            m, target, site, site.func.value if isinstance(site, ast.Call) and isinstance(site.func, ast.Attribute) else None
+        )
     if target.leaf is not None and target.leaf.requires_grad:
         target.leaf.version += 1
         return target

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from graphfix.tape.graph import Leaf, Node
+from graphfix.tape.graph import Leaf, Node, Storage
 
 if TYPE_CHECKING:
     from graphfix.tape.frames import Env
@@ -65,9 +65,10 @@ class Tensor(Value):
     """A tensor: `node` is its grad_fn, `leaf` is set where it is a leaf that may require grad.
 
     `single`: known to have one element. `base`: the tensor that `.data`, `.detach()` or a device move was read from.
+    `storage`: its memory, which views of it share.
     """
 
-    __slots__ = ("node", "leaf", "single", "base", "severed")
+    __slots__ = ("node", "leaf", "single", "base", "severed", "storage")
 
     def __init__(
         self,
@@ -82,6 +83,7 @@ class Tensor(Value):
         self.single = single
         self.base = base
         self.severed = severed
+        self.storage = Storage()
 
 
 class Sequence(Value):
@@ -204,11 +206,12 @@ class Instance(Value):
 class Layer(Value):
     """A `torch.nn` module: `kind` is its class; `children` where it is a container of modules."""
 
-    __slots__ = ("kind", "leaf", "children", "names", "frozen", "keywords", "attributes")
+    __slots__ = ("kind", "leaf", "children", "names", "frozen", "keywords", "attributes", "site")
 
     def __init__(self, kind: str, leaf: Leaf | None, children: list[Value] | None = None) -> None:
         self.kind = kind
         self.leaf = leaf
+        self.site: ast.AST | None = None
         self.children = children
         self.names: dict[str, Value] = {}
         self.keywords: dict[str, Value] = {}
