@@ -70,6 +70,7 @@ class Regions:
         self.trained: set[Leaf] = set()
         self.callees: set[object] = set()
         self.cut: set[Node] = set()
+        self.detached: set[ast.stmt] = set()
         self.recording: set[ast.AST] = set()
         self.found: list[Region] = []
         if not tape.truncated:
@@ -94,6 +95,8 @@ class Regions:
                     if self.is_forward(node):
                         self.place(node, run, placed)
         for part, region in placed.items():
+            if part in self.detached:
+                continue  # a forward pass that is detached is meant to be
             if not any(part in other.parts for other in self.found):
                 region.parts = self.extent(part)
                 region.forwards.extend(f for p in region.parts[1:] if p in placed for f in placed[p].forwards)
@@ -197,7 +200,8 @@ class Regions:
         evaluates = node.training is False
         loops = {e.loop: e.frame for e, _ in node.context if isinstance(e.loop, LOOPS) and e.frame in frames}
         if node in self.cut and not (evaluates and any(isinstance(inner, LOOPS) and inner in loops for inner in ast.walk(part))):
-            return False  # a forward pass that is detached is meant to be
+            self.detached.add(part)
+            return False
         if isinstance(part, LOOPS):
             return part in loops and (evaluates or self.is_trained(node))
         if isinstance(part, FUNCTIONS):
