@@ -1,13 +1,13 @@
 """A tensor that a backward pass still needs is written to in place.
 
 ## What it does
-Finds in-place writes (`x += r`, `x[mask] = 0`, `x.relu_()`, `inplace=True`) to a tensor that an earlier operation has saved for its
-gradient, where a later `backward()` walks over that operation.
+Finds in-place writes (`x += r`, `x[mask] = 0`, `x.relu_()`, `inplace=True`) to a tensor that an earlier operation has saved for
+its gradient, where a later `backward()` walks over that operation.
 
 ## Why is this bad
-The gradient would be computed with the new content. Autograd notices it by the version counter and raises "one of the variables
-needed for gradient computation has been modified by an inplace operation". Sigmoid, tanh, relu, exp and softmax save their output;
-products, powers and layers save their inputs; sums save nothing.
+The gradient would be computed with the new content. Autograd notices it by the version counter and raises "one of the
+variables needed for gradient computation has been modified by an inplace operation". Sigmoid, tanh, relu, exp and softmax save
+their output; products, powers and layers save their inputs; sums save nothing.
 
 ## Example
 ```python
@@ -24,9 +24,9 @@ return gate * self.value(x)
 ```
 
 ## Fix safety
-The out-of-place form computes the same values. Safe where every run that writes there raises later, so that no working run changes,
-and where no other name holds the old tensor or a view of it. Otherwise whoever holds the other name would no longer see the new
-content, and the finding is told without a fix.
+The out-of-place form computes the same values. Safe where every run that writes there raises later, so that no working run
+changes, and where no other name holds the old tensor or a view of it; unsafe where some run does not raise. Whoever holds another
+name would no longer see the new content: then the finding is told without a fix.
 
 ## References
 - https://pytorch.org/docs/stable/notes/autograd.html#in-place-correctness-checks

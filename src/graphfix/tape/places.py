@@ -167,6 +167,13 @@ def set_item(m: Machine, target: ast.Subscript, value: Value, source: ast.expr |
         slot = key if isinstance(index, Known) else ("unknown", getattr(index, "key", id(index)))
         note_store(m, target, (holder, slot), value, source, how, holder.items.get(slot), holder)
         holder.items[slot] = value
+    elif isinstance(holder, Plain) and nodes_in(value) and not is_array(holder):
+        m.evidence.asks.append(m.trace())  # a tensor that was taken for data would go on with the graph
+
+
+def is_array(value: Plain) -> bool:
+    """Whether the data came from numpy, which takes the number of a tensor."""
+    return isinstance(value.key, tuple) and isinstance(value.key[0], str) and value.key[0].startswith("numpy.")
 
 
 def is_hashable(value: object) -> bool:
