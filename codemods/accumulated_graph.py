@@ -115,6 +115,8 @@ def growths(evidence: Evidence) -> list[Growth]:
     for run in evidence.tape.runs:
         by_place: dict[tuple[object, object], list[Store]] = {}
         for store in run.evidence.stores:
+            if evidence.regions.covers(store):
+                continue  # no_grad is the repair there
             by_place.setdefault((id(store.place[0]), store.place[1]), []).append(store)
         for stores in by_place.values():
             collect(evidence, run, stores, found)

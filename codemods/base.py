@@ -17,6 +17,7 @@ from graphfix.tape.explore import Tape
 from graphfix.tape.graph import history
 from graphfix.tape.machine import Machine
 from graphfix.tape.program import Program
+from graphfix.tape.regions import Regions
 from graphfix.tape.values import Opaque, Plain, Tensor, Value, nodes_in
 
 URL = "https://github.com/graphfix/graphfix/blob/main/docs/rules/{code}.md"
@@ -51,6 +52,11 @@ class Evidence:
         if trial.truncated:
             return None
         return {read.value.cut for run in trial.runs for read in run.evidence.misuses if isinstance(read.value, Plain)}
+
+    @cached_property
+    def regions(self) -> Regions:
+        """The loops, functions and statements that build graphs which nobody walks."""
+        return Regions(self.tape, self.facts)
 
     def span(self, node: ast.AST) -> Span:
         return self.program.span(node)

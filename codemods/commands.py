@@ -18,6 +18,11 @@ class StoredGraph(RuleCommand):
     DESCRIPTION = "Cut the graph of what a list, dict or history keeps."
 
 
+class GraphInEvaluation(RuleCommand):
+    CODE = "GF103"
+    DESCRIPTION = "Run evaluations under torch.no_grad()."
+
+
 class CarriedState(RuleCommand):
     CODE = "GF201"
     DESCRIPTION = "Detach state that enters the next iteration with its graph."
@@ -81,6 +86,11 @@ class NeedlessCreateGraph(RuleCommand):
 class BackwardInThreads(RuleCommand):
     CODE = "GF308"
     DESCRIPTION = "Keep a graph that several threads walk."
+
+
+class InplaceOnSaved(RuleCommand):
+    CODE = "GF401"
+    DESCRIPTION = "Write out of place to tensors that a backward pass still needs."
 
 
 class LegacyScalar(RuleCommand):

@@ -63,7 +63,7 @@ def region(evidence: Evidence, tried: Tape, sites: set[ast.Call]) -> Region | No
 def fed(run: Run, sites: set[ast.Call]) -> list[tuple[Node, list[Node]]]:
     """Each marked input, and the nodes that were made from it."""
     found: dict[Node, tuple[set[Node], list[Node]]] = {}
-    for node in run.evidence.births:
+    for node in run.evidence.nodes:
         if node.site in sites and not node.parents:
             found[node] = ({node}, [])
             continue
@@ -108,7 +108,7 @@ def checked(evidence: Evidence, tried: Tape, block: list[ast.stmt], sites: set[a
     for run in tried.runs:
         if any(passes(event.trace, inside) for event in run.evidence.walks):
             return None
-        for node in run.evidence.births:
+        for node in run.evidence.nodes:
             if node.site in sites or not passes(node.trace, inside):
                 continue
             if node.walks:
@@ -123,7 +123,7 @@ def passes(trace: tuple, inside: set[ast.AST]) -> bool:
 
 def escapes(run: Run, node: Node, facts: Facts) -> bool:
     """Whether code gets hold of the node that may walk it: a module that is only called does not."""
-    modules = {birth.site for birth in run.evidence.births if birth.callee is not None and facts.is_sure(birth)}
+    modules = {birth.site for birth in run.evidence.nodes if birth.callee is not None and facts.is_sure(birth)}
     return any(site not in modules for site, _, _ in run.evidence.escapes.get(node, ()))
 
 

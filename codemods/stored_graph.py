@@ -86,7 +86,7 @@ def piles_of(evidence: Evidence) -> list[Pile]:
     piles: dict[ast.AST, Pile] = {}
     slots: dict[ast.AST, Pile] = {}
     for run in evidence.tape.runs:
-        collect(evidence.facts, run, piles)
+        collect(evidence, run, piles)
         collect_slots(run, slots)
     taken_out(evidence, piles)
     found = [pile for pile in {**slots, **piles}.values() if is_fault(evidence, pile)]
@@ -106,17 +106,19 @@ def in_sight(pile: Pile) -> bool:
     return not pile.escaped and pile.runs == {"module"} and all(node.certain for store in pile.stores for node in store.nodes)
 
 
-def collect(facts: Facts, run: Run, piles: dict[ast.AST, Pile]) -> None:
+def collect(evidence: Evidence, run: Run, piles: dict[ast.AST, Pile]) -> None:
     """Stores beside what an earlier iteration put into the same container."""
     by_holder: dict[int, list[Store]] = {}
     for store in run.evidence.stores:
-        if store.holder is not None and store.how in PUTS and not isinstance(store.holder, Opaque):
+        if store.holder is None or store.how not in PUTS or isinstance(store.holder, Opaque):
+            continue
+        if not evidence.regions.covers(store):  # no_grad is the repair there
             by_holder.setdefault(id(store.holder), []).append(store)
     for stores in by_holder.values():
         for later in stores:
             older = [s for s in stores if s.order < later.order and s.target is later.target and kept(s, later)]
             for store in older:
-                note(facts, run, piles.setdefault(store.target, Pile()), store, later)
+                note(evidence.facts, run, piles.setdefault(store.target, Pile()), store, later)
 
 
 def kept(earlier: Store, later: Store) -> bool:

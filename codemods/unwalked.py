@@ -50,6 +50,8 @@ def collect(evidence: Evidence, run: Run, attributes: bool, chains: dict[ast.AST
     """Add what this run shows; `walked` collects the targets of places whose content some backward pass walks."""
     by_place: dict[tuple[int, object], list[Store]] = {}
     for store in run.evidence.stores:
+        if evidence.regions.covers(store):
+            continue  # no_grad is the repair there
         by_place.setdefault((id(store.place[0]), store.place[1]), []).append(store)
     for stores in by_place.values():
         kind = isinstance(stores[0].place[0], Instance)

@@ -10,7 +10,7 @@ from graphfix.model import Finding
 
 # What a walk is spelled with, and what a number that is read out of a graph is spelled with in a file that uses torch
 WALK = re.compile(r"backward\b|\bautograd\b|\bgrad\(|\btraining_step\b")
-READ = re.compile(r"\.data\b|\.item\b|\.tolist\b|\bVariable\b")
+READ = re.compile(r"\.data\b|\.item\b|\.tolist\b|\.eval\(|\bVariable\b")
 
 
 def is_relevant(text: str) -> bool:

@@ -48,6 +48,25 @@ _walk = st.sampled_from(
 )
 
 
+_write = st.one_of(
+    st.builds("{} {} {}".format, _name, st.sampled_from(("+=", "*=", "-=", "/=")), _operand),
+    st.builds(
+        "{}.{}".format, _name, st.sampled_from(("relu_()", "mul_(2)", "sigmoid_()", "zero_()", "add_(w)", "detach().add_(1)"))
+    ),
+    st.builds("{}[{}] = {}".format, _name, st.sampled_from(("0", "x > 0", ":2")), st.sampled_from(("0", "loss", "x[0]"))),
+    st.builds("a = nn.functional.{}({}, inplace=True)".format, st.sampled_from(("relu", "leaky_relu", "elu")), _name),
+    st.builds("b = nn.ReLU(inplace=True)({})".format, _name),
+    st.builds("with torch.no_grad():\n    {} += 1".format, _name),
+)
+_saving = st.one_of(
+    st.builds("{} = {} {} {}".format, _name, _operand, st.sampled_from(("*", "/", "@")), _operand),
+    st.builds("{} = {} ** 2".format, _name, _operand),
+    st.builds("{} = nn.functional.mse_loss({}, {}) + x".format, _name, _operand, _operand),
+    st.builds("{} = torch.{}({})".format, _name, st.sampled_from(("sigmoid", "tanh", "exp", "relu", "sqrt", "log1p")), _operand),
+    st.builds("{} = {}.{}".format, _name, _name, st.sampled_from(("view(3)", "detach()", "data", "t()", "clone()"))),
+)
+
+
 def indented(lines: list[str]) -> str:
     return "\n".join("    " + line for text in lines for line in text.splitlines())
 
@@ -69,4 +88,6 @@ _block = st.one_of(
     st.builds(nested, _lines, _step, _lines),
     st.builds(lambda body, walk: looped(body) + "\n" + walk, _lines.filter(bool), _walk),
 )
+_writing = st.lists(st.one_of(_saving, _saving, _write, _plain), min_size=2, max_size=6)
+writing = st.builds(lambda lines, name: HEAD + "\n".join(lines) + f"\n({name} + c).sum().backward()\n", _writing, _name)
 programs = st.lists(st.one_of(_block, _block, _walk), min_size=1, max_size=2).map(lambda blocks: HEAD + "\n".join(blocks) + "\n")

@@ -11,18 +11,20 @@ from hypothesis import HealthCheck, assume, given, note, settings
 from graphfix.tape.explore import Explorer
 from graphfix.tape.program import Program
 
-from .random_programs import programs
+from .random_programs import programs, writing
 
 torch = pytest.importorskip("torch")
 OTHER = "another error"
+TWICE = "second time"
+WRITTEN = "modified by an inplace operation"
 
 
-def line_by_torch(text: str) -> int | str | None:
-    """The line at which a second walk raises; None where the program ends, `OTHER` where it fails otherwise."""
+def line_by_torch(text: str, message: str = TWICE) -> int | str | None:
+    """The line at which a walk raises with `message`; None where the program ends, `OTHER` where it fails otherwise."""
     try:
         exec(compile(text, "program.py", "exec"), {"__name__": "__main__"})
     except RuntimeError as error:
-        if "second time" not in str(error):
+        if message not in str(error):
             return OTHER
         frames = traceback.extract_tb(error.__traceback__)
         return next(frame.lineno for frame in frames if frame.filename == "program.py")
@@ -35,6 +37,12 @@ def line_by_tape(text: str) -> int | None:
     return next((walk.site.lineno for walk in tape.runs[0].evidence.walks if any(hit.certain for hit in walk.hits)), None)
 
 
+def overwritten_by_tape(text: str) -> int | None:
+    """The line of the first walk that needs, for certain, a tensor that was written to since it was saved."""
+    tape = Explorer(Program("program.py", text), (Path("/nowhere"),)).explore()
+    return next((walk.site.lineno for walk in tape.runs[0].evidence.walks if any(o.certain for o in walk.overwritten)), None)
+
+
 @settings(
     max_examples=150, deadline=None, derandomize=True, database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
@@ -45,6 +53,18 @@ def test_the_tape_raises_where_torch_does(text: str) -> None:
     assume(expected != OTHER)
     note(text)
     assert line_by_tape(text) == expected
+
+
+@settings(
+    max_examples=400, deadline=None, derandomize=True, database=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+)  # fmt: skip
+@given(writing)
+def test_the_tape_knows_what_is_overwritten(text: str) -> None:
+    expected = line_by_torch(text, WRITTEN)
+    assume(expected != OTHER)
+    note(text)
+    assert overwritten_by_tape(text) == expected
 
 
 def test_both_verdicts_come_up() -> None:

@@ -80,12 +80,29 @@ def _removed(layout: Layout, fix: Fix) -> list[ast.stmt]:
     found = []
     for operation in dict.fromkeys(fix.operations):
         if isinstance(operation, Delete):
-            found.append(layout.statement(operation.span))
+            if _exchanged(fix, operation.span) is None:
+                found.append(layout.statement(operation.span))
         elif isinstance(operation, Move):
             node = layout.statement(operation.span)
             if layout.statement(operation.before) not in layout.blocks[node]:
                 found.append(node)
     return found
+
+
+def _exchanged(fix: Fix, span: Span) -> InsertBefore | None:
+    """The one line that takes the place of the statement at `span`, which is deleted."""
+    lines = [operation for operation in fix.operations if isinstance(operation, InsertBefore) and operation.span == span]
+    return lines[0] if len(lines) == 1 and Delete(span) in fix.operations and "\n" not in lines[0].text else None
+
+
+def _exchange(layout: Layout, fix: Fix, operation: Delete) -> Part:
+    """A statement for a statement: what stands beside it on its line stays there."""
+    line = _exchanged(fix, operation.span)
+    assert line is not None
+    span = layout.span(layout.statement(operation.span))
+    if layout.comments(span.start, span.end):
+        raise RefusedError("a comment stands inside of the replaced statement")
+    return Part((line, operation), (Change(span.start, span.end, content=line.text.encode()),))
 
 
 def _fills(layout: Layout, node: ast.stmt, removed: Sequence[ast.stmt]) -> bool:
@@ -103,6 +120,9 @@ def _parts(layout: Layout, fix: Fix, removed: Sequence[ast.stmt]) -> list[Part]:
             calls.setdefault(operation.span, []).append(operation)
         elif isinstance(operation, Move):
             moves.append((order, operation))
+        elif isinstance(operation, (InsertBefore, Delete)) and _exchanged(fix, operation.span) is not None:
+            if isinstance(operation, Delete):
+                parts.append(_exchange(layout, fix, operation))
         elif isinstance(operation, Delete):
             node = layout.statement(operation.span)
             changes = statements.delete(layout, node, _fills(layout, node, removed))

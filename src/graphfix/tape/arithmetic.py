@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ast
 import operator
+from collections.abc import Iterator
 
+from graphfix.tape.graph import Storage
 from graphfix.tape.iteration import iterate
 from graphfix.tape.keys import cut_of, key_of
 from graphfix.tape.machine import Machine
+from graphfix.tape.saving import divided, has_grad, keep, overwrite
 from graphfix.tape.shapes import operator_shape
 from graphfix.tape.values import (
     Function,
@@ -42,11 +45,28 @@ def arithmetic(m: Machine, site: ast.AST, left: Value, right: Value, op: ast.ope
     if isinstance(left, Tensor) or isinstance(right, Tensor):
         tensors = [value for value in (left, right) if isinstance(value, (Tensor, Opaque))]
         single = all(value.single if isinstance(value, Tensor) else False for value in tensors)
-        return Tensor(m.record(site, (left, right), saves), single=single, shape=operator_shape(left, right))
+        made = Tensor(m.record(site, (left, right), saves), single=single, shape=operator_shape(left, right))
+        keep(made, [value for value in operands_saved(op, left, right) if isinstance(value, Tensor)])
+        if isinstance(op, ast.Pow) and isinstance(left, Known):
+            keep(made, [made])
+        return made
     key = (type(op).__name__, key_of(left), key_of(right))
     if isinstance(left, Opaque) or isinstance(right, Opaque):
         return Opaque(key, m.record(site, (left, right), saves))
     return Plain(key, cut=cut_of(left, right))
+
+
+def operands_saved(op: ast.operator, left: Value, right: Value) -> Iterator[Value]:
+    """The operands that the backward of `left op right` needs."""
+    if isinstance(op, (ast.Mult, ast.MatMult)):
+        if has_grad(right):
+            yield left
+        if has_grad(left):
+            yield right
+    elif isinstance(op, ast.Div):
+        yield from divided(left, right)
+    elif isinstance(op, ast.Pow):
+        yield from (left, right)
 
 
 def fold(op: ast.operator, left: Known, right: Known) -> Value:
@@ -100,7 +120,12 @@ def in_place(m: Machine, site: ast.AST, left: Value, right: Value, op: ast.opera
             return left
         if left.severed == "data":
             return left
+        kept, left.storage = left.storage, Storage()  # the write itself saves no more than a copy of what it overwrites
         result = arithmetic(m, site, left, right, op)
+        left.storage = kept
+        if right is left and isinstance(op, (ast.Mult, ast.Div)) and result.node is not None:
+            result.node.saved += ((kept, kept.version),)
+        overwrite(m, left, site, site.target if isinstance(site, ast.AugAssign) else None)
         left.single = left.single and getattr(result, "single", True)
         if result.node is not None:
             left.node = result.node

@@ -9,6 +9,7 @@ from graphfix.tape.expressions import evaluate
 from graphfix.tape.keys import key_of
 from graphfix.tape.machine import Machine
 from graphfix.tape.places import is_hashable, item_of
+from graphfix.tape.saving import keep, view
 from graphfix.tape.shapes import OTHER, item_shape, shape_of
 from graphfix.tape.torch_model import facts
 from graphfix.tape.values import (
@@ -87,7 +88,7 @@ def get_attribute(m: Machine, value: Value, name: str, site: ast.AST) -> Value:
     if isinstance(value, Instance):
         return instance_attribute(m, value, name)
     if isinstance(value, Layer):
-        return layer_attribute(value, name)
+        return mode_read(m, value, ("training", id(value))) if name == "training" else layer_attribute(value, name)
     if isinstance(value, Optimizer):
         return value.attributes.setdefault(name, Plain((name, id(value))))
     if isinstance(value, Class):
@@ -99,6 +100,7 @@ def tensor_attribute(m: Machine, value: Tensor | Opaque, name: str, site: ast.AS
     if isinstance(value, Opaque) and name in value.attributes:
         return value.attributes[name]
     if name == "data" and (isinstance(value, Tensor) or value.node is not None):
+        m.note_cut(value)
         made = Tensor(single=isinstance(value, Tensor) and value.single, base=value, severed="data", shape=shape_of(value))
         m.evidence.aliases.append(Alias(site, m.trace(), value, made, "data"))
         return made
@@ -109,17 +111,23 @@ def tensor_attribute(m: Machine, value: Tensor | Opaque, name: str, site: ast.AS
             return Tensor(severed="grad")
         known = facts(f"torch.Tensor.{name}")
         if known is not None and known.kind == "attribute":
-            return Tensor(m.record(site, [value], False), severed=value.severed)
+            return view(Tensor(m.record(site, [value], False), severed=value.severed), value, name)
         return Bound(value, name)
     made = Opaque(("attribute", value.key, name), value.node, value.outside)
     value.attributes[name] = made
     return made
 
 
+def mode_read(m: Machine, value: Instance | Layer, key: object) -> Value:
+    """`module.training`: known where `train()` or `eval()` was called before."""
+    mode = m.mode_of(value)
+    return Plain(key) if mode is None else Known(mode)
+
+
 def instance_attribute(m: Machine, value: Instance, name: str) -> Value:
     key = ("attribute", value.key, name)
     if name == "training":
-        return Plain(key)
+        return mode_read(m, value, key)
     if name == "__class__":
         return value.cls
     if name == "__dict__":
@@ -154,8 +162,6 @@ def layer_attribute(value: Layer, name: str) -> Value:
         and value.leaf is not None
     ):
         return Tensor(leaf=value.leaf)
-    if name == "training":
-        return Plain(("training", id(value)))
     if name in ("running_mean", "running_var", "num_batches_tracked"):
         return Tensor()
     if value.children is not None and name.isdigit() and int(name) < len(value.children):
@@ -221,6 +227,12 @@ def tensor_item(m: Machine, value: Tensor, index: Value, index_node: ast.expr, s
     if made.node is None and not gathers:
         made.base = value
         made.shape = made.shape if made.shape is not None else OTHER
+    if gathers:
+        keep(made, [part for part in (index,) if isinstance(part, Tensor)])
+    elif isinstance(index, (Known, Plain)):
+        made.storage = value.storage
+    else:
+        made.storage.near = value.storage
     return made
 
 

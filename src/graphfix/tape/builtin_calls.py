@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 
 from graphfix.tape.arithmetic import arithmetic
-from graphfix.tape.evidence import Number
+from graphfix.tape.evidence import Foreign, Number
 from graphfix.tape.iteration import iterate
 from graphfix.tape.keys import counter, cut_of, key_of
 from graphfix.tape.machine import Machine
@@ -69,6 +69,7 @@ def call_library(m: Machine, name: str, arguments: list[Value], keywords: dict[s
     from graphfix.tape.calls import note_reader, run_callbacks
 
     values = [*arguments, *keywords.values()]
+    m.evidence.foreign.append(Foreign(site, m.trace(), name))
     for value in values:
         m.escape(value, site, "argument")
         note_reader(m, value, site)

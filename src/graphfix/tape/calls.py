@@ -7,6 +7,7 @@ import ast
 from graphfix.tape.attributes import find_method
 from graphfix.tape.builtin_calls import call_library
 from graphfix.tape.containers import call_container_method
+from graphfix.tape.evidence import Foreign
 from graphfix.tape.expressions import evaluate
 from graphfix.tape.frames import Env, Frame
 from graphfix.tape.iteration import iterate
@@ -94,10 +95,13 @@ def call(m: Machine, callee: Value, arguments: Arguments, keywords: Keywords, si
         return call_method(m, callee.receiver, callee.name, arguments, keywords, site)
     if isinstance(callee, Class):
         return instantiate(m, callee, arguments, keywords, site)
-    if isinstance(callee, Instance):
-        return call_instance(m, callee, arguments, keywords, site)
-    if isinstance(callee, Layer):
-        return call_layer(m, callee, arguments, keywords, site)
+    if isinstance(callee, (Instance, Layer)):
+        before, m.training = m.training, m.mode_of(callee)
+        try:
+            entered = call_instance if isinstance(callee, Instance) else call_layer
+            return entered(m, callee, arguments, keywords, site)  # type: ignore[arg-type]
+        finally:
+            m.training = before
     if isinstance(callee, Partial):
         return call(m, callee.function, [*callee.arguments, *arguments], {**callee.keywords, **keywords}, site)
     if isinstance(callee, External):
@@ -117,6 +121,7 @@ def call_unknown(m: Machine, callee: Value, arguments: Arguments, keywords: Keyw
     source = callee.receiver if isinstance(callee, Bound) else callee
     if isinstance(source, Opaque) and source.outside:
         return Opaque(("call", site, m.now()), outside=True)
+    m.evidence.foreign.append(Foreign(site, m.trace(), key))
     for value in values:
         m.escape(value, site, "argument")
         note_reader(m, value, site)
@@ -125,6 +130,8 @@ def call_unknown(m: Machine, callee: Value, arguments: Arguments, keywords: Keyw
         isinstance(callee, Bound) and isinstance(callee.receiver, (Opaque, Instance))
     )
     node = m.record(site, [callee, *values], True, certain=False, callee=key, force=force)
+    if node is not None:
+        node.training = m.mode_of(callee)
     return Opaque(("call", site, m.now()), node)
 
 
@@ -233,6 +240,8 @@ def bind_arguments(m: Machine, function: Function, env: Env, arguments: Argument
 def instantiate(m: Machine, cls: Class, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     instance = Instance(cls, ("instance", site, m.now()))
     instance.context = m.context
+    if instance.is_module():
+        m.evidence.builds.append(m.trace())
     initialiser = cls.find("__init__")
     if isinstance(initialiser, Function):
         call(m, initialiser, [instance, *arguments], keywords, site)

@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from graphfix.tape.graph import Context, Leaf, LoopEntry, Node, Walk
+from graphfix.tape.graph import Context, Leaf, LoopEntry, Node, Walk, Write
 from graphfix.tape.values import Keywords, Value
 
 if TYPE_CHECKING:
@@ -118,14 +118,41 @@ class Use:
 
 
 @dataclass(eq=False)
+class Foreign:
+    """Code that is not in sight was called: `callee` is its key."""
+
+    site: ast.AST
+    trace: Trace
+    callee: object
+
+
+@dataclass(eq=False)
+class Mode:
+    """`train()` or `eval()` was called on a module."""
+
+    site: ast.AST
+    trace: Trace
+    training: bool | None
+    order: int
+
+
+@dataclass(eq=False)
 class Evidence:
     """The record of one run.
 
-    `written`: tensors that were written in place, and whether that may have given them a graph or another shape. `given`: what code that is not
-    in sight got hold of; `kept`: what was put into attributes. `births`: all nodes, recorded where a repair is tried.
+    `asks`: where gradients are asked for, or grad mode is set; `builds`: where modules are made; `cuts`: nodes that the
+    program detaches. `written`: tensors that were written in place, and whether that may have given them a graph or another
+    shape. `given`: what code that is not in sight got hold of; `kept`: what was put into attributes.
     """
 
     walks: list[Walk] = field(default_factory=list)
+    nodes: list[Node] = field(default_factory=list)
+    asks: list[Trace] = field(default_factory=list)
+    builds: list[Trace] = field(default_factory=list)
+    cuts: set[Node] = field(default_factory=set)
+    writes: list[Write] = field(default_factory=list)
+    foreign: list[Foreign] = field(default_factory=list)
+    modes: list[Mode] = field(default_factory=list)
     stores: list[Store] = field(default_factory=list)
     boundaries: list[Boundary] = field(default_factory=list)
     legacy: list[Read] = field(default_factory=list)
@@ -135,7 +162,6 @@ class Evidence:
     written: list[tuple[Value, bool]] = field(default_factory=list)
     given: list[Value] = field(default_factory=list)
     kept: list[Value] = field(default_factory=list)
-    births: list[Node] = field(default_factory=list)
     misuses: list[Read] = field(default_factory=list)
     proven: set[Node] = field(default_factory=set)
     modules: set[object] = field(default_factory=set)

@@ -21,8 +21,8 @@ from graphfix.tape.values import NONE, Class, Function, Instance, Known, Mapping
 TOTAL_STEPS = 40_000
 # https://lightning.ai/docs/pytorch/stable/common/lightning_module.html: automatic optimization walks what it returns
 WALKED_BY_TRAINER = frozenset(("training_step",))
-# What a walk over a graph, or a number read out of one, is spelled with
-WALKS = frozenset(("backward", "manual_backward", "grad", "item", "data", "tolist", "Variable"))
+# What a walk over a graph, a number read out of one, or an evaluation is spelled with
+WALKS = frozenset(("backward", "manual_backward", "grad", "item", "data", "tolist", "eval", "Variable"))
 ABRUPT = (ast.Raise, ast.Return, ast.Break, ast.Continue)
 
 

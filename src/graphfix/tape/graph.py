@@ -43,17 +43,45 @@ class Leaf:
         self.site = site
 
 
+@dataclass(eq=False)
+class Write:
+    """An in-place write. `others`: the names, apart from the one that is written to, under which the old content is known.
+
+    `target` is the expression that is written to, `grows` whether the write is recorded in a graph.
+    """
+
+    site: ast.AST
+    trace: Trace
+    order: int
+    target: ast.AST | None
+    others: tuple[str, ...]
+    layer: object = None
+
+
+class Storage:
+    """The memory of a tensor and of its views, with its version counter. `near`: a storage that may be the same memory."""
+
+    __slots__ = ("version", "writes", "near")
+
+    def __init__(self, near: Storage | None = None) -> None:
+        self.version = 0
+        self.writes: list[Write] = []
+        self.near = near
+
+
 class Node:
     """One birth on the tape.
 
     `saves`: its backward needs saved tensors, so that a second walk raises. `certain`: it is known to be part of
     a graph; False for what an unknown call returned. `callee` is the key of that unknown callable. `leaves` are its
-    direct leaf inputs, `versions` the version each had when it was saved (None: not saved).
+    direct leaf inputs, `versions` the version each had when it was saved (None: not saved). `training` is the mode of
+    the module that made it, None where it was never set. `saved` are the tensors that its backward needs, each with the
+    version that was saved.
     """
 
     __slots__ = (
         "site", "trace", "context", "parents", "saves", "leaves", "versions", "certain", "callee",
-        "freed_by", "walks", "stores", "random", "order",
+        "freed_by", "walks", "stores", "random", "order", "training", "saved",
     )  # fmt: skip
 
     def __init__(
@@ -74,6 +102,8 @@ class Node:
         self.stores: list[object] = []
         self.random = False
         self.order = 0
+        self.training: bool | None = None
+        self.saved: tuple[tuple[Storage, int], ...] = ()
 
 
 def history(roots: list[Node]) -> list[Node]:
@@ -146,6 +176,15 @@ class Stale:
 
 
 @dataclass(eq=False)
+class Overwritten:
+    """A walk met a node that had saved a tensor which was written to since, first by `write`."""
+
+    node: Node
+    write: Write
+    certain: bool
+
+
+@dataclass(eq=False)
 class Walk:
     """One simulated `backward()` or `autograd.grad()`.
 
@@ -168,6 +207,7 @@ class Walk:
     created: list[Node] = field(default_factory=list)
     hits: list[Hit] = field(default_factory=list)
     stale: list[Stale] = field(default_factory=list)
+    overwritten: list[Overwritten] = field(default_factory=list)
     nodes: list[Node] = field(default_factory=list)
 
 
@@ -186,6 +226,10 @@ def walk(event: Walk) -> None:
             if version is not None and leaf.version != version:
                 path = path_to(node, came_from)
                 event.stale.append(Stale(node, leaf, path, all(step.certain for step in path)))
+        for storage, version in node.saved:
+            if storage.version != version:
+                sure = all(step.certain for step in path_to(node, came_from))
+                event.overwritten.append(Overwritten(node, storage.writes[version], sure))
         for parent in node.parents:
             if parent not in came_from and (wanted is None or parent in wanted):
                 came_from[parent] = node

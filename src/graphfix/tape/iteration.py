@@ -34,7 +34,10 @@ def iterate(m: Machine, value: Value, site: ast.AST) -> list[Value]:
     if isinstance(value, Known) and isinstance(value.value, (str, tuple, bytes)):
         return [Known(item) for item in value.value[:2]]
     if isinstance(value, Tensor):
-        return [Tensor(m.record(site, [value], False), base=value, severed=value.severed, shape=OTHER) for _ in range(2)]
+        parts = [Tensor(m.record(site, [value], False), base=value, severed=value.severed, shape=OTHER) for _ in range(2)]
+        for part in parts:
+            part.storage = value.storage
+        return parts
     if isinstance(value, Layer) and value.children:
         return value.children[:LOOP_LIMIT]
     if isinstance(value, Parameters):

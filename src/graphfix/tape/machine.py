@@ -10,9 +10,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable
 
-from graphfix.tape.evidence import Evidence, Use
+from graphfix.tape.evidence import Evidence, Mode, Use
 from graphfix.tape.frames import Env, Frame, Trace
-from graphfix.tape.graph import Context, Leaf, LoopEntry, Node, Walk, walk
+from graphfix.tape.graph import Context, Leaf, LoopEntry, Node, Storage, Walk, walk
 from graphfix.tape.values import Known, Mapping, Opaque, Plain, Sequence, Tensor, Value, held_leaves, nodes_in
 
 MAX_DEPTH = 12
@@ -43,6 +43,10 @@ class Raise(Stop):
     pass
 
 
+def mode_key(module: Value) -> object:
+    return module.key if isinstance(module, Opaque) else id(module)
+
+
 class Machine:
     """State of one run. `modules` resolves imports: dotted name to the value of that module, or None."""
 
@@ -53,6 +57,8 @@ class Machine:
         self.context: Context = ()
         self.grad_enabled = True
         self.thread: object = None
+        self.training: bool | None = None
+        self.modes: dict[object, tuple[Value, bool | None]] = {}
         self.frames: list[Frame] = []
         self.decisions: dict[object, bool] = {}
         self.active: dict[object, int] = {}
@@ -87,6 +93,18 @@ class Machine:
         self.decisions[key] = answer
         return answer
 
+    # Modules
+
+    def set_mode(self, modules: Iterable[Value], training: bool | None, site: ast.AST) -> None:
+        """`train()` or `eval()`: all of `modules` are in this mode from now on."""
+        for module in modules:
+            self.modes[mode_key(module)] = (module, training)
+        self.evidence.modes.append(Mode(site, self.trace(), training, self.now()))
+
+    def mode_of(self, module: Value) -> bool | None:
+        """The mode that was set for `module`, or that of the module which calls it."""
+        return self.modes.get(mode_key(module), (None, self.training))[1]
+
     # Loops
 
     def loop(self, site: ast.AST) -> LoopEntry:
@@ -119,8 +137,8 @@ class Machine:
             save_leaves = saves and (bool(parents) or len(direct) > 1)
         node = Node(site, self.trace(), self.context, tuple(parents), saves, tuple(direct), save_leaves, certain, callee)
         node.order = self.now()
-        if self.overrides:
-            self.evidence.births.append(node)
+        node.training = self.training
+        self.evidence.nodes.append(node)
         return node
 
     def tensor(self, site: ast.AST, inputs: Iterable[Value], saves: bool = True, **how: object) -> Tensor:
@@ -139,6 +157,7 @@ class Machine:
     ) -> Walk | None:  # fmt: skip
         """Walk the graphs of `roots`; returns None where there is no graph to walk."""
         nodes: list[Node] = []
+        self.evidence.asks.append(self.trace())
         for root in roots:
             self.ensure_graph(root, site)
             nodes.extend(nodes_in(root, attributes=False))
@@ -169,6 +188,24 @@ class Machine:
             self.evidence.escapes.setdefault(node, []).append((site, why, self.order))
             if not known:
                 pending.extend(node.parents)
+
+    def names_of(self, storage: Storage, rebound: set[str] | None, holds: Callable[[Value, Storage], bool]) -> Iterable[str]:
+        """The variables of all active calls that hold `storage`, but for the names `rebound` (None: all) of the innermost one."""
+        seen: set[int] = set()
+        for frame in reversed(self.frames):
+            env: Env | None = frame.env
+            own = frame is self.frames[-1]
+            while env is not None and id(env) not in seen:
+                seen.add(id(env))
+                for name, value in env.variables.items():
+                    if not (own and (rebound is None or name in rebound)) and holds(value, storage):
+                        yield name
+                own, env = False, env.parent
+
+    def note_cut(self, value: Value) -> None:
+        """The program detaches `value` itself."""
+        if value.node is not None:
+            self.evidence.cuts.add(value.node)
 
     def note_use(self, expression: ast.expr | None, value: Value) -> None:
         """Remember whether `expression`, which is added, stored or passed on, carries a graph."""

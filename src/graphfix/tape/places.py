@@ -71,7 +71,9 @@ def unpack(m: Machine, value: Value, target: ast.Tuple | ast.List) -> list[Value
 def item_of(m: Machine, value: Value, key: object, site: ast.AST) -> Value:
     """`value[key]` for a constant key of something that is not a known container."""
     if isinstance(value, Tensor):
-        return Tensor(m.record(site, [value], False), severed=value.severed, base=value, shape=OTHER)
+        made = Tensor(m.record(site, [value], False), severed=value.severed, base=value, shape=OTHER)
+        made.storage = value.storage
+        return made
     if isinstance(value, Sequence):
         if isinstance(key, int) and -len(value.items) <= key < len(value.items):
             return value.items[key]
@@ -125,6 +127,8 @@ def set_requires_grad(m: Machine, tensor: Tensor, value: Value, site: ast.AST) -
 
     wanted = not (isinstance(value, Known) and not value.value)
     m.evidence.written.append((tensor, True))
+    if wanted:
+        m.evidence.asks.append(m.trace())
     if tensor.leaf is not None:
         tensor.leaf.requires_grad = wanted
     elif wanted and tensor.node is None:
@@ -139,6 +143,10 @@ def set_item(m: Machine, target: ast.Subscript, value: Value, source: ast.expr |
     key = index.value if isinstance(index, Known) and is_hashable(index.value) else None
     if isinstance(holder, Tensor):
         m.evidence.written.append((holder, value.node is not None))
+        if holder.leaf is None and holder.severed != "data" and value is not holder:
+            from graphfix.tape.saving import overwrite
+
+            overwrite(m, holder, target, target.value)
         if m.grad_enabled and holder.severed != "data" and value is not holder:
             node = m.record(target, [holder, value], False)
             if node is not None:
@@ -163,6 +171,13 @@ def set_item(m: Machine, target: ast.Subscript, value: Value, source: ast.expr |
         slot = key if isinstance(index, Known) else ("unknown", getattr(index, "key", id(index)))
         note_store(m, target, (holder, slot), value, source, how, holder.items.get(slot), holder)
         holder.items[slot] = value
+    elif isinstance(holder, Plain) and nodes_in(value) and not is_array(holder):
+        m.evidence.asks.append(m.trace())  # a tensor that was taken for data would go on with the graph
+
+
+def is_array(value: Plain) -> bool:
+    """Whether the data came from numpy, which takes the number of a tensor."""
+    return isinstance(value.key, tuple) and isinstance(value.key[0], str) and value.key[0].startswith("numpy.")
 
 
 def is_hashable(value: object) -> bool:

@@ -60,6 +60,8 @@ def call_torch(m: Machine, name: str, arguments: Arguments, keywords: Keywords, 
         made = call_torch_method(m, arguments[0], name.rsplit(".", 1)[-1], arguments[1:], keywords, site)
         return made if made is not None else m.unknown(site, arguments)
     last = name.rsplit(".", 1)[-1]
+    if name.startswith(("torch.autograd.", "torch.func.")):
+        m.evidence.asks.append(m.trace())
     if name.startswith("torch.optim."):
         if "lr_scheduler" in name or "swa" in name:
             return Opaque(("scheduler", site, m.now()))
@@ -100,6 +102,8 @@ def make_optimizer(m: Machine, kind: str, parameters: Arguments, site: ast.AST) 
 def grad_mode(enabled: bool) -> Callable:
     def make(m: Machine, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
         mode = GradMode(enabled)
+        if enabled:
+            m.evidence.asks.append(m.trace())
         if arguments and isinstance(arguments[0], Function):
             from graphfix.tape.calls import with_mode
 
@@ -118,6 +122,8 @@ def set_grad_enabled(m: Machine, arguments: Arguments, keywords: Keywords, site:
     known = known_truth(flag)
     enabled = known if known is not None else decide_key(m, key_of(flag), site, False)
     statement = m.frame.statement
+    if enabled or isinstance(statement, ast.Expr):
+        m.evidence.asks.append(m.trace())
     if isinstance(statement, ast.Expr) and statement.value is site:
         m.grad_enabled = enabled
     return GradMode(enabled)
@@ -135,8 +141,11 @@ def variable(m: Machine, arguments: Arguments, keywords: Keywords, site: ast.AST
     given = {**dict(zip(names, arguments)), **keywords}
     value = given.get("data", NONE)
     made = Tensor(single=isinstance(value, Tensor) and value.single, base=value, severed="detach", shape=shape_of(value))
+    if isinstance(value, Tensor):
+        made.storage = value.storage
     wanted = given.get("requires_grad", Known(False))
     if not (isinstance(wanted, Known) and not wanted.value):
+        m.evidence.asks.append(m.trace())
         made.leaf = Leaf("Variable", True, site)
         made.severed = ""
     m.evidence.aliases.append(Alias(site, m.trace(), value, made, "Variable", given))

@@ -9,9 +9,11 @@ from graphfix.tape.evidence import Number, Update
 from graphfix.tape.keys import key_of
 from graphfix.tape.machine import Machine
 from graphfix.tape.places import set_requires_grad
+from graphfix.tape.saving import view
 from graphfix.tape.shapes import shape_of
 from graphfix.tape.torch_model import OpFacts, facts
 from graphfix.tape.torch_modules import (
+    mode_given,
     module_method,
 )
 from graphfix.tape.torch_operations import (
@@ -80,6 +82,7 @@ def tensor_like_method(
             return made
     if name in ("detach_", "requires_grad_") and isinstance(receiver, Tensor):
         if name == "detach_":
+            m.note_cut(receiver)
             receiver.node = None
             receiver.severed = "detach"
             m.evidence.written.append((receiver, True))
@@ -90,9 +93,12 @@ def tensor_like_method(
         m.evidence.numbers.append(Number(site, m.trace(), receiver, name, 0, m.grad_enabled))
         return Plain(("read", name, key_of(receiver)), source=receiver)
     if name in ("detach",):
+        m.note_cut(receiver)
         single = isinstance(receiver, Tensor) and receiver.single
-        return Tensor(single=single, base=receiver, severed="detach", shape=shape_of(receiver))
+        made = Tensor(single=single, base=receiver, severed="detach", shape=shape_of(receiver))
+        return view(made, receiver, "detach")
     if name == "register_hook" or name == "retain_grad":
+        m.evidence.asks.append(m.trace())
         return NONE
     if name in ("new", "new_zeros", "new_ones", "new_tensor", "new_full", "new_empty", "new_ones"):
         return Tensor()
@@ -106,7 +112,7 @@ def tensor_like_method(
     if isinstance(receiver, Opaque) and receiver.node is None and not nodes_in(Sequence("tuple", arguments), False, 3):
         return opaque_without_graph(known, receiver, name, arguments, site)
     if isinstance(receiver, Tensor) and known.inplace and not m.grad_enabled:
-        return changed_in_place(m, receiver, Tensor())
+        return changed_in_place(m, receiver, Tensor(), site=site)
     made = operation(m, known, [receiver, *arguments, *keywords.values()], keywords, site, name)
     if isinstance(receiver, Opaque) and isinstance(made, Tensor):
         if known.inplace:
@@ -114,7 +120,7 @@ def tensor_like_method(
             return receiver
         if not known.cuts and not known.scalar:
             return Opaque(("method", receiver.key, name, *map(key_of, arguments)), made.node)
-    if isinstance(made, Tensor) and made.node is None and made.base is None and known.alias:
+    if isinstance(made, Tensor) and made is not receiver and made.node is None and made.base is None and known.alias:
         made.base = receiver
         made.severed = receiver.severed if isinstance(receiver, Tensor) else ""
     return made
@@ -137,7 +143,10 @@ def opaque_method(
         return distribution_method(m, receiver, name, arguments, site)
     if kind == "scaler":
         return scaler_method(m, receiver, name, arguments, keywords, site)
-    if name in ("train", "eval", "to", "cuda", "cpu", "double", "float", "half", "requires_grad_") and receiver.node is None:
+    if name in ("train", "eval"):
+        m.set_mode([receiver], mode_given(name, arguments, keywords), site)
+        return receiver
+    if name in ("to", "cuda", "cpu", "double", "float", "half", "requires_grad_") and receiver.node is None:
         return receiver
     if name in ("parameters", "named_parameters"):
         return Opaque(("parameters", receiver.key))

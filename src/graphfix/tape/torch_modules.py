@@ -7,7 +7,9 @@ import ast
 from graphfix.tape.evidence import Update
 from graphfix.tape.graph import Leaf, Node
 from graphfix.tape.iteration import iterate
+from graphfix.tape.keys import known_truth
 from graphfix.tape.machine import Machine
+from graphfix.tape.saving import INPLACE_AT, keep, overwrite, save
 from graphfix.tape.shapes import SCALAR
 from graphfix.tape.torch_model import OpFacts, facts
 from graphfix.tape.torch_operations import (
@@ -52,10 +54,15 @@ def make_layer(m: Machine, name: str, arguments: Arguments, keywords: Keywords, 
         return Layer("DataParallel", None, arguments[:1] or list(keywords.values())[:1])
     if kind in ("Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict"):
         return make_container(m, kind, arguments, site)
+    m.evidence.builds.append(m.trace())
     known = facts(f"torch.nn.{kind}")
     leaf = Leaf(kind, True, site) if known is None or known.parameters else None
     layer = Layer(kind, leaf)
     layer.keywords = dict(keywords)
+    layer.site = site
+    place = INPLACE_AT.get(kind, len(arguments))
+    if place < len(arguments):
+        layer.keywords["inplace"] = arguments[place]
     return layer
 
 
@@ -125,7 +132,30 @@ def layer_result(m: Machine, layer: Layer, known: OpFacts, values: Arguments, si
     if node is None and values and known.alias:
         return values[0]
     single = known.scalar and not reduces_nothing(layer.keywords)
-    return Tensor(node, None, single, shape=SCALAR if single else None)
+    made = Tensor(node, None, single, shape=SCALAR if single else None)
+    if is_on(layer.keywords.get("inplace")) and values and isinstance(values[0], Tensor) and values[0].leaf is None:
+        return written_by_layer(m, layer, values[0], made, site)
+    if layer.leaf is None:
+        save(made, known, values, layer.kind)
+    elif layer.leaf.requires_grad and known.saves_inputs[:1] == (0,):
+        keep(made, [value for value in values[:1] if isinstance(value, Tensor)])
+    return made
+
+
+def is_on(flag: Value | None) -> bool:
+    return isinstance(flag, Known) and bool(flag.value)
+
+
+def written_by_layer(m: Machine, layer: Layer, target: Tensor, made: Tensor, site: ast.AST) -> Tensor:
+    """`nn.ReLU(inplace=True)(x)`: every name of `x` sees the new content and the new graph."""
+    known = facts(f"torch.nn.{layer.kind}")
+    changed = known.variants.get("inplace") if known is not None else None
+    overwrite(m, target, site, None, layer)
+    if made.node is not None and target.severed != "data":
+        target.node = made.node
+        if changed is not None and changed.saves_output:
+            keep(made, [target])
+    return target
 
 
 def sequence_output(m: Machine, value: Opaque, node: Node | None, site: ast.AST) -> Opaque:
@@ -163,7 +193,10 @@ def module_method(
 ) -> Value | None:
     if name in ("parameters", "named_parameters", "buffers", "named_buffers"):
         return Parameters([receiver])
-    if name in ("train", "eval", "to", "cuda", "cpu", "half", "float", "double", "apply", "share_memory", "type"):
+    if name in ("train", "eval"):
+        m.set_mode(with_submodules(receiver), mode_given(name, arguments, keywords), site)
+        return receiver
+    if name in ("to", "cuda", "cpu", "half", "float", "double", "apply", "share_memory", "type"):
         return receiver
     if name == "requires_grad_":
         wanted = not (arguments and isinstance(arguments[0], Known) and not arguments[0].value)
@@ -201,6 +234,32 @@ def module_method(
     if name in MODULE_METHODS or name.startswith(("register_", "_")):
         return Plain((name, id(receiver), m.now()))
     return None
+
+
+def mode_given(name: str, arguments: Arguments, keywords: Keywords) -> bool | None:
+    """The mode that `train(mode)` or `eval()` sets; None where it is not known."""
+    if name == "eval":
+        return False
+    flag = arguments[0] if arguments else keywords.get("mode", Known(True))
+    return known_truth(flag)
+
+
+def with_submodules(receiver: Value) -> list[Value]:
+    """A module and all modules below it, which `train()` and `eval()` reach."""
+    found: dict[int, Value] = {}
+    pending = [receiver]
+    while pending:
+        value = pending.pop()
+        if id(value) in found or not isinstance(value, (Layer, Instance, Opaque)):
+            continue
+        if isinstance(value, Opaque) and value.node is not None:
+            continue
+        found[id(value)] = value
+        if isinstance(value, Layer):
+            pending.extend((*(value.children or ()), *value.names.values(), *value.attributes.values()))
+        elif isinstance(value, Instance):
+            pending.extend(value.attributes.values())
+    return list(found.values())
 
 
 def container_view(receiver: Layer, name: str) -> Value:

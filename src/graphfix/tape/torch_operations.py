@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 from graphfix.tape.evidence import Read
 from graphfix.tape.graph import Leaf
 from graphfix.tape.keys import key_of
 from graphfix.tape.machine import Machine
 from graphfix.tape.places import note_store
+from graphfix.tape.saving import keep, overwrite, save, saved_inputs, view
 from graphfix.tape.shapes import KEEPS_SHAPE, ONE, OTHER, RESHAPES, SCALAR, result_shape, sized
 from graphfix.tape.torch_model import OpFacts
 from graphfix.tape.values import (
@@ -58,18 +60,27 @@ def operation(m: Machine, known: OpFacts | None, values: Arguments, keywords: Ke
     node = m.record(site, values, known.saves)
     if node is not None and known.random:
         node.random = True
+    positional = values[: len(values) - len(keywords)]
     if known.result in ("tuple", "list"):
-        return structure(known, node, keywords)
-    if node is None and values and isinstance(values[0], Tensor) and known.alias:
+        made = structure(known, node, keywords)
+        if isinstance(made, Sequence) and made.items and isinstance(made.items[0], Tensor):
+            save(made.items[0], replace(known, saves_output=False), positional, name)
+        return made
+    if node is None and values and isinstance(values[0], Tensor) and known.alias and not known.inplace:
         # a shape that is not known is that of the base, unless the operation may have changed it
         shape = OTHER if shape is None and word not in KEEPS_SHAPE and word != "squeeze" else shape
-        return Tensor(None, None, single, values[0], values[0].severed, shape)
+        return view(Tensor(None, None, single, values[0], values[0].severed, shape), values[0], name)
     made = Tensor(node, None, single, shape=shape)
     if known.inplace and word in RESHAPES and values and isinstance(values[0], Tensor):
         values[0].shape = None
     if known.inplace and values and isinstance(values[0], Tensor):
-        return changed_in_place(m, values[0], made, values[1:], site)
-    return made
+        keep(made, [value for value in saved_inputs(known, positional, "") if isinstance(value, Tensor)])
+        changed = changed_in_place(m, values[0], made, values[1:], site)
+        if known.saves_output and made.node is not None:
+            keep(made, [changed])
+        return changed
+    save(made, known, positional, name)
+    return view(made, values[0], name) if known.alias and values else made
 
 
 def compares_two(word: str, values: Arguments) -> bool:
@@ -101,6 +112,7 @@ def new_leaf(m: Machine, known: OpFacts, keywords: Keywords, site: ast.AST) -> T
     wanted = keywords.get("requires_grad")
     if wanted is not None and not (isinstance(wanted, Known) and not wanted.value):
         made = Tensor(leaf=Leaf("tensor", True, site))
+        m.evidence.asks.append(m.trace())
     else:
         made = Tensor()
     return made
@@ -125,6 +137,10 @@ def changed_in_place(
 ) -> Tensor:
     """`x.add_(y)`: every name of `x` sees the new graph."""
     m.evidence.written.append((target, made.node is not None))
+    if site is not None and target.leaf is None and target.severed != "data":
+        overwrite(
+            m, target, site, site.func.value if isinstance(site, ast.Call) and isinstance(site.func, ast.Attribute) else None
+        )
     if target.leaf is not None and target.leaf.requires_grad:
         target.leaf.version += 1
         return target

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from graphfix.tape.graph import Leaf, Node
+from graphfix.tape.graph import Leaf, Node, Storage
 
 if TYPE_CHECKING:
     from graphfix.tape.frames import Env
@@ -65,10 +65,10 @@ class Tensor(Value):
     """A tensor: `node` is its grad_fn, `leaf` is set where it is a leaf that may require grad.
 
     `single`: known to have one element; `shape`: see `shapes`. `base`: the tensor whose memory it shares, or from which it
-    was read without its graph.
+    was read without its graph. `storage`: its memory, which views of it share.
     """
 
-    __slots__ = ("node", "leaf", "single", "base", "severed", "shape")
+    __slots__ = ("node", "leaf", "single", "base", "severed", "shape", "storage")
 
     def __init__(
         self,
@@ -85,6 +85,7 @@ class Tensor(Value):
         self.base = base
         self.severed = severed
         self.shape = shape
+        self.storage = Storage()
 
 
 class Sequence(Value):
@@ -207,11 +208,12 @@ class Instance(Value):
 class Layer(Value):
     """A `torch.nn` module: `kind` is its class; `children` where it is a container of modules."""
 
-    __slots__ = ("kind", "leaf", "children", "names", "frozen", "keywords", "attributes")
+    __slots__ = ("kind", "leaf", "children", "names", "frozen", "keywords", "attributes", "site")
 
     def __init__(self, kind: str, leaf: Leaf | None, children: list[Value] | None = None) -> None:
         self.kind = kind
         self.leaf = leaf
+        self.site: ast.AST | None = None
         self.children = children
         self.names: dict[str, Value] = {}
         self.keywords: dict[str, Value] = {}

@@ -1,0 +1,185 @@
+"""A tensor that a backward pass still needs is written to in place.
+
+## What it does
+Finds in-place writes (`x += r`, `x[mask] = 0`, `x.relu_()`, `inplace=True`) to a tensor that an earlier operation has saved for
+its gradient, where a later `backward()` walks over that operation.
+
+## Why is this bad
+The gradient would be computed with the new content. Autograd notices it by the version counter and raises "one of the
+variables needed for gradient computation has been modified by an inplace operation". Sigmoid, tanh, relu, exp and softmax save
+their output; products, powers and layers save their inputs; sums save nothing.
+
+## Example
+```python
+gate = torch.sigmoid(self.gate(x))
+gate += 0.1
+return gate * self.value(x)
+```
+
+## Use instead
+```python
+gate = torch.sigmoid(self.gate(x))
+gate = gate + 0.1
+return gate * self.value(x)
+```
+
+## Fix safety
+The out-of-place form computes the same values. Safe where every run that writes there raises later, so that no working run
+changes, and where no other name holds the old tensor or a view of it; unsafe where some run does not raise. Whoever holds another
+name would no longer see the new content: then the finding is told without a fix.
+
+## References
+- https://pytorch.org/docs/stable/notes/autograd.html#in-place-correctness-checks
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from graphfix.codemods.base import Evidence, fix, rule, safe_if, short
+from graphfix.model import Delete, Finding, Fix, InsertBefore, Operation, RemoveArgument, Replace
+from graphfix.tape.explore import Run
+from graphfix.tape.graph import Overwritten, Walk, Write
+from graphfix.tape.torch_model import facts
+from graphfix.tape.values import Layer
+
+OPERATORS: dict[type, str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**", ast.MatMult: "@"}
+CLOSED = (ast.Name, ast.Constant, ast.Call, ast.Attribute, ast.Subscript)
+
+
+@dataclass(eq=False)
+class Fault:
+    """One place in the source that writes to saved tensors, over all runs."""
+
+    write: Write
+    walk: Walk
+    overwritten: Overwritten
+    raising: set[Run] = field(default_factory=set)
+
+
+def find(evidence: Evidence) -> Iterator[Finding]:
+    faults: dict[ast.AST, Fault] = {}
+    for run in evidence.tape.runs:
+        for event in run.evidence.walks:
+            # torch raises at the first walk that meets one
+            for overwritten in event.overwritten:
+                if overwritten.certain and evidence.holds(overwritten.write.site):
+                    fault = faults.setdefault(overwritten.write.site, Fault(overwritten.write, event, overwritten))
+                    fault.raising.add(run)
+    for fault in faults.values():
+        yield report(evidence, fault)
+
+
+def report(evidence: Evidence, fault: Fault) -> Finding:
+    statement = evidence.program.statement_of(fault.write.site)
+    story = [evidence.label(fault.write.site, "is written to in place here")]
+    if evidence.holds(fault.overwritten.node.site):
+        story.insert(0, evidence.label(fault.overwritten.node.site, "saves a tensor for its gradient"))
+    if evidence.holds(fault.walk.site):
+        story.append(evidence.label(fault.walk.site, "needs the saved one and raises"))
+    text = short(ast.unparse(statement).splitlines()[0])
+    message = f"`{text}` changes what backward still needs"
+    return Finding("GF401", "inplace-on-saved", message, evidence.program.path, evidence.span(statement), tuple(story),
+                   repair_of(evidence, fault))  # fmt: skip
+
+
+def repair_of(evidence: Evidence, fault: Fault) -> Fix | None:
+    """The out-of-place form, where nobody else holds what is written to."""
+    layer = fault.write.layer
+    made = layer.site if isinstance(layer, Layer) else None
+    writes = [
+        (run, write) for run in evidence.tape.runs for write in run.evidence.writes
+        if write.site is fault.write.site or (made is not None and isinstance(write.layer, Layer) and write.layer.site is made)
+    ]  # fmt: skip
+    if any(write.others for _, write in writes) or evidence.tape.truncated:
+        return None
+    written = made_without(evidence, made) if made is not None else out_of_place(evidence, fault.write)
+    if written is None:
+        return None
+    title, operations = written
+    return fix(safe_if(all(run in fault.raising for run, _ in writes)), title, *operations)
+
+
+def out_of_place(evidence: Evidence, write: Write) -> tuple[str, tuple[Operation, ...]] | None:
+    site, program = write.site, evidence.program
+    statement = program.statement_of(site)
+    if isinstance(site, ast.AugAssign) and isinstance(site.target, ast.Name):
+        return rebinding(evidence, site, site.target.id, augmented(evidence, site))
+    if isinstance(site, (ast.AugAssign, ast.Subscript)):
+        target = site.target if isinstance(site, ast.AugAssign) else site
+        return item_written(evidence, statement, target)
+    if not isinstance(site, ast.Call):
+        return None
+    if any(keyword.arg == "inplace" for keyword in site.keywords):
+        if isinstance(statement, ast.Expr):
+            return None
+        return "leave `inplace=True` away", (RemoveArgument(evidence.span(site), "inplace"),)
+    text = plain_call(evidence, site)
+    if text is None:
+        return None
+    if isinstance(statement, ast.Expr) and statement.value is site:
+        receiver = site.func.value if isinstance(site.func, ast.Attribute) else None
+        return rebinding(evidence, statement, receiver.id, text) if isinstance(receiver, ast.Name) else None
+    return f"use `{short(text)}`", (Replace(evidence.span(site), text),)
+
+
+def rebinding(evidence: Evidence, statement: ast.stmt, name: str, text: str | None) -> tuple[str, tuple[Operation, ...]] | None:
+    """`name = text` in the place of a statement."""
+    if text is None or "\n" in text:
+        return None
+    line = f"{name} = {text}"
+    span = evidence.span(statement)
+    return f"write `{short(line)}`", (InsertBefore(span, line), Delete(span))
+
+
+def augmented(evidence: Evidence, site: ast.AugAssign) -> str | None:
+    """`x + r` for `x += r`."""
+    operator = OPERATORS.get(type(site.op))
+    if operator is None or not isinstance(site.target, ast.Name):
+        return None
+    value = evidence.program.source(site.value)
+    return f"{site.target.id} {operator} {value if isinstance(site.value, CLOSED) else f'({value})'}"
+
+
+def item_written(evidence: Evidence, statement: ast.stmt, target: ast.AST) -> tuple[str, tuple[Operation, ...]] | None:
+    """`x = x.masked_fill(mask, number)` for `x[mask] = number`, else a copy of `x` that may be written to."""
+    if not isinstance(target, ast.Subscript) or not isinstance(target.value, ast.Name):
+        return None
+    name = target.value.id
+    if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and isinstance(target.slice, ast.Compare):
+        value = statement.value
+        number = value.operand if isinstance(value, ast.UnaryOp) else value
+        if isinstance(number, ast.Constant) and isinstance(number.value, (int, float)):
+            source = evidence.program.source
+            return rebinding(evidence, statement, name, f"{name}.masked_fill({source(target.slice)}, {source(value)})")
+    copy = f"{name} = {name}.clone()"
+    return f"write to a copy of `{name}`", (InsertBefore(evidence.span(statement), copy),)
+
+
+def plain_call(evidence: Evidence, site: ast.Call) -> str | None:
+    """`x.relu()` for `x.relu_()`."""
+    function = site.func
+    if not isinstance(function, ast.Attribute) or not function.attr.endswith("_"):
+        return None
+    known = facts(f"torch.Tensor.{function.attr[:-1]}")
+    if known is None or known.inplace or known.cuts or known.result != "tensor":
+        return None
+    text, head = evidence.program.source(site), evidence.program.source(function)
+    return head[:-1] + text[len(head) :]
+
+
+def made_without(evidence: Evidence, made: ast.AST) -> tuple[str, tuple[Operation, ...]] | None:
+    """The layer's constructor without its in-place flag."""
+    if not isinstance(made, ast.Call) or not evidence.holds(made):
+        return None
+    if any(keyword.arg == "inplace" for keyword in made.keywords):
+        return "make the layer without `inplace=True`", (RemoveArgument(evidence.span(made), "inplace"),)
+    if len(made.args) != 1 or made.keywords:
+        return None
+    text = f"{evidence.program.source(made.func)}()"
+    return f"make it as `{short(text)}`", (Replace(evidence.span(made), text),)
+
+
+RULE = rule("GF401", "inplace-on-saved", globals(), find)
