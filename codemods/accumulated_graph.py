@@ -38,6 +38,7 @@ that is not in sight with a graph that is still alive.
 from __future__ import annotations
 
 import ast
+import dataclasses
 import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -70,11 +71,13 @@ class Growth:
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
-    for growth in growths(evidence):
-        if is_fault(evidence, growth):
-            finding = report(evidence, growth)
-            if finding is not None:
-                yield finding
+    told = set()
+    for covered in (False, True):
+        for growth in growths(evidence, covered):
+            finding = report(evidence, growth) if is_fault(evidence, growth) else None
+            if finding is not None and finding.span not in told:
+                told.add(finding.span)
+                yield dataclasses.replace(finding, fix=None) if covered else finding  # no_grad is the repair there
 
 
 def cuts(evidence: Evidence) -> Iterator[ast.expr]:
@@ -108,15 +111,18 @@ def is_plain_log(evidence: Evidence, growth: Growth) -> bool:
     return bool(added) and all(evidence.facts.is_single(use) for use in added)
 
 
-@functools.lru_cache(maxsize=1)
-def growths(evidence: Evidence) -> list[Growth]:
-    """Places whose new content is their old content of an earlier iteration plus something with a graph."""
+@functools.lru_cache(maxsize=2)
+def growths(evidence: Evidence, covered: bool = False) -> list[Growth]:
+    """Places whose new content is their old content of an earlier iteration plus something with a graph.
+
+    `covered`: those in an evaluation that another rule puts under no_grad, instead of the others.
+    """
     found: dict[ast.AST, Growth] = {}
     for run in evidence.tape.runs:
         by_place: dict[tuple[object, object], list[Store]] = {}
         for store in run.evidence.stores:
-            if evidence.regions.covers(store):
-                continue  # no_grad is the repair there
+            if evidence.regions.covers(store) is not covered:
+                continue
             by_place.setdefault((id(store.place[0]), store.place[1]), []).append(store)
         for stores in by_place.values():
             collect(evidence, run, stores, found)

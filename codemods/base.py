@@ -13,7 +13,7 @@ from graphfix.model import Applicability, Finding, Fix, Label, Operation, Span
 from graphfix.tape.contributors import Facts
 from graphfix.tape.diagnosis import SecondWalk, second_walks
 from graphfix.tape.evidence import Store
-from graphfix.tape.explore import Tape
+from graphfix.tape.explore import Run, Tape
 from graphfix.tape.graph import history
 from graphfix.tape.machine import Machine
 from graphfix.tape.program import Program
@@ -58,6 +58,13 @@ class Evidence:
         """The loops, functions and statements that build graphs which nobody walks."""
         return Regions(self.tape, self.facts)
 
+    def loses_nothing(self, expressions: list[ast.expr]) -> bool:
+        """Whether, with all of `expressions` detached, each walk that works still goes through every node that it goes through now."""
+        trial = self.tape.again(dict.fromkeys(expressions, as_detached))
+        if trial.truncated or len(trial.runs) != len(self.tape.runs):
+            return False
+        return all(working_walks(one) == working_walks(two)[: len(working_walks(one))] for one, two in zip(self.tape.runs, trial.runs))
+
     def span(self, node: ast.AST) -> Span:
         return self.program.span(node)
 
@@ -72,6 +79,20 @@ class Evidence:
 def as_number(m: Machine, node: ast.AST, value: Value) -> Value:
     """An expression's value as `.item()` would make it."""
     return Plain(("cut", node, m.now()), cut=node) if isinstance(value, (Tensor, Opaque)) else value
+
+
+def as_detached(m: Machine, node: ast.AST, value: Value) -> Value:
+    """An expression's value as `.detach()` would make it."""
+    if isinstance(value, Tensor):
+        return Tensor(single=value.single, base=value, severed="detach", shape=value.shape)
+    return Opaque(("detached", node, m.now())) if isinstance(value, Opaque) else value
+
+
+def working_walks(run: Run) -> list[tuple[ast.AST, int]]:
+    """The walks of a run up to the first that raises: the call, and how many nodes it goes through."""
+    walks = [(event.site, len(event.nodes), bool(event.hits)) for event in run.evidence.walks]
+    raising = next((index for index, (_, _, raises) in enumerate(walks) if raises), len(walks))
+    return [(site, count) for site, count, _ in walks[:raising]]
 
 
 def nothing(evidence: Evidence) -> Iterator[ast.expr]:

@@ -9,7 +9,7 @@ from graphfix.codemods.base import Evidence, fix, safe_if
 from graphfix.model import Finding, Fix, InsertAfter, InsertBefore, Label, Operation
 from graphfix.tape.diagnosis import Cause, SecondWalk, held_at, statement_in
 from graphfix.tape.evidence import Boundary, Store
-from graphfix.tape.values import Known, Mapping, Opaque, Plain, Sequence, Tensor, Value
+from graphfix.tape.values import Instance, Known, Mapping, Opaque, Plain, Sequence, Tensor, Value
 
 
 def detached(value: Value, text: str) -> str | None:
@@ -20,6 +20,10 @@ def detached(value: Value, text: str) -> str | None:
         return text
     if isinstance(value, Sequence) and value.kind in ("tuple", "list") and value.items:
         return detached_sequence(value, text)
+    if isinstance(value, Instance) and value.cls.is_tuple():
+        parts = {detached(item, "s") for item in value.attributes.values()}
+        part = parts.pop() if len(parts) == 1 else None
+        return f"type({text})(*({part} for s in {text}))" if part is not None else None
     if isinstance(value, Mapping) and value.items and not value.rest:
         if all(isinstance(item, Tensor) for item in value.items.values()):
             return f"{{k: v.detach() for k, v in {text}.items()}}"
@@ -53,6 +57,8 @@ def same_shape(one: Value, two: Value) -> bool:
         return len(one.items) == len(two.items) and all(same_shape(a, b) for a, b in zip(one.items, two.items))
     if isinstance(one, Mapping) and isinstance(two, Mapping):
         return one.items.keys() == two.items.keys()
+    if isinstance(one, Instance) and isinstance(two, Instance):
+        return one.cls is two.cls and one.cls.is_tuple()
     return isinstance(one, Tensor) and isinstance(two, (Tensor, Opaque))
 
 
@@ -89,7 +95,9 @@ def carried_finding(
     stores = [s for s in crossing.stores if isinstance(s, Store) and evidence.holds(s.target)]
     label = carrier.rsplit(".", 1)[-1]
     named = [s for s in stores if ast.unparse(s.target).rsplit(".", 1)[-1] == label]
-    where: ast.AST | None = (named or stores or [None])[-1] and (named or stores)[-1].target
+    inside = set(ast.walk(loop)) if loop is not None else set()
+    candidates = [s for s in named if s.target in inside] or named or stores
+    where: ast.AST | None = candidates[-1].target if candidates else None
     if where is None:
         where = crossing.site if evidence.holds(crossing.site) else walk.walk.site
     if not evidence.holds(where):

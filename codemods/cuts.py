@@ -64,9 +64,9 @@ def expressions_to_cut(evidence: Evidence, stores: list[Store]) -> list[ast.expr
         wanted = {node for part in parts for use in facts.uses[part] for node in use.nodes}
         wanted = wanted or set(store.nodes)
         lifted = at_caller(facts, program, store.trace, wanted)
-        if lifted is None:
+        if not lifted:
             if not parts and set(store.nodes) <= own and store.old:
                 continue
             return []
-        found[lifted[0]] = None
+        found.update(dict.fromkeys(lifted))
     return sorted(found, key=lambda e: (e.lineno, e.col_offset))

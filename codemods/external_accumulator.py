@@ -63,11 +63,13 @@ def accumulated(evidence: Evidence, walks: list[SecondWalk]) -> Iterator[Finding
 
 def report(evidence: Evidence, walk: SecondWalk, name: str) -> Finding:
     initial = initialiser(evidence, walk, name)
-    blamed = evidence.program.statement_of(walk.walk.site)
+    blamed: ast.stmt = evidence.program.statement_of(walk.walk.site)
     story = [evidence.label(walk.walk.site, f"iteration 2 walks the loss of iteration 1 again, as part of `{short(name, 20)}`")]
     if initial is not None:
         story.insert(0, evidence.label(initial, "set up once, outside of the loop"))
     repair = repair_of(evidence, walk, name, initial) if initial is not None and walk.always else None
+    if initial is not None and repair is not None and isinstance(repair.operations[0], Move):
+        blamed = initial
     message = f"`{short(name)}` still holds the losses of earlier iterations when it is walked"
     return Finding("GF204", "external-accumulator", message, evidence.program.path, evidence.span(blamed), tuple(story), repair)
 

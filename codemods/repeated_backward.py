@@ -23,7 +23,9 @@ optimizer.step()
 ```
 
 ## Fix safety
-Where the second call is a statement of its own that can only raise, deleting it changes no run that worked. A loss that is
+Where the second call is a statement of its own that can only raise, deleting it changes no run that worked; it is deleted where
+nothing has changed a parameter in between, or where its gradient would be cleared unused. Otherwise a second forward pass is
+offered: that is what the author may have meant. A loss that is
 walked once per iteration of a loop is computed in each iteration: safe where what it reads does not change in between and is not
 random, as a run that worked had one iteration. Into a closure, which the optimizer calls several times, the
 computation is moved on request only: how often it is called is the optimizer's choice.
@@ -39,8 +41,10 @@ from collections.abc import Iterator
 
 from graphfix.codemods.base import Evidence, fix, rule, short
 from graphfix.codemods.external_graph import external_nodes, names_in, recomputed, statements_of
-from graphfix.model import Applicability, Delete, Finding, Fix, InsertBefore, Move, Operation
+from graphfix.codemods.step_order import is_harmless
+from graphfix.model import Applicability, Delete, Finding, Fix, InsertBefore, Move, Operation, Replace
 from graphfix.tape.diagnosis import Cause, SecondWalk
+from graphfix.tape.gradients import Fates, leaves_below
 from graphfix.tape.graph import Node
 
 
@@ -75,12 +79,49 @@ def repair_of(evidence: Evidence, walk: SecondWalk) -> Fix | None:
     statement = evidence.program.statement_of(walk.walk.site)
     alone = isinstance(statement, ast.Expr) and statement.value is walk.walk.site
     if walk.walk.site is not walk.freed_by.site:
-        return fix(Applicability.SAFE, "remove the second walk", Delete(evidence.span(statement))) if alone and not walk.loop else None
+        if not alone or walk.loop is not None:
+            return None
+        if is_mere_copy(evidence, walk) or is_unused(walk):
+            return fix(Applicability.SAFE, "remove the second walk", Delete(evidence.span(statement)))
+        return computed_again(evidence, walk)
     nodes = external_nodes(walk)
     closure = evidence.program.enclosing(walk.walk.site, (ast.FunctionDef,))
     if isinstance(walk.loop, ast.Call):
         return into_closure(evidence, walk, closure) if isinstance(closure, ast.FunctionDef) else None
     return recomputed(evidence, walk, nodes, statements_of(evidence, walk, nodes))
+
+
+def is_mere_copy(evidence: Evidence, walk: SecondWalk) -> bool:
+    """Whether nothing between the two walks can change a parameter: the second one was not meant for changed ones."""
+    first, second = evidence.program.statement_of(walk.freed_by.site), evidence.program.statement_of(walk.walk.site)
+    block = evidence.program.block_of(second)
+    between = block[block.index(first) + 1 : block.index(second)] if first in block else None
+    return all(
+        not any(event.order > update.order > hit.freed_by.order and update.steps for update in run.evidence.updates)
+        and (between is None or all(is_harmless(statement, run) for statement in between))
+        for run, event, hit in walk.hits
+    )
+
+
+def is_unused(walk: SecondWalk) -> bool:
+    """Whether every gradient of the second walk is cleared before a step reads it."""
+    fates = [(Fates(run), event) for run, event, _ in walk.hits]
+    return all(leaves_below(event) and all(known.is_dropped(event, leaf) for leaf in leaves_below(event)) for known, event in fates)
+
+
+def computed_again(evidence: Evidence, walk: SecondWalk) -> Fix | None:
+    """The parameters have changed in between: walk the loss of a forward pass of its own, where one statement computes it."""
+    root, program = walk.walk.receiver, evidence.program
+    second = program.statement_of(walk.walk.site)
+    block = program.block_of(second)
+    made = [s for s in block if any(makes(s, list(hit.path)) for _, _, hit in walk.hits)]
+    loss = made[0] if len(made) == 1 else None
+    if not isinstance(root, ast.Name) or not isinstance(loss, ast.Assign) or [ast.unparse(target) for target in loss.targets] != [root.id]:
+        return None
+    between = block[block.index(loss) + 1 : block.index(second)]
+    if names_in([loss.value], ast.Load) & names_in(between, ast.Store):
+        return None
+    return fix(Applicability.UNSAFE, f"compute `{root.id}` anew for the second walk", Replace(evidence.span(root), program.source(loss.value)))
 
 
 def into_closure(evidence: Evidence, walk: SecondWalk, closure: ast.FunctionDef) -> Fix | None:

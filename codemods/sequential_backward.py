@@ -38,8 +38,10 @@ from collections.abc import Iterator
 
 from graphfix.codemods.base import Evidence, fix, rule, safe_if, short
 from graphfix.codemods.conflicts import meetings
-from graphfix.model import AddArgument, Delete, Finding, Fix, Replace
+from graphfix.codemods.step_order import is_harmless
+from graphfix.model import AddArgument, Delete, Finding, Fix, InsertAfter, InsertBefore, Replace
 from graphfix.tape.diagnosis import Cause, SecondWalk
+from graphfix.tape.explore import Run
 from graphfix.tape.graph import Walk
 
 
@@ -122,41 +124,70 @@ def plain_walk(statement: ast.stmt, walk: Walk) -> bool:
 
 
 def summed_loop(evidence: Evidence, walk: SecondWalk) -> Fix | None:
-    """`for loss in losses: walk(loss)` becomes one walk over `sum(losses)`, where the loop does nothing else."""
-    loop = walk.loop
-    if (
-        not isinstance(loop, ast.For)
-        or not evidence.holds(loop)
-        or len(loop.body) != 1
-        or loop.orelse
-        or not isinstance(loop.target, ast.Name)
-    ):
+    """`for loss in losses: walk(loss)` becomes one walk over a sum: of the items, or of what the loop computes."""
+    loop, site = walk.loop, walk.walk.site
+    if not isinstance(loop, ast.For) or not evidence.holds(loop) or loop.orelse:
         return None
+    if any(isinstance(part, (ast.Break, ast.Continue, ast.Return)) for part in ast.walk(loop)):
+        return None
+    body = [evidence.program.statement_of(site)] if any(s is evidence.program.statement_of(site) for s in loop.body) else loop.body
+    summed = sum_of_items(evidence, walk, loop) if len(loop.body) == 1 else None
+    if summed is not None:
+        return fix(safe_if(walk.always), "walk the sum of the losses once", *summed)
+    statement = body[0]
+    if len(body) != 1 or walk.freed_by.site is not site or not plain_walk(statement, walk.walk) or walk.walk.receiver is None:
+        return None
+    rest = [s for s in loop.body if s is not statement]
+    if any(update_in(run, loop) or not all(is_harmless(s, run) for s in rest) for run, _, _ in walk.hits):
+        return None
+    root = evidence.program.source(walk.walk.receiver)
+    if not rest:
+        text = f"sum({root} for {evidence.program.source(loop.target)} in {evidence.program.source(loop.iter)}).backward()"
+        replaced = (InsertBefore(evidence.span(loop), text), Delete(evidence.span(loop)))
+        return fix(safe_if(walk.always), "walk the sum of the losses once", *replaced)
+    taken = {part.id for part in ast.walk(evidence.program.tree) if isinstance(part, ast.Name)}
+    total = next((name for name in ("total_loss", "summed_loss", "loss_sum") if name not in taken), None)
+    if total is None:
+        return None
+    return fix(
+        safe_if(walk.always), "add the losses up and walk the sum once",
+        InsertBefore(evidence.span(loop), f"{total} = 0"),
+        InsertBefore(evidence.span(statement), f"{total} = {total} + {parenthesized(walk.walk.receiver, root)}"),
+        Delete(evidence.span(statement)),
+        InsertAfter(evidence.span(loop), f"{total}.backward()"),
+    )  # fmt: skip
+
+
+def parenthesized(node: ast.expr, text: str) -> str:
+    return text if isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript)) else f"({text})"
+
+
+def update_in(run: Run, loop: ast.AST) -> bool:
+    """Whether gradients are stepped with or cleared inside of the loop."""
+    inside = set(ast.walk(loop))
+    return any(statement in inside for update in run.evidence.updates for _, statement in update.trace)
+
+
+def sum_of_items(evidence: Evidence, walk: SecondWalk, loop: ast.For) -> tuple | None:
+    """One call over `sum(losses)` where the loop does nothing but hand each item to a function that walks it."""
     body = loop.body[0]
     if not isinstance(body, ast.Expr) or not isinstance(body.value, ast.Call) or not isinstance(loop.iter, ast.Name):
         return None
+    if not isinstance(loop.target, ast.Name) or not is_linear(walk):
+        return None
     uses = [part for part in ast.walk(body) if isinstance(part, ast.Name) and part.id == loop.target.id]
-    if len(uses) != 1 or not is_linear(walk):
+    if len(uses) != 1:
         return None
     total = f"sum({evidence.program.source(loop.iter)})"
-    text = evidence.program.source(body)
-    start = evidence.span(body).start
-    use = evidence.span(uses[0])
-    data = text.encode()
+    start, use = evidence.span(body).start, evidence.span(uses[0])
+    data = evidence.program.source(body).encode()
     joined = (data[: use.start - start] + total.encode() + data[use.end - start :]).decode()
-    from graphfix.model import InsertBefore
-
-    return fix(
-        safe_if(walk.always),
-        "walk the sum of the losses once",
-        InsertBefore(evidence.span(loop), joined),
-        Delete(evidence.span(loop)),
-    )
+    return InsertBefore(evidence.span(loop), joined), Delete(evidence.span(loop))
 
 
 def is_linear(walk: SecondWalk) -> bool:
     """Whether between the loop's item and the walked root lies nothing but scaling by a number: then the sum's walk is the sum of walks."""
-    for _, event, hit in walk.hits:
+    for _, _, hit in walk.hits:
         for node in hit.path:
             if any(getattr(store, "how", "") == "for" for store in node.stores):
                 break

@@ -36,6 +36,7 @@ it. Log-probabilities and the like that are stored to be walked later are left a
 from __future__ import annotations
 
 import ast
+import dataclasses
 import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -69,10 +70,13 @@ class Pile:
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
-    for pile in piles_of(evidence):
-        finding = report(evidence, pile)
-        if finding is not None:
-            yield finding
+    told = set()
+    for covered in (False, True):
+        for pile in piles_of(evidence, covered):
+            finding = report(evidence, pile)
+            if finding is not None and finding.span not in told:
+                told.add(finding.span)
+                yield dataclasses.replace(finding, fix=None) if covered else finding  # no_grad is the repair there
 
 
 def cuts(evidence: Evidence) -> Iterator[ast.expr]:
@@ -80,18 +84,25 @@ def cuts(evidence: Evidence) -> Iterator[ast.expr]:
         yield from pile.expressions
 
 
-@functools.lru_cache(maxsize=1)
-def piles_of(evidence: Evidence) -> list[Pile]:
-    """The piles that are faults, each with the expressions to cut."""
+@functools.lru_cache(maxsize=2)
+def piles_of(evidence: Evidence, covered: bool = False) -> list[Pile]:
+    """The piles that are faults, each with the expressions to cut.
+
+    `covered`: those in an evaluation that another rule puts under no_grad, instead of the others.
+    """
     piles: dict[ast.AST, Pile] = {}
     slots: dict[ast.AST, Pile] = {}
     for run in evidence.tape.runs:
-        collect(evidence, run, piles)
-        collect_slots(run, slots)
-    taken_out(evidence, piles)
+        collect(evidence, run, piles, covered)
+        if not covered:
+            collect_slots(run, slots)
+    if not covered:
+        taken_out(evidence, piles)
     found = [pile for pile in {**slots, **piles}.values() if is_fault(evidence, pile)]
     for pile in found:
         pile.expressions = expressions_to_cut(evidence, pile.stores)
+        if pile.raises and not evidence.loses_nothing(pile.expressions):
+            pile.expressions = []  # the same iteration walks what it stores
     return found
 
 
@@ -106,13 +117,13 @@ def in_sight(pile: Pile) -> bool:
     return not pile.escaped and pile.runs == {"module"} and all(node.certain for store in pile.stores for node in store.nodes)
 
 
-def collect(evidence: Evidence, run: Run, piles: dict[ast.AST, Pile]) -> None:
+def collect(evidence: Evidence, run: Run, piles: dict[ast.AST, Pile], covered: bool) -> None:
     """Stores beside what an earlier iteration put into the same container."""
     by_holder: dict[int, list[Store]] = {}
     for store in run.evidence.stores:
         if store.holder is None or store.how not in PUTS or isinstance(store.holder, Opaque):
             continue
-        if not evidence.regions.covers(store):  # no_grad is the repair there
+        if evidence.regions.covers(store) is covered:
             by_holder.setdefault(id(store.holder), []).append(store)
     for stores in by_holder.values():
         for later in stores:

@@ -15,8 +15,9 @@ from graphfix.tape.explore import Tape
 from graphfix.tape.frames import Frame, Trace
 from graphfix.tape.graph import Node, raises_again
 from graphfix.tape.program import Program
-from graphfix.tape.values import Opaque, Tensor
+from graphfix.tape.values import Instance, Opaque, Tensor
 
+DISPLAYS = (ast.Dict, ast.List, ast.Tuple)
 ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 
 
@@ -67,6 +68,9 @@ def contributors(facts: Facts, expression: ast.expr, own: set[Node]) -> list[ast
         return [part for item in expression.elts for part in contributors(facts, item, own)]
     if isinstance(expression, ast.Dict):
         return [part for item in expression.values for part in contributors(facts, item, own)]
+    if isinstance(expression, ast.Call) and all(isinstance(use.value, Instance) for use in facts.uses.get(expression, ())):
+        made_of = (*expression.args, *(keyword.value for keyword in expression.keywords))
+        return [part for item in made_of for part in contributors(facts, item, own)]  # a record of what it is built from
     uses = [use for use in facts.uses.get(expression, ()) if any(facts.is_sure(node) for node in use.nodes)]
     if not uses or all(set(use.nodes) <= own for use in uses):
         return []
@@ -80,8 +84,8 @@ def is_tensor_always(facts: Facts, expression: ast.expr) -> bool:
     )
 
 
-def at_caller(facts: Facts, program: Program, trace: Trace, nodes: Iterable[Node]) -> tuple[ast.expr, Frame] | None:
-    """The argument of a call, closest to the store, that brings one of `nodes` in and is always one tensor."""
+def at_caller(facts: Facts, program: Program, trace: Trace, nodes: Iterable[Node]) -> list[ast.expr]:
+    """The argument of a call, closest to the store, that brings `nodes` in and is always one tensor; of a display, its parts."""
     wanted = set(nodes)
     for frame, statement in reversed(trace[:-1]):
         if frame.env.program is not program:
@@ -89,12 +93,17 @@ def at_caller(facts: Facts, program: Program, trace: Trace, nodes: Iterable[Node
         for part in ast.walk(statement):
             if isinstance(part, ast.Call):
                 for argument in (*part.args, *(keyword.value for keyword in part.keywords)):
-                    uses = facts.uses.get(argument, [])
-                    if any(
-                        wanted & set(use.nodes) and any(facts.is_sure(n) for n in use.nodes) for use in uses
-                    ) and is_tensor_always(facts, argument):
-                        return argument, frame
-    return None
+                    parts = contributors(facts, argument, set()) if isinstance(argument, DISPLAYS) else [argument]
+                    if parts and all(brings(facts, inner, wanted) for inner in parts):
+                        return parts
+    return []
+
+
+def brings(facts: Facts, argument: ast.expr, wanted: set[Node]) -> bool:
+    """Whether the expression is always one tensor, and for sure one with a graph that is wanted."""
+    uses = facts.uses.get(argument, [])
+    sure = any(wanted & set(use.nodes) and any(facts.is_sure(node) for node in use.nodes) for use in uses)
+    return sure and is_tensor_always(facts, argument)
 
 
 def cut_text(facts: Facts, expression: ast.expr, numbers: bool) -> str:

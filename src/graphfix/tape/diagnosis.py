@@ -167,7 +167,14 @@ def brings(run: Run, boundary: Boundary, name: str, crossing: Node, used: int) -
         and (store.trace[-1][0] is boundary.frame or isinstance(store.target, ast.Attribute))
         and crossing not in store.nodes
     }
-    piles = [store.holder for store in crossing.stores if isinstance(store, Store) and store.how in ("append", "extend")]
+    # a container that is made in each iteration is state like any other; one from before the loop is a pile
+    piles = [
+        store.holder
+        for store in crossing.stores
+        if isinstance(store, Store)
+        and store.how in ("append", "extend")
+        and all(active is not boundary.entry for active, _ in getattr(store.holder, "context", None) or ())
+    ]
     return name not in rebound and boundary.held[name][0] not in piles and is_live(boundary.entry.loop, name)
 
 

@@ -143,7 +143,7 @@ def visible(frame: Frame) -> dict[str, Value]:
         names = {**names, **{name: value for name, value in env.variables.items() if name not in names}}
         env = env.parent
     for name, value in list(names.items()):
-        if isinstance(value, Instance):
+        if isinstance(value, Instance) and not value.cls.is_frozen():
             for attribute, inner in value.attributes.items():
                 names[f"{name}.{attribute}"] = inner
                 if isinstance(inner, Instance):
@@ -166,12 +166,16 @@ def names_in(loop: ast.AST) -> frozenset[str]:
     return frozenset(part.id for part in ast.walk(loop) if isinstance(part, ast.Name))
 
 
+def can_be_detached(value: Value) -> bool:
+    return isinstance(value, (Tensor, Opaque, Sequence, Mapping)) or isinstance(value, Instance) and value.cls.is_tuple()
+
+
 def cuts_nothing(value: Value, walkable: set[Node]) -> bool:
     """Whether detaching `value` here would change no run that works: it has no graph, or one that is freed already.
 
     `walkable` collects the nodes through which a walk would not raise.
     """
-    if not isinstance(value, (Tensor, Opaque, Sequence, Mapping)):
+    if not can_be_detached(value):
         return True
     spent = all(raises_again(node, is_certain, walkable=walkable) for node in nodes_in(value, attributes=False))
     leaves = [value.leaf] if isinstance(value, Tensor) and value.leaf is not None else held_leaves(value)
@@ -187,7 +191,7 @@ def note_boundary(m: Machine, entry: LoopEntry, first: dict[str, tuple[Value, bo
     held: dict[str, tuple[Value, tuple, bool, bool]] = {}
     walkable: set[Node] = set()
     for name, value in crossing(m.frame, entry.loop).items():
-        if not isinstance(value, (Tensor, Opaque, Sequence, Mapping)):
+        if not can_be_detached(value):
             continue
         nodes = nodes_in(value, attributes=False)
         if nodes:
@@ -204,7 +208,7 @@ def note_end(m: Machine, entry: LoopEntry, iteration: int) -> None:
         return
     walkable: set[Node] = set()
     for name, value in crossing(m.frame, entry.loop).items():
-        if name in boundary.held and isinstance(value, (Tensor, Opaque, Sequence, Mapping)):
+        if name in boundary.held and can_be_detached(value):
             if any(raises_again(node, is_certain, walkable=walkable) for node in nodes_in(value, attributes=False)):
                 boundary.spent.add(name)
 

@@ -173,6 +173,16 @@ class Class(Value):
     def external_bases(self) -> list[str]:
         return [base.name for base in self.linearised() if isinstance(base, External)]
 
+    def is_tuple(self) -> bool:
+        """Whether its objects are named tuples: containers whose attributes cannot be set."""
+        bases = self.external_bases()
+        return self.fields is not None and (self.definition is None or any(base.endswith("NamedTuple") for base in bases))
+
+    def is_frozen(self) -> bool:
+        """Whether the attributes of its objects cannot be set: named tuples, frozen dataclasses."""
+        decorators = self.definition.decorator_list if self.definition is not None else []
+        return self.is_tuple() or any("frozen=True" in ast.unparse(decorator) for decorator in decorators)
+
     def is_open(self) -> bool:
         """True where a base is not known, so that any method may come from it."""
         return any(not isinstance(base, (Class, External)) for base in self.linearised()) or any(
@@ -310,7 +320,7 @@ def members(value: Value, attributes: bool = False) -> Iterator[Value]:
     elif isinstance(value, Mapping):
         yield from value.items.values()
         yield from value.rest
-    elif isinstance(value, Instance) and attributes:
+    elif isinstance(value, Instance) and (attributes or value.cls.is_tuple()):
         yield from value.attributes.values()
 
 
