@@ -14,6 +14,7 @@ from graphfix.tape.contributors import Facts
 from graphfix.tape.diagnosis import SecondWalk, second_walks
 from graphfix.tape.evidence import Store
 from graphfix.tape.explore import Run, Tape
+from graphfix.tape.gradients import Fates
 from graphfix.tape.graph import history
 from graphfix.tape.machine import Machine
 from graphfix.tape.program import Program
@@ -59,7 +60,7 @@ class Evidence:
         return Regions(self.tape, self.facts)
 
     def loses_nothing(self, expressions: list[ast.expr]) -> bool:
-        """Whether, with all of `expressions` detached, each walk that works still goes through every node that it goes through now."""
+        """Whether, with all of `expressions` detached, each walk that works still carries every gradient that is used."""
         trial = self.tape.again(dict.fromkeys(expressions, as_detached))
         if trial.truncated or len(trial.runs) != len(self.tape.runs):
             return False
@@ -89,8 +90,9 @@ def as_detached(m: Machine, node: ast.AST, value: Value) -> Value:
 
 
 def working_walks(run: Run) -> list[tuple[ast.AST, int]]:
-    """The walks of a run up to the first that raises: the call, and how many nodes it goes through."""
-    walks = [(event.site, len(event.nodes), bool(event.hits)) for event in run.evidence.walks]
+    """The walks of a run up to the first that raises: the call, and how many nodes carry a gradient that may be used."""
+    fates = Fates(run)
+    walks = [(event.site, len(fates.leading(event)), bool(event.hits)) for event in run.evidence.walks]
     raising = next((index for index, (_, _, raises) in enumerate(walks) if raises), len(walks))
     return [(site, count) for site, count, _ in walks[:raising]]
 

@@ -12,7 +12,7 @@ from graphfix.codemods.retain_as_silencer import silenced
 from graphfix.codemods.unretained import unretained
 from graphfix.tape.contributors import is_tensor_always
 from graphfix.tape.diagnosis import Cause
-from graphfix.tape.evidence import Update
+from graphfix.tape.evidence import Store, Update
 from graphfix.tape.explore import Run
 from graphfix.tape.gradients import Fates, severable
 from graphfix.tape.graph import Node, Walk, history
@@ -140,11 +140,22 @@ def cut_points(evidence: Evidence, run: Run, fates: Fates, edges: list[tuple[Nod
     """An expression for each edge at which a detach cuts that edge and no gradient that is used."""
     found: dict[ast.expr, None] = {}
     for node, parent in edges or ():
-        expression = next((e for e in passing(evidence, node, parent) if not carries_used(evidence, run, fates, e)), None)
+        expression = where_stored(evidence, run, fates, parent) or next((e for e in passing(evidence, node, parent) if not carries_used(evidence, run, fates, e)), None)
         if expression is None:
             return None
         found[expression] = None
     return sorted(found, key=lambda e: (e.lineno, e.col_offset)) or None
+
+
+def where_stored(evidence: Evidence, run: Run, fates: Fates, parent: Node) -> ast.expr | None:
+    """The expression that is bound to a name, where no walk of the run sends a gradient through it that may be used."""
+    if any(parent in fates.leading(event) for event in run.evidence.walks):
+        return None
+    for store in parent.stores:
+        if isinstance(store, Store) and store.how == "=" and isinstance(store.target, ast.Name) and store.value_site is not None:
+            if evidence.holds(store.value_site) and is_tensor_always(evidence.facts, store.value_site):
+                return store.value_site
+    return None
 
 
 def passing(evidence: Evidence, node: Node, parent: Node) -> Iterator[ast.expr]:

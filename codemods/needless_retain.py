@@ -36,19 +36,23 @@ from collections.abc import Iterator
 
 from graphfix.codemods.base import Evidence, fix, rule, safe_if
 from graphfix.model import AddArgument, Applicability, Finding, RemoveArgument, Replace
+from graphfix.tape.evidence import Store
 from graphfix.tape.explore import Run
 from graphfix.tape.graph import Walk
+from graphfix.tape.values import Instance
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
     sites: dict[ast.Call, list[tuple[Run, Walk]]] = {}
     for run in evidence.tape.runs:
         for event in run.evidence.walks:
-            if event.keyword is True and evidence.holds(event.site):
+            if event.keyword is True and evidence.holds(event.site) and is_constant(event.site):
                 sites.setdefault(event.site, []).append((run, event))
     for site, events in sites.items():
         if any(k.arg == "retain_variables" for k in site.keywords):
             continue  # the call raises: that is GF903's
+        if any(walks_from_pile(run, event) for run, event in events):
+            continue  # a later iteration than the simulated ones may take it out again
         if any(event.creates or needed(event, None) for _, event in events):
             finding = last_of_loop(evidence, site, events)
             if finding is not None:
@@ -65,9 +69,32 @@ def find(evidence: Evidence) -> Iterator[Finding]:
                       evidence.span(statement), story, repair, "warning")  # fmt: skip
 
 
+def is_constant(site: ast.Call) -> bool:
+    """Whether the keyword is a literal: an expression that happens to be true says what the author means by it."""
+    given = [keyword.value for keyword in site.keywords if keyword.arg in ("retain_graph", "retain_variables")]
+    return bool(given) and all(isinstance(value, ast.Constant) for value in given)
+
+
 def needed(event: Walk, besides: ast.AST | None) -> bool:
     """Whether a later walk of the same run, other than one by the call `besides`, meets a node of this one."""
     return any(later.order > event.order and later.site is not besides for node in event.nodes for later in node.walks)
+
+
+def walks_from_pile(run: Run, event: Walk) -> bool:
+    """Whether the graph is kept in a container from before the loop, and walks start at what is taken out of it."""
+    if not event.context:
+        return False
+    entry = event.context[-1][0]
+    piles = {
+        id(store.holder)
+        for node in event.nodes
+        for store in node.stores
+        if isinstance(store, Store) and store.holder is not None and not isinstance(store.holder, Instance)
+        and all(active is not entry for active, _ in getattr(store.holder, "context", None) or ())
+    }  # fmt: skip
+    return bool(piles) and any(
+        isinstance(store, Store) and id(store.holder) in piles for walk in run.evidence.walks for node in walk.roots for store in node.stores
+    )
 
 
 def last_of_loop(evidence: Evidence, site: ast.Call, events: list[tuple[Run, Walk]]) -> Finding | None:

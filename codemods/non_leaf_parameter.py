@@ -105,6 +105,10 @@ def repair_of(evidence: Evidence, statement: ast.Assign, made: ast.Call) -> Fix 
             RemoveArgument(evidence.span(made), "requires_grad"), Append(evidence.span(statement.value), ".requires_grad_()"),
         )  # fmt: skip
     target = statement.targets[0]
+    if is_scaling(statement.value, made) and len(made.args) == 1 and not made.keywords:
+        inner, outer = evidence.program.source(made.args[0]), evidence.program.source(made.func)
+        scaled = spliced(evidence, statement.value, made, inner)
+        return fix(Applicability.UNSAFE, "make the scaled tensor the parameter", Replace(evidence.span(statement.value), f"{outer}({scaled})"))
     if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
         return applied_where_read(evidence, statement, target, made)
     return None
@@ -130,14 +134,28 @@ def applied_where_read(evidence: Evidence, statement: ast.Assign, target: ast.At
     used = {part.id for part in ast.walk(statement.value) if isinstance(part, ast.Name) and part not in parameter}
     if not reads or len(same) != len(reads) + 1 or others or used & local or any(read in ast.walk(method) for read in reads):
         return None
-    text, start = program.source(statement.value).encode(), evidence.span(statement.value).start
-    span = evidence.span(made)
-    applied = text[: span.start - start] + program.source(target).encode() + text[span.end - start :]
+    applied = spliced(evidence, statement.value, made, program.source(target))
     return fix(
         Applicability.UNSAFE, f"keep the parameter in `{ast.unparse(target)}` and compute with it where it is read",
         Replace(evidence.span(statement.value), program.source(made)),
-        *(Replace(evidence.span(read), applied.decode()) for read in reads),
+        *(Replace(evidence.span(read), applied) for read in reads),
     )  # fmt: skip
+
+
+def spliced(evidence: Evidence, value: ast.expr, part: ast.expr, text: str) -> str:
+    """The source of `value` with `part` of it replaced by `text`."""
+    source, start, span = evidence.program.source(value).encode(), evidence.span(value).start, evidence.span(part)
+    return (source[: span.start - start] + text.encode() + source[span.end - start :]).decode()
+
+
+def is_scaling(value: ast.expr, made: ast.Call) -> bool:
+    """Whether the operation only scales or shifts the initial value by numbers: that belongs into the parameter."""
+    if value is made:
+        return True
+    if not isinstance(value, ast.BinOp) or not isinstance(value.op, (ast.Mult, ast.Div, ast.Add, ast.Sub)):
+        return False
+    sides = [side for side in (value.left, value.right) if made in ast.walk(side)]
+    return len(sides) == 1 and is_scaling(sides[0], made)
 
 
 RULE = rule("GF205", "non-leaf-parameter", globals(), find)

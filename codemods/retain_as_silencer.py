@@ -52,9 +52,11 @@ from graphfix.codemods.base import Evidence, fix, rule, safe_if, short
 from graphfix.codemods.boundary import boundary_fix, by_carrier, carried_finding
 from graphfix.codemods.external_accumulator import accumulated
 from graphfix.codemods.external_graph import external, external_nodes
+from graphfix.codemods.stored_graph import piles_of, report
 from graphfix.codemods.unretained import Unretained, across_iterations
 from graphfix.model import Finding, Fix, Operation, RemoveArgument
 from graphfix.tape.diagnosis import Cause, SecondWalk
+from graphfix.tape.evidence import Store
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
@@ -79,7 +81,8 @@ def hidden(evidence: Evidence, trial: Unretained) -> Iterator[tuple[list[SecondW
     walks = [
         walk
         for walk in trial.walks(Cause.CARRIED, Cause.TOTAL, Cause.EXTERNAL)
-        if walk.always and (walk.cause is not Cause.EXTERNAL or is_stepped(walk))
+        if (walk.always and (walk.cause is not Cause.EXTERNAL or is_stepped(walk)))
+        or (walk.cause is Cause.CARRIED and not is_managed(trial.evidence, walk))
     ]
     by_loop: dict[ast.AST | None, dict[str, list[SecondWalk]]] = {}
     for (loop, carrier), group in by_carrier(walks).items():
@@ -88,6 +91,11 @@ def hidden(evidence: Evidence, trial: Unretained) -> Iterator[tuple[list[SecondW
         found = state(trial.evidence, loop, carriers)
         if found is not None:
             yield [walk for group in carriers.values() for walk in group], *found
+    kept = [walk for walk in trial.walks(Cause.KEPT) if walk.always]
+    for pile in piles_of(trial.evidence) if kept else ():
+        finding = report(trial.evidence, pile) if pile.raises else None
+        if finding is not None:
+            yield kept, dataclasses.replace(finding, message="a container keeps old graphs"), finding.fix
     for walk in walks:
         if walk.cause is Cause.TOTAL:
             for finding in accumulated(trial.evidence, [walk]):
@@ -109,6 +117,18 @@ def state(trial: Evidence, loop: ast.AST | None, carriers: dict[str, list[Second
     whole = None if None in repairs else fix(safe_if(False), f"detach {names} where an iteration begins", *operations)
     kept = "keeps old graphs" if len(carriers) == 1 else "keep old graphs"
     return dataclasses.replace(told[0], message=f"{short(names, 22)} {kept}"), whole
+
+
+def is_managed(trial: Evidence, walk: SecondWalk) -> bool:
+    """Whether the program itself detaches what is carried, in some iterations: then it decides how far a gradient goes."""
+    detached = {
+        ast.unparse(store.target)
+        for run in trial.tape.runs
+        for node in run.evidence.cuts
+        for store in node.stores
+        if isinstance(store, Store)
+    }
+    return bool(detached & set(walk.carriers))
 
 
 def is_stepped(walk: SecondWalk) -> bool:

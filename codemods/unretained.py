@@ -36,7 +36,7 @@ def unretained(evidence: Evidence) -> Unretained | None:
         for event in run.evidence.walks
         if event.keyword is True and not event.creates and evidence.holds(event.site)
         for keyword in event.site.keywords
-        if keyword.arg in RETAINING
+        if keyword.arg in RETAINING and isinstance(keyword.value, ast.Constant)
     }
     return trial(evidence, sites) if sites else None
 

@@ -108,6 +108,9 @@ def mapping_method(
         fallback = arguments[1] if len(arguments) > 1 else NONE
         if slot in receiver.items:
             return receiver.items.pop(slot) if name == "pop" else receiver.items[slot]
+        kept = [value for key, value in receiver.items.items() if isinstance(key, tuple)]
+        if isinstance(slot, tuple) and kept:
+            return kept[-1]  # one unknown key may be the other
         if name == "setdefault":
             receiver.items[slot] = fallback
         if receiver.open and name == "get":

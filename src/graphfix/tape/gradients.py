@@ -6,6 +6,7 @@ graph wants a `detach()`, and where.
 
 from __future__ import annotations
 
+import ast
 import enum
 from collections.abc import Iterable
 
@@ -26,6 +27,7 @@ class Fates:
 
     def __init__(self, run: Run) -> None:
         self.run = run
+        self.idle: tuple[bool, set[Leaf]] | None = None
         self.led: dict[Walk, set[Node]] = {}
         self.known: dict[tuple[object, Leaf], set[Fate]] = {}
         for event in run.evidence.walks:
@@ -45,7 +47,24 @@ class Fates:
     def is_dropped(self, event: Walk, leaf: Leaf) -> bool:
         """Whether every gradient that this call leaves in `leaf` is cleared unused; the end of the run says nothing."""
         fates = self.known.get((event.site, leaf), set())
-        return Fate.DROPPED in fates and Fate.USED not in fates
+        return Fate.DROPPED in fates and Fate.USED not in fates or self.is_idle(leaf)
+
+    def is_idle(self, leaf: Leaf) -> bool:
+        """Whether the leaf belongs to a module that nobody trains: every step of the run is known, and none is over it."""
+        if self.idle is None:
+            steps = [update.leaves for update in self.run.evidence.updates if update.steps]
+            known = bool(steps) and all(leaves is not None for leaves in steps) and not self.reads_gradients()
+            self.idle = (known, {other for leaves in steps for other in leaves or ()})
+        known, stepped = self.idle
+        return known and leaf.module and leaf not in stepped
+
+    def reads_gradients(self) -> bool:
+        """Whether the program reads a `.grad`: a step that the tape does not see may be made with it."""
+        env = self.run.evidence.env
+        return env is None or any(
+            isinstance(part, ast.Attribute) and part.attr == "grad" and ast.unparse(part.value) not in ("torch.autograd", "autograd")
+            for part in ast.walk(env.program.tree)
+        )
 
     def is_used(self, event: Walk, leaf: Leaf) -> bool:
         return Fate.USED in self.known.get((event.site, leaf), set())

@@ -31,12 +31,13 @@ class LoopEntry:
 
 
 class Leaf:
-    """A parameter, or the group of parameters of one layer, that share a version counter."""
+    """A parameter, or the group of parameters of one layer (`module`), that share a version counter."""
 
-    __slots__ = ("name", "requires_grad", "version", "trained", "site")
+    __slots__ = ("name", "requires_grad", "version", "trained", "site", "module")
 
-    def __init__(self, name: str, requires_grad: bool = True, site: ast.AST | None = None) -> None:
+    def __init__(self, name: str, requires_grad: bool = True, site: ast.AST | None = None, module: bool = False) -> None:
         self.name = name
+        self.module = module
         self.requires_grad = requires_grad
         self.version = 0
         self.trained = False

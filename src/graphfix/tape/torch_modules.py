@@ -56,7 +56,7 @@ def make_layer(m: Machine, name: str, arguments: Arguments, keywords: Keywords, 
         return make_container(m, kind, arguments, site)
     m.evidence.builds.append(m.trace())
     known = facts(f"torch.nn.{kind}")
-    leaf = Leaf(kind, True, site) if known is None or known.parameters else None
+    leaf = Leaf(kind, True, site, True) if known is None or known.parameters else None
     layer = Layer(kind, leaf)
     layer.keywords = dict(keywords)
     layer.site = site
@@ -172,7 +172,7 @@ def copy_module(value: Value, seen: dict[int, Value]) -> Value:
     if id(value) in seen:
         return seen[id(value)]
     if isinstance(value, Layer):
-        made = Layer(value.kind, Leaf(value.kind, value.leaf.requires_grad, value.leaf.site) if value.leaf else None)
+        made = Layer(value.kind, Leaf(value.kind, value.leaf.requires_grad, value.leaf.site, True) if value.leaf else None)
         seen[id(value)] = made
         made.children = [copy_module(child, seen) for child in value.children] if value.children is not None else None
         made.names = {name: copy_module(child, seen) for name, child in value.names.items()}
