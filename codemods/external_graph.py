@@ -47,7 +47,9 @@ from graphfix.codemods.non_leaf_parameter import nameless
 from graphfix.model import Append, Applicability, Finding, Fix, Move
 from graphfix.tape.contributors import is_tensor_always
 from graphfix.tape.diagnosis import Cause, SecondWalk
+from graphfix.tape.evidence import Store
 from graphfix.tape.graph import Leaf, Node, history
+from graphfix.tape.values import Sequence, Tensor
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
@@ -65,6 +67,12 @@ def external(evidence: Evidence, walks: list[SecondWalk]) -> Iterator[Finding]:
         if not births or any(evidence.program.statement_of(node.site) in nameless(evidence) for node in births):
             continue  # made by no code in sight, or told as a parameter that is no leaf
         statements = statements_of(evidence, walk, nodes)
+        if not statements or not are_tensors(evidence, statements):
+            stored = bound_outside(evidence, walk)
+            if stored:
+                done.update(stored)
+                yield kept_outside(evidence, walk, nodes, stored)
+                continue
         blamed = statements[-1] if statements else evidence.program.statement_of(births[0].site)
         if blamed in done:
             continue
@@ -77,6 +85,47 @@ def external(evidence: Evidence, walks: list[SecondWalk]) -> Iterator[Finding]:
         repair = repair_of(evidence, walk, nodes, statements)
         message = f"`{name}` is built before the loop and walked in every iteration"
         yield Finding("GF203", "external-graph", message, evidence.program.path, evidence.span(blamed), story, repair)
+
+
+def bound_outside(evidence: Evidence, walk: SecondWalk) -> list[ast.Assign]:
+    """The assignments, in another function, that keep the outer graph: an `__init__` that computes targets."""
+    found: dict[ast.Assign, None] = {}
+    for (_, _, hit), (_, entry) in zip(walk.hits, walk.entries):
+        outside = next((node for node in hit.path if all(active is not entry for active, _ in node.context)), None)
+        kept = [s for s in outside.stores if isinstance(s, Store) and s.value_site is not None] if outside is not None else []
+        stores = [s for s in kept if isinstance(s.value, (Tensor, Sequence)) and all(active is not entry for active, _ in s.context)]
+        statement = evidence.program.statement_of(stores[-1].target) if stores and evidence.holds(stores[-1].target) else None
+        if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+            return []
+        found[statement] = None
+    return sorted(found, key=lambda s: s.lineno)
+
+
+def kept_outside(evidence: Evidence, walk: SecondWalk, nodes: list[Node], stored: list[ast.Assign]) -> Finding:
+    """A graph that was computed elsewhere and kept: detached where it is kept, where nothing below it is trained."""
+    names = ", ".join(f"`{short(ast.unparse(statement.targets[0]), 30)}`" for statement in stored)
+    cuts = [cut for statement in stored for cut in (of_tensors(evidence, statement.value),) if cut is not None]
+    repair = None
+    if walk.always and not trained_leaves(nodes) and len(cuts) == len(stored):
+        appended = (Append(evidence.span(cut), ".detach()") for cut in cuts)
+        repair = fix(Applicability.SAFE, f"detach {names}: nothing below is trained", *appended)
+    story = (
+        evidence.label(stored[0], "built once, outside of the loop"),
+        evidence.label(walk.walk.site, "iteration 1 frees its graph; iteration 2 walks it again and raises"),
+    )
+    message = f"{short(names, 32)} is built before the loop and walked in every iteration"
+    span = evidence.span(stored[0])
+    return Finding("GF203", "external-graph", message, evidence.program.path, span, story, repair)
+
+
+def of_tensors(evidence: Evidence, value: ast.expr) -> ast.expr | None:
+    """The expression to detach in an assigned value: a tensor, or the element of a comprehension of tensors."""
+    uses = evidence.facts.uses.get(value, [])
+    if isinstance(value, ast.ListComp) and uses and all(
+        isinstance(use.value, Sequence) and all(isinstance(item, Tensor) for item in use.value.items) for use in uses
+    ):  # fmt: skip
+        return value.elt
+    return value if uses and is_tensor_always(evidence.facts, value) else None
 
 
 def external_nodes(walk: SecondWalk) -> list[Node]:

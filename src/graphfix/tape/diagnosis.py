@@ -80,6 +80,8 @@ def add_hit(groups: dict[tuple, SecondWalk], run: Run, event: Walk, hit: Hit) ->
     entry = event.context[index][0] if index is not None else None
     boundary = boundary_of(run, entry)
     cause, crossing = classify(event, hit, index) if event.thread == hit.freed_by.thread else (Cause.THREADS, None)
+    if cause is Cause.EXTERNAL and serve_one_step(run, event, hit):
+        cause = Cause.SEQUENTIAL
     names: list[str] = []
     if cause is Cause.CARRIED and crossing is not None:
         names = carriers(run, boundary, crossing, hit)
@@ -101,6 +103,12 @@ def add_hit(groups: dict[tuple, SecondWalk], run: Run, event: Walk, hit: Hit) ->
         group.carriers.setdefault(name, node)
     if cause is Cause.KEPT and crossing is not None:
         group.stores.extend(store for store in crossing.stores if isinstance(store, Store))
+
+
+def serve_one_step(run: Run, event: Walk, hit: Hit) -> bool:
+    """Whether the loop only gathers gradients: a step comes after the walks, none between them."""
+    steps = [update.order for update in run.evidence.updates if update.steps]
+    return any(order > event.order for order in steps) and not any(hit.freed_by.order < order < event.order for order in steps)
 
 
 def classify(event: Walk, hit: Hit, index: int | None) -> tuple[Cause, Node | None]:
