@@ -74,6 +74,8 @@ def meetings(evidence: Evidence) -> list[Meeting]:
             ):
                 meeting = found.setdefault((event.site, None, False), Meeting(event.site, evidence))
                 note(meeting, run, event, None, None)
+    stale = {meeting.site for meeting in found.values() if meeting.is_stale}
+    found = {key: meeting for key, meeting in found.items() if not (meeting.retained and meeting.site in stale)}
     for meeting in found.values():
         meeting.always &= is_always_stale(evidence, meeting)
         meeting.cuts = detaches(meeting.evidence, meeting)

@@ -113,7 +113,7 @@ def kept_outside(evidence: Evidence, walk: SecondWalk, nodes: list[Node], stored
         evidence.label(stored[0], "built once, outside of the loop"),
         evidence.label(walk.walk.site, "iteration 1 frees its graph; iteration 2 walks it again and raises"),
     )
-    message = f"{short(names, 32)} is built before the loop and walked in every iteration"
+    message = f"{short(names, 24)} is built before the loop and walked in every iteration"
     span = evidence.span(stored[0])
     return Finding("GF203", "external-graph", message, evidence.program.path, span, story, repair)
 

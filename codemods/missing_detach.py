@@ -31,7 +31,8 @@ d_loss = criterion(critic(real), ones) + criterion(critic(fake.detach()), zeros)
 
 ## Fix safety
 Safe where every gradient behind the detached value is known to be cleared before a step reads it, so that retaining the graph would give
-the same training. Where both passes' gradients are used, nothing is detached: see sequential-backward and step-between-backwards.
+the same training. Unsafe where an optimizer steps between the two passes: that the later gradient is not used may be what
+the author wants, or the fault itself. Where both passes' gradients are used, nothing is detached: see sequential-backward and step-between-backwards.
 
 ## References
 - https://pytorch.org/tutorials/beginner/dcgan_faces_tutorial.html
@@ -68,7 +69,7 @@ def report(evidence: Evidence, meeting: Meeting, cuts: list[ast.expr]) -> Findin
         if evidence.holds(update.site):
             story.append(evidence.label(update.site, "changes what the shared graph saved"))
     story.append(evidence.label(meeting.site, "walks the shared graph once more" + ("" if meeting.retained else " and raises")))
-    repair = fix(safe_if(meeting.always), f"detach {names}", *(Append(evidence.span(cut), ".detach()") for cut in cuts))
+    repair = fix(safe_if(meeting.always and not meeting.is_stale), f"detach {names}", *(Append(evidence.span(cut), ".detach()") for cut in cuts))
     blamed = program.statement_of(cuts[0])
     message = f"{short(names)} leads a loss into a network that it does not train"
     severity = "warning" if meeting.retained else "error"

@@ -116,7 +116,7 @@ def in_place(m: Machine, site: ast.AST, left: Value, right: Value, op: ast.opera
     if isinstance(left, Tensor):
         m.evidence.written.append((left, right.node is not None))
         if left.leaf is not None and left.leaf.requires_grad and not m.grad_enabled:
-            left.leaf.version += 1
+            m.write_leaf(left.leaf, site)
             return left
         if left.severed == "data":
             return left

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from graphfix.tape.evidence import Store, Use
 from graphfix.tape.explore import Tape
-from graphfix.tape.frames import Frame, Trace
+from graphfix.tape.frames import Trace
 from graphfix.tape.graph import Node, raises_again
 from graphfix.tape.program import Program
 from graphfix.tape.values import Instance, Opaque, Tensor

@@ -56,7 +56,7 @@ class Boundary:
 
 @dataclass(eq=False)
 class Update:
-    """An optimizer step (`steps`), or the clearing of gradients, of these parameters; None where they are not known."""
+    """An optimizer step or another write in place (`steps`), or the clearing of gradients, of these parameters; None where they are not known."""
 
     site: ast.AST
     order: int

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable
 
-from graphfix.tape.evidence import Evidence, Mode, Use
+from graphfix.tape.evidence import Evidence, Mode, Update, Use
 from graphfix.tape.frames import Env, Frame, Trace
 from graphfix.tape.graph import Context, Leaf, LoopEntry, Node, Storage, Walk, walk
 from graphfix.tape.values import Known, Mapping, Opaque, Plain, Sequence, Tensor, Value, held_leaves, nodes_in
@@ -177,6 +177,12 @@ class Machine:
         """`value.backward()` proves a graph: one that was made outside of what is simulated, where none is known."""
         if isinstance(value, Opaque) and value.node is None and self.grad_enabled:
             value.node = Node(site, self.trace(), (), (), True, (), True, False, ("given", value.key))
+
+    def write_leaf(self, leaf: Leaf, site: ast.AST | None) -> None:
+        """A parameter is written to in place: as by a step, what saved it is stale."""
+        leaf.version += 1
+        if site is not None:
+            self.evidence.updates.append(Update(site, self.now(), True, frozenset((leaf,)), self.trace()))
 
     def escape(self, value: Value, site: ast.AST, why: str) -> None:
         """Code that is not simulated gets hold of `value`: it may walk its graph, with all that lies below."""

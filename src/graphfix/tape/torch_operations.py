@@ -142,7 +142,7 @@ def changed_in_place(
             m, target, site, site.func.value if isinstance(site, ast.Call) and isinstance(site.func, ast.Attribute) else None
         )
     if target.leaf is not None and target.leaf.requires_grad:
-        target.leaf.version += 1
+        m.write_leaf(target.leaf, site)
         return target
     if made.node is not None and target.severed != "data":
         if (
