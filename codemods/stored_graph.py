@@ -50,7 +50,7 @@ from graphfix.tape.diagnosis import Cause, is_live, program_of
 from graphfix.tape.evidence import Store
 from graphfix.tape.explore import Run
 from graphfix.tape.graph import history, split_loop
-from graphfix.tape.values import Instance, Opaque, Sequence
+from graphfix.tape.values import Instance, Mapping, Opaque, Sequence
 
 PUTS = frozenset(("append", "extend", "="))
 
@@ -176,7 +176,7 @@ def stays(run: Run, store: Store) -> bool:
             if isinstance(store.target, ast.Name):
                 if boundary.frame is store.trace[-1][0] and is_live(entry.loop, store.target.id):
                     return True
-            elif all(active is not entry for active, _ in getattr(store.holder, "context", None) or ()):
+            elif isinstance(store.holder, (Instance, Mapping)) and all(active is not entry for active, _ in store.holder.context or ()):
                 return True
     return False
 

@@ -194,16 +194,35 @@ def is_live(loop: ast.AST | None, name: str) -> bool:
         return True
     if not isinstance(loop, ast.While) and any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(loop.target)):
         return False
-    for statement in loop.body:
-        if isinstance(statement, (ast.Assign, ast.AnnAssign)):
-            if statement.value is not None and reads(statement.value, name):
-                return True
-            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-            if any(binds(target, name) for target in targets):
-                return False
-        elif reads(statement, name):
+    first = first_use(loop.body, name)
+    return first if first is not None else not reads(loop, name)
+
+
+def first_use(block: list[ast.stmt], name: str) -> bool | None:
+    """Whether `name` is read (True) or bound (False) first on some way through the block; None where neither is sure."""
+    for statement in block:
+        found = use_in(statement, name)
+        if found is not None:
+            return found
+    return None
+
+
+def use_in(statement: ast.stmt, name: str) -> bool | None:
+    if isinstance(statement, (ast.Assign, ast.AnnAssign)):
+        if statement.value is not None and reads(statement.value, name):
             return True
-    return True
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        return False if any(binds(target, name) for target in targets) else (True if reads(statement, name) else None)
+    if isinstance(statement, ast.If):
+        if reads(statement.test, name):
+            return True
+        sides = (first_use(statement.body, name), first_use(statement.orelse, name))
+        return True if True in sides else (False if sides == (False, False) else None)
+    if isinstance(statement, (ast.With, ast.AsyncWith)):
+        return True if any(reads(item, name) for item in statement.items) else first_use(statement.body, name)
+    if isinstance(statement, (ast.For, ast.AsyncFor)):
+        return True if reads(statement.iter, name) or first_use(statement.body, name) else None
+    return True if reads(statement, name) else None
 
 
 def reads(node: ast.AST, name: str) -> bool:
