@@ -176,7 +176,8 @@ def stays(run: Run, store: Store) -> bool:
             if isinstance(store.target, ast.Name):
                 if boundary.frame is store.trace[-1][0] and is_live(entry.loop, store.target.id):
                     return True
-            elif isinstance(store.holder, (Instance, Mapping)) and all(active is not entry for active, _ in store.holder.context or ()):
+            owner = store.place[0]
+            if isinstance(owner, (Instance, Mapping)) and all(active is not entry for active, _ in owner.context or ()):
                 return True
     return False
 
