@@ -78,14 +78,19 @@ def _checked(source: Source, job: Job) -> Outcome:
 
 
 def _repaired(source: Source, job: Job) -> Outcome:
+    from graphfix.engine import findings_of
     from graphfix.rewrite.fixpoint import repair
 
-    done = repair(source.path, source.text, job.roots, _Confined(job.wanted, source))
+    wanted = _Confined(job.wanted, source)
+    done = repair(source.path, source.text, job.roots, wanted)
     made = source.edited(done.text) if done.text != source.text else source
+    left = done.left
+    if left and made.text != done.text:  # their places are those of the text that they were found in
+        left = tuple(wanted.visible(made.text, findings_of(source.path, made.text, job.roots)))
     outcome = Outcome(
         source.path, before=source.data, after=made.data, fixed=done.fixed, refused=done.refused, broken=done.broken
     )
-    return _with_findings(outcome, made, done.left, job)
+    return _with_findings(outcome, made, left, job)
 
 
 def _with_findings(outcome: Outcome, source: Source, found: list[Finding] | tuple[Finding, ...], job: Job) -> Outcome:

@@ -118,8 +118,9 @@ def _hidings(cell: str) -> Iterator[tuple[int, int, str]]:
         while cell[end - 1] == "\\" and end < len(cell):
             start = _LINE.match(cell, end).end()  # type: ignore[union-attr]
             end = start + len(_LINE.match(cell, start).group().rstrip("\r\n"))  # type: ignore[union-attr]
-            if end > start:
-                yield start, end, "#"
+            words = cell[start:end].lstrip(" \t\f")
+            if words:
+                yield end - len(words), end, "#"
         position = _LINE.match(cell, end).end()  # type: ignore[union-attr]
 
 

@@ -68,7 +68,7 @@ class Source:
         return (BOM if self.bom else b"") + text.encode(self.encoding)
 
     def edited(self, text: str) -> Source:
-        """The file once it holds `text`."""
+        """The file once it holds `text`, or what comes to the same."""
         return replace(self, text=text, data=self.encode(text))
 
     def index(self) -> LineIndex:
