@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from graphfix.jsontext import replaced, scan
 from graphfix.source import Skipped, SourceError
-from tests.notebooks import STYLES, notebook
+from .notebooks import STYLES, notebook
 
 TEXTS = st.lists(
     st.sampled_from(["a", "b = 'ü'", '"', "\\", "\n", "\n", "\r\n", "\u2028", "𝄞", "\t", "</x>", "\x0c"]), max_size=12
