@@ -40,9 +40,8 @@ def main() -> None:
         codes = reported(path, folder, label["line"], 0 if group == "ok" else 1, label.get("cell"))
         score[group, label["family"], bool(codes)] += 1
         if options.verbose and bool(codes) is (group == "ok"):
-            print(
-                f"{label['verdict']:5} {label['family']:20} {path}:{shown_cell(label.get('cell'))}{label['line']} {codes} {label['why'][:100]}"
-            )
+            place = f"{path}:{shown_cell(label.get('cell'))}{label['line']}"
+            print(f"{label['verdict']:5} {label['family']:20} {place} {codes} {label['why'][:100]}")
     for group in ("bug", "ok"):
         hit = sum(count for (g, _, found), count in score.items() if g == group and found)
         total = sum(count for (g, _, _), count in score.items() if g == group)
