@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from graphfix.jsontext import replaced, scan
 from graphfix.source import Skipped, SourceError
+
 from .notebooks import STYLES, notebook
 
 TEXTS = st.lists(

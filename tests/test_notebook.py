@@ -13,6 +13,7 @@ from graphfix.model import Applicability, Delete, Finding, Fix, InsertAfter, Ins
 from graphfix.notebook import Notebook, decode_notebook
 from graphfix.rewrite import apply_fixes
 from graphfix.source import BOM, SourceError, decode
+
 from .notebooks import STYLES, notebook
 
 HERE = Path("x.ipynb")

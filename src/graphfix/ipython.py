@@ -16,14 +16,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from graphfix.source import SourceError
+from graphfix.source import NEWLINE, SourceError
 from graphfix.syntax import parse, parses
 
 # Cell magics that run the cell in the notebook's own namespace
 CODE_MAGICS = frozenset(("capture", "debug", "ipytest", "memit", "prun", "time", "timeit"))
 
 _CELL_MAGIC = re.compile(r"\s*%%(?P<name>\w*)")
-_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 _ESCAPE = re.compile(r"[ \t\f]*(?P<magic>[!?%,;/][^\r\n]*)")
 _HELP = re.compile(r"[ \t\f]*(?P<magic>[\w*][\w.*]*\?\??[ \t\f;]*)(?=[\r\n]|\Z)")
 _ASSIGNED = re.compile(r"[ \t\f]*[\w.][\w.,*\[\]'\" \t]*=[ \t]*(?P<magic>[!%][^\r\n]*)")
@@ -116,12 +115,17 @@ def _hidings(cell: str) -> Iterator[tuple[int, int, str]]:
         else:
             yield start, end, "_#" if escape.re is _ASSIGNED else "0#"
         while cell[end - 1] == "\\" and end < len(cell):
-            start = _LINE.match(cell, end).end()  # type: ignore[union-attr]
-            end = start + len(_LINE.match(cell, start).group().rstrip("\r\n"))  # type: ignore[union-attr]
+            start = _next_line(cell, end)
+            end = start + len(cell[start : _next_line(cell, start)].rstrip("\r\n"))
             words = cell[start:end].lstrip(" \t\f")
             if words:
                 yield end - len(words), end, "#"
-        position = _LINE.match(cell, end).end()  # type: ignore[union-attr]
+        position = _next_line(cell, end)
+
+
+def _next_line(cell: str, position: int) -> int:
+    newline = NEWLINE.search(cell, position)
+    return newline.end() if newline else len(cell)
 
 
 def _next_logical_line(cell: str, position: int) -> int:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from json.decoder import scanstring
+from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
 from graphfix.source import Skipped, SourceError
@@ -17,7 +17,7 @@ _BLANKS = re.compile(r"[ \t\r\n]*")
 # One character of a string as JSON spells it
 _SPELLED = re.compile(r"\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|\\u[\da-fA-F]{4}|\\.|[^\\]", re.DOTALL)
 _ESCAPED = re.compile(r"\\u(?!00[0-7])[\da-fA-F]{4}")
-_AS_WRITTEN = {"parse_int": str, "parse_float": str, "parse_constant": str}
+_AS_WRITTEN: dict[str, Any] = {"parse_int": str, "parse_float": str, "parse_constant": str}
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,8 @@ def _at(value: object, *keys: str) -> object:
 
 def _cell(scanner: _Scanner) -> CellText:
     start = scanner.at
-    kind, language, literals, is_list = "", "", (), False
+    kind, language, is_list = "", "", False
+    literals: tuple[Literal, ...] = ()
     if scanner.next() != "{":
         raise SourceError("not a notebook")
     for key in scanner.members():
