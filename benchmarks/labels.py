@@ -2,9 +2,10 @@
 
 usage: python -m benchmarks.labels LABELS CHECKOUTS [-v]
 
-LABELS is a JSON-lines file with repo, commit, path, line, family and verdict; CHECKOUTS holds one folder per repository and
-commit, named owner+name@first-eight-of-commit. A fault counts as reported where a
-finding's statement or a place of its story covers its line or a neighbour's, a place that is right only where it covers the very line.
+LABELS is a JSON-lines file with repo, commit, path, line, family and verdict, and for notebooks the 0-based cell that the
+line is counted in; CHECKOUTS holds one folder per repository and commit, named owner+name@first-eight-of-commit. A fault
+counts as reported where a finding's statement or a place of its story covers its line or a neighbour's, a place that is right
+only where it covers the very line.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ from pathlib import Path
 
 from graphfix.engine import findings_of
 from graphfix.selection import Wanted
+from graphfix.source import Source, SourceError, read, shown_cell
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("labels", type=Path)
     parser.add_argument("checkouts", type=Path)
+    parser.add_argument("--only", default="", metavar="SUFFIX", help="only files with this suffix, such as .ipynb")
     parser.add_argument("-v", "--verbose", action="store_true")
     options = parser.parse_args()
     score: collections.Counter[tuple[str, str, bool]] = collections.Counter()
@@ -29,13 +32,16 @@ def main() -> None:
         label = json.loads(line)
         folder = options.checkouts / f"{label['repo'].replace('/', '+')}@{label['commit'][:8]}"
         path = folder / label["path"]
-        if label["verdict"] == "unsure" or path.suffix != ".py" or not path.is_file():
+        if label["verdict"] == "unsure" or path.suffix not in (".py", ".ipynb") or not path.is_file():
+            continue
+        if options.only and path.suffix != options.only:
             continue
         group = "ok" if label["verdict"] == "ok" else "bug"
-        codes = reported(path, folder, label["line"], 0 if group == "ok" else 1)
+        codes = reported(path, folder, label["line"], 0 if group == "ok" else 1, label.get("cell"))
         score[group, label["family"], bool(codes)] += 1
         if options.verbose and bool(codes) is (group == "ok"):
-            print(f"{label['verdict']:5} {label['family']:20} {path}:{label['line']} {codes} {label['why'][:100]}")
+            place = f"{path}:{shown_cell(label.get('cell'))}{label['line']}"
+            print(f"{label['verdict']:5} {label['family']:20} {place} {codes} {label['why'][:100]}")
     for group in ("bug", "ok"):
         hit = sum(count for (g, _, found), count in score.items() if g == group and found)
         total = sum(count for (g, _, _), count in score.items() if g == group)
@@ -44,20 +50,25 @@ def main() -> None:
             print(f"    {family:22} {score[group, family, True]:3}/{score[group, family, True] + score[group, family, False]}")
 
 
-def reported(path: Path, root: Path, line: int, near: int) -> list[str]:
-    text = path.read_bytes().decode("utf-8", "replace")
-    data = text.encode()
+def reported(path: Path, root: Path, line: int, near: int, cell: int | None = None) -> list[str]:
     try:
-        findings = Wanted().visible(text, findings_of(path, text, (root,)))
-    except SyntaxError:
+        source = decoded(path)
+        findings = Wanted().visible(source.text, findings_of(path, source.text, (root,)))
+    except (SourceError, SyntaxError):
         return []
+    index = source.index()
     found = []
     for finding in findings:
-        spans = [finding.span, *(label.span for label in finding.story if near)]
-        rows = [(data.count(b"\n", 0, span.start) + 1, data.count(b"\n", 0, span.end) + 1) for span in spans]
+        spans = [finding.span, *(label.span for label in finding.story if near and label.path == str(path))]
+        rows = [(index.place(span.start)[0], index.place(span.end)[0]) for span in spans if index.cell(span.start) == cell]
         if any(first - near <= line <= last + near for first, last in rows):
             found.append(finding.code)
     return found
+
+
+def decoded(path: Path) -> Source:
+    # a script whose encoding is broken is scored all the same
+    return read(path) if path.suffix == ".ipynb" else Source(path, path.read_bytes().decode("utf-8", "replace"))
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ class Options:
         return "-" in self.paths
 
 
-Paths = Annotated[list[str] | None, typer.Argument(metavar="[PATHS]...", help="Files or folders, or - for stdin.")]
+Paths = Annotated[list[str] | None, typer.Argument(metavar="[PATHS]...", help="Files, notebooks or folders, or - for stdin.")]
 Select = Annotated[list[str] | None, typer.Option("--select", metavar="CODES", help="Only these codes or prefixes, with their optional findings.")]
 Ignore = Annotated[list[str] | None, typer.Option("--ignore", metavar="CODES", help="Not these codes or prefixes.")]
 Unsafe = Annotated[bool, typer.Option("--unsafe-fixes", help="Also fixes that may change what a run computes.")]
@@ -45,6 +45,6 @@ Format = Annotated[OutputFormat, typer.Option("--output-format", help="How findi
 StdinFilename = Annotated[Path | None, typer.Option("--stdin-filename", metavar="PATH", help="Name of stdin's code.")]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", min=0, metavar="N", help="Processes; 0 for one per processor.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No summary.")]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Tracebacks of internal errors, and what was refused.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Tracebacks of internal errors, what was refused or left out.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Write nothing.")]
 AllowDirty = Annotated[bool, typer.Option("--allow-dirty", help="Write files that git could not restore.")]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 import traceback
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from graphfix.model import Edit, Finding
+from graphfix.model import Edit, Finding, Fix
 from graphfix.outcome import Outcome, Status
 from graphfix.selection import Wanted
 from graphfix.source import Skipped, Source, SourceError, decode, read
@@ -29,6 +30,20 @@ class Job:
     debug: bool = False
 
 
+@dataclass(frozen=True)
+class _Confined:
+    """What is wanted, as far as the kind of file has room for it."""
+
+    wanted: Wanted
+    source: Source
+
+    def visible(self, text: str, findings: Sequence[Finding]) -> list[Finding]:
+        return self.source.confined(text, self.wanted.visible(text, findings))
+
+    def applies(self, fix: Fix | None) -> bool:
+        return self.wanted.applies(fix)
+
+
 def examine(path: Path, job: Job, data: bytes | None = None) -> Outcome:
     """The outcome of the file at `path` (or of `data` in its stead); raises nothing but a keyboard interrupt."""
     sys.setrecursionlimit(max(sys.getrecursionlimit(), _FRAMES))
@@ -36,11 +51,12 @@ def examine(path: Path, job: Job, data: bytes | None = None) -> Outcome:
         source = read(path) if data is None else decode(path, data)
         parse(source.text)
         if suppressions(source.text).skip_file:
-            return Outcome(path, before=source.data, after=source.data)
-        return _repaired(source, job) if job.repair else _checked(source, job)
+            return Outcome(path, before=source.data, after=source.data, left_out=source.left_out)
+        outcome = _repaired(source, job) if job.repair else _checked(source, job)
+        return replace(outcome, left_out=source.left_out)
     except SourceError as error:
         status = Status.SKIPPED if isinstance(error, Skipped) else Status.UNREADABLE
-        return Outcome(path, status, error.reason, error.row, error.column)
+        return Outcome(path, status, error.reason, error.row, error.column, error.cell)
     except Exception as error:  # the worker boundary: a fault of graphfix costs one file, and is named
         if job.debug:
             traceback.print_exc()
@@ -57,19 +73,24 @@ def _named(error: Exception) -> str:
 def _checked(source: Source, job: Job) -> Outcome:
     from graphfix.engine import findings_of
 
-    found = job.wanted.visible(source.text, findings_of(source.path, source.text, job.roots))
+    found = _Confined(job.wanted, source).visible(source.text, findings_of(source.path, source.text, job.roots))
     return _with_findings(Outcome(source.path), source, found, job)
 
 
 def _repaired(source: Source, job: Job) -> Outcome:
+    from graphfix.engine import findings_of
     from graphfix.rewrite.fixpoint import repair
 
-    done = repair(source.path, source.text, job.roots, job.wanted)
-    after = source.encode(done.text)
+    wanted = _Confined(job.wanted, source)
+    done = repair(source.path, source.text, job.roots, wanted)
+    made = source.edited(done.text) if done.text != source.text else source
+    left = done.left
+    if left and made.text != done.text:  # their places are those of the text that they were found in
+        left = tuple(wanted.visible(made.text, findings_of(source.path, made.text, job.roots)))
     outcome = Outcome(
-        source.path, before=source.data, after=after, fixed=done.fixed, refused=done.refused, broken=done.broken
+        source.path, before=source.data, after=made.data, fixed=done.fixed, refused=done.refused, broken=done.broken
     )
-    return _with_findings(outcome, replace(source, text=done.text, data=after), done.left, job)
+    return _with_findings(outcome, made, left, job)
 
 
 def _with_findings(outcome: Outcome, source: Source, found: list[Finding] | tuple[Finding, ...], job: Job) -> Outcome:

@@ -29,6 +29,7 @@ class Outcome:
     reason: str = ""
     row: int = 0
     column: int = 0
+    cell: int | None = None
     findings: tuple[Finding, ...] = ()
     edits: tuple[tuple[Edit, ...], ...] = ()
     source: Source | None = None
@@ -37,6 +38,7 @@ class Outcome:
     fixed: tuple[Finding, ...] = ()
     refused: tuple[tuple[Finding, str], ...] = ()
     broken: tuple[tuple[Finding, str], ...] = ()
+    left_out: tuple[str, ...] = ()
 
     @property
     def changed(self) -> bool:

@@ -13,8 +13,12 @@ import re
 import stat
 import tokenize
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from graphfix.model import Finding
 
 BOM = b"\xef\xbb\xbf"
 MAX_BYTES = 10_000_000
@@ -25,11 +29,12 @@ _FIRST_LINES = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 class SourceError(Exception):
     """A file that cannot be read or parsed: one reason, and where it is known."""
 
-    def __init__(self, reason: str, row: int = 0, column: int = 0) -> None:
+    def __init__(self, reason: str, row: int = 0, column: int = 0, cell: int | None = None) -> None:
         super().__init__(reason)
         self.reason = reason
         self.row = row
         self.column = column
+        self.cell = cell
 
 
 class Skipped(SourceError):
@@ -38,13 +43,17 @@ class Skipped(SourceError):
 
 @dataclass(frozen=True)
 class Source:
-    """One decoded file. `text` has no byte order mark and keeps its newlines as they are."""
+    """One decoded file. `text` has no byte order mark and keeps its newlines as they are.
+
+    `left_out`: parts that are not in it, such as a notebook's cells that do not parse, each with the reason.
+    """
 
     path: Path
     text: str
     encoding: str = "utf-8"
     bom: bool = False
     data: bytes = field(default=b"", repr=False)
+    left_out: tuple[str, ...] = ()
 
     @property
     def newline(self) -> str:
@@ -57,6 +66,18 @@ class Source:
     def encode(self, text: str) -> bytes:
         """The bytes of the file if it held `text`."""
         return (BOM if self.bom else b"") + text.encode(self.encoding)
+
+    def edited(self, text: str) -> Source:
+        """The file once it holds `text`, or what comes to the same."""
+        return replace(self, text=text, data=self.encode(text))
+
+    def index(self) -> LineIndex:
+        """The lines as the user counts them."""
+        return LineIndex(self.text)
+
+    def confined(self, text: str, findings: list[Finding]) -> list[Finding]:
+        """The findings in `text` without those fixes that this kind of file has no room for."""
+        return findings
 
 
 def read(path: Path) -> Source:
@@ -101,6 +122,10 @@ def decode(path: Path, data: bytes) -> Source:
     null = data.find(b"\0")
     if null >= 0:
         raise SourceError("null byte, is it a binary file?", _row_of(data, null), 1)
+    if path.suffix == ".ipynb":
+        from graphfix.notebook import decode_notebook
+
+        return decode_notebook(path, data)
     encoding = _encoding_of(data)
     bom = data.startswith(BOM)
     try:
@@ -141,6 +166,11 @@ def _cookie_reason(message: str) -> str:
     return "not valid utf-8"
 
 
+def shown_cell(cell: int | None) -> str:
+    """`cell 4:` for a place in a notebook."""
+    return "" if cell is None else f"cell {cell + 1}:"
+
+
 def _row_of(data: bytes, offset: int) -> int:
     head = data[:offset].replace(b"\r\n", b"\n")
     return head.count(b"\n") + head.count(b"\r") + 1
@@ -169,6 +199,19 @@ class LineIndex:
         row = bisect_right(self._starts, offset)
         start = self._starts[row - 1]
         return row, len(self._slice(start, offset)) + 1
+
+    def cell(self, offset: int) -> int | None:
+        """The 0-based number of the notebook's cell that holds the byte `offset`; None in any other file."""
+        return None
+
+    def where(self, offset: int) -> str:
+        """The place of the byte `offset` as a user reads it, with cells counted from 1 as in ruff."""
+        row, column = self.place(offset)
+        return f"{shown_cell(self.cell(offset))}{row}:{column}"
+
+    def line_at(self, offset: int) -> str:
+        """The text of the line that holds the byte `offset`, without its newline."""
+        return self.line(bisect_right(self._starts, offset))
 
     def offset(self, row: int, column: int) -> int:
         """The byte offset of the 1-based `row` and `column`."""

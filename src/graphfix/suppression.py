@@ -70,10 +70,6 @@ def _comments(text: str) -> list[tuple[int, str]]:
     # newline=None so that a lone \r counts as a line here, as it does for the parser
     readline = io.StringIO(text, newline=None).readline
     try:
-        return [
-            (token.start[0], token.string)
-            for token in tokenize.generate_tokens(readline)
-            if token.type == tokenize.COMMENT
-        ]
+        return [(token.start[0], token.string) for token in tokenize.generate_tokens(readline) if token.type == tokenize.COMMENT]
     except (tokenize.TokenError, SyntaxError):
         return []

@@ -21,8 +21,8 @@ def found(*paths: Path, root: Path) -> list[str]:
 
 def test_folders_are_walked_in_order_and_junk_is_left_out(tmp_path: Path) -> None:
     plant(tmp_path, "b.py", "a/z.py", "a/b/c.py", "a.txt", "notes.ipynb", *(f"{junk}/x.py" for junk in JUNK))
-    plant(tmp_path, "env/pyvenv.cfg", "env/lib/x.py")
-    assert found(tmp_path, root=tmp_path) == ["a/b/c.py", "a/z.py", "b.py"]
+    plant(tmp_path, "env/pyvenv.cfg", "env/lib/x.py", ".ipynb_checkpoints/notes.ipynb")
+    assert found(tmp_path, root=tmp_path) == ["a/b/c.py", "a/z.py", "b.py", "notes.ipynb"]
 
 
 def test_a_named_folder_is_walked_even_if_it_is_junk(tmp_path: Path) -> None:
@@ -70,11 +70,6 @@ def test_a_named_link_is_read_only_if_it_stays_inside(tmp_path: Path) -> None:
     outcome = discover([tmp_path / "root/out.py"])
     assert outcome.files == ()
     assert outcome.skipped == ((tmp_path / "root/out.py", "a link that leads outside of the given paths"),)
-
-
-def test_a_named_notebook_is_skipped_with_a_reason(tmp_path: Path) -> None:
-    plant(tmp_path, "x.ipynb")
-    assert discover([tmp_path / "x.ipynb"]).skipped == ((tmp_path / "x.ipynb", "notebook"),)
 
 
 def test_a_missing_path_is_an_error(tmp_path: Path) -> None:

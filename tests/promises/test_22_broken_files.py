@@ -118,13 +118,10 @@ def test_a_file_that_vanished() -> None:
     assert examine(Path("nowhere.py"), Job(())).reason == "the file is gone"
 
 
-def test_a_named_notebook_and_a_named_link_out(tmp_path: Path, graphfix: Run) -> None:
-    (tmp_path / "x.ipynb").write_text("{}")
+def test_a_named_link_out(tmp_path: Path, graphfix: Run) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "out.py").write_text("")
     (tmp_path / "in/link.py").symlink_to("../out.py")
-    done = graphfix("check", "x.ipynb", cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (2, b"x.ipynb: skipped (notebook)\n")
     done = graphfix("check", "link.py", cwd=tmp_path / "in")
     assert done.returncode == 2
     assert b"link.py: skipped (a link that leads outside of the given paths)" in done.stderr

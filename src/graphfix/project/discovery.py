@@ -32,7 +32,7 @@ class Discovered:
 
 
 def discover(paths: Sequence[Path]) -> Discovered:
-    """The Python files that `paths` mean; a path that is not there raises `MissingPath`."""
+    """The Python files and notebooks that `paths` mean; a path that is not there raises `MissingPath`."""
     roots = tuple(dict.fromkeys(root_of(path) for path in paths))
     files: dict[str, Path] = {}
     skipped: dict[Path, str] = {}
@@ -65,15 +65,13 @@ def inside(path: Path, roots: Sequence[Path]) -> bool:
 
 
 def _why_not(path: Path, roots: Sequence[Path]) -> str:
-    if path.suffix == ".ipynb":
-        return "notebook"
     if path.is_symlink() and not inside(path, roots):
         return "a link that leads outside of the given paths"
     return ""
 
 
 def walk(folder: Path) -> Iterator[Path]:
-    """The Python files below `folder`, sorted. Links are not followed: what they lead to inside is met there."""
+    """The Python files and notebooks below `folder`, sorted. Links are not followed: what they lead to inside is met there."""
     yield from _walk(folder, Ignored.above(folder))
 
 
@@ -96,7 +94,7 @@ def _walk(folder: Path, ignored: Ignored) -> Iterator[Path]:
             if entry.is_dir(follow_symlinks=False):
                 if not _is_junk(path) and not rules.ignores(path, folder=True):
                     folders.append((path, rules))
-            elif entry.name.endswith(".py") and not rules.ignores(path, folder=False):
+            elif entry.name.endswith((".py", ".ipynb")) and not rules.ignores(path, folder=False):
                 yield path
         pending.extend(reversed(folders))
 

@@ -24,9 +24,7 @@ def render(outcomes: Iterable[Outcome], urls: Mapping[str, str]) -> str:
     return json.dumps(records, indent=2)
 
 
-def _record(
-    finding: Finding, edits: tuple[Edit, ...], indexes: Indexes, urls: Mapping[str, str]
-) -> dict[str, object]:
+def _record(finding: Finding, edits: tuple[Edit, ...], indexes: Indexes, urls: Mapping[str, str]) -> dict[str, object]:
     index = indexes(finding.path) or LineIndex("")
     return {
         "code": finding.code,
@@ -35,7 +33,7 @@ def _record(
         "message": finding.message,
         "filename": _plain(finding.path),
         **_locations(index, finding.span),
-        "cell": None,
+        "cell": index.cell(finding.span.start),
         "story": [_step(label.path, label.span, label.message, indexes) for label in finding.story],
         "fix": _fix(finding, edits, index),
         "url": urls.get(finding.code),
@@ -45,7 +43,8 @@ def _record(
 def _step(path: str, span: Span, message: str, indexes: Indexes) -> dict[str, object]:
     index = indexes(path)
     row, column = index.place(span.start) if index is not None else (1, 1)
-    return {"filename": _plain(path), "row": row, "column": column, "message": message}
+    cell = index.cell(span.start) if index is not None else None
+    return {"filename": _plain(path), **_in_cell(cell), "row": row, "column": column, "message": message}
 
 
 def _fix(finding: Finding, edits: tuple[Edit, ...], index: LineIndex) -> dict[str, object] | None:
@@ -54,8 +53,15 @@ def _fix(finding: Finding, edits: tuple[Edit, ...], index: LineIndex) -> dict[st
     return {
         "applicability": finding.fix.applicability.value,
         "message": finding.fix.title,
-        "edits": [{"content": edit.content, **_locations(index, edit.span)} for edit in edits],
+        "edits": [
+            {"content": edit.content, **_in_cell(index.cell(edit.span.start)), **_locations(index, edit.span)} for edit in edits
+        ],
     }
+
+
+def _in_cell(cell: int | None) -> dict[str, object]:
+    # a story or a fix may go through several cells of a notebook
+    return {} if cell is None else {"cell": cell}
 
 
 def _locations(index: LineIndex, span: Span) -> dict[str, object]:

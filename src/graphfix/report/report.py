@@ -9,6 +9,7 @@ from pathlib import Path
 from graphfix.model import Applicability, Finding
 from graphfix.outcome import Outcome, Status
 from graphfix.report.escape import escaped
+from graphfix.source import shown_cell
 
 
 @dataclass
@@ -57,8 +58,10 @@ class Report:
                 yield f"{escaped(str(outcome.path))}: internal error: {finding.code}: {escaped(reason)}"
 
     def refusals(self) -> Iterator[str]:
-        """One line for every wanted fix that could not be applied."""
+        """One line for every part of a file that was left out, and for every wanted fix that could not be applied."""
         for outcome in self.outcomes:
+            for reason in outcome.left_out:
+                yield f"{escaped(str(outcome.path))}: {escaped(reason)}"
             for finding, reason in outcome.refused:
                 yield f"{escaped(str(outcome.path))}: {finding.code} not fixed: {escaped(reason)}"
 
@@ -119,7 +122,7 @@ class Report:
 
 def problem(outcome: Outcome) -> str:
     """The one diagnostic of a file that did not make it."""
-    place = f":{outcome.row}:{outcome.column}" if outcome.row else ""
+    place = f":{shown_cell(outcome.cell)}{outcome.row}:{outcome.column}" if outcome.row else ""
     where = escaped(str(outcome.path)) + place
     reason = escaped(outcome.reason)
     if outcome.status is Status.SKIPPED:

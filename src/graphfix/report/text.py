@@ -8,7 +8,7 @@ from pathlib import Path
 
 from graphfix.model import Applicability, Finding, Label, Span
 from graphfix.report.escape import escaped, shown, width
-from graphfix.source import LineIndex, Source, SourceError, read
+from graphfix.source import LineIndex, Source, SourceError, read, shown_cell
 
 MAX_WIDTH = 160
 
@@ -28,12 +28,12 @@ Indexes = Callable[[str], LineIndex | None]
 def indexes_of(source: Source) -> Indexes:
     """Finds the lines of the file that a label names: the source at hand, or another file of the project."""
     own = str(source.path)
-    known: dict[str, LineIndex | None] = {own: LineIndex(source.text)}
+    known: dict[str, LineIndex | None] = {own: source.index()}
 
     def find(path: str) -> LineIndex | None:
         if path not in known:
             try:
-                known[path] = LineIndex(read(Path(path)).text)
+                known[path] = read(Path(path)).index()
             except SourceError:
                 known[path] = None
         return known[path]
@@ -43,11 +43,10 @@ def indexes_of(source: Source) -> Indexes:
 
 def concise(finding: Finding, index: LineIndex) -> Line:
     """`path:row:col: GF101 [*] message`."""
-    row, column = index.place(finding.span.start)
     star = "[*] " if finding.fix is not None and finding.fix.applicability is Applicability.SAFE else ""
     return (
         Piece(escaped(finding.path), "bold"),
-        Piece(f":{row}:{column}: "),
+        Piece(f":{index.where(finding.span.start)}: "),
         Piece(finding.code, "bold red"),
         Piece(f" {star}{escaped(finding.message)}"),
     )
@@ -59,13 +58,12 @@ def story(finding: Finding, indexes: Indexes) -> Iterator[Line]:
     if index is None:
         return
     labels = finding.story or (Label(finding.path, finding.span, ""),)
-    row, column = index.place(finding.span.start)
     style = "bold red" if finding.severity == "error" else "bold yellow"
     yield (
         Piece(f"{finding.severity}[{finding.code}]", style),
         Piece(f" {finding.name}: {escaped(finding.message)}", "bold"),
     )
-    yield (Piece(f"  {escaped(finding.path)}:{row}:{column}"),)
+    yield (Piece(f"  {escaped(finding.path)}:{index.where(finding.span.start)}"),)
     gutter = max(len(str(_row(label, indexes))) for label in labels)
     yield (Piece(" " * gutter + " |", "blue"),)
     yield from _excerpts(finding, labels, indexes, gutter)
@@ -82,16 +80,18 @@ def _row(label: Label, indexes: Indexes) -> int:
 
 def _excerpts(finding: Finding, labels: tuple[Label, ...], indexes: Indexes, gutter: int) -> Iterator[Line]:
     primary = _primary(finding, labels)
-    path, above = finding.path, 0
+    own = indexes(finding.path)
+    file, above = (finding.path, own.cell(finding.span.start) if own is not None else None), 0
     for number, label in enumerate(labels):
         index = indexes(label.path)
         if index is None:
             yield (Piece(f"  {escaped(label.path)}: {escaped(label.message)}"),)
             continue
         row, _ = index.place(label.span.start)
-        if label.path != path:
-            yield (Piece(f"  {escaped(label.path)}:{row}"),)
-            path, above = label.path, 0
+        cell = index.cell(label.span.start)
+        if (label.path, cell) != file:
+            yield (Piece(f"  {escaped(label.path)}:{shown_cell(cell)}{row}"),)
+            file, above = (label.path, cell), 0
         mark = "^" if number == primary else "-"
         source, below = _marked(index, label.span, row, mark, label.message)
         if row != above:
@@ -111,7 +111,7 @@ def _primary(finding: Finding, labels: tuple[Label, ...]) -> int:
 
 
 def _marked(index: LineIndex, span: Span, row: int, mark: str, message: str) -> tuple[str, str]:
-    line = index.line(row)
+    line = index.line_at(span.start)
     start = index.place(span.start)[1] - 1
     end_row, end_column = index.place(span.end)
     end = end_column - 1 if end_row == row else len(line.rstrip())
