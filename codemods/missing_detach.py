@@ -46,7 +46,9 @@ from collections.abc import Iterator
 
 from graphfix.codemods.base import Evidence, fix, rule, safe_if, short
 from graphfix.codemods.conflicts import Meeting, meetings
-from graphfix.model import Append, Finding
+from graphfix.codemods.needless_retain import in_sight
+from graphfix.codemods.unretained import unretained
+from graphfix.model import Append, Finding, Operation, RemoveArgument
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
@@ -69,11 +71,25 @@ def report(evidence: Evidence, meeting: Meeting, cuts: list[ast.expr]) -> Findin
         if evidence.holds(update.site):
             story.append(evidence.label(update.site, "changes what the shared graph saved"))
     story.append(evidence.label(meeting.site, "walks the shared graph once more" + ("" if meeting.retained else " and raises")))
-    repair = fix(safe_if(meeting.always and not meeting.is_stale), f"detach {names}", *(Append(evidence.span(cut), ".detach()") for cut in cuts))
+    operations: list[Operation] = [Append(evidence.span(cut), ".detach()") for cut in cuts]
+    retained = kept_for_this(evidence, meeting)
+    if retained is not None:
+        operations.append(RemoveArgument(evidence.span(retained), "retain_graph"))
+    repair = fix(safe_if(meeting.always and not meeting.is_stale), f"detach {names}", *operations)
     blamed = program.statement_of(cuts[0])
     message = f"{short(names)} leads a loss into a network that it does not train"
     severity = "warning" if meeting.retained else "error"
     return Finding("GF303", "missing-detach", message, program.path, evidence.span(blamed), tuple(story), repair, severity)
+
+
+def kept_for_this(evidence: Evidence, meeting: Meeting) -> ast.Call | None:
+    """The first walk, where it retains its graph for nothing but the walk that the detach makes independent."""
+    hidden, first = unretained(evidence), meeting.conflicts[0].first
+    if not meeting.retained or hidden is None or first is None or hidden.sites[first.site].arg != "retain_graph":
+        return None
+    others = [w for w in hidden.evidence.second_walks if w.freed_by.site is first.site and w.walk.site is not meeting.site]
+    sure = all(in_sight(c.run, c.first) for c in meeting.conflicts if c.first is not None)
+    return first.site if sure and not others else None
 
 
 RULE = rule("GF303", "missing-detach", globals(), find)
