@@ -18,6 +18,10 @@ from graphfix.tape.gradients import Fates, severable
 from graphfix.tape.graph import Node, Walk, history
 
 
+# What a graph may be retained for although its gradient is used by nobody: another loss, or a later iteration
+RETAINED_FOR = (Cause.SEQUENTIAL, Cause.EXTERNAL, Cause.KEPT)
+
+
 @dataclass(eq=False)
 class Conflict:
     """One walk, in one run, that meets what was `freed` by the walk `first` or made `stale` by the steps `steps`."""
@@ -55,10 +59,11 @@ def meetings(evidence: Evidence) -> list[Meeting]:
     found: dict[tuple[ast.AST, ast.AST | None, bool], Meeting] = {}
     hidden = unretained(evidence)
     told = [(walk, evidence) for walk in evidence.second_walks]
-    told += [(walk, hidden.evidence) for walk in hidden.walks(Cause.SEQUENTIAL)] if hidden is not None else []
+    told += [(walk, hidden.evidence) for walk in hidden.walks(*RETAINED_FOR)] if hidden is not None else []
     for walk, seen in told:
-        if walk.cause is Cause.SEQUENTIAL and walk.loop is None and evidence.holds(walk.walk.site):
-            retained = seen is not evidence
+        retained = seen is not evidence
+        here = walk.cause is Cause.SEQUENTIAL and walk.loop is None
+        if (here or retained and walk.loop is not None) and evidence.holds(walk.walk.site):
             key = (walk.walk.site, walk.freed_by.site, retained)
             meeting = found.setdefault(key, Meeting(walk.walk.site, seen, retained=retained))
             meeting.always &= walk.always

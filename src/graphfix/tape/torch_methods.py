@@ -152,8 +152,9 @@ def opaque_method(
         return Opaque(("parameters", receiver.key))
     if name in ("zero_grad", "state_dict", "load_state_dict"):
         return Plain((name, receiver.key, m.now()))
-    if name == "step":
-        m.evidence.updates.append(Update(site, m.now(), True, None, m.trace()))
+    if name == "step" and not receiver.outside and kind != "scheduler":
+        if all(isinstance(value, (Function, Bound, Partial, Known)) for value in arguments):  # an environment is given an action
+            m.evidence.updates.append(Update(site, m.now(), True, None, m.trace()))
         for value in arguments:
             if isinstance(value, (Function, Bound, Partial)):
                 return run_closure(m, value, site, 1)
