@@ -129,10 +129,17 @@ def call_unknown(m: Machine, callee: Value, arguments: Arguments, keywords: Keyw
     force = isinstance(callee, (Opaque, Instance)) or (
         isinstance(callee, Bound) and isinstance(callee.receiver, (Opaque, Instance))
     )
-    node = m.record(site, [callee, *values], True, certain=False, callee=key, force=force)
+    # what is called is no tensor: of an unknown callable, only a graph that it is known to hold goes on
+    inputs = values if isinstance(callee, Opaque) and is_bare(callee) else [callee, *values]
+    node = m.record(site, inputs, True, certain=False, callee=key, force=force)
     if node is not None:
         node.training = m.mode_of(callee)
     return Opaque(("call", site, m.now()), node)
+
+
+def is_bare(callee: Opaque) -> bool:
+    """Whether the graph of an unknown value is only what it would have if it were a tensor."""
+    return callee.node is not None and not (callee.node.certain or callee.node.parents or callee.node.leaves)
 
 
 def run_callbacks(m: Machine, values: Arguments, site: ast.AST) -> None:
