@@ -159,11 +159,14 @@ def collect(evidence: Evidence, run: Run, stores: list[Store], found: dict[ast.A
 
 def chain_loop(store: Store, stores: list[Store]) -> ast.AST | None:
     """The loop whose earlier iteration's content of the place is an operand of this store's value."""
+    summed = operands(store)
+    if not any(summed.values()):
+        return None
     for earlier in stores:
         if earlier.order >= store.order:
             break
         index = split_loop(earlier.context, store.context)
-        if index is not None and adds(store, set(earlier.nodes)):
+        if index is not None and adds(summed, set(earlier.nodes)):
             loop = store.context[index][0].loop
             return loop if loop is not None else store.trace[0][1]
     return None
@@ -192,20 +195,23 @@ def walked_after(store: Store, stores: list[Store]) -> bool:
     )
 
 
-def adds(store: Store, older: set[Node]) -> bool:
-    """Whether the stored value is arithmetic, in the storing statement, on one of `older`."""
-    here = store.trace[-1]
-    pending = [node for node in store.nodes if node not in older]
-    seen: set[Node] = set()
-    while pending:
-        node = pending.pop()
-        if node in seen or not is_arithmetic(node.site) or node.trace[-1] != here:
-            continue
-        seen.add(node)
-        if any(parent in older for parent in node.parents):
-            return True
-        pending.extend(node.parents)
-    return False
+def operands(store: Store) -> dict[Node, set[Node]]:
+    """For each stored node what it is made of by arithmetic of the storing statement, intermediate results included."""
+    summed: dict[Node, set[Node]] = {}
+    for node in store.nodes:
+        found = summed[node] = set()
+        pending = [node]
+        while pending:
+            made = pending.pop()
+            if is_arithmetic(made.site) and made.trace[-1] == store.trace[-1]:
+                pending.extend(parent for parent in made.parents if parent not in found)
+                found.update(made.parents)
+    return summed
+
+
+def adds(summed: dict[Node, set[Node]], older: set[Node]) -> bool:
+    """Whether the stored value, made of `summed`, is arithmetic on one of `older`."""
+    return any(not older.isdisjoint(parts) for node, parts in summed.items() if node not in older)
 
 
 def is_arithmetic(site: ast.AST) -> bool:

@@ -14,7 +14,6 @@ from graphfix.tape.contributors import Facts
 from graphfix.tape.diagnosis import SecondWalk, second_walks
 from graphfix.tape.evidence import Store
 from graphfix.tape.explore import Run, Tape
-from graphfix.tape.gradients import Fates
 from graphfix.tape.graph import history
 from graphfix.tape.machine import Machine
 from graphfix.tape.program import Program
@@ -91,8 +90,7 @@ def as_detached(m: Machine, node: ast.AST, value: Value) -> Value:
 
 def working_walks(run: Run) -> list[tuple[ast.AST, int]]:
     """The walks of a run up to the first that raises: the call, and how many nodes carry a gradient that may be used."""
-    fates = Fates(run)
-    walks = [(event.site, len(fates.leading(event)), bool(event.hits)) for event in run.evidence.walks]
+    walks = [(event.site, len(run.fates.leading(event)), bool(event.hits)) for event in run.evidence.walks]
     raising = next((index for index, (_, _, raises) in enumerate(walks) if raises), len(walks))
     return [(site, count) for site, count, _ in walks[:raising]]
 

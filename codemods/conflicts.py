@@ -14,9 +14,8 @@ from graphfix.tape.contributors import is_tensor_always
 from graphfix.tape.diagnosis import Cause
 from graphfix.tape.evidence import Store, Update
 from graphfix.tape.explore import Run
-from graphfix.tape.gradients import Fates, severable
+from graphfix.tape.gradients import severable
 from graphfix.tape.graph import Node, Walk, history
-
 
 # What a graph may be retained for although its gradient is used by nobody: another loss, or a later iteration
 RETAINED_FOR = (Cause.SEQUENTIAL, Cause.EXTERNAL, Cause.KEPT)
@@ -130,33 +129,32 @@ def detaches(evidence: Evidence, meeting: Meeting) -> list[ast.expr] | None:
     """The expressions to detach so that the walks no longer meet and no gradient that is used gets lost; None where there are none."""
     answers: dict[tuple[ast.expr, ...], None] = {}
     for conflict in meeting.conflicts:
-        fates = Fates(conflict.run)
+        run = conflict.run
         found = None
         if conflict.first is not None and not conflict.stale:
-            found = cut_points(evidence, conflict.run, fates, severable(fates, conflict.first, conflict.freed))
-        found = found or cut_points(
-            evidence, conflict.run, fates, severable(fates, conflict.event, conflict.freed | conflict.stale)
-        )
+            found = cut_points(evidence, run, severable(run.fates, conflict.first, conflict.freed))
+        found = found or cut_points(evidence, run, severable(run.fates, conflict.event, conflict.freed | conflict.stale))
         if not found:
             return None
         answers[tuple(found)] = None
     return list(next(iter(answers))) if len(answers) == 1 else None
 
 
-def cut_points(evidence: Evidence, run: Run, fates: Fates, edges: list[tuple[Node, Node]] | None) -> list[ast.expr] | None:
+def cut_points(evidence: Evidence, run: Run, edges: list[tuple[Node, Node]] | None) -> list[ast.expr] | None:
     """An expression for each edge at which a detach cuts that edge and no gradient that is used."""
     found: dict[ast.expr, None] = {}
     for node, parent in edges or ():
-        expression = where_stored(evidence, run, fates, parent) or next((e for e in passing(evidence, node, parent) if not carries_used(evidence, run, fates, e)), None)
+        passed = (e for e in passing(evidence, node, parent) if not carries_used(evidence, run, e))
+        expression = where_stored(evidence, run, parent) or next(passed, None)
         if expression is None:
             return None
         found[expression] = None
     return sorted(found, key=lambda e: (e.lineno, e.col_offset)) or None
 
 
-def where_stored(evidence: Evidence, run: Run, fates: Fates, parent: Node) -> ast.expr | None:
+def where_stored(evidence: Evidence, run: Run, parent: Node) -> ast.expr | None:
     """The expression that is bound to a name, where no walk of the run sends a gradient through it that may be used."""
-    if any(parent in fates.leading(event) for event in run.evidence.walks):
+    if any(parent in run.fates.leading(event) for event in run.evidence.walks):
         return None
     for store in parent.stores:
         if isinstance(store, Store) and store.how == "=" and isinstance(store.target, ast.Name) and store.value_site is not None:
@@ -176,12 +174,12 @@ def passing(evidence: Evidence, node: Node, parent: Node) -> Iterator[ast.expr]:
                     yield part
 
 
-def carries_used(evidence: Evidence, run: Run, fates: Fates, expression: ast.expr) -> bool:
+def carries_used(evidence: Evidence, run: Run, expression: ast.expr) -> bool:
     """Whether some walk sends a gradient that may be used through what `expression` hands on."""
     statement = evidence.program.statement_of(expression)
     handed = {node for use in evidence.facts.uses.get(expression, ()) for node in use.nodes}
     for event in run.evidence.walks:
-        leading = fates.leading(event)
+        leading = run.fates.leading(event)
         for node in history(list(event.roots)):
             if any(parent in handed and parent in leading for parent in node.parents):
                 if any(active is statement for _, active in node.trace):

@@ -195,9 +195,10 @@ def gradients(evidence: Evidence) -> Iterator[Finding]:
 def imports(evidence: Evidence) -> Iterator[Finding]:
     """An import of `Variable` that nothing in the file uses."""
     tree = evidence.program.tree
-    used = {part.id for part in ast.walk(tree) if isinstance(part, ast.Name)}
-    used |= {part.value for part in ast.walk(tree) if isinstance(part, ast.Constant) and isinstance(part.value, str)}
-    for statement in ast.walk(tree):
+    parts = list(ast.walk(tree)) if "Variable" in evidence.program.text else []
+    used = {part.id for part in parts if isinstance(part, ast.Name)}
+    used |= {part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)}
+    for statement in parts:
         if not isinstance(statement, ast.ImportFrom) or statement.module not in ORIGINS or statement.level:
             continue
         unused = [alias for alias in statement.names if alias.name == "Variable" and (alias.asname or alias.name) not in used]

@@ -44,7 +44,6 @@ from graphfix.codemods.external_graph import external_nodes, names_in, recompute
 from graphfix.codemods.step_order import is_harmless
 from graphfix.model import Applicability, Delete, Finding, Fix, InsertBefore, Move, Operation, Replace
 from graphfix.tape.diagnosis import Cause, SecondWalk
-from graphfix.tape.gradients import Fates, leaves_below
 from graphfix.tape.graph import Node
 
 
@@ -105,8 +104,10 @@ def is_mere_copy(evidence: Evidence, walk: SecondWalk) -> bool:
 
 def is_unused(walk: SecondWalk) -> bool:
     """Whether every gradient of the second walk is cleared before a step reads it."""
-    fates = [(Fates(run), event) for run, event, _ in walk.hits]
-    return all(leaves_below(event) and all(known.is_dropped(event, leaf) for leaf in leaves_below(event)) for known, event in fates)
+    return all(
+        run.fates.leaves_below(event) and all(run.fates.is_dropped(event, leaf) for leaf in run.fates.leaves_below(event))
+        for run, event, _ in walk.hits
+    )
 
 
 def computed_again(evidence: Evidence, walk: SecondWalk) -> Fix | None:

@@ -12,7 +12,6 @@ from graphfix.tape.diagnosis import statement_in
 from graphfix.tape.evidence import Update
 from graphfix.tape.explore import Run, word
 from graphfix.tape.frames import Frame
-from graphfix.tape.gradients import Fates, leaves_below
 from graphfix.tape.graph import Leaf, Walk, history
 from graphfix.tape.statements import visible
 from graphfix.tape.values import Instance, Layer, Optimizer, leaves_in
@@ -50,11 +49,11 @@ def repair_of(evidence: Evidence, conflict: Conflict) -> Fix | None:
 
 def trained_by(run: Run, event: Walk) -> frozenset[Leaf]:
     """The parameters of the optimizers that step with the gradients of this walk."""
-    fates = Fates(run)
+    fates = run.fates
     found: set[Leaf] = set()
     for update in run.evidence.updates:
         if update.order > event.order and update.steps and update.leaves:
-            if any(fates.is_used(event, leaf) for leaf in update.leaves & leaves_below(event)):
+            if any(fates.is_used(event, leaf) for leaf in update.leaves & fates.leaves_below(event)):
                 found |= update.leaves
                 break
     return frozenset(found)
@@ -119,12 +118,12 @@ def steps_behind(evidence: Evidence, conflict: Conflict, trained: frozenset[Leaf
         return None
     operations: list[Operation] = [Delete(evidence.span(s)) for s in statements if s is not None]
     if clears:
-        firsts = [walk_ for walk_ in run.evidence.walks if walk_.order < steps[0].order and leaves_below(walk_) & stepped]
+        firsts = [walk_ for walk_ in run.evidence.walks if walk_.order < steps[0].order and run.fates.leaves_below(walk_) & stepped]
         first = firsts[-1] if firsts else None
         if first is None or not is_clear(run, trained, first, clears, frame) or not evidence.holds(first.site):
             return None
         operations.extend(Delete(evidence.span(s)) for s in clears)
-        if leaves_below(first) & trained:
+        if run.fates.leaves_below(first) & trained:
             own = parameters_of(first.trace[-1][0], stepped)
             if own is None:
                 return None

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from graphfix.codemods.accumulated_graph import adds, growths, is_cut_at_once
+from graphfix.codemods.accumulated_graph import adds, growths, is_cut_at_once, operands
 from graphfix.codemods.base import Evidence, fix, leaves_function, short
 from graphfix.codemods.boundary import detached
 from graphfix.model import Applicability, Finding, Fix, InsertAfter
@@ -79,7 +79,7 @@ def grows(store: Store, stores: list[Store]) -> bool:
         if earlier.order >= store.order:
             return False
         if split_loop(earlier.context, store.context) is not None and reaches(store.nodes, set(earlier.nodes)):
-            return not adds(store, set(earlier.nodes))
+            return not adds(operands(store), set(earlier.nodes))
     return False
 
 

@@ -12,6 +12,7 @@ from graphfix.project.imports import Importer, define
 from graphfix.tape.calls import call, instantiate, note_reader
 from graphfix.tape.evidence import Evidence
 from graphfix.tape.frames import Env, Frame
+from graphfix.tape.gradients import Fates
 from graphfix.tape.machine import Machine, OutOfSteps, Stop
 from graphfix.tape.program import Program
 from graphfix.tape.statements import execute, note_boundary
@@ -32,6 +33,11 @@ class Run:
 
     entry: str
     evidence: Evidence
+
+    @cached_property
+    def fates(self) -> Fates:
+        """What becomes of each gradient."""
+        return Fates(self.evidence)
 
 
 @dataclass(eq=False)
