@@ -95,7 +95,7 @@ def piles_of(evidence: Evidence, covered: bool = False) -> list[Pile]:
     for run in evidence.tape.runs:
         collect(evidence, run, piles, covered)
         if not covered:
-            collect_slots(run, slots)
+            collect_slots(evidence.facts, run, slots)
     if not covered:
         taken_out(evidence, piles)
     found = [pile for pile in {**slots, **piles}.values() if is_fault(evidence, pile)]
@@ -149,10 +149,11 @@ def note(facts: Facts, run: Run, pile: Pile, store: Store, later: Store) -> None
     pile.escaped |= any(node in run.evidence.escapes for node in store.nodes)
 
 
-def collect_slots(run: Run, slots: dict[ast.AST, Pile]) -> None:
-    """Places that hold one value from an earlier iteration, such as the best so far, with a graph that nobody has walked.
+def collect_slots(facts: Facts, run: Run, slots: dict[ast.AST, Pile]) -> None:
+    """Places that hold one value from an earlier iteration, such as the best so far, with its graph.
 
-    It is one graph, but a whole one: with all tensors that it saved.
+    It is one graph, but a whole one, with all tensors that it saved, unless a walk has freed them: then it has to be a
+    value that was put away on purpose, not just a name that is computed anew in some iterations.
     """
     by_place: dict[tuple[int, object], list[Store]] = {}
     for store in run.evidence.stores:
@@ -163,8 +164,12 @@ def collect_slots(run: Run, slots: dict[ast.AST, Pile]) -> None:
             pile = slots.setdefault(last.target, Pile())
             pile.stores.append(last)
             pile.runs.add(run.entry)
-            pile.freed = False
-            pile.walked |= any(node.walks for node in history(list(last.nodes)))
+            computed = any(last.trace[-1] in node.trace for node in last.nodes)
+            freed = not computed and all(facts.is_spent(node) for node in last.nodes)
+            pile.freed &= freed
+            pile.ever_freed |= freed
+            if not freed:
+                pile.walked |= any(node.walks for node in history(list(last.nodes)))
             pile.escaped |= any(node in run.evidence.escapes for node in last.nodes)
 
 

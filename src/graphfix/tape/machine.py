@@ -211,7 +211,7 @@ class Machine:
     def note_cut(self, value: Value) -> None:
         """The program detaches `value` itself."""
         if value.node is not None:
-            self.evidence.cuts.add(value.node)
+            self.evidence.cuts.setdefault(value.node, []).append(self.context)
 
     def note_use(self, expression: ast.expr | None, value: Value) -> None:
         """Remember whether `expression`, which is added, stored or passed on, carries a graph."""

@@ -172,7 +172,7 @@ def copy_module(value: Value, seen: dict[int, Value]) -> Value:
     if id(value) in seen:
         return seen[id(value)]
     if isinstance(value, Layer):
-        made = Layer(value.kind, Leaf(value.kind, value.leaf.requires_grad, value.leaf.site, True) if value.leaf else None)
+        made = Layer(value.kind, value.leaf.copied() if value.leaf else None)
         seen[id(value)] = made
         made.children = [copy_module(child, seen) for child in value.children] if value.children is not None else None
         made.names = {name: copy_module(child, seen) for name, child in value.names.items()}
@@ -184,7 +184,7 @@ def copy_module(value: Value, seen: dict[int, Value]) -> Value:
         copy.attributes = {name: copy_module(inner, seen) for name, inner in value.attributes.items()}
         return copy
     if isinstance(value, Tensor) and value.leaf is not None:
-        return Tensor(leaf=Leaf(value.leaf.name, value.leaf.requires_grad, value.leaf.site))
+        return Tensor(leaf=value.leaf.copied())
     return value
 
 
