@@ -47,7 +47,7 @@ from graphfix.codemods.base import Evidence, fix, rule, safe_if, short
 from graphfix.codemods.cuts import Cut, expressions_to_cut, plan
 from graphfix.model import Finding, Label
 from graphfix.tape.diagnosis import program_of
-from graphfix.tape.evidence import Store
+from graphfix.tape.recording import Store
 from graphfix.tape.explore import Run
 from graphfix.tape.graph import Node, history, split_loop
 from graphfix.tape.values import Instance
@@ -120,7 +120,7 @@ def growths(evidence: Evidence, covered: bool = False) -> list[Growth]:
     found: dict[ast.AST, Growth] = {}
     for run in evidence.tape.runs:
         by_place: dict[tuple[object, object], list[Store]] = {}
-        for store in run.evidence.stores:
+        for store in run.recording.stores:
             if evidence.regions.covers(store) is not covered:
                 continue
             by_place.setdefault((id(store.place[0]), store.place[1]), []).append(store)
@@ -154,7 +154,7 @@ def collect(evidence: Evidence, run: Run, stores: list[Store], found: dict[ast.A
             spent = all(evidence.facts.is_spent(node) for node in store.nodes)
             growth.freed &= spent
             growth.ever_freed |= spent
-            growth.escaped |= any(node in run.evidence.escapes for node in store.nodes)
+            growth.escaped |= any(node in run.recording.escapes for node in store.nodes)
 
 
 def chain_loop(store: Store, stores: list[Store]) -> ast.AST | None:

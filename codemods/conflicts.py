@@ -12,7 +12,7 @@ from graphfix.codemods.retain_as_silencer import silenced
 from graphfix.codemods.unretained import unretained
 from graphfix.tape.contributors import is_tensor_always
 from graphfix.tape.diagnosis import Cause
-from graphfix.tape.evidence import Store, Update
+from graphfix.tape.recording import Store, Update
 from graphfix.tape.explore import Run
 from graphfix.tape.gradients import severable
 from graphfix.tape.graph import Node, Walk, history
@@ -69,7 +69,7 @@ def meetings(evidence: Evidence) -> list[Meeting]:
             for run, event, hit in walk.hits:
                 note(meeting, run, event, hit.freed_by, hit.node)
     for run in evidence.tape.runs:
-        for event in run.evidence.walks:
+        for event in run.recording.walks:
             if (
                 any(s.certain for s in event.stale)
                 and not event.hits
@@ -101,7 +101,7 @@ def stale_below(run: Run, event: Walk) -> tuple[set[Node], list[Update]]:
     """The nodes of the walk that had saved a parameter which was stepped since, and the steps."""
     stale: set[Node] = set()
     steps: dict[Update, None] = {}
-    changes = [u for u in run.evidence.updates if u.steps and u.leaves is not None and u.order < event.order]
+    changes = [u for u in run.recording.updates if u.steps and u.leaves is not None and u.order < event.order]
     for node in history(list(event.roots)):
         saved = {leaf for leaf, version in zip(node.leaves, node.versions) if version is not None}
         for update in changes if saved else ():
@@ -118,9 +118,9 @@ def is_always_stale(evidence: Evidence, meeting: Meeting) -> bool:
     steps = {update.site for conflict in meeting.conflicts for update in conflict.steps}
     known = {conflict.event for conflict in meeting.conflicts}
     return all(
-        event in known or event.hits or not any(u.site in steps and u.order < event.order for u in run.evidence.updates)
+        event in known or event.hits or not any(u.site in steps and u.order < event.order for u in run.recording.updates)
         for run in evidence.tape.runs
-        for event in run.evidence.walks
+        for event in run.recording.walks
         if event.site is meeting.site
     )
 
@@ -154,7 +154,7 @@ def cut_points(evidence: Evidence, run: Run, edges: list[tuple[Node, Node]] | No
 
 def where_stored(evidence: Evidence, run: Run, parent: Node) -> ast.expr | None:
     """The expression that is bound to a name, where no walk of the run sends a gradient through it that may be used."""
-    if any(parent in run.fates.leading(event) for event in run.evidence.walks):
+    if any(parent in run.fates.leading(event) for event in run.recording.walks):
         return None
     for store in parent.stores:
         if isinstance(store, Store) and store.how == "=" and isinstance(store.target, ast.Name) and store.value_site is not None:
@@ -178,7 +178,7 @@ def carries_used(evidence: Evidence, run: Run, expression: ast.expr) -> bool:
     """Whether some walk sends a gradient that may be used through what `expression` hands on."""
     statement = evidence.program.statement_of(expression)
     handed = {node for use in evidence.facts.uses.get(expression, ()) for node in use.nodes}
-    for event in run.evidence.walks:
+    for event in run.recording.walks:
         leading = run.fates.leading(event)
         for node in history(list(event.roots)):
             if any(parent in handed and parent in leading for parent in node.parents):

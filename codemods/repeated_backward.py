@@ -96,7 +96,7 @@ def is_mere_copy(evidence: Evidence, walk: SecondWalk) -> bool:
     block = evidence.program.block_of(second)
     between = block[block.index(first) + 1 : block.index(second)] if first in block else None
     return all(
-        not any(event.order > update.order > hit.freed_by.order and update.steps for update in run.evidence.updates)
+        not any(event.order > update.order > hit.freed_by.order and update.steps for update in run.recording.updates)
         and (between is None or all(is_harmless(statement, run) for statement in between))
         for run, event, hit in walk.hits
     )
@@ -117,12 +117,20 @@ def computed_again(evidence: Evidence, walk: SecondWalk) -> Fix | None:
     block = program.block_of(second)
     made = [s for s in block if any(makes(s, list(hit.path)) for _, _, hit in walk.hits)]
     loss = made[0] if len(made) == 1 else None
-    if not isinstance(root, ast.Name) or not isinstance(loss, ast.Assign) or [ast.unparse(target) for target in loss.targets] != [root.id]:
+    if (
+        not isinstance(root, ast.Name)
+        or not isinstance(loss, ast.Assign)
+        or [ast.unparse(target) for target in loss.targets] != [root.id]
+    ):
         return None
     between = block[block.index(loss) + 1 : block.index(second)]
     if names_in([loss.value], ast.Load) & names_in(between, ast.Store):
         return None
-    return fix(Applicability.UNSAFE, f"compute `{root.id}` anew for the second walk", Replace(evidence.span(root), program.source(loss.value)))
+    return fix(
+        Applicability.UNSAFE,
+        f"compute `{root.id}` anew for the second walk",
+        Replace(evidence.span(root), program.source(loss.value)),
+    )
 
 
 def into_closure(evidence: Evidence, walk: SecondWalk, closure: ast.FunctionDef) -> Fix | None:

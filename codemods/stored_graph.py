@@ -47,7 +47,7 @@ from graphfix.codemods.cuts import expressions_to_cut, plan
 from graphfix.model import Finding
 from graphfix.tape.contributors import Facts
 from graphfix.tape.diagnosis import Cause, is_live, program_of
-from graphfix.tape.evidence import Store
+from graphfix.tape.recording import Store
 from graphfix.tape.explore import Run
 from graphfix.tape.graph import history, split_loop
 from graphfix.tape.values import Instance, Mapping, Opaque, Sequence
@@ -120,7 +120,7 @@ def in_sight(pile: Pile) -> bool:
 def collect(evidence: Evidence, run: Run, piles: dict[ast.AST, Pile], covered: bool) -> None:
     """Stores beside what an earlier iteration put into the same container."""
     by_holder: dict[int, list[Store]] = {}
-    for store in run.evidence.stores:
+    for store in run.recording.stores:
         if store.holder is None or store.how not in PUTS or isinstance(store.holder, Opaque):
             continue
         if evidence.regions.covers(store) is covered:
@@ -146,7 +146,7 @@ def note(facts: Facts, run: Run, pile: Pile, store: Store, later: Store) -> None
     pile.ever_freed |= freed
     if not freed:
         pile.walked |= any(event.order > store.order for node in store.nodes for event in node.walks)
-    pile.escaped |= any(node in run.evidence.escapes for node in store.nodes)
+    pile.escaped |= any(node in run.recording.escapes for node in store.nodes)
 
 
 def collect_slots(facts: Facts, run: Run, slots: dict[ast.AST, Pile]) -> None:
@@ -156,7 +156,7 @@ def collect_slots(facts: Facts, run: Run, slots: dict[ast.AST, Pile]) -> None:
     value that was put away on purpose, not just a name that is computed anew in some iterations.
     """
     by_place: dict[tuple[int, object], list[Store]] = {}
-    for store in run.evidence.stores:
+    for store in run.recording.stores:
         by_place.setdefault((id(store.place[0]), store.place[1]), []).append(store)
     for stores in by_place.values():
         last = stores[-1]
@@ -170,12 +170,12 @@ def collect_slots(facts: Facts, run: Run, slots: dict[ast.AST, Pile]) -> None:
             pile.ever_freed |= freed
             if not freed:
                 pile.walked |= any(node.walks for node in history(list(last.nodes)))
-            pile.escaped |= any(node in run.evidence.escapes for node in last.nodes)
+            pile.escaped |= any(node in run.recording.escapes for node in last.nodes)
 
 
 def stays(run: Run, store: Store) -> bool:
     """Whether the value outlives its iteration, in a place that a later iteration may read before it is bound anew."""
-    for boundary in run.evidence.boundaries:
+    for boundary in run.recording.boundaries:
         entry = boundary.entry
         if boundary.order > store.order and any(active is entry for active, _ in store.context):
             if isinstance(store.target, ast.Name):

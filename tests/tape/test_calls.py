@@ -66,7 +66,11 @@ MODES = {
     "set_grad_enabled block": ("with torch.set_grad_enabled(False):\n    s = w.exp()\nfor i in range(2):\n    (s * w).sum().backward()", set()),
 }  # fmt: skip
 
-ALL = [pytest.param(*case, id=name) for table in (ENTERED, OBJECTS, UNKNOWN, THREADS, STRUCTURES, MODES) for name, case in table.items()]
+ALL = [
+    pytest.param(*case, id=name)
+    for table in (ENTERED, OBJECTS, UNKNOWN, THREADS, STRUCTURES, MODES)
+    for name, case in table.items()
+]
 
 
 @pytest.mark.parametrize(("body", "expected"), ALL)

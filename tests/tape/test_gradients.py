@@ -18,7 +18,7 @@ opt_c = torch.optim.SGD(critic.parameters(), lr=0.1)
 
 def first_walk(body: str) -> tuple[Run, Walk]:
     run = explored(HEAD + body).runs[0]
-    return run, run.evidence.walks[0]
+    return run, run.recording.walks[0]
 
 
 def used(body: str) -> list[bool]:
@@ -30,8 +30,8 @@ def used(body: str) -> list[bool]:
 
 
 def leaves_of(run: Run, name: str) -> list[object]:
-    assert run.evidence.env is not None
-    return [run.evidence.env.variables[name].leaf]
+    assert run.recording.env is not None
+    return [run.recording.env.variables[name].leaf]
 
 
 @pytest.mark.parametrize(
@@ -65,8 +65,8 @@ def test_a_program_that_reads_gradients_has_no_idle_module() -> None:
 def test_only_what_leads_to_a_used_gradient_is_leading() -> None:
     body = "fake = gen(x)\nscore = critic(fake).mean()\nscore.backward()\nopt_c.step()\nopt_g.zero_grad()\nopt_g.step()\n"
     run, event = first_walk(body)
-    assert run.evidence.env is not None
-    made = run.evidence.env.variables
+    assert run.recording.env is not None
+    made = run.recording.env.variables
     leading = run.fates.leading(event)
     assert made["score"].node in leading
     assert made["fake"].node not in leading

@@ -58,9 +58,7 @@ def repair(path: Path, text: str, roots: tuple[Path, ...], wanted: Filter) -> Re
         fixable = [finding for finding in left if wanted.applies(finding.fix)]
         done = _one_pass(text, [finding.fix for finding in fixable if finding.fix is not None])
         if done.text == text:
-            return Repaired(
-                text, tuple(fixed), tuple(left), _refused(fixable, done), _broken(fixable, done), passes=number
-            )
+            return Repaired(text, tuple(fixed), tuple(left), _refused(fixable, done), _broken(fixable, done), passes=number)
         if done.text in seen:
             raise Circle("fixes undo one another")
         seen.add(done.text)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from graphfix.tape.contributors import Facts
-from graphfix.tape.evidence import Store
+from graphfix.tape.recording import Store
 from graphfix.tape.explore import Run, Tape
 from graphfix.tape.frames import Env, Frame, Trace
 from graphfix.tape.graph import Context, Leaf, Node, history
@@ -92,7 +92,7 @@ class Regions:
             self.note_asked(run)
         placed: dict[ast.stmt, Region] = {}
         for run in self.tape.runs:
-            for node in run.evidence.nodes:
+            for node in run.recording.nodes:
                 if not node.walks:
                     self.mark(self.recording, node.trace)
                     if self.is_forward(node):
@@ -112,7 +112,7 @@ class Regions:
     # What the runs say
 
     def note_walked(self, run: Run) -> None:
-        for node in run.evidence.nodes:
+        for node in run.recording.nodes:
             if node.walks:
                 self.mark(self.touched, node.trace)
                 self.trained.update(node.leaves)
@@ -120,30 +120,30 @@ class Regions:
                     self.callees.add(node.callee)
 
     def note_asked(self, run: Run) -> None:
-        evidence = run.evidence
+        recording = run.recording
         by_context: dict[Context, list[Node]] = {}
-        for node, contexts in evidence.cuts.items():
+        for node, contexts in recording.cuts.items():
             for context in contexts:
                 by_context.setdefault(context, []).append(node)
         for context, nodes in by_context.items():
             for node in history(nodes):
                 self.cut.setdefault(node, set()).add(context)
-        steps = [update.trace for update in evidence.updates if update.steps and update.leaves is not None]
-        for trace in (*evidence.asks, *steps):
+        steps = [update.trace for update in recording.updates if update.steps and update.leaves is not None]
+        for trace in (*recording.asks, *steps):
             self.mark(self.touched, trace)
             self.mark(self.asking, trace)
-        for trace in evidence.builds:
+        for trace in recording.builds:
             self.mark(self.building, trace)
         called: dict[ast.AST, set[object]] = {}
-        for call in evidence.foreign:
+        for call in recording.foreign:
             self.mark(self.foreign, call.trace)
             called.setdefault(call.site, set()).add(call.callee)
-        for node, escapes in evidence.escapes.items():
+        for node, escapes in recording.escapes.items():
             if any(not self.returns_graph(called.get(site)) for site, _, _ in escapes):
                 self.mark(self.touched, node.trace)
         if run.entry != "module":
             kept = out_of_sight(run)
-            for store in evidence.stores:
+            for store in recording.stores:
                 if store.nodes and is_kept(store, kept):
                     for node in store.nodes:
                         self.mark(self.touched, node.trace)
@@ -211,7 +211,9 @@ class Regions:
             return False
         evaluates = node.training is False
         loops = {e.loop: e.frame for e, _ in node.context if isinstance(e.loop, LOOPS) and e.frame in frames}
-        if self.is_cut_at_once(node) and not (evaluates and any(isinstance(inner, LOOPS) and inner in loops for inner in ast.walk(part))):
+        if self.is_cut_at_once(node) and not (
+            evaluates and any(isinstance(inner, LOOPS) and inner in loops for inner in ast.walk(part))
+        ):
             self.detached.add(part)
             return False
         if isinstance(part, LOOPS):
@@ -266,7 +268,7 @@ class Regions:
 
     def is_sure(self, region: Region) -> bool:
         """Whether all code of the region is in sight and ran: nothing in it can want a gradient or act otherwise without."""
-        executed = {statement for run in self.tape.runs for statement in run.evidence.executed}
+        executed = {statement for run in self.tape.runs for statement in run.recording.executed}
         for part in region.parts:
             if part in self.foreign:
                 return False
@@ -299,7 +301,7 @@ def is_module_call(frame: Frame) -> bool:
 
 def out_of_sight(run: Run) -> set[int]:
     """What code that is not in sight may read: the object whose method was run, and what it holds (by identity)."""
-    env = run.evidence.env
+    env = run.recording.env
     pending: list[Value] = [env.variables["self"]] if env is not None and "self" in env.variables else []
     found: set[int] = set()
     while pending:

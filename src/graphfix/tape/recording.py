@@ -137,7 +137,7 @@ class Mode:
 
 
 @dataclass(eq=False)
-class Evidence:
+class Recording:
     """The record of one run.
 
     `asks`: where gradients are asked for, or grad mode is set; `builds`: where modules are made; `cuts`: nodes that the
