@@ -47,9 +47,9 @@ from graphfix.codemods.base import Evidence, fix, rule, safe_if, short
 from graphfix.codemods.cuts import Cut, expressions_to_cut, plan
 from graphfix.model import Finding, Label
 from graphfix.tape.diagnosis import program_of
-from graphfix.tape.recording import Store
 from graphfix.tape.explore import Run
 from graphfix.tape.graph import Node, history, split_loop
+from graphfix.tape.recording import Store
 from graphfix.tape.values import Instance
 
 ADDING = frozenset(("add", "add_", "sub", "sub_", "lerp", "lerp_", "mul", "mul_"))

@@ -12,11 +12,11 @@ from types import ModuleType
 from graphfix.model import Applicability, Finding, Fix, Label, Operation, Span
 from graphfix.tape.contributors import Facts
 from graphfix.tape.diagnosis import SecondWalk, second_walks
-from graphfix.tape.recording import Store
 from graphfix.tape.explore import Run, Tape
 from graphfix.tape.graph import history
 from graphfix.tape.machine import Machine
 from graphfix.tape.program import Program
+from graphfix.tape.recording import Store
 from graphfix.tape.regions import Regions
 from graphfix.tape.values import Opaque, Plain, Tensor, Value, nodes_in
 

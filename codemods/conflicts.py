@@ -12,10 +12,10 @@ from graphfix.codemods.retain_as_silencer import silenced
 from graphfix.codemods.unretained import unretained
 from graphfix.tape.contributors import is_tensor_always
 from graphfix.tape.diagnosis import Cause
-from graphfix.tape.recording import Store, Update
 from graphfix.tape.explore import Run
 from graphfix.tape.gradients import severable
 from graphfix.tape.graph import Node, Walk, history
+from graphfix.tape.recording import Store, Update
 
 # What a graph may be retained for although its gradient is used by nobody: another loss, or a later iteration
 RETAINED_FOR = (Cause.SEQUENTIAL, Cause.EXTERNAL, Cause.KEPT)

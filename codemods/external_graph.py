@@ -47,8 +47,8 @@ from graphfix.codemods.non_leaf_parameter import nameless
 from graphfix.model import Append, Applicability, Finding, Fix, Move
 from graphfix.tape.contributors import is_tensor_always
 from graphfix.tape.diagnosis import Cause, SecondWalk
-from graphfix.tape.recording import Store
 from graphfix.tape.graph import Leaf, Node, history
+from graphfix.tape.recording import Store
 from graphfix.tape.values import Sequence, Tensor
 
 

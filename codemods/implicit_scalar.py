@@ -39,8 +39,8 @@ from collections.abc import Iterator
 from graphfix.codemods.base import Evidence, blamed, fix, operand, rule, safe_if, short
 from graphfix.model import Append, Finding, Operation, Replace
 from graphfix.tape.contributors import Facts
-from graphfix.tape.recording import Number
 from graphfix.tape.explore import word
+from graphfix.tape.recording import Number
 from graphfix.tape.values import Opaque, Tensor
 
 CONVERSIONS = frozenset(("float", "int", "complex"))

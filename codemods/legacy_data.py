@@ -38,8 +38,8 @@ from collections.abc import Iterator
 from graphfix.codemods.base import Evidence, blamed, fix, operand, rule, safe_if, short
 from graphfix.codemods.legacy_scalar import no_dimension, summed_up
 from graphfix.model import Finding, Replace
-from graphfix.tape.recording import Alias
 from graphfix.tape.explore import Run
+from graphfix.tape.recording import Alias
 from graphfix.tape.sharing import chain, origin, shares
 from graphfix.tape.values import Plain, Tensor
 

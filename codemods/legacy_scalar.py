@@ -38,8 +38,8 @@ from dataclasses import dataclass
 from graphfix.codemods.base import Evidence, blamed, fix, operand, rule, safe_if, short
 from graphfix.model import Applicability, Finding, Fix, Replace
 from graphfix.tape.contributors import Facts
-from graphfix.tape.recording import Read
 from graphfix.tape.explore import Run
+from graphfix.tape.recording import Read
 from graphfix.tape.shapes import SCALAR, shape_of
 from graphfix.tape.values import Plain, Tensor, Value
 

@@ -57,9 +57,9 @@ from graphfix.model import (
     RemoveArgument,
     Wrap,
 )
-from graphfix.tape.recording import Seed
 from graphfix.tape.explore import Run, Tape
 from graphfix.tape.graph import Walk
+from graphfix.tape.recording import Seed
 from graphfix.tape.shapes import ONE, SCALAR, shape_of
 
 CODE, NAME = "GF903", "legacy-variable"

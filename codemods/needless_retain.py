@@ -36,9 +36,9 @@ from collections.abc import Iterator
 
 from graphfix.codemods.base import Evidence, fix, rule, safe_if
 from graphfix.model import AddArgument, Applicability, Finding, RemoveArgument, Replace
-from graphfix.tape.recording import Store
 from graphfix.tape.explore import Run
 from graphfix.tape.graph import Walk
+from graphfix.tape.recording import Store
 from graphfix.tape.values import Instance
 
 

@@ -47,9 +47,9 @@ from graphfix.codemods.cuts import expressions_to_cut, plan
 from graphfix.model import Finding
 from graphfix.tape.contributors import Facts
 from graphfix.tape.diagnosis import Cause, is_live, program_of
-from graphfix.tape.recording import Store
 from graphfix.tape.explore import Run
 from graphfix.tape.graph import history, split_loop
+from graphfix.tape.recording import Store
 from graphfix.tape.values import Instance, Mapping, Opaque, Sequence
 
 PUTS = frozenset(("append", "extend", "="))

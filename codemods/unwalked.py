@@ -10,9 +10,9 @@ from graphfix.codemods.accumulated_graph import adds, growths, is_cut_at_once, o
 from graphfix.codemods.base import Evidence, fix, leaves_function, short
 from graphfix.codemods.boundary import detached
 from graphfix.model import Applicability, Finding, Fix, InsertAfter
-from graphfix.tape.recording import Store
 from graphfix.tape.explore import Run
 from graphfix.tape.graph import reaches, split_loop
+from graphfix.tape.recording import Store
 from graphfix.tape.values import Instance
 
 

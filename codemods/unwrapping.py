@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from graphfix.codemods.base import Evidence, operand
 from graphfix.model import Delete, Operation, Replace
-from graphfix.tape.recording import Alias
 from graphfix.tape.explore import Run
 from graphfix.tape.keys import key_of, known_truth
+from graphfix.tape.recording import Alias
 from graphfix.tape.sharing import origin, shares
 from graphfix.tape.values import Known, Opaque, Tensor, Value
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 
-from graphfix.tape.recording import Alias, Read
 from graphfix.tape.expressions import evaluate
 from graphfix.tape.keys import key_of
 from graphfix.tape.machine import Machine
 from graphfix.tape.places import is_hashable, item_of
+from graphfix.tape.recording import Alias, Read
 from graphfix.tape.saving import keep, view
 from graphfix.tape.shapes import OTHER, item_shape, shape_of
 from graphfix.tape.torch_model import facts

@@ -6,10 +6,10 @@ import ast
 from collections.abc import Callable
 
 from graphfix.tape.arithmetic import arithmetic
-from graphfix.tape.recording import Foreign, Number
 from graphfix.tape.iteration import iterate
 from graphfix.tape.keys import counter, cut_of, key_of
 from graphfix.tape.machine import Machine
+from graphfix.tape.recording import Foreign, Number
 from graphfix.tape.thread_calls import make_thread
 from graphfix.tape.values import (
     NONE,

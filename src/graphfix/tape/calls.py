@@ -7,12 +7,12 @@ import ast
 from graphfix.tape.attributes import find_method
 from graphfix.tape.builtin_calls import call_library
 from graphfix.tape.containers import call_container_method
-from graphfix.tape.recording import Foreign
 from graphfix.tape.expressions import evaluate
 from graphfix.tape.frames import Env, Frame
 from graphfix.tape.iteration import iterate
 from graphfix.tape.keys import key_of
 from graphfix.tape.machine import MAX_DEPTH, Machine, Return
+from graphfix.tape.recording import Foreign
 from graphfix.tape.thread_calls import thread_method
 from graphfix.tape.torch_calls import call_torch
 from graphfix.tape.torch_methods import call_torch_method

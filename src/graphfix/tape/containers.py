@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 
-from graphfix.tape.recording import Read
 from graphfix.tape.iteration import iterate
 from graphfix.tape.keys import cut_of, key_of
 from graphfix.tape.machine import Machine
 from graphfix.tape.places import MAX_ITEMS, note_store
+from graphfix.tape.recording import Read
 from graphfix.tape.values import (
     NONE,
     Function,

@@ -10,11 +10,11 @@ import ast
 import math
 from collections.abc import Iterable
 
-from graphfix.tape.recording import Store, Use
 from graphfix.tape.explore import Tape
 from graphfix.tape.frames import Trace
 from graphfix.tape.graph import Node, raises_again
 from graphfix.tape.program import Program
+from graphfix.tape.recording import Store, Use
 from graphfix.tape.values import Instance, Opaque, Tensor
 
 DISPLAYS = (ast.Dict, ast.List, ast.Tuple)

@@ -9,11 +9,11 @@ import ast
 import enum
 from dataclasses import dataclass, field
 
-from graphfix.tape.recording import Boundary, Store
 from graphfix.tape.explore import Run, Tape
 from graphfix.tape.frames import Frame, Trace
 from graphfix.tape.graph import Hit, LoopEntry, Node, Walk, history, split_loop
 from graphfix.tape.program import Program
+from graphfix.tape.recording import Boundary, Store
 from graphfix.tape.values import Value
 
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from graphfix.project.imports import Importer, define
 from graphfix.tape.calls import call, instantiate, note_reader
-from graphfix.tape.recording import Recording
 from graphfix.tape.frames import Env, Frame
 from graphfix.tape.gradients import Fates
 from graphfix.tape.machine import Machine, OutOfSteps, Stop
 from graphfix.tape.program import Program
+from graphfix.tape.recording import Recording
 from graphfix.tape.statements import execute, note_boundary
 from graphfix.tape.values import NONE, Class, Function, Instance, Known, Mapping, Opaque, Value
 

@@ -10,8 +10,8 @@ import ast
 import enum
 from collections.abc import Iterable
 
-from graphfix.tape.recording import Recording
 from graphfix.tape.graph import Leaf, Node, Walk, history
+from graphfix.tape.recording import Recording
 
 
 class Fate(enum.Enum):

@@ -10,9 +10,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable
 
-from graphfix.tape.recording import Recording, Mode, Update, Use
 from graphfix.tape.frames import Env, Frame, Trace
 from graphfix.tape.graph import Context, Leaf, LoopEntry, Node, Storage, Walk, walk
+from graphfix.tape.recording import Mode, Recording, Update, Use
 from graphfix.tape.values import Known, Mapping, Opaque, Plain, Sequence, Tensor, Value, held_leaves, nodes_in
 
 MAX_DEPTH = 12

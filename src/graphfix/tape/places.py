@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from graphfix.tape.recording import Store
 from graphfix.tape.graph import Node
 from graphfix.tape.machine import Machine
+from graphfix.tape.recording import Store
 from graphfix.tape.shapes import OTHER
 from graphfix.tape.values import (
     NONE,

@@ -141,8 +141,9 @@ class Recording:
     """The record of one run.
 
     `asks`: where gradients are asked for, or grad mode is set; `builds`: where modules are made; `cuts`: nodes that the
-    program detaches, and the iterations in which it does. `written`: tensors that were written in place, and whether that may have given them a graph or another
-    shape. `given`: what code that is not in sight got hold of; `kept`: what was put into attributes.
+    program detaches, and the iterations in which it does. `written`: tensors that were written in place, and whether that
+    may have given them a graph or another shape. `given`: what code that is not in sight got hold of; `kept`: what was put
+    into attributes.
     """
 
     walks: list[Walk] = field(default_factory=list)

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from graphfix.tape.contributors import Facts
-from graphfix.tape.recording import Store
 from graphfix.tape.explore import Run, Tape
 from graphfix.tape.frames import Env, Frame, Trace
 from graphfix.tape.graph import Context, Leaf, Node, history
 from graphfix.tape.program import Program
+from graphfix.tape.recording import Store
 from graphfix.tape.values import Class, Instance, Layer, Mapping, Opaque, Project, Sequence, Value, leaves_in
 
 LOOPS = (ast.For, ast.AsyncFor, ast.While)

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable
 from graphfix.tape.arithmetic import in_place
 from graphfix.tape.calls import decorate, enter_context
 from graphfix.tape.conditions import truth
-from graphfix.tape.recording import Boundary
 from graphfix.tape.expressions import evaluate
 from graphfix.tape.frames import Env, Frame
 from graphfix.tape.graph import LoopEntry, Node, raises_again
 from graphfix.tape.iteration import iterate
 from graphfix.tape.machine import BreakLoop, ContinueLoop, Machine, Raise, Return
 from graphfix.tape.places import assign, delete
+from graphfix.tape.recording import Boundary
 from graphfix.tape.values import (
     NONE,
     Class,

@@ -9,10 +9,10 @@ import ast
 from collections.abc import Callable
 
 from graphfix.tape import walks
-from graphfix.tape.recording import Alias, Read
 from graphfix.tape.graph import Leaf
 from graphfix.tape.keys import key_of
 from graphfix.tape.machine import Machine
+from graphfix.tape.recording import Alias, Read
 from graphfix.tape.shapes import ONE, SCALAR, data_shape, shape_of, typed_shape
 from graphfix.tape.torch_methods import (
     call_torch_method,

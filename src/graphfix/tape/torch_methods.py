@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 
 from graphfix.tape import walks
-from graphfix.tape.recording import Number, Update
 from graphfix.tape.keys import key_of
 from graphfix.tape.machine import Machine
 from graphfix.tape.places import set_requires_grad
+from graphfix.tape.recording import Number, Update
 from graphfix.tape.saving import view
 from graphfix.tape.shapes import shape_of
 from graphfix.tape.torch_model import OpFacts, facts

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 
-from graphfix.tape.recording import Update
 from graphfix.tape.graph import Leaf, Node
 from graphfix.tape.iteration import iterate
 from graphfix.tape.keys import known_truth
 from graphfix.tape.machine import Machine
+from graphfix.tape.recording import Update
 from graphfix.tape.saving import INPLACE_AT, keep, overwrite, save
 from graphfix.tape.shapes import SCALAR
 from graphfix.tape.torch_model import OpFacts, facts

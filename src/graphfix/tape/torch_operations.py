@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from graphfix.tape.recording import Read
 from graphfix.tape.graph import Leaf
 from graphfix.tape.keys import key_of
 from graphfix.tape.machine import Machine
 from graphfix.tape.places import note_store
+from graphfix.tape.recording import Read
 from graphfix.tape.saving import keep, overwrite, save, saved_inputs, view
 from graphfix.tape.shapes import KEEPS_SHAPE, ONE, OTHER, RESHAPES, SCALAR, result_shape, sized
 from graphfix.tape.torch_model import OpFacts

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from graphfix.tape.recording import Seed
 from graphfix.tape.graph import Leaf, Node
 from graphfix.tape.machine import Machine
+from graphfix.tape.recording import Seed
 from graphfix.tape.values import (
     NONE,
     Arguments,
