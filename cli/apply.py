@@ -15,9 +15,9 @@ from graphfix.report.escape import escaped
 from graphfix.report.report import Report, count
 
 
-def run(options: Options, form: OutputFormat, *, dry_run: bool, allow_dirty: bool) -> int:
+def run(options: Options, *, dry_run: bool, allow_dirty: bool) -> int:
     """Repair and give the exit code."""
-    report = Report(options.unsafe)
+    report, form = Report(options.unsafe), options.form
     written: list[Path] = []
     try:
         work = session.start(options, repair=True, edits=form is OutputFormat.JSON)

@@ -9,9 +9,9 @@ from graphfix.cli.screen import ERR, OUT, quiet_pipe
 from graphfix.report.report import Report
 
 
-def run(options: Options, form: OutputFormat) -> int:
+def run(options: Options) -> int:
     """Report findings and give the exit code."""
-    report = Report(options.unsafe)
+    report, form = Report(options.unsafe), options.form
     try:
         session.start(options, edits=form is OutputFormat.JSON).examine(report)
         with quiet_pipe():

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Generator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -22,6 +22,8 @@ from graphfix.project.discovery import Discovered, MissingPath, discover
 from graphfix.project.workers import examine_all, processors
 from graphfix.report.report import Report
 from graphfix.selection import UnknownCode, Wanted, parse_codes
+from graphfix.settings.errors import SettingsError
+from graphfix.settings.scope import Scope
 
 
 @dataclass(frozen=True)
@@ -50,11 +52,11 @@ class Session:
 def start(options: Options, *, repair: bool = False, edits: bool = False) -> Session:
     """Resolve paths and codes; anything wrong with them is a usage error."""
     try:
-        wanted = _wanted(options)
-        found = _stdin(options) if options.stdin else discover([Path(path) for path in options.paths])
-    except (UnknownCode, MissingPath) as error:
+        found = _found(options)
+        scopes = _scopes(options, found)
+        job = Job(found.roots, _wanted(options), repair=repair, edits=edits, debug=options.verbose, scopes=scopes)
+    except (UnknownCode, MissingPath, SettingsError) as error:
         fail(str(error))
-    job = Job(found.roots, wanted, repair=repair, edits=edits, debug=options.verbose)
     return Session(options, found, job)
 
 
@@ -64,6 +66,23 @@ def fail(message: str) -> NoReturn:
 
     ERR.say(f"graphfix: error: {escaped(message)}")
     raise typer.Exit(ERROR)
+
+
+def _found(options: Options) -> Discovered:
+    if options.stdin:
+        return _stdin(options)
+    paths = [Path(path) for path in options.paths]
+    if options.settings is None:
+        return discover(paths)
+    return discover(paths, options.settings.excludes, force=options.force_exclude)
+
+
+def _scopes(options: Options, found: Discovered) -> dict[Path | None, Scope]:
+    if options.settings is None:
+        return {}
+    scopes = options.settings.scopes(found.files)
+    # of one run, one answer: what the settings for the working directory say
+    return {folder: replace(scope, wanted=replace(scope.wanted, unsafe=options.unsafe)) for folder, scope in scopes.items()}
 
 
 def _wanted(options: Options) -> Wanted:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from graphfix.model import Edit, Finding, Fix
 from graphfix.outcome import Outcome, Status
@@ -15,19 +17,34 @@ from graphfix.source import Skipped, Source, SourceError, decode, read
 from graphfix.suppression import suppressions
 from graphfix.syntax import parse
 
+if TYPE_CHECKING:
+    from graphfix.settings.scope import Scope
+
 # trees within the gate's depth still need some frames per level in the analysis
 _FRAMES = 10_000
 
 
 @dataclass(frozen=True)
 class Job:
-    """What to do with each file; plain data, so that it can travel to a worker."""
+    """What to do with each file; plain data, so that it can travel to a worker.
+
+    `scopes`: the settings by the folder from which on they hold, None for everywhere else; without any, `wanted` holds.
+    """
 
     roots: tuple[Path, ...]
     wanted: Wanted = Wanted()
     repair: bool = False
     edits: bool = False
     debug: bool = False
+    scopes: Mapping[Path | None, Scope] = field(default_factory=dict)
+
+    def wanted_for(self, path: Path) -> Wanted:
+        """What is wanted of the file at `path`."""
+        if not self.scopes:
+            return self.wanted
+        folders = Path(os.path.abspath(path)).parents
+        scope = next((self.scopes[folder] for folder in (*folders, None) if folder in self.scopes), None)
+        return self.wanted if scope is None else scope.wanted_for(path)
 
 
 @dataclass(frozen=True)
@@ -73,7 +90,8 @@ def _named(error: Exception) -> str:
 def _checked(source: Source, job: Job) -> Outcome:
     from graphfix.engine import findings_of
 
-    found = _Confined(job.wanted, source).visible(source.text, findings_of(source.path, source.text, job.roots))
+    wanted = _Confined(job.wanted_for(source.path), source)
+    found = wanted.visible(source.text, findings_of(source.path, source.text, job.roots))
     return _with_findings(Outcome(source.path), source, found, job)
 
 
@@ -81,7 +99,7 @@ def _repaired(source: Source, job: Job) -> Outcome:
     from graphfix.engine import findings_of
     from graphfix.rewrite.fixpoint import repair
 
-    wanted = _Confined(job.wanted, source)
+    wanted = _Confined(job.wanted_for(source.path), source)
     done = repair(source.path, source.text, job.roots, wanted)
     made = source.edited(done.text) if done.text != source.text else source
     left = done.left
