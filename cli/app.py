@@ -45,6 +45,9 @@ def check(
     extend_exclude: o.ExtendExclude = None,
     force_exclude: o.ForceExclude = None,
     unsafe_fixes: o.Unsafe = None,
+    baseline: o.BaselineFile = None,
+    write_baseline: o.WriteBaseline = None,
+    report_unused_suppressions: o.ReportUnused = None,
     output_format: o.Format = None,
     config: o.Config = None,
     isolated: o.Isolated = False,
@@ -57,7 +60,7 @@ def check(
     chosen = _options(locals())
     from graphfix.cli.check import run
 
-    raise typer.Exit(run(chosen))
+    raise typer.Exit(run(chosen, write_baseline))
 
 
 @app.command()
@@ -69,6 +72,7 @@ def diff(
     extend_exclude: o.ExtendExclude = None,
     force_exclude: o.ForceExclude = None,
     unsafe_fixes: o.Unsafe = None,
+    baseline: o.BaselineFile = None,
     config: o.Config = None,
     isolated: o.Isolated = False,
     stdin_filename: o.StdinFilename = None,
@@ -92,6 +96,7 @@ def apply(
     extend_exclude: o.ExtendExclude = None,
     force_exclude: o.ForceExclude = None,
     unsafe_fixes: o.Unsafe = None,
+    baseline: o.BaselineFile = None,
     dry_run: o.DryRun = False,
     allow_dirty: o.AllowDirty = False,
     output_format: o.Format = None,

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 from graphfix.cli import session
-from graphfix.cli.exits import INTERRUPTED
+from graphfix.cli.exits import ERROR, INTERRUPTED, OK
 from graphfix.cli.options import Options, OutputFormat
 from graphfix.cli.screen import ERR, OUT, quiet_pipe
-from graphfix.report.report import Report
+from graphfix.report.escape import escaped
+from graphfix.report.report import Report, count
 
 
-def run(options: Options) -> int:
+def run(options: Options, write_baseline: Path | None) -> int:
     """Report findings and give the exit code."""
-    report, form = Report(options.unsafe), options.form
+    report, form = Report(options.unsafe, strict=options.strict), options.form
+    if write_baseline is not None:
+        options = replace(options, baseline=None)
     try:
         session.start(options, edits=form is OutputFormat.JSON).examine(report)
         with quiet_pipe():
+            if write_baseline is not None:
+                return _accept(report, options, write_baseline)
             session.show_findings(report, form, OUT)
             session.show_problems(report, verbose=options.verbose)
             if not options.quiet and form is not OutputFormat.JSON:
@@ -23,3 +31,22 @@ def run(options: Options) -> int:
         ERR.say(report.interrupted(()))
         return INTERRUPTED
     return report.exit_code(changes_count=False)
+
+
+def _accept(report: Report, options: Options, path: Path) -> int:
+    from graphfix.baseline import BaselineError, renewed, written
+    from graphfix.rewrite.store import store
+    from graphfix.rewrite.write import NotWritten
+
+    session.show_problems(report, verbose=options.verbose)
+    try:
+        files = renewed(path, report.outcomes)
+        store(path, written(files))
+    except BaselineError as error:
+        session.fail(str(error))
+    except NotWritten as error:
+        session.fail(f"{path}: not written: {error}")
+    if not options.quiet:
+        entries = sum(sum(known.values()) for known in files.values())
+        OUT.say(f"Wrote {count(entries, 'finding')} in {count(len(files), 'file')} to {escaped(str(path))}")
+    return ERROR if report.failed() else OK

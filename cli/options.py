@@ -45,6 +45,8 @@ class Options:
     verbose: bool = False
     form: OutputFormat = OutputFormat.TEXT
     force_exclude: bool = False
+    baseline: Path | None = None
+    strict: bool = False
     settings: Resolver | None = None
 
     @property
@@ -68,7 +70,8 @@ ForceExclude = Annotated[
     bool | None,
     typer.Option(
         "--force-exclude/--no-force-exclude",
-        help="Leave out excluded files even where they are named.", show_default=False,
+        help="Leave out excluded files even where they are named.",
+        show_default=False,
     ),
 ]
 Config = Annotated[Path | None, typer.Option("--config", metavar="FILE", help="Take settings from this file only.")]
@@ -76,6 +79,27 @@ Isolated = Annotated[bool, typer.Option("--isolated", help="Read no settings fil
 Unsafe = Annotated[
     bool | None,
     typer.Option("--unsafe-fixes/--no-unsafe-fixes", help="Also fixes that may change what a run computes.", show_default=False),
+]
+BaselineFile = Annotated[
+    str | None,
+    typer.Option(
+        "--baseline",
+        metavar="FILE",
+        help="Pass over the findings that this file lists; '' for none.",
+        show_default=False,
+    ),
+]
+WriteBaseline = Annotated[
+    Path | None,
+    typer.Option("--write-baseline", metavar="FILE", help="List all findings in this file, as those to pass over from now on."),
+]
+ReportUnused = Annotated[
+    bool | None,
+    typer.Option(
+        "--report-unused-suppressions/--no-report-unused-suppressions",
+        help="Exit 1 where a suppression silences nothing.",
+        show_default=False,
+    ),
 ]
 Format = Annotated[OutputFormat | None, typer.Option("--output-format", help="How findings are written.", show_default=False)]
 StdinFilename = Annotated[Path | None, typer.Option("--stdin-filename", metavar="PATH", help="Name of stdin's code.")]

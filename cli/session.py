@@ -8,7 +8,7 @@ from collections.abc import Generator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
@@ -25,6 +25,9 @@ from graphfix.selection import UnknownCode, Wanted, parse_codes
 from graphfix.settings.errors import SettingsError
 from graphfix.settings.scope import Scope
 
+if TYPE_CHECKING:
+    from graphfix.baseline import Baseline
+
 
 @dataclass(frozen=True)
 class Session:
@@ -36,6 +39,9 @@ class Session:
 
     def examine(self, report: Report) -> None:
         """Examine every file, in order, into `report`."""
+        if self.job.baseline is not None:
+            report.baseline = str(self.job.baseline.path)
+            report.gone = sum(sum(known.values()) for known in self.job.baseline.gone().values())
         for path, reason in self.found.skipped:
             report.add(Outcome(path, Status.SKIPPED, reason))
         with closing(self._outcomes()) as outcomes:
@@ -54,9 +60,10 @@ def start(options: Options, *, repair: bool = False, edits: bool = False) -> Ses
     try:
         found = _found(options)
         scopes = _scopes(options, found)
-        job = Job(found.roots, _wanted(options), repair=repair, edits=edits, debug=options.verbose, scopes=scopes)
+        known = _baseline(options)
     except (UnknownCode, MissingPath, SettingsError) as error:
         fail(str(error))
+    job = Job(found.roots, _wanted(options), repair, edits, options.verbose, scopes, known)
     return Session(options, found, job)
 
 
@@ -83,6 +90,17 @@ def _scopes(options: Options, found: Discovered) -> dict[Path | None, Scope]:
     scopes = options.settings.scopes(found.files)
     # of one run, one answer: what the settings for the working directory say
     return {folder: replace(scope, wanted=replace(scope.wanted, unsafe=options.unsafe)) for folder, scope in scopes.items()}
+
+
+def _baseline(options: Options) -> Baseline | None:
+    if options.baseline is None:
+        return None
+    from graphfix.baseline import BaselineError, load
+
+    try:
+        return load(options.baseline)
+    except BaselineError as error:
+        fail(str(error))
 
 
 def _wanted(options: Options) -> Wanted:
@@ -128,6 +146,8 @@ def show_findings(report: Report, form: OutputFormat, screen: Screen) -> None:
 def show_problems(report: Report, *, verbose: bool) -> None:
     """Write what went wrong, file by file, to standard error."""
     for line in report.problems():
+        ERR.say(line)
+    for line in report.notes():
         ERR.say(line)
     if verbose:
         for line in report.refusals():

@@ -14,7 +14,14 @@ from graphfix.settings.resolver import Resolver
 
 # what a command's parameters are called, and the settings that they take the place of
 _CODES = {"select": "select", "extend_select": "extend-select", "ignore": "ignore"}
-_PLAIN = {"unsafe_fixes": "unsafe-fixes", "output_format": "output-format", "jobs": "jobs", "force_exclude": "force-exclude"}
+_PLAIN = {
+    "baseline": "baseline",
+    "force_exclude": "force-exclude",
+    "jobs": "jobs",
+    "output_format": "output-format",
+    "report_unused_suppressions": "report-unused-suppressions",
+    "unsafe_fixes": "unsafe-fixes",
+}
 
 
 def settled(given: dict[str, Any]) -> Options:
@@ -39,6 +46,8 @@ def settled(given: dict[str, Any]) -> Options:
         verbose=given.get("verbose", False),
         form=OutputFormat(values["output-format"]),
         force_exclude=values["force-exclude"],
+        baseline=Path(values["baseline"]) if values["baseline"] else None,
+        strict=values["report-unused-suppressions"],
         settings=resolver,
     )
 

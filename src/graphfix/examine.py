@@ -18,6 +18,7 @@ from graphfix.suppression import suppressions
 from graphfix.syntax import parse
 
 if TYPE_CHECKING:
+    from graphfix.baseline import Baseline, Known
     from graphfix.settings.scope import Scope
 
 # trees within the gate's depth still need some frames per level in the analysis
@@ -37,6 +38,7 @@ class Job:
     edits: bool = False
     debug: bool = False
     scopes: Mapping[Path | None, Scope] = field(default_factory=dict)
+    baseline: Baseline | None = None
 
     def wanted_for(self, path: Path) -> Wanted:
         """What is wanted of the file at `path`."""
@@ -49,13 +51,20 @@ class Job:
 
 @dataclass(frozen=True)
 class _Confined:
-    """What is wanted, as far as the kind of file has room for it."""
+    """What is wanted and was not accepted before, as far as the kind of file has room for it."""
 
     wanted: Wanted
     source: Source
+    known: Known | None
 
     def visible(self, text: str, findings: Sequence[Finding]) -> list[Finding]:
-        return self.source.confined(text, self.wanted.visible(text, findings))
+        visible = self.wanted.visible(text, findings)
+        if self.known is not None:
+            visible = self.known.without(text, findings, visible)
+        return self.source.confined(text, visible)
+
+    def counted(self, outcome: Outcome) -> Outcome:
+        return outcome if self.known is None else replace(outcome, known=self.known.met, stale=self.known.stale)
 
     def applies(self, fix: Fix | None) -> bool:
         return self.wanted.applies(fix)
@@ -90,16 +99,34 @@ def _named(error: Exception) -> str:
 def _checked(source: Source, job: Job) -> Outcome:
     from graphfix.engine import findings_of
 
-    wanted = _Confined(job.wanted_for(source.path), source)
-    found = wanted.visible(source.text, findings_of(source.path, source.text, job.roots))
-    return _with_findings(Outcome(source.path), source, found, job)
+    wanted = _confined(source, job)
+    every = findings_of(source.path, source.text, job.roots)
+    found = wanted.visible(source.text, every)
+    outcome = wanted.counted(Outcome(source.path, unused=_unused(source, every)))
+    return _with_findings(outcome, source, found, job)
+
+
+def _confined(source: Source, job: Job) -> _Confined:
+    if job.baseline is None:
+        return _Confined(job.wanted_for(source.path), source, None)
+    from graphfix.baseline import Known
+
+    return _Confined(job.wanted_for(source.path), source, Known(job.baseline.of(source.path)))
+
+
+def _unused(source: Source, every: Sequence[Finding]) -> tuple[tuple[str, str], ...]:
+    unused = suppressions(source.text).unused(every)
+    if not unused:
+        return ()
+    index = source.index()
+    return tuple((index.where(offset).rpartition(":")[0], code) for offset, code in unused)
 
 
 def _repaired(source: Source, job: Job) -> Outcome:
     from graphfix.engine import findings_of
     from graphfix.rewrite.fixpoint import repair
 
-    wanted = _Confined(job.wanted_for(source.path), source)
+    wanted = _confined(source, job)
     done = repair(source.path, source.text, job.roots, wanted)
     made = source.edited(done.text) if done.text != source.text else source
     left = done.left
@@ -108,7 +135,7 @@ def _repaired(source: Source, job: Job) -> Outcome:
     outcome = Outcome(
         source.path, before=source.data, after=made.data, fixed=done.fixed, refused=done.refused, broken=done.broken
     )
-    return _with_findings(outcome, made, left, job)
+    return _with_findings(wanted.counted(outcome), made, left, job)
 
 
 def _with_findings(outcome: Outcome, source: Source, found: list[Finding] | tuple[Finding, ...], job: Job) -> Outcome:

@@ -31,6 +31,8 @@ KEYS: tuple[Key, ...] = (
     Key("extend-exclude", Texts(), [], "files and folders to leave out, as patterns of .gitignore", adds=True),
     Key("force-exclude", Flag(), False, "leave out excluded files even where they are named on the command line", whole=True),
     Key("per-file-ignores", CodesByPattern(), {}, "rules to ignore by pattern of files; ! in front turns a pattern round"),
+    Key("baseline", Text(), "", "findings to pass over, as check --write-baseline FILE lists them", whole=True),
+    Key("report-unused-suppressions", Flag(), False, "check exits 1 where a suppression silences nothing", whole=True),
     Key("unsafe-fixes", Flag(), False, "also fixes that may change what a run computes", whole=True),
     Key("output-format", Choice(tuple(FORMS)), "text", "how findings are written", whole=True),
     Key("jobs", Count(), 0, "processes; 0 for one per processor", whole=True),

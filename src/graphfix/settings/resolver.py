@@ -15,7 +15,14 @@ if TYPE_CHECKING:
     from graphfix.settings.files import Loaded
 
 # the values of a run without any file: known here, so that such a run need not load the table of settings
-DEFAULTS: dict[str, Any] = {"force-exclude": False, "unsafe-fixes": False, "output-format": "text", "jobs": 0}
+DEFAULTS: dict[str, Any] = {
+    "force-exclude": False,
+    "baseline": "",
+    "report-unused-suppressions": False,
+    "unsafe-fixes": False,
+    "output-format": "text",
+    "jobs": 0,
+}
 
 
 @dataclass
@@ -59,7 +66,14 @@ class Resolver:
         """The values that hold for a whole run from `folder`, by name."""
         if self.file_of(folder) is None:
             return DEFAULTS | {name: value for name, value in self.given.items() if name in DEFAULTS}
-        return {name: setting.value for name, setting in self.settings_of(folder).items() if setting.key.whole}
+        settings = self.settings_of(folder)
+        values: dict[str, Any] = {name: setting.value for name, setting in settings.items() if setting.key.whole}
+        for layer, named in settings["baseline"].parts[-1:]:
+            if layer is not None and named:
+                from graphfix.settings.files import shortest
+
+                values["baseline"] = str(shortest(layer.folder / str(named)))
+        return values
 
     def scope_of(self, folder: Path) -> Scope:
         """What the settings mean for the files in `folder`."""
