@@ -7,7 +7,7 @@ from pathlib import Path
 
 from graphfix.cli import session
 from graphfix.cli.exits import ERROR, INTERRUPTED, OK
-from graphfix.cli.options import Options, OutputFormat
+from graphfix.cli.options import Options
 from graphfix.cli.screen import ERR, OUT, quiet_pipe
 from graphfix.report.escape import escaped
 from graphfix.report.report import Report, count
@@ -15,17 +15,17 @@ from graphfix.report.report import Report, count
 
 def run(options: Options, write_baseline: Path | None) -> int:
     """Report findings and give the exit code."""
-    report, form = Report(options.unsafe, strict=options.strict), options.form
+    report = Report(options.unsafe, strict=options.strict)
     if write_baseline is not None:
         options = replace(options, baseline=None)
     try:
-        session.start(options, edits=form is OutputFormat.JSON).examine(report)
+        session.start(options).examine(report)
         with quiet_pipe():
             if write_baseline is not None:
                 return _accept(report, options, write_baseline)
-            session.show_findings(report, form, OUT)
+            session.show_findings(report, options, OUT)
             session.show_problems(report, verbose=options.verbose)
-            if not options.quiet and form is not OutputFormat.JSON:
+            if not options.quiet and not session.only_findings(options):
                 OUT.say(report.found())
     except KeyboardInterrupt:
         ERR.say(report.interrupted(()))
@@ -35,17 +35,13 @@ def run(options: Options, write_baseline: Path | None) -> int:
 
 def _accept(report: Report, options: Options, path: Path) -> int:
     from graphfix.baseline import BaselineError, renewed, written
-    from graphfix.rewrite.store import store
-    from graphfix.rewrite.write import NotWritten
 
     session.show_problems(report, verbose=options.verbose)
     try:
         files = renewed(path, report.outcomes)
-        store(path, written(files))
     except BaselineError as error:
         session.fail(str(error))
-    except NotWritten as error:
-        session.fail(f"{path}: not written: {error}")
+    session.store_bytes(path, written(files))
     if not options.quiet:
         entries = sum(sum(known.values()) for known in files.values())
         OUT.say(f"Wrote {count(entries, 'finding')} in {count(len(files), 'file')} to {escaped(str(path))}")

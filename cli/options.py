@@ -19,6 +19,12 @@ class OutputFormat(str, enum.Enum):
     TEXT = "text"
     CONCISE = "concise"
     JSON = "json"
+    JSONL = "jsonl"
+    SARIF = "sarif"
+    GITHUB = "github"
+    GITLAB = "gitlab"
+    JUNIT = "junit"
+    RDJSON = "rdjson"
 
 
 class ListFormat(str, enum.Enum):
@@ -44,6 +50,7 @@ class Options:
     quiet: bool = False
     verbose: bool = False
     form: OutputFormat = OutputFormat.TEXT
+    output_file: Path | None = None
     force_exclude: bool = False
     baseline: Path | None = None
     strict: bool = False
@@ -102,6 +109,9 @@ ReportUnused = Annotated[
     ),
 ]
 Format = Annotated[OutputFormat | None, typer.Option("--output-format", help="How findings are written.", show_default=False)]
+OutputFile = Annotated[
+    Path | None, typer.Option("--output-file", "-o", metavar="FILE", help="Write the findings there, not to standard output.")
+]
 StdinFilename = Annotated[Path | None, typer.Option("--stdin-filename", metavar="PATH", help="Name of stdin's code.")]
 Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=0, metavar="N", help="Processes; 0 for one per processor.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No summary.")]

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, NoReturn
 import typer
 
 from graphfix.cli.exits import ERROR
-from graphfix.cli.options import Options, OutputFormat
+from graphfix.cli.options import Options
 from graphfix.cli.progress import shown_progress
 from graphfix.cli.screen import ERR, Screen
 from graphfix.examine import Job, examine
 from graphfix.outcome import Outcome, Status
 from graphfix.project.discovery import Discovered, MissingPath, discover
 from graphfix.project.workers import examine_all, processors
+from graphfix.report.forms import FORMS, Form
 from graphfix.report.report import Report
 from graphfix.selection import UnknownCode, Wanted, parse_codes
 from graphfix.settings.errors import SettingsError
@@ -27,6 +28,7 @@ from graphfix.settings.scope import Scope
 
 if TYPE_CHECKING:
     from graphfix.baseline import Baseline
+    from graphfix.report.view import View
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class Session:
         yield from examine_all(self.found.files, self.job, self.options.jobs or processors())
 
 
-def start(options: Options, *, repair: bool = False, edits: bool = False) -> Session:
+def start(options: Options, *, repair: bool = False) -> Session:
     """Resolve paths and codes; anything wrong with them is a usage error."""
     try:
         found = _found(options)
@@ -63,6 +65,7 @@ def start(options: Options, *, repair: bool = False, edits: bool = False) -> Ses
         known = _baseline(options)
     except (UnknownCode, MissingPath, SettingsError) as error:
         fail(str(error))
+    edits = FORMS[options.form.value].edits
     job = Job(found.roots, _wanted(options), repair, edits, options.verbose, scopes, known)
     return Session(options, found, job)
 
@@ -119,28 +122,46 @@ def _stdin(options: Options) -> Discovered:
     return Discovered((name,), (Path(os.path.realpath(name.parent)),))
 
 
-def show_findings(report: Report, form: OutputFormat, screen: Screen) -> None:
-    """Write the findings that are there."""
-    if form is OutputFormat.JSON:
-        from graphfix.codemods import RULES
-        from graphfix.report.jsonform import render
-
-        screen.say(render(report.outcomes, {rule.code: rule.url for rule in RULES}))
+def show_findings(report: Report, options: Options, screen: Screen) -> None:
+    """Write the findings that are there, to the screen or to the file that is asked for."""
+    form = FORMS[options.form.value]
+    if options.output_file is not None:
+        _store_findings(report, form, options.output_file)
         return
-    from graphfix.report.text import concise, indexes_of, story
+    for line in form.lines(_view(report)) if form.plain or report.findings else ():
+        screen.line(line)
 
-    for outcome in report.outcomes:
-        if outcome.source is None:
-            continue
-        indexes = indexes_of(outcome.source)
-        for finding in outcome.findings:
-            index = indexes(finding.path)
-            if form is OutputFormat.CONCISE and index is not None:
-                screen.line(concise(finding, index))
-                continue
-            for line in story(finding, indexes):
-                screen.line(line)
-            screen.say("")
+
+def only_findings(options: Options) -> bool:
+    """Whether nothing but findings may be on standard output."""
+    return FORMS[options.form.value].plain and options.output_file is None
+
+
+def _store_findings(report: Report, form: Form, path: Path) -> None:
+    import io
+
+    text = io.StringIO()
+    for line in form.lines(_view(report)):
+        Screen(text).line(line)
+    store_bytes(path, text.getvalue().encode("utf-8", "backslashreplace"))
+
+
+def store_bytes(path: Path, data: bytes) -> None:
+    """Make `data` the content of a file that the user named, whole or not at all."""
+    from graphfix.rewrite.store import store
+    from graphfix.rewrite.write import NotWritten
+
+    try:
+        store(path, data)
+    except NotWritten as error:
+        fail(f"{path}: not written: {error}")
+
+
+def _view(report: Report) -> View:
+    from graphfix.codemods import RULES
+    from graphfix.report.view import View
+
+    return View(report.outcomes, RULES, Path(os.path.abspath(os.curdir)))
 
 
 def show_problems(report: Report, *, verbose: bool) -> None:

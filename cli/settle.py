@@ -45,6 +45,7 @@ def settled(given: dict[str, Any]) -> Options:
         quiet=given.get("quiet", False),
         verbose=given.get("verbose", False),
         form=OutputFormat(values["output-format"]),
+        output_file=given.get("output_file"),
         force_exclude=values["force-exclude"],
         baseline=Path(values["baseline"]) if values["baseline"] else None,
         strict=values["report-unused-suppressions"],
