@@ -50,6 +50,7 @@ def check(
     report_unused_suppressions: o.ReportUnused = None,
     output_format: o.Format = None,
     output_file: o.OutputFile = None,
+    statistics: o.Statistics = False,
     config: o.Config = None,
     isolated: o.Isolated = False,
     stdin_filename: o.StdinFilename = None,
@@ -74,6 +75,9 @@ def diff(
     force_exclude: o.ForceExclude = None,
     unsafe_fixes: o.Unsafe = None,
     baseline: o.BaselineFile = None,
+    output: o.PatchFile = None,
+    by_rule: o.ByRule = None,
+    statistics: o.Statistics = False,
     config: o.Config = None,
     isolated: o.Isolated = False,
     stdin_filename: o.StdinFilename = None,
@@ -83,9 +87,9 @@ def diff(
 ) -> None:
     """Print the patch that apply would make; exit 1 if there are findings."""
     chosen = _options(locals())
-    from graphfix.cli.diff import run
+    from graphfix.cli.diff import Target, run
 
-    raise typer.Exit(run(chosen))
+    raise typer.Exit(run(chosen, Target(output, by_rule)))
 
 
 @app.command()
@@ -102,6 +106,7 @@ def apply(
     allow_dirty: o.AllowDirty = False,
     output_format: o.Format = None,
     output_file: o.OutputFile = None,
+    statistics: o.Statistics = False,
     config: o.Config = None,
     isolated: o.Isolated = False,
     stdin_filename: o.StdinFilename = None,

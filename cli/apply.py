@@ -6,7 +6,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from graphfix.cli import session
+from graphfix.cli import diff, session
 from graphfix.cli.exits import ERROR, INTERRUPTED
 from graphfix.cli.options import Options
 from graphfix.cli.screen import ERR, OUT, Screen, quiet_pipe
@@ -17,6 +17,8 @@ from graphfix.report.report import Report, count
 
 def run(options: Options, *, dry_run: bool, allow_dirty: bool) -> int:
     """Repair and give the exit code."""
+    if dry_run and not session.only_findings(options):
+        return diff.run(options)
     report = Report(options.unsafe)
     written: list[Path] = []
     try:
@@ -46,6 +48,8 @@ def _show(report: Report, options: Options, screen: Screen, *, dry_run: bool) ->
             codes = ", ".join(sorted({finding.code for finding in outcome.fixed}))
             screen.say(f"{'would fix' if dry_run else 'fixed'} {escaped(str(outcome.path))} ({codes})")
         screen.say(report.repaired(dry_run=dry_run))
+    if options.statistics and not session.only_findings(options):
+        session.show_statistics(report, screen)
 
 
 def _to_stdout(report: Report, options: Options, *, dry_run: bool) -> int:

@@ -23,7 +23,10 @@ def run(options: Options, write_baseline: Path | None) -> int:
         with quiet_pipe():
             if write_baseline is not None:
                 return _accept(report, options, write_baseline)
-            session.show_findings(report, options, OUT)
+            if options.statistics and not session.only_findings(options):
+                session.show_statistics(report, OUT)
+            else:
+                session.show_findings(report, options, OUT)
             session.show_problems(report, verbose=options.verbose)
             if not options.quiet and not session.only_findings(options):
                 OUT.say(report.found())

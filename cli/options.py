@@ -51,6 +51,7 @@ class Options:
     verbose: bool = False
     form: OutputFormat = OutputFormat.TEXT
     output_file: Path | None = None
+    statistics: bool = False
     force_exclude: bool = False
     baseline: Path | None = None
     strict: bool = False
@@ -112,11 +113,16 @@ Format = Annotated[OutputFormat | None, typer.Option("--output-format", help="Ho
 OutputFile = Annotated[
     Path | None, typer.Option("--output-file", "-o", metavar="FILE", help="Write the findings there, not to standard output.")
 ]
+PatchFile = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the patch there.")]
+ByRule = Annotated[
+    Path | None, typer.Option("--by-rule", metavar="DIR", help="Write one patch for each rule there, to be applied in order.")
+]
+Statistics = Annotated[bool, typer.Option("--statistics", help="Count findings by rule and by what can be done about them.")]
 StdinFilename = Annotated[Path | None, typer.Option("--stdin-filename", metavar="PATH", help="Name of stdin's code.")]
 Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=0, metavar="N", help="Processes; 0 for one per processor.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No summary.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Tracebacks of internal errors, what was refused or left out.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Write nothing.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Write nothing, print the patch as diff does.")]
 AllowDirty = Annotated[bool, typer.Option("--allow-dirty", help="Write files that git could not restore.")]
 ConfigFormat = Annotated[ListFormat, typer.Option("--output-format", help="How the settings are listed.")]
 Schema = Annotated[bool, typer.Option("--schema", help="Print the JSON schema of the settings instead.")]

@@ -132,6 +132,14 @@ def show_findings(report: Report, options: Options, screen: Screen) -> None:
         screen.line(line)
 
 
+def show_statistics(report: Report, screen: Screen) -> None:
+    """Write how many findings there are (and were) of each rule."""
+    from graphfix.report.statistics import statistics
+
+    for line in statistics([*report.fixed, *report.findings]):
+        screen.say(line)
+
+
 def only_findings(options: Options) -> bool:
     """Whether nothing but findings may be on standard output."""
     return FORMS[options.form.value].plain and options.output_file is None

@@ -46,6 +46,7 @@ def settled(given: dict[str, Any]) -> Options:
         verbose=given.get("verbose", False),
         form=OutputFormat(values["output-format"]),
         output_file=given.get("output_file"),
+        statistics=given.get("statistics", False),
         force_exclude=values["force-exclude"],
         baseline=Path(values["baseline"]) if values["baseline"] else None,
         strict=values["report-unused-suppressions"],

@@ -30,6 +30,7 @@ class Job:
     """What to do with each file; plain data, so that it can travel to a worker.
 
     `scopes`: the settings by the folder from which on they hold, None for everywhere else; without any, `wanted` holds.
+    `only`: of what is wanted, this one rule.
     """
 
     roots: tuple[Path, ...]
@@ -39,14 +40,16 @@ class Job:
     debug: bool = False
     scopes: Mapping[Path | None, Scope] = field(default_factory=dict)
     baseline: Baseline | None = None
+    only: str = ""
 
     def wanted_for(self, path: Path) -> Wanted:
         """What is wanted of the file at `path`."""
-        if not self.scopes:
-            return self.wanted
-        folders = Path(os.path.abspath(path)).parents
-        scope = next((self.scopes[folder] for folder in (*folders, None) if folder in self.scopes), None)
-        return self.wanted if scope is None else scope.wanted_for(path)
+        wanted = self.wanted
+        if self.scopes:
+            folders = Path(os.path.abspath(path)).parents
+            scope = next((self.scopes[folder] for folder in (*folders, None) if folder in self.scopes), None)
+            wanted = wanted if scope is None else scope.wanted_for(path)
+        return replace(wanted, only=self.only) if self.only else wanted
 
 
 @dataclass(frozen=True)
