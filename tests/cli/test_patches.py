@@ -19,7 +19,7 @@ def git(folder: Path, *words: str, **options: object) -> bytes:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.suffix in (".py", ".ipynb")}
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*.py")}
 
 
 @pytest.fixture
