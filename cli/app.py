@@ -1,6 +1,7 @@
 """The typer application: each command gathers its options and hands over."""
 
 import sys
+from typing import Any
 
 import typer
 
@@ -39,57 +40,107 @@ def graphfix(
 def check(
     paths: o.Paths = None,
     select: o.Select = None,
+    extend_select: o.ExtendSelect = None,
     ignore: o.Ignore = None,
-    unsafe_fixes: o.Unsafe = False,
-    output_format: o.Format = o.OutputFormat.TEXT,
+    extend_exclude: o.ExtendExclude = None,
+    force_exclude: o.ForceExclude = None,
+    unsafe_fixes: o.Unsafe = None,
+    baseline: o.BaselineFile = None,
+    write_baseline: o.WriteBaseline = None,
+    report_unused_suppressions: o.ReportUnused = None,
+    output_format: o.Format = None,
+    output_file: o.OutputFile = None,
+    statistics: o.Statistics = False,
+    config: o.Config = None,
+    isolated: o.Isolated = False,
     stdin_filename: o.StdinFilename = None,
-    jobs: o.Jobs = 0,
+    jobs: o.Jobs = None,
     quiet: o.Quiet = False,
     verbose: o.Verbose = False,
 ) -> None:
     """Report findings; exit 1 if there are any."""
+    chosen = _options(locals())
     from graphfix.cli.check import run
 
-    chosen = _options(paths, select, ignore, unsafe_fixes, stdin_filename, jobs, quiet, verbose)
-    raise typer.Exit(run(chosen, output_format))
+    raise typer.Exit(run(chosen, write_baseline))
 
 
 @app.command()
 def diff(
     paths: o.Paths = None,
     select: o.Select = None,
+    extend_select: o.ExtendSelect = None,
     ignore: o.Ignore = None,
-    unsafe_fixes: o.Unsafe = False,
+    extend_exclude: o.ExtendExclude = None,
+    force_exclude: o.ForceExclude = None,
+    unsafe_fixes: o.Unsafe = None,
+    baseline: o.BaselineFile = None,
+    output: o.PatchFile = None,
+    by_rule: o.ByRule = None,
+    statistics: o.Statistics = False,
+    config: o.Config = None,
+    isolated: o.Isolated = False,
     stdin_filename: o.StdinFilename = None,
-    jobs: o.Jobs = 0,
+    jobs: o.Jobs = None,
     quiet: o.Quiet = False,
     verbose: o.Verbose = False,
 ) -> None:
     """Print the patch that apply would make; exit 1 if there are findings."""
-    from graphfix.cli.diff import run
+    chosen = _options(locals())
+    from graphfix.cli.diff import Target, run
 
-    raise typer.Exit(run(_options(paths, select, ignore, unsafe_fixes, stdin_filename, jobs, quiet, verbose)))
+    raise typer.Exit(run(chosen, Target(output, by_rule)))
 
 
 @app.command()
 def apply(
     paths: o.Paths = None,
     select: o.Select = None,
+    extend_select: o.ExtendSelect = None,
     ignore: o.Ignore = None,
-    unsafe_fixes: o.Unsafe = False,
+    extend_exclude: o.ExtendExclude = None,
+    force_exclude: o.ForceExclude = None,
+    unsafe_fixes: o.Unsafe = None,
+    baseline: o.BaselineFile = None,
     dry_run: o.DryRun = False,
     allow_dirty: o.AllowDirty = False,
-    output_format: o.Format = o.OutputFormat.TEXT,
+    output_format: o.Format = None,
+    output_file: o.OutputFile = None,
+    statistics: o.Statistics = False,
+    config: o.Config = None,
+    isolated: o.Isolated = False,
     stdin_filename: o.StdinFilename = None,
-    jobs: o.Jobs = 0,
+    jobs: o.Jobs = None,
     quiet: o.Quiet = False,
     verbose: o.Verbose = False,
 ) -> None:
     """Fix in place; exit 1 if findings are left."""
+    chosen = _options(locals())
     from graphfix.cli.apply import run
 
-    chosen = _options(paths, select, ignore, unsafe_fixes, stdin_filename, jobs, quiet, verbose)
-    raise typer.Exit(run(chosen, output_format, dry_run=dry_run, allow_dirty=allow_dirty))
+    raise typer.Exit(run(chosen, dry_run=dry_run, allow_dirty=allow_dirty))
+
+
+@app.command()
+def config(
+    path: str = typer.Argument(".", metavar="[PATH]", help="The file or folder whose settings are wanted."),
+    select: o.Select = None,
+    extend_select: o.ExtendSelect = None,
+    ignore: o.Ignore = None,
+    extend_exclude: o.ExtendExclude = None,
+    force_exclude: o.ForceExclude = None,
+    unsafe_fixes: o.Unsafe = None,
+    jobs: o.Jobs = None,
+    config: o.Config = None,
+    isolated: o.Isolated = False,
+    output_format: o.ConfigFormat = o.ListFormat.TEXT,
+    schema: o.Schema = False,
+) -> None:
+    """Show the settings that hold for a file, and where each comes from."""
+    from graphfix.cli.config import run
+
+    given = {name: value for name, value in locals().items() if name != "output_format"}
+    raise typer.Exit(run(path, given, as_json=output_format is o.ListFormat.JSON, schema=schema))
 
 
 @app.command()
@@ -100,16 +151,8 @@ def rule(code: str = typer.Argument("", metavar="[CODE]", help="A rule's code; a
     raise typer.Exit(run(code))
 
 
-def _options(
-    paths: o.Paths,
-    select: o.Select,
-    ignore: o.Ignore,
-    unsafe: bool,
-    stdin_filename: o.StdinFilename,
-    jobs: int,
-    quiet: bool,
-    verbose: bool,
-) -> o.Options:
-    return o.Options(
-        tuple(paths or ["."]), tuple(select or ()), tuple(ignore or ()), unsafe, stdin_filename, jobs, quiet, verbose
-    )
+def _options(given: dict[str, Any]) -> o.Options:
+    """What a command's parameters come to, with the settings files."""
+    from graphfix.cli.settle import settled
+
+    return settled(given)

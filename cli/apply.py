@@ -6,55 +6,59 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from graphfix.cli import session
+from graphfix.cli import diff, session
 from graphfix.cli.exits import ERROR, INTERRUPTED
-from graphfix.cli.options import Options, OutputFormat
+from graphfix.cli.options import Options
 from graphfix.cli.screen import ERR, OUT, Screen, quiet_pipe
 from graphfix.outcome import Outcome, Status
 from graphfix.report.escape import escaped
 from graphfix.report.report import Report, count
 
 
-def run(options: Options, form: OutputFormat, *, dry_run: bool, allow_dirty: bool) -> int:
+def run(options: Options, *, dry_run: bool, allow_dirty: bool) -> int:
     """Repair and give the exit code."""
+    if dry_run and not session.only_findings(options):
+        return diff.run(options)
     report = Report(options.unsafe)
     written: list[Path] = []
     try:
-        work = session.start(options, repair=True, edits=form is OutputFormat.JSON)
+        work = session.start(options, repair=True)
         if not dry_run and not options.stdin:
             _sweep(work)
         work.examine(report)
         if options.stdin:
-            return _to_stdout(report, options, form, dry_run=dry_run)
+            return _to_stdout(report, options, dry_run=dry_run)
         if not dry_run:
             if not allow_dirty and _refuses(report):
                 return ERROR
             _write(report, work, written)
         with quiet_pipe():
-            _show(report, options, form, OUT, dry_run=dry_run)
+            _show(report, options, OUT, dry_run=dry_run)
     except KeyboardInterrupt:
         ERR.say(report.interrupted(written))
         return INTERRUPTED
     return report.exit_code(changes_count=dry_run)
 
 
-def _show(report: Report, options: Options, form: OutputFormat, screen: Screen, *, dry_run: bool) -> None:
-    session.show_findings(report, form, screen)
+def _show(report: Report, options: Options, screen: Screen, *, dry_run: bool) -> None:
+    session.show_findings(report, options, screen)
     session.show_problems(report, verbose=options.verbose)
-    if not options.quiet and form is not OutputFormat.JSON:
+    if not options.quiet and not session.only_findings(options):
         for outcome in report.changed:
             codes = ", ".join(sorted({finding.code for finding in outcome.fixed}))
             screen.say(f"{'would fix' if dry_run else 'fixed'} {escaped(str(outcome.path))} ({codes})")
         screen.say(report.repaired(dry_run=dry_run))
+    if options.statistics and not session.only_findings(options):
+        session.show_statistics(report, screen)
 
 
-def _to_stdout(report: Report, options: Options, form: OutputFormat, *, dry_run: bool) -> int:
+def _to_stdout(report: Report, options: Options, *, dry_run: bool) -> int:
     outcome = report.outcomes[0]
     with quiet_pipe():
         if outcome.status is Status.EXAMINED and not dry_run:
             sys.stdout.buffer.write(outcome.after)
             sys.stdout.buffer.flush()
-    _show(report, options, form, ERR, dry_run=dry_run)
+    _show(report, options, ERR, dry_run=dry_run)
     return report.exit_code(changes_count=dry_run)
 
 

@@ -2,24 +2,50 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 from graphfix.cli import session
-from graphfix.cli.exits import INTERRUPTED
-from graphfix.cli.options import Options, OutputFormat
+from graphfix.cli.exits import ERROR, INTERRUPTED, OK
+from graphfix.cli.options import Options
 from graphfix.cli.screen import ERR, OUT, quiet_pipe
-from graphfix.report.report import Report
+from graphfix.report.escape import escaped
+from graphfix.report.report import Report, count
 
 
-def run(options: Options, form: OutputFormat) -> int:
+def run(options: Options, write_baseline: Path | None) -> int:
     """Report findings and give the exit code."""
-    report = Report(options.unsafe)
+    report = Report(options.unsafe, strict=options.strict)
+    if write_baseline is not None:
+        options = replace(options, baseline=None)
     try:
-        session.start(options, edits=form is OutputFormat.JSON).examine(report)
+        session.start(options).examine(report)
         with quiet_pipe():
-            session.show_findings(report, form, OUT)
+            if write_baseline is not None:
+                return _accept(report, options, write_baseline)
+            if options.statistics and not session.only_findings(options):
+                session.show_statistics(report, OUT)
+            else:
+                session.show_findings(report, options, OUT)
             session.show_problems(report, verbose=options.verbose)
-            if not options.quiet and form is not OutputFormat.JSON:
+            if not options.quiet and not session.only_findings(options):
                 OUT.say(report.found())
     except KeyboardInterrupt:
         ERR.say(report.interrupted(()))
         return INTERRUPTED
     return report.exit_code(changes_count=False)
+
+
+def _accept(report: Report, options: Options, path: Path) -> int:
+    from graphfix.baseline import BaselineError, renewed, written
+
+    session.show_problems(report, verbose=options.verbose)
+    try:
+        files = renewed(path, report.outcomes)
+    except BaselineError as error:
+        session.fail(str(error))
+    session.store_bytes(path, written(files))
+    if not options.quiet:
+        entries = sum(sum(known.values()) for known in files.values())
+        OUT.say(f"Wrote {count(entries, 'finding')} in {count(len(files), 'file')} to {escaped(str(path))}")
+    return ERROR if report.failed() else OK

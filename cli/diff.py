@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from graphfix.cli import session
@@ -12,18 +12,32 @@ from graphfix.cli.options import Options
 from graphfix.cli.screen import ERR, OUT, quiet_pipe
 from graphfix.outcome import Outcome, Status
 from graphfix.project.discovery import Discovered
+from graphfix.report.escape import escaped
 from graphfix.report.report import Report
 
 
-def run(options: Options) -> int:
-    """Print the patch and give the exit code."""
+@dataclass(frozen=True)
+class Target:
+    """Where the patch goes: one file, one for each rule into a folder, or standard output."""
+
+    file: Path | None = None
+    folder: Path | None = None
+
+
+def run(options: Options, target: Target = Target()) -> int:  # noqa: B008 - frozen
+    """Make the patch and give the exit code."""
     report = Report(options.unsafe)
+    if target.file is not None and target.folder is not None:
+        session.fail("--output cannot be given together with --by-rule")
     try:
         work = session.start(options, repair=True)
         work.examine(report)
         with quiet_pipe():
-            _show(report, work.found)
+            _deliver(report, work, target)
         session.show_problems(report, verbose=options.verbose)
+        with quiet_pipe():
+            if options.statistics:
+                session.show_statistics(report, ERR if target == Target() else OUT)
         if not options.quiet:
             ERR.say(report.repaired(dry_run=True))
     except KeyboardInterrupt:
@@ -32,23 +46,40 @@ def run(options: Options) -> int:
     return report.exit_code(changes_count=True)
 
 
-def _show(report: Report, found: Discovered) -> None:
-    base = _base(found)
+def _deliver(report: Report, work: session.Session, target: Target) -> None:
+    base = _base(work.found)
+    patches = []
     for number, outcome in enumerate(report.outcomes):
         patch, report.outcomes[number] = _patch(outcome, base)
-        OUT.patch(patch)
+        patches.append(patch)
+    if target.folder is not None:
+        from graphfix.cli.series import write_series
+
+        for path in write_series(report, work.job, target.folder, lambda *change: _unified(*change, base)):
+            OUT.say(escaped(str(path)))
+    elif target.file is not None:
+        session.store_bytes(target.file, b"".join(patches))
+    else:
+        for patch in patches:
+            OUT.patch(patch)
 
 
 def _patch(outcome: Outcome, base: str) -> tuple[bytes, Outcome]:
     if not outcome.changed:
         return b"", outcome
-    from graphfix.rewrite.patch import BadPatch, unified
+    from graphfix.rewrite.patch import BadPatch
 
     try:
-        return unified(_name(outcome.path, base), outcome.before, outcome.after), outcome
+        return _unified(outcome.path, outcome.before, outcome.after, base), outcome
     except BadPatch as error:
         failed = replace(outcome, status=Status.INTERNAL, reason=str(error), after=outcome.before, fixed=())
         return b"", failed
+
+
+def _unified(path: Path, before: bytes, after: bytes, base: str) -> bytes:
+    from graphfix.rewrite.patch import unified
+
+    return unified(_name(path, base), before, after)
 
 
 def _base(found: Discovered) -> str:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from graphfix.settings.resolver import Resolver
 
 
 class OutputFormat(str, enum.Enum):
@@ -16,11 +19,27 @@ class OutputFormat(str, enum.Enum):
     TEXT = "text"
     CONCISE = "concise"
     JSON = "json"
+    JSONL = "jsonl"
+    SARIF = "sarif"
+    GITHUB = "github"
+    GITLAB = "gitlab"
+    JUNIT = "junit"
+    RDJSON = "rdjson"
+
+
+class ListFormat(str, enum.Enum):
+    """How settings are listed."""
+
+    TEXT = "text"
+    JSON = "json"
 
 
 @dataclass(frozen=True)
 class Options:
-    """What the user asked for, the same for every command that examines files."""
+    """What the user asked for, the same for every command that examines files.
+
+    `settings` has what the settings files say, with the command line on top; without it, only what stands here counts.
+    """
 
     paths: tuple[str, ...]
     select: tuple[str, ...] = ()
@@ -30,6 +49,13 @@ class Options:
     jobs: int = 0
     quiet: bool = False
     verbose: bool = False
+    form: OutputFormat = OutputFormat.TEXT
+    output_file: Path | None = None
+    statistics: bool = False
+    force_exclude: bool = False
+    baseline: Path | None = None
+    strict: bool = False
+    settings: Resolver | None = None
 
     @property
     def stdin(self) -> bool:
@@ -38,13 +64,65 @@ class Options:
 
 
 Paths = Annotated[list[str] | None, typer.Argument(metavar="[PATHS]...", help="Files, notebooks or folders, or - for stdin.")]
-Select = Annotated[list[str] | None, typer.Option("--select", metavar="CODES", help="Only these codes or prefixes, with their optional findings.")]
+Select = Annotated[
+    list[str] | None,
+    typer.Option("--select", metavar="CODES", help="Only these codes or prefixes, with their optional findings."),
+]
 Ignore = Annotated[list[str] | None, typer.Option("--ignore", metavar="CODES", help="Not these codes or prefixes.")]
-Unsafe = Annotated[bool, typer.Option("--unsafe-fixes", help="Also fixes that may change what a run computes.")]
-Format = Annotated[OutputFormat, typer.Option("--output-format", help="How findings are written.")]
+ExtendSelect = Annotated[list[str] | None, typer.Option("--extend-select", metavar="CODES", help="These codes or prefixes, too.")]
+ExtendExclude = Annotated[
+    list[str] | None,
+    typer.Option("--extend-exclude", metavar="PATTERNS", help="Files and folders to leave out."),
+]
+ForceExclude = Annotated[
+    bool | None,
+    typer.Option(
+        "--force-exclude/--no-force-exclude",
+        help="Leave out excluded files even where they are named.",
+        show_default=False,
+    ),
+]
+Config = Annotated[Path | None, typer.Option("--config", metavar="FILE", help="Take settings from this file only.")]
+Isolated = Annotated[bool, typer.Option("--isolated", help="Read no settings files.")]
+Unsafe = Annotated[
+    bool | None,
+    typer.Option("--unsafe-fixes/--no-unsafe-fixes", help="Also fixes that may change what a run computes.", show_default=False),
+]
+BaselineFile = Annotated[
+    str | None,
+    typer.Option(
+        "--baseline",
+        metavar="FILE",
+        help="Pass over the findings that this file lists; '' for none.",
+        show_default=False,
+    ),
+]
+WriteBaseline = Annotated[
+    Path | None,
+    typer.Option("--write-baseline", metavar="FILE", help="List all findings in this file, as those to pass over from now on."),
+]
+ReportUnused = Annotated[
+    bool | None,
+    typer.Option(
+        "--report-unused-suppressions/--no-report-unused-suppressions",
+        help="Exit 1 where a suppression silences nothing.",
+        show_default=False,
+    ),
+]
+Format = Annotated[OutputFormat | None, typer.Option("--output-format", help="How findings are written.", show_default=False)]
+OutputFile = Annotated[
+    Path | None, typer.Option("--output-file", "-o", metavar="FILE", help="Write the findings there, not to standard output.")
+]
+PatchFile = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the patch there.")]
+ByRule = Annotated[
+    Path | None, typer.Option("--by-rule", metavar="DIR", help="Write one patch for each rule there, to be applied in order.")
+]
+Statistics = Annotated[bool, typer.Option("--statistics", help="Count findings by rule and by what can be done about them.")]
 StdinFilename = Annotated[Path | None, typer.Option("--stdin-filename", metavar="PATH", help="Name of stdin's code.")]
-Jobs = Annotated[int, typer.Option("--jobs", "-j", min=0, metavar="N", help="Processes; 0 for one per processor.")]
+Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=0, metavar="N", help="Processes; 0 for one per processor.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No summary.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Tracebacks of internal errors, what was refused or left out.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Write nothing.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Write nothing, print the patch as diff does.")]
 AllowDirty = Annotated[bool, typer.Option("--allow-dirty", help="Write files that git could not restore.")]
+ConfigFormat = Annotated[ListFormat, typer.Option("--output-format", help="How the settings are listed.")]
+Schema = Annotated[bool, typer.Option("--schema", help="Print the JSON schema of the settings instead.")]

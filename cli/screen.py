@@ -28,7 +28,7 @@ class Screen:
 
     def line(self, pieces: Line) -> None:
         """Write one line, styled where the stream is a terminal."""
-        if not self.colour:
+        if not self.colour or not any(piece.style for piece in pieces):
             self._stream.write("".join(piece.text for piece in pieces) + "\n")
             return
         from rich.console import Console

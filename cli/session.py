@@ -6,22 +6,29 @@ import os
 import sys
 from collections.abc import Generator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
 from graphfix.cli.exits import ERROR
-from graphfix.cli.options import Options, OutputFormat
+from graphfix.cli.options import Options
 from graphfix.cli.progress import shown_progress
 from graphfix.cli.screen import ERR, Screen
 from graphfix.examine import Job, examine
 from graphfix.outcome import Outcome, Status
 from graphfix.project.discovery import Discovered, MissingPath, discover
 from graphfix.project.workers import examine_all, processors
+from graphfix.report.forms import FORMS, Form
 from graphfix.report.report import Report
 from graphfix.selection import UnknownCode, Wanted, parse_codes
+from graphfix.settings.errors import SettingsError
+from graphfix.settings.scope import Scope
+
+if TYPE_CHECKING:
+    from graphfix.baseline import Baseline
+    from graphfix.report.view import View
 
 
 @dataclass(frozen=True)
@@ -34,6 +41,9 @@ class Session:
 
     def examine(self, report: Report) -> None:
         """Examine every file, in order, into `report`."""
+        if self.job.baseline is not None:
+            report.baseline = str(self.job.baseline.path)
+            report.gone = sum(sum(known.values()) for known in self.job.baseline.gone().values())
         for path, reason in self.found.skipped:
             report.add(Outcome(path, Status.SKIPPED, reason))
         with closing(self._outcomes()) as outcomes:
@@ -47,14 +57,16 @@ class Session:
         yield from examine_all(self.found.files, self.job, self.options.jobs or processors())
 
 
-def start(options: Options, *, repair: bool = False, edits: bool = False) -> Session:
+def start(options: Options, *, repair: bool = False) -> Session:
     """Resolve paths and codes; anything wrong with them is a usage error."""
     try:
-        wanted = _wanted(options)
-        found = _stdin(options) if options.stdin else discover([Path(path) for path in options.paths])
-    except (UnknownCode, MissingPath) as error:
+        found = _found(options)
+        scopes = _scopes(options, found)
+        known = _baseline(options)
+    except (UnknownCode, MissingPath, SettingsError) as error:
         fail(str(error))
-    job = Job(found.roots, wanted, repair=repair, edits=edits, debug=options.verbose)
+    edits = FORMS[options.form.value].edits
+    job = Job(found.roots, _wanted(options), repair, edits, options.verbose, scopes, known)
     return Session(options, found, job)
 
 
@@ -64,6 +76,34 @@ def fail(message: str) -> NoReturn:
 
     ERR.say(f"graphfix: error: {escaped(message)}")
     raise typer.Exit(ERROR)
+
+
+def _found(options: Options) -> Discovered:
+    if options.stdin:
+        return _stdin(options)
+    paths = [Path(path) for path in options.paths]
+    if options.settings is None:
+        return discover(paths)
+    return discover(paths, options.settings.excludes, force=options.force_exclude)
+
+
+def _scopes(options: Options, found: Discovered) -> dict[Path | None, Scope]:
+    if options.settings is None:
+        return {}
+    scopes = options.settings.scopes(found.files)
+    # of one run, one answer: what the settings for the working directory say
+    return {folder: replace(scope, wanted=replace(scope.wanted, unsafe=options.unsafe)) for folder, scope in scopes.items()}
+
+
+def _baseline(options: Options) -> Baseline | None:
+    if options.baseline is None:
+        return None
+    from graphfix.baseline import BaselineError, load
+
+    try:
+        return load(options.baseline)
+    except BaselineError as error:
+        fail(str(error))
 
 
 def _wanted(options: Options) -> Wanted:
@@ -82,33 +122,61 @@ def _stdin(options: Options) -> Discovered:
     return Discovered((name,), (Path(os.path.realpath(name.parent)),))
 
 
-def show_findings(report: Report, form: OutputFormat, screen: Screen) -> None:
-    """Write the findings that are there."""
-    if form is OutputFormat.JSON:
-        from graphfix.codemods import RULES
-        from graphfix.report.jsonform import render
-
-        screen.say(render(report.outcomes, {rule.code: rule.url for rule in RULES}))
+def show_findings(report: Report, options: Options, screen: Screen) -> None:
+    """Write the findings that are there, to the screen or to the file that is asked for."""
+    form = FORMS[options.form.value]
+    if options.output_file is not None:
+        _store_findings(report, form, options.output_file)
         return
-    from graphfix.report.text import concise, indexes_of, story
+    for line in form.lines(_view(report)) if form.plain or report.findings else ():
+        screen.line(line)
 
-    for outcome in report.outcomes:
-        if outcome.source is None:
-            continue
-        indexes = indexes_of(outcome.source)
-        for finding in outcome.findings:
-            index = indexes(finding.path)
-            if form is OutputFormat.CONCISE and index is not None:
-                screen.line(concise(finding, index))
-                continue
-            for line in story(finding, indexes):
-                screen.line(line)
-            screen.say("")
+
+def show_statistics(report: Report, screen: Screen) -> None:
+    """Write how many findings there are (and were) of each rule."""
+    from graphfix.report.statistics import statistics
+
+    for line in statistics([*report.fixed, *report.findings]):
+        screen.say(line)
+
+
+def only_findings(options: Options) -> bool:
+    """Whether nothing but findings may be on standard output."""
+    return FORMS[options.form.value].plain and options.output_file is None
+
+
+def _store_findings(report: Report, form: Form, path: Path) -> None:
+    import io
+
+    text = io.StringIO()
+    for line in form.lines(_view(report)):
+        Screen(text).line(line)
+    store_bytes(path, text.getvalue().encode("utf-8", "backslashreplace"))
+
+
+def store_bytes(path: Path, data: bytes) -> None:
+    """Make `data` the content of a file that the user named, whole or not at all."""
+    from graphfix.rewrite.store import store
+    from graphfix.rewrite.write import NotWritten
+
+    try:
+        store(path, data)
+    except NotWritten as error:
+        fail(f"{path}: not written: {error}")
+
+
+def _view(report: Report) -> View:
+    from graphfix.codemods import RULES
+    from graphfix.report.view import View
+
+    return View(report.outcomes, RULES, Path(os.path.abspath(os.curdir)))
 
 
 def show_problems(report: Report, *, verbose: bool) -> None:
     """Write what went wrong, file by file, to standard error."""
     for line in report.problems():
+        ERR.say(line)
+    for line in report.notes():
         ERR.say(line)
     if verbose:
         for line in report.refusals():

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from graphfix.model import Edit, Finding, Fix
 from graphfix.outcome import Outcome, Status
@@ -15,30 +17,57 @@ from graphfix.source import Skipped, Source, SourceError, decode, read
 from graphfix.suppression import suppressions
 from graphfix.syntax import parse
 
+if TYPE_CHECKING:
+    from graphfix.baseline import Baseline, Known
+    from graphfix.settings.scope import Scope
+
 # trees within the gate's depth still need some frames per level in the analysis
 _FRAMES = 10_000
 
 
 @dataclass(frozen=True)
 class Job:
-    """What to do with each file; plain data, so that it can travel to a worker."""
+    """What to do with each file; plain data, so that it can travel to a worker.
+
+    `scopes`: the settings by the folder from which on they hold, None for everywhere else; without any, `wanted` holds.
+    `only`: of what is wanted, this one rule.
+    """
 
     roots: tuple[Path, ...]
     wanted: Wanted = Wanted()
     repair: bool = False
     edits: bool = False
     debug: bool = False
+    scopes: Mapping[Path | None, Scope] = field(default_factory=dict)
+    baseline: Baseline | None = None
+    only: str = ""
+
+    def wanted_for(self, path: Path) -> Wanted:
+        """What is wanted of the file at `path`."""
+        wanted = self.wanted
+        if self.scopes:
+            folders = Path(os.path.abspath(path)).parents
+            scope = next((self.scopes[folder] for folder in (*folders, None) if folder in self.scopes), None)
+            wanted = wanted if scope is None else scope.wanted_for(path)
+        return replace(wanted, only=self.only) if self.only else wanted
 
 
 @dataclass(frozen=True)
 class _Confined:
-    """What is wanted, as far as the kind of file has room for it."""
+    """What is wanted and was not accepted before, as far as the kind of file has room for it."""
 
     wanted: Wanted
     source: Source
+    known: Known | None
 
     def visible(self, text: str, findings: Sequence[Finding]) -> list[Finding]:
-        return self.source.confined(text, self.wanted.visible(text, findings))
+        visible = self.wanted.visible(text, findings)
+        if self.known is not None:
+            visible = self.known.without(text, findings, visible)
+        return self.source.confined(text, visible)
+
+    def counted(self, outcome: Outcome) -> Outcome:
+        return outcome if self.known is None else replace(outcome, known=self.known.met, stale=self.known.stale)
 
     def applies(self, fix: Fix | None) -> bool:
         return self.wanted.applies(fix)
@@ -73,15 +102,34 @@ def _named(error: Exception) -> str:
 def _checked(source: Source, job: Job) -> Outcome:
     from graphfix.engine import findings_of
 
-    found = _Confined(job.wanted, source).visible(source.text, findings_of(source.path, source.text, job.roots))
-    return _with_findings(Outcome(source.path), source, found, job)
+    wanted = _confined(source, job)
+    every = findings_of(source.path, source.text, job.roots)
+    found = wanted.visible(source.text, every)
+    outcome = wanted.counted(Outcome(source.path, unused=_unused(source, every)))
+    return _with_findings(outcome, source, found, job)
+
+
+def _confined(source: Source, job: Job) -> _Confined:
+    if job.baseline is None:
+        return _Confined(job.wanted_for(source.path), source, None)
+    from graphfix.baseline import Known
+
+    return _Confined(job.wanted_for(source.path), source, Known(job.baseline.of(source.path)))
+
+
+def _unused(source: Source, every: Sequence[Finding]) -> tuple[tuple[str, str], ...]:
+    unused = suppressions(source.text).unused(every)
+    if not unused:
+        return ()
+    index = source.index()
+    return tuple((index.where(offset).rpartition(":")[0], code) for offset, code in unused)
 
 
 def _repaired(source: Source, job: Job) -> Outcome:
     from graphfix.engine import findings_of
     from graphfix.rewrite.fixpoint import repair
 
-    wanted = _Confined(job.wanted, source)
+    wanted = _confined(source, job)
     done = repair(source.path, source.text, job.roots, wanted)
     made = source.edited(done.text) if done.text != source.text else source
     left = done.left
@@ -90,7 +138,7 @@ def _repaired(source: Source, job: Job) -> Outcome:
     outcome = Outcome(
         source.path, before=source.data, after=made.data, fixed=done.fixed, refused=done.refused, broken=done.broken
     )
-    return _with_findings(outcome, made, left, job)
+    return _with_findings(wanted.counted(outcome), made, left, job)
 
 
 def _with_findings(outcome: Outcome, source: Source, found: list[Finding] | tuple[Finding, ...], job: Job) -> Outcome:

@@ -22,7 +22,11 @@ class Status(enum.Enum):
 
 @dataclass(frozen=True)
 class Outcome:
-    """Exactly one per file. `findings` lie in `source`; after a repair they are what is left."""
+    """Exactly one per file. `findings` lie in `source`; after a repair they are what is left.
+
+    `unused`: place and code of suppressions that silence nothing. `known` findings are hidden by the baseline, of which `stale`
+    ones for this file are no more.
+    """
 
     path: Path
     status: Status = Status.EXAMINED
@@ -39,6 +43,9 @@ class Outcome:
     refused: tuple[tuple[Finding, str], ...] = ()
     broken: tuple[tuple[Finding, str], ...] = ()
     left_out: tuple[str, ...] = ()
+    unused: tuple[tuple[str, str], ...] = ()
+    known: int = 0
+    stale: int = 0
 
     @property
     def changed(self) -> bool:

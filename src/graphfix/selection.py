@@ -11,22 +11,34 @@ from dataclasses import dataclass
 from graphfix.model import Applicability, Finding, Fix
 from graphfix.suppression import suppressions
 
+# a code or the beginning of one
+CODE_PATTERN = "^[Gg]([Ff][0-9]{0,3})?$"
+
 
 class UnknownCode(Exception):
-    """A code on the command line that no rule has."""
+    """A code that no rule has."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """Codes or prefixes to select (empty: all) and to ignore, and whether unsafe fixes are wanted."""
+    """Codes or prefixes to select (empty: all) and to ignore, and whether unsafe fixes are wanted.
+
+    `extend`: codes selected on top of the others; `never`: codes ignored however long the prefixes that select them are.
+    `only`: of what is selected, this one rule.
+    """
 
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     unsafe: bool = False
+    extend: tuple[str, ...] = ()
+    never: tuple[str, ...] = ()
+    only: str = ""
 
     def selects(self, code: str) -> bool:
         """Whether findings of the rule `code` are wanted; the longer prefix wins over the shorter."""
-        chosen = max((len(prefix) for prefix in self.select if code.startswith(prefix)), default=-1)
+        if code.startswith(self.never) or self.only not in ("", code):
+            return False
+        chosen = max((len(prefix) for prefix in (*self.select, *self.extend) if code.startswith(prefix)), default=-1)
         dropped = max((len(prefix) for prefix in self.ignore if code.startswith(prefix)), default=-1)
         if self.select and chosen < 0:
             return False
@@ -34,7 +46,7 @@ class Wanted:
 
     def names(self, code: str) -> bool:
         """Whether the rule `code` was selected on purpose, by its code or by a prefix."""
-        return bool(self.select) and self.selects(code)
+        return code.startswith(self.select + self.extend) and self.selects(code)
 
     def shows(self, finding: Finding) -> bool:
         """Whether `finding` counts: an optional one has to be asked for."""

@@ -6,6 +6,7 @@ import functools
 import io
 import re
 import tokenize
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from graphfix.model import Finding
@@ -36,6 +37,18 @@ class Suppressions:
         codes = self.rows.get(first, ()) + self.rows.get(last, ())
         return any(finding.code.startswith(code) for code in codes)
 
+    def unused(self, findings: Iterable[Finding]) -> list[tuple[int, str]]:
+        """The offset of the line and the code of every suppression that silences none of the `findings`."""
+        if self.index is None:
+            return []
+        used: set[tuple[int, str]] = set()
+        for finding in findings:
+            for offset in (finding.span.start, max(finding.span.start, finding.span.end - 1)):
+                row, _ = self.index.place(offset)
+                used |= {(row, code) for code in self.rows.get(row, ()) if finding.code.startswith(code)}
+        written = [(row, code) for row, codes in sorted(self.rows.items()) for code in codes]
+        return [(self.index.offset(row, 1), code) for row, code in written if (row, code) not in used]
+
 
 @functools.lru_cache(maxsize=1)
 def suppressions(text: str) -> Suppressions:
@@ -58,7 +71,8 @@ def _codes(comment: str) -> tuple[str, ...]:
         listed = match["codes"]
         codes += [""] if listed is None else _split(listed)
     for match in _NOQA.finditer(comment):
-        codes += _split(match["codes"])
+        # the other codes are another tool's
+        codes += [code for code in _split(match["codes"]) if code.startswith("GF")]
     return tuple(codes)
 
 

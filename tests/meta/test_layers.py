@@ -11,14 +11,15 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = {
     "graphfix.cli": ROOT / "cli",
     "graphfix.codemods": ROOT / "codemods",
-    **{f"graphfix.{part}": ROOT / "src/graphfix" / part for part in ("tape", "project", "rewrite", "report")},
+    **{f"graphfix.{part}": ROOT / "src/graphfix" / part for part in ("tape", "project", "settings", "rewrite", "report")},
 }
 FORBIDDEN = {
-    "graphfix.tape": ("codemods", "rewrite", "report", "cli"),
-    "graphfix.project": ("codemods", "rewrite", "report", "cli"),
+    "graphfix.tape": ("settings", "codemods", "rewrite", "report", "cli"),
+    "graphfix.project": ("settings", "codemods", "rewrite", "report", "cli"),
     "graphfix.codemods": ("rewrite", "report", "cli"),
     "graphfix.rewrite": ("codemods", "report", "cli"),
-    "graphfix.report": ("cli",),
+    "graphfix.report": ("settings", "cli"),
+    "graphfix.settings": ("rewrite", "cli"),
 }
 # what joins two layers on purpose: the libcst commands, `python -m graphfix`, and a pool that loads all before it forks
 ALLOWED = {

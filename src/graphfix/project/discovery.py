@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,9 @@ JUNK = frozenset(
         "site-packages", "venv",
     }
 )  # fmt: skip
+
+
+Excludes = Callable[[Path, bool], bool]
 
 
 class MissingPath(Exception):
@@ -31,14 +34,26 @@ class Discovered:
     skipped: tuple[tuple[Path, str], ...] = ()
 
 
-def discover(paths: Sequence[Path]) -> Discovered:
-    """The Python files and notebooks that `paths` mean; a path that is not there raises `MissingPath`."""
+def _nothing(path: Path, is_folder: bool) -> bool:
+    return False
+
+
+def discover(paths: Sequence[Path], excludes: Excludes = _nothing, *, force: bool = False) -> Discovered:
+    """The Python files and notebooks that `paths` mean; a path that is not there raises `MissingPath`.
+
+    `excludes` says of a path, and whether that is a folder, that it is left out; what `paths` name only with `force`.
+    """
     roots = tuple(dict.fromkeys(root_of(path) for path in paths))
     files: dict[str, Path] = {}
     skipped: dict[Path, str] = {}
     for path in paths:
-        if path.is_dir():
-            for found in walk(path):
+        is_folder = path.is_dir()
+        excluded = excludes(path, is_folder)
+        if excluded and force:
+            continue
+        if is_folder:
+            # what lies in an excluded folder is excluded, too: naming the folder lifts that
+            for found in walk(path, _nothing if excluded else excludes):
                 files.setdefault(os.path.realpath(found), found)
             continue
         reason = _why_not(path, roots)
@@ -70,12 +85,12 @@ def _why_not(path: Path, roots: Sequence[Path]) -> str:
     return ""
 
 
-def walk(folder: Path) -> Iterator[Path]:
+def walk(folder: Path, excludes: Excludes = _nothing) -> Iterator[Path]:
     """The Python files and notebooks below `folder`, sorted. Links are not followed: what they lead to inside is met there."""
-    yield from _walk(folder, Ignored.above(folder))
+    yield from _walk(folder, Ignored.above(folder), excludes)
 
 
-def _walk(folder: Path, ignored: Ignored) -> Iterator[Path]:
+def _walk(folder: Path, ignored: Ignored, excludes: Excludes) -> Iterator[Path]:
     # a list instead of recursion: folders may nest deeper than Python's stack
     pending = [(folder, ignored)]
     while pending:
@@ -92,9 +107,9 @@ def _walk(folder: Path, ignored: Ignored) -> Iterator[Path]:
             if entry.is_symlink():
                 continue
             if entry.is_dir(follow_symlinks=False):
-                if not _is_junk(path) and not rules.ignores(path, folder=True):
+                if not _is_junk(path) and not rules.ignores(path, folder=True) and not excludes(path, True):
                     folders.append((path, rules))
-            elif entry.name.endswith((".py", ".ipynb")) and not rules.ignores(path, folder=False):
+            elif entry.name.endswith((".py", ".ipynb")) and not rules.ignores(path, folder=False) and not excludes(path, False):
                 yield path
         pending.extend(reversed(folders))
 

@@ -3,25 +3,36 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from graphfix.model import Edit, Finding, Span
 from graphfix.outcome import Outcome
-from graphfix.report.text import Indexes, indexes_of
+from graphfix.report.text import Indexes, Line, Piece, indexes_of
 from graphfix.source import LineIndex
+
+if TYPE_CHECKING:
+    from graphfix.report.view import View
+
+
+def lines(view: View) -> Iterator[Line]:
+    yield (Piece(render(view.outcomes, view.urls)),)
 
 
 def render(outcomes: Iterable[Outcome], urls: Mapping[str, str]) -> str:
     """The array for all findings; ASCII only, so it is the same in every locale. `urls` are the rules' pages."""
-    records = []
+    return json.dumps(list(records(outcomes, urls)), indent=2)
+
+
+def records(outcomes: Iterable[Outcome], urls: Mapping[str, str]) -> Iterator[dict[str, object]]:
+    """One record for each finding."""
     for outcome in outcomes:
         if outcome.source is None:
             continue
         indexes = indexes_of(outcome.source)
         edits = outcome.edits or ((),) * len(outcome.findings)
         for finding, own in zip(outcome.findings, edits, strict=True):
-            records.append(_record(finding, own, indexes, urls))
-    return json.dumps(records, indent=2)
+            yield _record(finding, own, indexes, urls)
 
 
 def _record(finding: Finding, edits: tuple[Edit, ...], indexes: Indexes, urls: Mapping[str, str]) -> dict[str, object]:

@@ -14,10 +14,16 @@ from graphfix.source import shown_cell
 
 @dataclass
 class Report:
-    """All outcomes of one run, in order."""
+    """All outcomes of one run, in order.
+
+    `strict`: an unused suppression counts as a finding. `gone`: entries of the `baseline` for files that are no more.
+    """
 
     unsafe: bool = False
     outcomes: list[Outcome] = field(default_factory=list)
+    strict: bool = False
+    baseline: str = ""
+    gone: int = 0
 
     def add(self, outcome: Outcome) -> None:
         """Take in the outcome of one more file."""
@@ -47,7 +53,8 @@ class Report:
         if self.failed():
             return 2
         pending = changes_count and bool(self.changed)
-        return 1 if self.findings or pending else 0
+        unused = self.strict and any(outcome.unused for outcome in self.outcomes)
+        return 1 if self.findings or pending or unused else 0
 
     def problems(self) -> Iterator[str]:
         """One line for every file that was not examined or not written, and for every fix that broke."""
@@ -56,6 +63,17 @@ class Report:
                 yield problem(outcome)
             for finding, reason in outcome.broken:
                 yield f"{escaped(str(outcome.path))}: internal error: {finding.code}: {escaped(reason)}"
+
+    def notes(self) -> Iterator[str]:
+        """One line for every suppression that silences nothing, and one for a baseline that holds too much."""
+        for outcome in self.outcomes:
+            for where, code in outcome.unused:
+                yield f"{escaped(str(outcome.path))}:{where}: unused suppression of {escaped(code) or 'all rules'}"
+        stale = self.gone + sum(outcome.stale for outcome in self.outcomes)
+        if stale:
+            entries = "1 entry" if stale == 1 else f"{stale} entries"
+            name = escaped(self.baseline)
+            yield f"{name}: {entries} for what is no longer found; check --write-baseline {name} takes them out"
 
     def refusals(self) -> Iterator[str]:
         """One line for every part of a file that was left out, and for every wanted fix that could not be applied."""
@@ -69,7 +87,7 @@ class Report:
         """The last line of `check`."""
         findings = self.findings
         if not findings:
-            head = "No findings"
+            head = f"No {'new ' if self._known() else ''}findings"
         else:
             files = sum(1 for outcome in self.outcomes if outcome.findings)
             head = f"Found {count(len(findings), 'finding')} in {count(files, 'file')}{self._fixable(findings)}"
@@ -117,7 +135,11 @@ class Report:
             Status.INTERNAL: "failed inside graphfix",
         }
         parts = [f"{by_status[status]} {word}" for status, word in words.items() if by_status[status]]
-        return ", ".join([f"checked {count(reached, 'file')}", *parts])
+        known = self._known()
+        return ", ".join([f"checked {count(reached, 'file')}", *parts, *([f"{known} in the baseline"] if known else [])])
+
+    def _known(self) -> int:
+        return sum(outcome.known for outcome in self.outcomes)
 
 
 def problem(outcome: Outcome) -> str:

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from graphfix.model import Applicability, Finding, Label, Span
 from graphfix.report.escape import escaped, shown, width
 from graphfix.source import LineIndex, Source, SourceError, read, shown_cell
+
+if TYPE_CHECKING:
+    from graphfix.report.view import View
 
 MAX_WIDTH = 160
 
@@ -23,6 +27,17 @@ class Piece:
 
 Line = tuple[Piece, ...]
 Indexes = Callable[[str], LineIndex | None]
+
+
+def lines(view: View) -> Iterator[Line]:
+    """The stories of all findings."""
+    for outcome in view.outcomes:
+        if outcome.source is None:
+            continue
+        indexes = indexes_of(outcome.source)
+        for finding in outcome.findings:
+            yield from story(finding, indexes)
+            yield ()
 
 
 def indexes_of(source: Source) -> Indexes:

@@ -32,7 +32,7 @@ def replace(path: Path, before: bytes, after: bytes, roots: Sequence[Path]) -> N
     try:
         _replace(target, before, after)
     except OSError as error:
-        raise NotWritten(_why(error)) from error
+        raise NotWritten(why(error)) from error
 
 
 def _replace(target: Path, before: bytes, after: bytes) -> None:
@@ -50,7 +50,7 @@ def _replace(target: Path, before: bytes, after: bytes) -> None:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
-    _sync_folder(target.parent)
+    sync_folder(target.parent)
 
 
 def _check(target: Path, state: os.stat_result) -> None:
@@ -89,7 +89,8 @@ def _copy_attributes(target: Path, temporary: Path) -> None:
             raise
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """Bring a rename in `folder` to the disk."""
     # the rename is done; a file system that cannot sync a folder is no reason to report a failure
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
@@ -99,7 +100,8 @@ def _sync_folder(folder: Path) -> None:
             os.close(handle)
 
 
-def _why(error: OSError) -> str:
+def why(error: OSError) -> str:
+    """What kept a file from being written, in plain words."""
     reasons = {
         errno.ENOSPC: "no space left on the disk",
         errno.EDQUOT: "the disk quota is used up",

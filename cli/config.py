@@ -1,0 +1,70 @@
+"""`graphfix config`: the settings that hold for a path, and where each comes from."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from graphfix.cli import session
+from graphfix.cli.exits import OK
+from graphfix.cli.screen import OUT, quiet_pipe
+from graphfix.cli.settle import resolved
+from graphfix.report.escape import escaped
+from graphfix.settings.effective import Setting
+from graphfix.settings.errors import SettingsError
+from graphfix.settings.keys import KEYS, schema
+from graphfix.settings.resolver import Resolver
+
+
+def run(path: str, given: dict[str, Any], *, as_json: bool, schema: bool) -> int:
+    """Print the settings, or the schema of all settings."""
+    with quiet_pipe():
+        if schema:
+            OUT.say(_schema())
+            return OK
+        resolver = resolved(given)
+        try:
+            settings = _settings(resolver, path)
+            listed = [(setting, _origins(setting)) for setting in settings]
+        except SettingsError as error:
+            session.fail(str(error))
+        if as_json:
+            OUT.say(json.dumps({s.key.name: {"value": s.value, "origin": origin} for s, origin in listed}, indent=2))
+            return OK
+        words = [(f"{setting.key.name} = {_toml(setting.value)}", ", ".join(origins)) for setting, origins in listed]
+        width = min(max(len(text) for text, _ in words), 60)
+        for text, origin in words:
+            OUT.say(escaped(f"{text:<{width}}  # {origin}"))
+    return OK
+
+
+def _schema() -> str:
+    return json.dumps(schema(), indent=2)
+
+
+def _settings(resolver: Resolver, path: str) -> list[Setting]:
+    if not os.path.lexists(path):
+        session.fail(f"no such file or folder: {path}")
+    place = Path(path)
+    near = resolver.settings_of(place if place.is_dir() else place.parent)
+    whole = resolver.settings_of(Path(os.curdir))
+    return [(whole if key.whole else near)[key.name] for key in KEYS if key.name != "extend"]
+
+
+def _origins(setting: Setting) -> list[str]:
+    """`file:row` of each place that the value is from."""
+    if not setting.parts:
+        return ["default"]
+    return [
+        f"{layer.path}:{layer.row(setting.key.name)}" if layer is not None else "command line"
+        for layer, value in setting.parts
+    ]
+
+
+def _toml(value: object) -> str:
+    """A value as it would stand in a file: JSON says it alike but for tables."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(name)} = {_toml(item)}" for name, item in value.items()) + "}"
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,58 @@
+"""Findings as workflow commands: GitHub makes annotations of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphfix.outcome import Status
+from graphfix.report.escape import escaped
+from graphfix.report.places import Region
+from graphfix.report.report import problem
+from graphfix.report.text import Line, Piece
+from graphfix.report.view import Told, View, plain, rooted
+
+
+def lines(view: View) -> Iterator[Line]:
+    view = rooted(view, "GITHUB_WORKSPACE")
+    for outcome in view.failed():
+        level = "warning" if outcome.status is Status.SKIPPED else "error"
+        place = {"line": outcome.row, "col": outcome.column} if outcome.row and outcome.cell is None else {}
+        properties = {"title": "graphfix", "file": view.name(outcome.path), **place}
+        yield _command(level, properties, problem(outcome))
+    for told in view.told():
+        yield _finding(view, told)
+
+
+def _finding(view: View, told: Told) -> Line:
+    finding = told.finding
+    name = view.name(finding.path)
+    properties: dict[str, object] = {"title": f"graphfix ({finding.code} {finding.name})", "file": name}
+    region = told.files.region(finding.path, finding.span)
+    where = ""
+    if region is not None:
+        properties |= _place(region)
+        where = f":{region.start.row}" + ("" if region.cell is not None else f":{region.start.column}")
+    level = "warning" if finding.severity == "warning" else "error"
+    cell = f"cell {region.cell + 1}: " if region is not None and region.cell is not None else ""
+    return _command(level, properties, f"{name}{where}: {finding.code} {cell}{finding.message}")
+
+
+def _place(region: Region) -> dict[str, object]:
+    rows: dict[str, object] = {"line": region.start.row, "endLine": region.end.row}
+    # columns of an annotation over several lines are refused
+    if region.cell is not None or region.start.row != region.end.row:
+        return rows
+    return {"line": region.start.row, "col": region.start.column, "endLine": region.end.row, "endColumn": region.end.column}
+
+
+def _command(level: str, properties: dict[str, object], message: str) -> Line:
+    shown = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items())
+    return (Piece(f"::{level} {shown}::{_data(escaped(plain(message)))}"),)
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(escaped(plain(text))).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,44 @@
+"""Findings as a GitLab code quality report."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+
+from graphfix.outcome import Outcome
+from graphfix.report.report import problem
+from graphfix.report.text import Line, Piece
+from graphfix.report.view import Told, View, plain, rooted
+
+_SEVERITIES = {"error": "major", "warning": "minor"}
+
+
+def lines(view: View) -> Iterator[Line]:
+    view = rooted(view, "CI_PROJECT_DIR")
+    records = [*(_failure(view, outcome) for outcome in view.failed()), *(_record(view, told) for told in view.told())]
+    yield (Piece(json.dumps(records, indent=2)),)
+
+
+def _record(view: View, told: Told) -> dict[str, object]:
+    finding = told.finding
+    region = told.files.region(finding.path, finding.span)
+    rows = {"begin": region.start.row, "end": region.end.row} if region is not None else {"begin": 1}
+    return {
+        "description": f"{finding.code}: {plain(finding.message)}",
+        "check_name": finding.name,
+        "fingerprint": told.fingerprint,
+        "severity": _SEVERITIES.get(finding.severity, "info"),
+        "location": {"path": plain(view.name(finding.path)), "lines": rows},
+    }
+
+
+def _failure(view: View, outcome: Outcome) -> dict[str, object]:
+    name = plain(view.name(outcome.path))
+    return {
+        "description": plain(problem(outcome)),
+        "check_name": outcome.status.value.replace(" ", "-"),
+        "fingerprint": hashlib.sha256(f"{outcome.status.value}\0{name}".encode()).hexdigest()[:32],
+        "severity": "minor",
+        "location": {"path": name, "lines": {"begin": outcome.row if outcome.row and outcome.cell is None else 1}},
+    }

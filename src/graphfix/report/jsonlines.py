@@ -1,0 +1,15 @@
+"""Findings as JSON Lines: the records of the JSON form, one a line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from graphfix.report.jsonform import records
+from graphfix.report.text import Line, Piece
+from graphfix.report.view import View
+
+
+def lines(view: View) -> Iterator[Line]:
+    for record in records(view.outcomes, view.urls):
+        yield (Piece(json.dumps(record)),)

@@ -1,0 +1,57 @@
+"""Findings in the Reviewdog Diagnostic Format; its columns count UTF-8 bytes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from graphfix.outcome import Status
+from graphfix.report.places import Region
+from graphfix.report.report import problem
+from graphfix.report.suggestion import merged
+from graphfix.report.text import Line, Piece
+from graphfix.report.view import Told, View, plain
+
+
+def lines(view: View) -> Iterator[Line]:
+    document = {
+        "source": {"name": "graphfix", "url": "https://github.com/graphfix/graphfix"},
+        "severity": "ERROR",
+        "diagnostics": [*_failures(view), *(_diagnostic(view, told) for told in view.told())],
+    }
+    yield (Piece(json.dumps(document, indent=2)),)
+
+
+def _diagnostic(view: View, told: Told) -> dict[str, object]:
+    finding = told.finding
+    region = told.files.region(finding.path, finding.span)
+    cell = f"cell {region.cell + 1}: " if region is not None and region.cell is not None else ""
+    made: dict[str, object] = {
+        "message": cell + plain(finding.message),
+        "location": {"path": plain(view.name(finding.path)), **({"range": _range(region)} if region is not None else {})},
+        "severity": "WARNING" if finding.severity == "warning" else "ERROR",
+        "code": {"value": finding.code, "url": view.urls.get(finding.code, "")},
+    }
+    # each suggestion is taken on its own, so a fix of several edits has to be one
+    edit = merged(told)
+    if edit is not None:
+        place = told.files.region(finding.path, edit.span)
+        if place is not None and place.cell is None:
+            made["suggestions"] = [{"range": _range(place), "text": plain(edit.content)}]
+    return made
+
+
+def _range(region: Region) -> dict[str, dict[str, int]]:
+    if region.cell is not None:
+        return {"start": {"line": region.start.row}, "end": {"line": region.end.row}}
+    start, end = region.start, region.end
+    return {"start": {"line": start.row, "column": start.utf8}, "end": {"line": end.row, "column": end.utf8}}
+
+
+def _failures(view: View) -> Iterator[dict[str, object]]:
+    for outcome in view.failed():
+        location: dict[str, object] = {"path": plain(view.name(outcome.path))}
+        if outcome.row and outcome.cell is None:
+            location["range"] = {"start": {"line": outcome.row}}
+        severity = "WARNING" if outcome.status is Status.SKIPPED else "ERROR"
+        yield {"message": plain(problem(outcome)), "location": location, "severity": severity}

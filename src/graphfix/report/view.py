@@ -1,0 +1,88 @@
+"""What a form is given: the outcomes of a run, the rules, and the names and places that other programs understand."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from graphfix.fingerprint import marks
+from graphfix.model import Edit, Finding
+from graphfix.outcome import Outcome, Status
+from graphfix.report.places import Files
+
+if TYPE_CHECKING:
+    from graphfix.codemods.base import Rule
+
+
+@dataclass(frozen=True)
+class Told:
+    """One finding with all that a form may say of it. `fingerprint` stays the same while the lines around it move."""
+
+    finding: Finding
+    edits: tuple[Edit, ...]
+    files: Files
+    fingerprint: str
+
+
+@dataclass(frozen=True)
+class View:
+    """The outcomes of a run. `root`: the folder that names are relative to."""
+
+    outcomes: Sequence[Outcome]
+    rules: Sequence[Rule]
+    root: Path
+
+    @property
+    def urls(self) -> Mapping[str, str]:
+        return {rule.code: rule.url for rule in self.rules}
+
+    def told(self) -> Iterator[Told]:
+        """Every finding, in order."""
+        for outcome in self.outcomes:
+            if outcome.source is None:
+                continue
+            files = Files(outcome.source)
+            edits = outcome.edits or ((),) * len(outcome.findings)
+            prints = self._fingerprints(outcome)
+            for finding, own, fingerprint in zip(outcome.findings, edits, prints, strict=True):
+                yield Told(finding, own, files, fingerprint)
+
+    def failed(self) -> Iterator[Outcome]:
+        """Every file that was not examined."""
+        return (outcome for outcome in self.outcomes if outcome.status is not Status.EXAMINED)
+
+    def name(self, path: str | Path) -> str:
+        """The path relative to the root if it lies below it, else absolute; with slashes."""
+        if str(path).startswith("<"):
+            return str(path)
+        absolute = Path(os.path.abspath(path))
+        try:
+            return absolute.relative_to(self.root).as_posix()
+        except ValueError:
+            return absolute.as_posix()
+
+    def _fingerprints(self, outcome: Outcome) -> list[str]:
+        assert outcome.source is not None
+        met: Counter[object] = Counter()
+        prints = []
+        for mark in marks(outcome.source.text, outcome.findings):
+            met[mark] += 1
+            parts = (mark.code, self.name(outcome.path), mark.place, mark.line, str(met[mark]))
+            prints.append(hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:32])
+        return prints
+
+
+def rooted(view: View, variable: str) -> View:
+    """The view with names relative to the folder that the environment names, if it names one."""
+    folder = os.environ.get(variable)
+    return View(view.outcomes, view.rules, Path(os.path.abspath(folder))) if folder else view
+
+
+def plain(text: str) -> str:
+    """`text` without the lone surrogates of names that are not valid UTF-8, which strict readers refuse."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

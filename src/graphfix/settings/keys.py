@@ -1,0 +1,58 @@
+"""The one table of settings: it validates files, makes the JSON schema and the listing of `graphfix config`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from graphfix.report.forms import FORMS
+from graphfix.settings.kinds import Choice, Codes, CodesByPattern, Count, Flag, Kind, Schema, Text, Texts
+
+
+@dataclass(frozen=True)
+class Key:
+    """One setting. `adds`: a file's value is added to that of the file it extends.
+
+    `whole`: it holds for a whole run, so the file for the working directory decides and not the one next to each file.
+    """
+
+    name: str
+    kind: Kind
+    default: object
+    about: str
+    adds: bool = False
+    whole: bool = False
+
+
+KEYS: tuple[Key, ...] = (
+    Key("extend", Text(), "", "another settings file, relative to this one, whose values hold where this one is silent"),
+    Key("select", Codes(), [], "only these rules, by code or prefix; optional findings have to be selected"),
+    Key("extend-select", Codes(), [], "these rules, too, with their optional findings", adds=True),
+    Key("ignore", Codes(), [], "not these rules, by code or prefix"),
+    Key("extend-exclude", Texts(), [], "files and folders to leave out, as patterns of .gitignore", adds=True),
+    Key("force-exclude", Flag(), False, "leave out excluded files even where they are named on the command line", whole=True),
+    Key("per-file-ignores", CodesByPattern(), {}, "rules to ignore by pattern of files; ! in front turns a pattern round"),
+    Key("baseline", Text(), "", "findings to pass over, as check --write-baseline FILE lists them", whole=True),
+    Key("report-unused-suppressions", Flag(), False, "check exits 1 where a suppression silences nothing", whole=True),
+    Key("unsafe-fixes", Flag(), False, "also fixes that may change what a run computes", whole=True),
+    Key("output-format", Choice(tuple(FORMS)), "text", "how findings are written", whole=True),
+    Key("jobs", Count(), 0, "processes; 0 for one per processor", whole=True),
+)
+BY_NAME = {key.name: key for key in KEYS}
+
+
+def schema() -> Schema:
+    """The JSON schema of `graphfix.toml` and of `[tool.graphfix]`."""
+    return {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "$id": "https://github.com/graphfix/graphfix/blob/main/graphfix.schema.json",
+        "title": "graphfix",
+        "description": "Settings of graphfix, in graphfix.toml or in [tool.graphfix] of pyproject.toml",
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {key.name: _property(key) for key in KEYS},
+    }
+
+
+def _property(key: Key) -> Schema:
+    default = {} if key.name == "extend" else {"default": key.default}
+    return {"description": key.about, **key.kind.schema(), **default}

@@ -1,0 +1,146 @@
+"""What a setting may hold: each kind checks a value and describes itself in JSON schema."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+
+from graphfix.selection import CODE_PATTERN, UnknownCode, parse_codes
+
+Schema = dict[str, object]
+NAMES = {bool: "a boolean", str: "a string", int: "a whole number", float: "a number", list: "a list", dict: "a table"}
+
+
+class WrongValue(Exception):
+    """A value that the key does not take, and why."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """A string."""
+
+    def check(self, value: object, known: KnownCodes) -> None:
+        _expect(value, str)
+
+    def schema(self) -> Schema:
+        return {"type": "string"}
+
+
+@dataclass(frozen=True)
+class Flag:
+    """True or false."""
+
+    def check(self, value: object, known: KnownCodes) -> None:
+        _expect(value, bool)
+
+    def schema(self) -> Schema:
+        return {"type": "boolean"}
+
+
+@dataclass(frozen=True)
+class Count:
+    """A whole number from 0 on."""
+
+    def check(self, value: object, known: KnownCodes) -> None:
+        _expect(value, int)
+        if isinstance(value, int) and value < 0:
+            raise WrongValue(f"must not be negative, is {value}")
+
+    def schema(self) -> Schema:
+        return {"type": "integer", "minimum": 0}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of several words."""
+
+    words: tuple[str, ...]
+
+    def check(self, value: object, known: KnownCodes) -> None:
+        _expect(value, str)
+        if value not in self.words:
+            raise WrongValue(f"must be one of {', '.join(self.words)}, is {value!r}{did_you_mean(str(value), self.words)}")
+
+    def schema(self) -> Schema:
+        return {"type": "string", "enum": list(self.words)}
+
+
+@dataclass(frozen=True)
+class Texts:
+    """A list of strings."""
+
+    def check(self, value: object, known: KnownCodes) -> None:
+        _strings(value)
+
+    def schema(self) -> Schema:
+        return {"type": "array", "items": {"type": "string"}}
+
+
+@dataclass(frozen=True)
+class Codes:
+    """A list of rule codes or prefixes of them."""
+
+    def check(self, value: object, known: KnownCodes) -> None:
+        for word in _strings(value):
+            try:
+                if len(parse_codes([word], known())) != 1:
+                    raise WrongValue(f"must hold one code in each string, holds {word!r}")
+            except UnknownCode as error:
+                raise WrongValue(str(error)) from error
+
+    def schema(self) -> Schema:
+        return {"type": "array", "items": {"type": "string", "pattern": CODE_PATTERN}}
+
+
+@dataclass(frozen=True)
+class CodesByPattern:
+    """A table from file patterns to lists of codes."""
+
+    def check(self, value: object, known: KnownCodes) -> None:
+        _expect(value, dict)
+        assert isinstance(value, dict)
+        for pattern, codes in value.items():
+            try:
+                Codes().check(codes, known)
+            except WrongValue as error:
+                raise WrongValue(f"{pattern!r}: {error}") from error
+
+    def schema(self) -> Schema:
+        return {"type": "object", "additionalProperties": Codes().schema()}
+
+
+class KnownCodes:
+    """The codes of all rules, loaded once one is asked for."""
+
+    def __call__(self) -> list[str]:
+        from graphfix.codemods import RULES
+
+        return [rule.code for rule in RULES]
+
+
+Kind = Text | Flag | Count | Choice | Texts | Codes | CodesByPattern
+
+
+def did_you_mean(word: str, known: tuple[str, ...]) -> str:
+    """A hint at the known word that looks most like `word`, or nothing."""
+    near = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
+    return f", did you mean {near[0]!r}?" if near else ""
+
+
+def _strings(value: object) -> list[str]:
+    _expect(value, list)
+    assert isinstance(value, list)
+    for item in value:
+        if not isinstance(item, str):
+            raise WrongValue(f"must be a list of strings, holds {_named(item)}")
+    return value
+
+
+def _expect(value: object, wanted: type) -> None:
+    # a boolean is an integer to Python, not to TOML
+    if type(value) is not wanted:
+        raise WrongValue(f"must be {NAMES[wanted]}, is {_named(value)}")
+
+
+def _named(value: object) -> str:
+    return NAMES.get(type(value), "a date or time")

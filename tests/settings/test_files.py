@@ -1,0 +1,116 @@
+"""Reading one settings file: what is wrong is said with its line."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from graphfix.settings.errors import SettingsError
+from graphfix.settings.files import found_in, load
+from graphfix.settings.lines import row_of
+from graphfix.settings.toml import loads
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("selct = []\n", "1: unknown setting 'selct', did you mean 'select'?"),
+        ("# a\n\nunsafe_fixes = true\n", "3: unknown setting 'unsafe_fixes', did you mean 'unsafe-fixes'?"),
+        ("frobnicate = 1\n", "1: unknown setting 'frobnicate'"),
+        ('jobs = "4"\n', "1: jobs: must be a whole number, is a string"),
+        ("jobs = true\n", "1: jobs: must be a whole number, is a boolean"),
+        ("jobs = -1\n", "1: jobs: must not be negative, is -1"),
+        ("unsafe-fixes = 1\n", "1: unsafe-fixes: must be a boolean, is a whole number"),
+        ('select = "GF1"\n', "1: select: must be a list, is a string"),
+        ("select = [\n  'GF101',\n  3,\n]\n", "1: select: must be a list of strings, holds a whole number"),
+        ("jobs = 1\nselect = ['GF999']\n", "2: select: unknown rule code 'GF999', did you mean GF9"),
+        ("ignore = ['GF1,GF2']\n", "1: ignore: must hold one code in each string, holds 'GF1,GF2'"),
+        ("output-format = 'jsn'\n", "1: output-format: must be one of "),
+        (
+            "[per-file-ignores]\n'a.py' = ['GF1']\n'b.py' = 'GF1'\n",
+            "3: per-file-ignores: 'b.py': must be a list, is a string",
+        ),
+        ("jobs = 1\njobs = 2\n", "2: not valid TOML: cannot overwrite a value"),
+        ("jobs = [\n", "1: not valid TOML: "),
+        ("extend = 'none.toml'\n", "1: extend: no such file: none.toml"),
+        ("extend = 'graphfix.toml'\n", "1: extend: 'graphfix.toml' extends this file in turn"),
+    ],
+)
+def test_what_is_wrong_is_one_line_with_its_place(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "graphfix.toml"
+    path.write_text(text)
+    with pytest.raises(SettingsError) as caught:
+        load(path)
+    assert str(caught.value).startswith(f"{path}:{message}")
+    assert "\n" not in str(caught.value)
+
+
+def test_an_error_in_an_extended_file_names_that_file(tmp_path: Path) -> None:
+    (tmp_path / "base.toml").write_text("\njobs = 'x'\n")
+    (tmp_path / "graphfix.toml").write_text("extend = 'base.toml'\n")
+    with pytest.raises(SettingsError, match=r"base\.toml:2: jobs: "):
+        load(tmp_path / "graphfix.toml")
+
+
+def test_invalid_utf8_is_an_error_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "graphfix.toml").write_bytes(b"jobs = 1\n# \xff\n")
+    with pytest.raises(SettingsError, match=r"graphfix\.toml:2: not valid utf-8"):
+        load(tmp_path / "graphfix.toml")
+
+
+@pytest.mark.parametrize(
+    ("text", "counts"),
+    [
+        ("[tool.graphfix]\n", True),
+        ("[tool.graphfix.per-file-ignores]\n", True),
+        ("[tool.ruff]\n", False),
+        ("[project]\nname = 'graphfix'\n", False),
+        ("[tool.graphfix\n", True),
+        ("[tool.black\n", False),
+    ],
+)
+def test_a_pyproject_counts_if_it_speaks_of_graphfix(tmp_path: Path, text: str, counts: bool) -> None:
+    (tmp_path / "pyproject.toml").write_text(text)
+    assert (found_in(tmp_path) is not None) is counts
+
+
+def test_graphfix_toml_comes_before_pyproject(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[tool.graphfix]\n")
+    (tmp_path / "graphfix.toml").write_text("")
+    assert found_in(tmp_path) == tmp_path / "graphfix.toml"
+
+
+def test_tables_that_are_no_tables(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("\n[tool]\ngraphfix = 3\n")
+    with pytest.raises(SettingsError, match=r"pyproject\.toml:3: tool\.graphfix must be a table"):
+        load(tmp_path / "pyproject.toml")
+
+
+PIECES = [
+    "# comment\n", "\n", "a = 1\n",
+    'text = """\nkey = 1\n"""\n', "list = [\n  # [tool.graphfix]\n  1,\n]\n", "t = { x = 1 }\n",
+    'b = "[key]"\n', "m = '''\n\n'''\n",
+]  # fmt: skip
+
+
+def test_the_row_of_a_key_is_found_in_any_text() -> None:
+    rng = random.Random(0)
+    for _ in range(200):
+        pieces = rng.sample(PIECES, rng.randrange(len(PIECES)))
+        place = rng.randrange(len(pieces) + 1)
+        statement = rng.choice(["key = 1\n", "key = [\n 1,\n 2,\n]\n", "key.part = 1\n", "'key' = 2\n"])
+        text = "".join([*pieces[:place], statement, *pieces[place:]])
+        row = "".join(pieces[:place]).count("\n") + 1
+        assert "key" in loads(text)
+        assert row_of(text, ("key",)) == row, text
+
+
+def test_the_row_of_a_key_in_a_table() -> None:
+    text = "[tool.ruff]\nselect = ['E']\n\n[tool.graphfix]\n# first\nselect = ['GF1']\n"
+    text += "[tool.graphfix.per-file-ignores]\n'a' = []\n"
+    assert row_of(text, ("tool", "graphfix", "select")) == 6
+    assert row_of(text, ("tool", "graphfix", "per-file-ignores")) == 7
+    assert row_of(text, ("tool", "graphfix", "per-file-ignores", "a")) == 8
+    assert row_of("tool = {graphfix = {select = []}}", ("tool", "graphfix", "select")) == 1
