@@ -50,7 +50,10 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Run:
-    """One run. `outcome` is finished, exited (with a code), failed, interrupted, late (over its time), killed or lost (no report)."""
+    """One run.
+
+    `outcome` is finished, exited (with a code), failed, interrupted, late (over its time), killed or lost (no report).
+    """
 
     outcome: str
     exit_code: int | None = None

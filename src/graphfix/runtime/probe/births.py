@@ -66,19 +66,20 @@ class Tally:
     def sites(self) -> Iterator[Site]:
         return iter(self._by_name.values())
 
+    def is_torch(self, frame: Any) -> bool:
+        """Whether a frame runs code of torch, or of the probe."""
+        name = frame.f_code.co_filename
+        known = self._inside.get(name)
+        if known is None:
+            known = self._inside[name] = name.startswith(OURS) or name.startswith("<frozen")
+        return known
+
     def here(self, depth: int = 1) -> Site:
         """The line of the first caller outside of torch."""
         frame: Any = sys._getframe(depth + 1)
-        inside = self._inside
-        while True:
-            code = frame.f_code
-            known = inside.get(code.co_filename)
-            if known is None:
-                name = code.co_filename
-                known = inside[name] = name.startswith(OURS) or name.startswith("<frozen")
-            if not known or frame.f_back is None:
-                break
+        while self.is_torch(frame) and frame.f_back is not None:
             frame = frame.f_back
+        code = frame.f_code
         found = self._sites.get((id(code), frame.f_lasti))
         if found is None:
             name = (code.co_filename, frame.f_lineno)

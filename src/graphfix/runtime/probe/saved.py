@@ -24,11 +24,11 @@ def saved_by(node: Any) -> tuple[tuple[int, int], ...]:
     for name in names:
         try:
             value = getattr(node, name)
-        except RuntimeError:  # freed already, or a kind that torch cannot show
+            for tensor in value if isinstance(value, (tuple, list)) else (value,):
+                if isinstance(tensor, torch.Tensor) and tensor.layout is torch.strided:
+                    storage = tensor.untyped_storage()
+                    lives = tensor.is_leaf and tensor.requires_grad
+                    found.append((storage.data_ptr(), 0 if lives else storage.nbytes()))
+        except RuntimeError:  # freed already, or a kind of tensor that torch cannot show
             continue
-        for tensor in value if isinstance(value, (tuple, list)) else (value,):
-            if isinstance(tensor, torch.Tensor) and tensor.layout is torch.strided:
-                storage = tensor.untyped_storage()
-                lives = tensor.is_leaf and tensor.requires_grad
-                found.append((storage.data_ptr(), 0 if lives else storage.nbytes()))
     return tuple(found)

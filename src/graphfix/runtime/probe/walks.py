@@ -25,6 +25,7 @@ class Walks:
         self.count = 0
         self.rows: list[dict[str, Any]] = []
         self.after_each: Callable[[], None] = lambda: None
+        self.frees_all = False  # a retained graph counts as freed, too
         self._every = 1
         self._depth = threading.local()
         self._started = time.perf_counter()
@@ -43,7 +44,7 @@ class Walks:
                 roots = args[0] if args else kwargs.get(roots_name, ())
                 given = {word: args[at] if at < len(args) else kwargs.get(word) for word, at in places.items()}
                 site, loss = self._before(roots, given["inputs"], way)
-                result = walk(*args, **kwargs)
+                result = self.perform(walk, args, kwargs, places)
                 retained = given["create_graph"] if given["retain_graph"] is None else given["retain_graph"]
                 self._after(name, site, loss, way, bool(retained))
             finally:
@@ -53,6 +54,10 @@ class Walks:
             return result
 
         return watched_walk
+
+    def perform(self, walk: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], places: dict[str, int]) -> Any:
+        """The walk itself."""
+        return walk(*args, **kwargs)
 
     def _before(self, roots: Any, inputs: Any, way: list[Birth]) -> tuple[Site, Any]:
         """Where the walk is asked for, and its loss; the births on its way go into `way`."""
@@ -67,7 +72,7 @@ class Walks:
     def _after(self, name: str, site: Site, loss: Any, way: list[Birth], retained: bool) -> None:
         tally = self.tally
         self.results.leaves(way)
-        freed = 0 if retained else tally.free(way)
+        freed = 0 if retained and not self.frees_all else tally.free(way)
         way.clear()
         number, self.count = self.count, self.count + 1
         self.results.loss(number, loss)

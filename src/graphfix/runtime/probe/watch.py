@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
+import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -61,7 +61,8 @@ class Watch(TorchFunctionMode):
         self.reads[name] = self.reads.get(name, 0) + 1
         if args and args[0].device.type != "cpu":
             self.waits += 1
-        if func in NUMBERS and isinstance(result, (int, float)):
+        # torch reads numbers of its own, too, such as the seed of a loader
+        if func in NUMBERS and isinstance(result, (int, float)) and not self.tally.is_torch(sys._getframe(2)):
             self.results.number(self.walks.count, float(result))
 
 
