@@ -16,7 +16,6 @@ import torch
 from torch.autograd.graph import saved_tensors_hooks
 
 from .births import Birth, birth_of
-from .walks import Walks
 from .watch import Watch
 
 SECOND_WALK = "Trying to backward through the graph a second time"
@@ -33,6 +32,8 @@ class Reference(Watch):
             raise ValueError(f"no such reference: {unknown}")
         self.walks.perform = self.perform  # type: ignore[method-assign]
         self.walks.frees_all = "cut" in self.ways
+        if "old" in self.ways:
+            self._speak_old()
         if "copy" in self.ways:
             saved_tensors_hooks(lambda tensor: tensor.detach().clone(), lambda kept: kept).__enter__()
 
@@ -40,12 +41,20 @@ class Reference(Watch):
         name = getattr(func, "__name__", "")
         if "cut" in self.ways and name not in QUESTIONS:
             args, kwargs = cut(args), cut(kwargs or {})
-        if "old" in self.ways:
-            if name == "__getitem__" and args[0].dim() == 0 and args[1] == 0:
-                return args[0]
-            if name == "backward":
-                args, kwargs = as_of_old(args, dict(kwargs or {}))
+        if "old" in self.ways and name == "__getitem__" and args[0].dim() == 0 and args[1] == 0:
+            return args[0]
         return super().__torch_function__(func, types, args, kwargs)
+
+    def _speak_old(self) -> None:
+        """`backward` refuses old words before any mode hears of them."""
+        backward = torch.Tensor.backward
+
+        def old_backward(tensor: torch.Tensor, *args: Any, **kwargs: Any) -> None:
+            if "retain_variables" in kwargs:
+                kwargs["retain_graph"] = kwargs.pop("retain_variables")
+            backward(tensor, *(word.reshape(tensor.shape) if isinstance(word, torch.Tensor) else word for word in args), **kwargs)
+
+        torch.Tensor.backward = old_backward  # type: ignore[method-assign,assignment]
 
     def perform(self, walk: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], places: dict[str, int]) -> Any:
         if "retain" in self.ways:
@@ -84,10 +93,3 @@ def leads_into_the_past(birth: Birth) -> bool:
             seen.add(id(birth))
             todo.extend(birth.below)
     return False
-
-
-def as_of_old(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of `backward` in today's words."""
-    if "retain_variables" in kwargs:
-        kwargs["retain_graph"] = kwargs.pop("retain_variables")
-    return (args[0], *(word.reshape(args[0].shape) if isinstance(word, torch.Tensor) else word for word in args[1:])), kwargs

@@ -23,6 +23,7 @@ class Results:
         self.losses: list[tuple[int, float | None]] = []
         self.numbers: list[tuple[int, float]] = []
         self._waiting: list[tuple[int, torch.Tensor]] = []
+        self._optimised: list[torch.Tensor] = []
         self._params: list[torch.Tensor] = []
         self._known: dict[int, weakref.ref[torch.Tensor]] = {}
         self._leaves: list[weakref.ref[torch.Tensor]] = []
@@ -66,8 +67,8 @@ class Results:
     def optimised(self, params: Iterable[torch.Tensor]) -> None:
         """What an optimizer was given, in order: held, since a training function's own are gone at the end of the run."""
         for param in params:
-            if self._is_new(param) and len(self._params) < HELD:
-                self._params.append(param)
+            if self._is_new(param) and len(self._optimised) < HELD:
+                self._optimised.append(param)
 
     def leaves(self, births: Iterable[Birth]) -> None:
         """Remember the leaves that a walk accumulated into."""
@@ -94,10 +95,10 @@ class Results:
         return True
 
     def parameters(self) -> list[dict[str, Any]]:
-        """Shape, norm and evenly spaced values of each."""
-        leaves = [tensor for ref in self._leaves if (tensor := ref()) is not None]
+        """Shape, norm and evenly spaced values of each; of other leaves only where no optimizer was given any."""
+        leaves = [*self._params, *(tensor for ref in self._leaves if (tensor := ref()) is not None)]
         with torch._C.DisableTorchFunction(), torch.no_grad():
-            return [told for tensor in [*self._params, *leaves] if (told := _told(tensor)) is not None]
+            return [told for tensor in self._optimised or leaves if (told := _told(tensor)) is not None]
 
 
 def _told(tensor: torch.Tensor) -> dict[str, Any] | None:
