@@ -36,6 +36,7 @@ class Walk:
     born: dict[str, int]  # "file:line" -> nodes alive, the most first
     saved: int  # saved tensors alive; 0 where the run did not count them
     saved_bytes: int  # of distinct storages, without parameters
+    pass_bytes: int  # the most of them since the walk before: what the forward pass needed
     seconds: float  # since the start
 
 

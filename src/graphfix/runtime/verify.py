@@ -15,10 +15,10 @@ from graphfix.runtime.symptoms import faults, symptom
 LIMIT = 120.0  # seconds for one script: an accelerator takes some to start
 WALKS = 5  # fewer do not show that nothing grows
 WAYS = {
-    "cut": "the original with walked graphs cut off",
-    "retain": "the original with graphs retained",
-    "skip": "the original without the failing walk",
-    "copy": "the original with copies of saved tensors",
+    "cut": "the original, walked graphs cut off",
+    "retain": "the original, graphs retained",
+    "skip": "the original, failing walks left out",
+    "copy": "the original, saved tensors copied",
     "old": "the original as torch 0.3 ran it",
 }
 
@@ -98,7 +98,7 @@ def judge(case: Case, device: str, runs: Runs) -> Verdict:
 def outcome(run: Run) -> str:
     """How a run that should be right went."""
     wrong = faults(run)
-    return wrong[0] if wrong else "clean, live nodes flat"
+    return wrong[0] if wrong else "clean, flat"
 
 
 def _end(run: Run) -> str:
@@ -126,7 +126,8 @@ def results(runs: Runs, wanted: Expected) -> tuple[bool | None, str, list[str]]:
         assert runs.reference is not None
         more = _with_reference(runs.reference, after, wanted)
         if more.equal:
-            said.append(f"equal to {WAYS[wanted.reference]}: {more.compared} numbers")
+            # which goes further than the error
+            said = [f"equal to {WAYS[wanted.reference]}: {more.compared} numbers"]
         else:
             problems.append(f"other results than {WAYS[wanted.reference]}: {more.reason}")
         equal = more.equal and not problems

@@ -57,6 +57,7 @@ class Tally:
     def __init__(self, read_saved: Callable[[Any], tuple[tuple[int, int], ...]] | None) -> None:
         self.live = self.peak = self.made = 0
         self.saved = self.saved_bytes = self.peak_bytes = 0
+        self.pass_bytes = 0  # most at a time since the last walk
         self._read_saved = read_saved
         self._holders: dict[int, int] = {}  # storage -> how many saved tensors lie in it
         self._inside: dict[str, bool] = {}  # file -> whether it is torch's
@@ -124,6 +125,7 @@ class Tally:
                 count = self._holders.get(storage, 0)
                 self._holders[storage] = count + 1
                 self.saved_bytes += 0 if count else size
+        self.pass_bytes = max(self.pass_bytes, self.saved_bytes)
         self.peak_bytes = max(self.peak_bytes, self.saved_bytes)
 
     def drop(self, birth: Birth) -> None:

@@ -112,9 +112,15 @@ class Report:
 
     def data(self) -> dict[str, Any]:
         data: dict[str, Any] = {
-            "version": 1, "outcome": self.outcome, "exit_code": self.code, "error": self.error,
-            "thread_errors": self.thread_errors, "warnings": self.warned, "seconds": round(time.perf_counter() - self._started, 6), "torch": None,
-        }  # fmt: skip
+            "version": 1,
+            "outcome": self.outcome,
+            "exit_code": self.code,
+            "error": self.error,
+            "thread_errors": self.thread_errors,
+            "warnings": self.warned,
+            "seconds": round(time.perf_counter() - self._started, 6),
+            "torch": None,
+        }
         if self.watch is not None:
             data.update(_of_torch(self.watch))
         return data

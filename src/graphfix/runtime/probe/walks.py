@@ -81,11 +81,22 @@ class Walks:
         alive = sorted(((s.alive, str(s)) for s in tally.sites() if s.alive > 0), reverse=True)[:LINES]
         self.rows.append(
             {
-                "index": number, "call": name, "file": site.file, "line": site.line, "retained": retained,
-                "live": tally.live, "made": tally.made, "freed": freed, "born": {place: count for count, place in alive},
-                "saved": tally.saved, "saved_bytes": tally.saved_bytes, "seconds": round(time.perf_counter() - self._started, 6),
+                "index": number,
+                "call": name,
+                "file": site.file,
+                "line": site.line,
+                "retained": retained,
+                "live": tally.live,
+                "made": tally.made,
+                "freed": freed,
+                "born": {place: count for count, place in alive},
+                "saved": tally.saved,
+                "saved_bytes": tally.saved_bytes,
+                "pass_bytes": tally.pass_bytes,
+                "seconds": round(time.perf_counter() - self._started, 6),
             }
-        )  # fmt: skip
+        )
+        tally.pass_bytes = tally.saved_bytes
         if len(self.rows) >= ROWS:
             self.rows, self._every = self.rows[::2], self._every * 2
 
