@@ -30,10 +30,11 @@ def close(one: float | None, two: float | None) -> bool:
     return one == two or math.isnan(one) and math.isnan(two) or math.isclose(one, two, rel_tol=RELATIVE, abs_tol=ABSOLUTE)
 
 
-def compare(before: Run, after: Run, walks: bool = True) -> Comparison:
+def compare(before: Run, after: Run, walks: bool = True, strict: bool = False) -> Comparison:
     """Compare all, or what was computed up to the walk in which `before` died.
 
-    `walks=False` leaves the losses out: where a repair joins, drops or adds walks they have no counterparts.
+    `walks=False` leaves losses and gradients out: where a repair joins, drops or adds walks they have no counterparts.
+    Where `before` died, gradients stand for the parameters, compared where both have one; `strict`: the same have to have one.
     """
     if not before.clean and not (before.failure and before.outcome == "failed"):
         return Comparison(False, 0, f"the original ended by itself: {before.outcome}")
@@ -41,6 +42,8 @@ def compare(before: Run, after: Run, walks: bool = True) -> Comparison:
     compared, died = 0, not before.clean
     if walks:
         compared, reason = _losses(before, after, steps, died)
+        if died and not reason:
+            reason = _gradients(before, after, steps, strict)
         if reason:
             return Comparison(False, compared, reason, steps)
     printed, reason = _printed(before.stdout, after.stdout, died)
@@ -59,8 +62,24 @@ def _losses(before: Run, after: Run, steps: int, died: bool) -> tuple[int, str]:
     ours, theirs = dict(before.losses), dict(after.losses)
     for walk in range(steps):
         if walk in ours and not (walk in theirs and close(ours[walk], theirs[walk])):
-            return walk, f"the loss of walk {walk + 1} is {ours[walk]}, and {theirs.get(walk)} after"
+            return walk + 1, f"the loss of walk {walk + 1} is {ours[walk]}, and {theirs.get(walk)} after"
     return len([walk for walk in ours if walk < steps]), ""
+
+
+def _gradients(before: Run, after: Run, steps: int, strict: bool) -> str:
+    if [one.shape for one in before.parameters] != [two.shape for two in after.parameters]:
+        return ""  # the repair makes a parameter, or gives up one
+    theirs = {walk.index: walk.gradients for walk in after.walks}
+    for walk in before.walks:
+        if walk.index >= steps or walk.index not in theirs:
+            break
+        other = theirs[walk.index]
+        if strict and walk.gradients.keys() != other.keys():
+            return f"other parameters have a gradient behind walk {walk.index + 1}"
+        for at, norm in walk.gradients.items():
+            if at in other and not close(norm, other[at]):
+                return f"the gradient of parameter {at + 1} differs behind walk {walk.index + 1}"
+    return ""
 
 
 def _printed(before: str, after: str, died: bool) -> tuple[int, str]:
@@ -70,7 +89,7 @@ def _printed(before: str, after: str, died: bool) -> tuple[int, str]:
         return 0, f"prints {len(ours)} numbers before, {len(theirs)} after"
     at = first_difference(ours, theirs[: len(ours)])
     if at is not None:
-        return at, f"prints {ours[at]:g} as number {at + 1}, and {theirs[at] if at < len(theirs) else 'nothing'} after"
+        return at + 1, f"prints {ours[at]:g} as number {at + 1}, and {theirs[at] if at < len(theirs) else 'nothing'} after"
     return len(ours), ""
 
 

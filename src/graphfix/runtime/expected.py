@@ -14,18 +14,19 @@ class Expected:
     """`reference` is empty where there is nothing to run on; then `reason` says why the results cannot be the same.
 
     `losses` is false where walks have no counterparts, because the repair joins or drops some: printed numbers and parameters
-    decide then.
+    decide then. `strict`: the same parameters get gradients from the first walks on.
     """
 
     reference: str = ""
     reason: str = ""
     losses: bool = True
+    strict: bool = False
 
 
 CUT = Expected("cut")
 JOINED = Expected("retain", "several walks become one, over the sum of their losses", losses=False)
 DROPPED = Expected("skip", "the second walk over a loss is gone", losses=False)
-ANEW = Expected(reason="what was computed once is computed anew for each walk")
+ANEW = Expected(reason="what was computed once is computed anew for each walk", strict=True)
 TRAINED = Expected(reason="what was computed from a hidden leaf is the trained leaf now")
 BY_RULE = {
     "GF102": CUT,

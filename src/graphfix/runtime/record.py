@@ -37,6 +37,7 @@ class Walk:
     saved: int  # saved tensors alive; 0 where the run did not count them
     saved_bytes: int  # of distinct storages, without parameters
     pass_bytes: int  # the most of them since the walk before: what the forward pass needed
+    gradients: dict[int, float]  # behind the first few walks: optimised parameter -> norm of its gradient
     seconds: float  # since the start
 
 
@@ -106,7 +107,7 @@ def from_report(data: dict[str, Any], outcome: str, stdout: str = "", stderr: st
         exit_code=data["exit_code"],
         failure=_failure(data["error"]),
         thread_failures=tuple(failure for row in data["thread_errors"] if (failure := _failure(row)) is not None),
-        walks=tuple(Walk(**row) for row in data.get("walks", ())),
+        walks=tuple(_walk(row) for row in data.get("walks", ())),
         losses=tuple((walk, value) for walk, value in data.get("losses", ())),
         numbers=tuple((walk, value) for walk, value in data.get("numbers", ())),
         parameters=tuple(Parameter(tuple(row["shape"]), row["norm"], tuple(row["values"])) for row in data.get("parameters", ())),
@@ -115,6 +116,11 @@ def from_report(data: dict[str, Any], outcome: str, stdout: str = "", stderr: st
         stderr=stderr,
         **numbers,
     )
+
+
+def _walk(row: dict[str, Any]) -> Walk:
+    # JSON knows names only
+    return Walk(**{**row, "gradients": {int(at): norm for at, norm in row["gradients"].items()}})
 
 
 def _failure(row: dict[str, Any] | None) -> Failure | None:

@@ -113,7 +113,7 @@ def results(runs: Runs, wanted: Expected) -> tuple[bool | None, str, list[str]]:
         return None, "", []
     died = not before.clean
     said, problems = [], []
-    first = compare(before, after, wanted.losses)
+    first = compare(before, after, wanted.losses, wanted.strict)
     # a run that came to its end is to be matched, unless the repair computes something else on purpose
     binding = first.compared > 0 if died else not (wanted.reference and wanted.reason)
     if first.equal:
@@ -141,4 +141,4 @@ def results(runs: Runs, wanted: Expected) -> tuple[bool | None, str, list[str]]:
 def _with_reference(reference: Run, after: Run, wanted: Expected) -> Comparison:
     if not reference.clean:
         return Comparison(False, 0, f"which dies, too: {_end(reference)}")
-    return compare(reference, after, wanted.losses)
+    return compare(reference, after, wanted.losses, wanted.strict)

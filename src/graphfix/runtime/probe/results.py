@@ -94,6 +94,12 @@ class Results:
         self._known[id(tensor)] = weakref.ref(tensor)
         return True
 
+    def gradients(self) -> dict[int, float]:
+        """The norm of the gradient that each optimised parameter has now; another device's work is waited for."""
+        with torch._C.DisableTorchFunction(), torch.no_grad():
+            found = [(at, tensor.grad) for at, tensor in enumerate(self._optimised)]
+            return {at: grad.float().norm().item() for at, grad in found if grad is not None and grad.layout is torch.strided}
+
     def parameters(self) -> list[dict[str, Any]]:
         """Shape, norm and evenly spaced values of each; of other leaves only where no optimizer was given any."""
         leaves = [*self._params, *(tensor for ref in self._leaves if (tensor := ref()) is not None)]

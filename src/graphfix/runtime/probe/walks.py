@@ -14,6 +14,7 @@ from .births import Birth, Site, Tally
 from .results import Results
 
 ROWS = 4096  # then every second row goes: a run of a week has no larger report
+GRADED = 4  # walks, the first ones, behind which gradients are looked at
 LINES = 12  # of births are told for each walk, the most first
 
 
@@ -93,6 +94,7 @@ class Walks:
                 "saved": tally.saved,
                 "saved_bytes": tally.saved_bytes,
                 "pass_bytes": tally.pass_bytes,
+                "gradients": self.results.gradients() if number < GRADED else {},
                 "seconds": round(time.perf_counter() - self._started, 6),
             }
         )
