@@ -90,7 +90,7 @@ def _show(wish: Wish, verdicts: list[Verdict], torch: str, places: tuple[str, ..
     if wish.form is VerdictFormat.JSON:
         OUT.say(as_json(verdicts, torch, places))
         return
-    OUT.say(table(verdicts, colour=OUT.colour))
+    OUT.say(table(verdicts, terminal=sys.stdout.isatty(), colour=OUT.colour))
     for line in problems(verdicts):
         OUT.say(line)
     if not wish.quiet:

@@ -12,11 +12,11 @@ from graphfix.runtime.compare import ABSOLUTE, RELATIVE
 from graphfix.runtime.record import Run
 from graphfix.runtime.verify import Verdict
 
-WIDTH = 160  # where nobody says how wide it may be
-NARROWEST = 100
+WIDTH = 160  # where there is no terminal
+NARROWEST = 120
 
 
-def table(verdicts: Iterable[Verdict], *, colour: bool) -> str:
+def table(verdicts: Iterable[Verdict], *, terminal: bool, colour: bool) -> str:
     """One row for each case and device."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
@@ -25,14 +25,14 @@ def table(verdicts: Iterable[Verdict], *, colour: bool) -> str:
 
     made = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
     for title in ("rule", "case", "device", "before", "after", "results"):
-        made.add_column(title, no_wrap=title in ("rule", "device"), overflow="fold")
+        made.add_column(title, no_wrap=title in ("rule", "case", "device"), overflow="fold")
     for title in ("live nodes", "saved KiB", "seconds"):
         made.add_column(title, justify="right", no_wrap=True)
     made.add_column("verdict", no_wrap=True)
     for verdict in verdicts:
         said = Text("ok", "green") if verdict.good else Text("short", "bold red")
         made.add_row(*(Text(cell) for cell in _cells(verdict)), said)
-    width = max(shutil.get_terminal_size((WIDTH, 24)).columns, NARROWEST)
+    width = max(shutil.get_terminal_size((WIDTH, 24)).columns, NARROWEST) if terminal else WIDTH
     out = io.StringIO()
     Console(file=out, width=width, force_terminal=colour, no_color=not colour, highlight=False).print(made)
     return "\n".join(line.rstrip() for line in out.getvalue().rstrip("\n").split("\n"))
