@@ -109,6 +109,21 @@ loss.backward()
 """,
     "vmapped": HEAD + "torch.func.vmap(torch.func.grad(lambda x: x.exp()))(w.detach())\n(w * w).sum().backward()\n",
     "forks": HEAD + "import os\npid = os.fork()\n(w * w).sum().backward()\nif pid:\n    os.waitpid(pid, 0)\n",
+    "distributed": """
+import tempfile, torch
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.checkpoint import checkpoint
+torch.distributed.init_process_group("gloo", init_method="file://" + tempfile.mktemp(), rank=0, world_size=1)
+model = DistributedDataParallel(torch.nn.Linear(3, 1))
+optimizer = torch.optim.AdamW(model.parameters())
+for _ in range(2):
+    optimizer.zero_grad()
+    model(torch.ones(2, 3)).sum().backward()
+    optimizer.step()
+    x = torch.ones(2, 3, requires_grad=True)
+    checkpoint(model.module, x, use_reentrant=True).sum().backward()
+torch.distributed.destroy_process_group()
+""",
     "exits": "import sys\nsys.exit(3)\n",
     "exits well": HEAD + "import sys\n(w * w).sum().backward()\nsys.exit()\n",
     "at exit": HEAD + "import atexit\natexit.register(lambda: ((w * w).sum().backward(), print('last')))\n",
@@ -212,10 +227,11 @@ def test_parameters_at_the_end_are_told_even_where_their_owner_is_gone(runs: dic
     assert [parameter.values for parameter in runs["flat"].parameters] == [(1.0, 1.0, 1.0)]
 
 
-@pytest.mark.parametrize("name", ["default device", "own mode", "compiled", "vmapped"])
+@pytest.mark.parametrize("name", ["default device", "own mode", "compiled", "vmapped", "distributed"])
 def test_what_else_is_laid_over_torch_survives(runs: dict[str, Run], name: str) -> None:
     assert runs[name].clean, runs[name].stderr
-    assert runs[name].walk_count == {"default device": 1, "own mode": 2, "compiled": 2, "vmapped": 1}[name]
+    counts = {"default device": 1, "own mode": 2, "compiled": 2, "vmapped": 1, "distributed": 4}
+    assert runs[name].walk_count == counts[name]
     assert runs[name].made >= 2
 
 

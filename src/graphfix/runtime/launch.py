@@ -25,6 +25,8 @@ LIMIT = 600.0  # seconds
 GRACE = 2.0  # seconds to write the last report in
 TAIL = 4_000_000  # bytes of a stream that are read back
 HIDDEN = {"CUDA_VISIBLE_DEVICES": "", "HIP_VISIBLE_DEVICES": ""}
+# whoever asks for CUDA before a fork asks the management library, not the driver, which does not survive forks
+UNTOUCHED = {"PYTORCH_NVML_BASED_CUDA_CHECK": "1"}
 # asked of a fresh process: an answer that touches the driver would spoil the forks of the one that asks
 ASK_DEVICES = """\
 import json
@@ -99,8 +101,8 @@ def launch_all(jobs: Iterable[Job], workers: int = 0, python: tuple[str, ...] = 
         told = 0
         for line in server.stdout:
             ended = json.loads(line)
-            paths = [folder / f"{ended['id']}.{kind}" for kind in ("json", "out", "err")]
-            yield ended["id"], _run(*paths, os.waitstatus_to_exitcode(ended["status"]), ended["late"])
+            report, out, err = (folder / f"{ended['id']}.{kind}" for kind in ("json", "out", "err"))
+            yield ended["id"], _run(report, out, err, os.waitstatus_to_exitcode(ended["status"]), ended["late"])
             told += 1
         if told < len(listed):
             raise RuntimeError(f"the probe's server ended early, with code {server.wait()}")
@@ -124,7 +126,7 @@ def devices(python: tuple[str, ...] = (sys.executable,)) -> tuple[str, tuple[str
 def _server(python: tuple[str, ...]) -> Iterator[subprocess.Popen[str]]:
     server = subprocess.Popen(
         [*python, str(PROBE), "--serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        env=_own_environment(), start_new_session=True,
+        env={**_own_environment(), **UNTOUCHED}, start_new_session=True,
     )  # fmt: skip
     try:
         yield server

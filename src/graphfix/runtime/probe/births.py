@@ -90,6 +90,7 @@ class Tally:
 
     def note(self, tensor: torch.Tensor) -> None:
         """Give the tensor's node, and what lies unseen below it, their births."""
+        node: Any  # torch declares its metadata a method
         try:
             node = tensor.grad_fn
         except RuntimeError:  # a view whose base was written in place under other rules refuses the question
@@ -170,7 +171,7 @@ class Tally:
 
 def birth_of(tensor: Any) -> Birth | None:
     """The birth of a tensor's node (or of a gradient edge's)."""
-    node = getattr(tensor, "node", None) if not isinstance(tensor, torch.Tensor) else tensor.grad_fn
+    node: Any = tensor.grad_fn if isinstance(tensor, torch.Tensor) else getattr(tensor, "node", None)
     return None if node is None else node.metadata.get(KEY)
 
 

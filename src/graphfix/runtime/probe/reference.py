@@ -35,7 +35,8 @@ class Reference(Watch):
         if "old" in self.ways:
             self._speak_old()
         if "copy" in self.ways:
-            saved_tensors_hooks(lambda tensor: tensor.detach().clone(), lambda kept: kept).__enter__()
+            hooks = saved_tensors_hooks(lambda tensor: tensor.detach().clone(), lambda kept: kept)
+            hooks.__enter__()
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = getattr(func, "__name__", "")
@@ -47,7 +48,7 @@ class Reference(Watch):
 
     def _speak_old(self) -> None:
         """`backward` refuses old words before any mode hears of them."""
-        backward = torch.Tensor.backward
+        backward: Any = torch.Tensor.backward
 
         def old_backward(tensor: torch.Tensor, *args: Any, **kwargs: Any) -> None:
             if "retain_variables" in kwargs:

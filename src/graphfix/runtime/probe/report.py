@@ -32,11 +32,13 @@ class Report:
     def __init__(self, request: Request) -> None:
         self.request = request
         self.watch: Watch | None = None
-        self.outcome, self.code = "running", None
+        self.outcome = "running"
+        self.code: int | None = None
         self.error: dict[str, Any] | None = None
         self.thread_errors: list[dict[str, Any]] = []
         self.warned: list[str] = []
         self._owner = os.getpid()
+        self._home = os.path.abspath("." if request.module else os.path.dirname(request.script)) + os.sep
         self._started = self._written = time.perf_counter()
 
     def watch_over_the_process(self) -> None:
@@ -49,7 +51,7 @@ class Report:
 
         def heard(words: threading.ExceptHookArgs) -> None:
             if words.exc_value is not None and len(self.thread_errors) < 20:
-                self.thread_errors.append(told(words.exc_value))
+                self.thread_errors.append(told(words.exc_value, self._home))
             hook(words)
 
         threading.excepthook = heard
@@ -73,7 +75,7 @@ class Report:
         else:
             self.outcome, self.code = ("interrupted", 130) if isinstance(error, KeyboardInterrupt) else ("failed", 1)
         if self.code:
-            self.error = told(error)
+            self.error = told(error, self._home)
         self.write()
 
     def came_to_its_end(self) -> None:
@@ -132,7 +134,7 @@ def _of_torch(watch: Watch) -> dict[str, Any]:
 
     tally, results = watch.tally, watch.results
     results.read_waiting()
-    cuda = torch.cuda.is_initialized()
+    cuda = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
     return {
         "torch": torch.__version__,
         "walks": watch.walks.rows, "walk_count": watch.walks.count,
@@ -144,8 +146,8 @@ def _of_torch(watch: Watch) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def told(error: BaseException) -> dict[str, Any]:
-    """Type and message of an error, and the last line of the user's own code that it went through."""
+def told(error: BaseException, home: str) -> dict[str, Any]:
+    """Type and message of an error, and the last line of the user's own code, at `home` or elsewhere, that it went through."""
     file, line = None, None
     if isinstance(error, SyntaxError) and error.filename:
         file, line = error.filename, error.lineno
@@ -153,7 +155,8 @@ def told(error: BaseException) -> dict[str, Any]:
         frames = [
             frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith((HERE, "<frozen"))
         ]
-        own = [frame for frame in frames if not frame.filename.startswith(_installed())]
+        installed = _installed()
+        own = [f for f in frames if os.path.abspath(f.filename).startswith(home) or not f.filename.startswith(installed)]
         if own or frames:
             file, line = (own or frames)[-1].filename, (own or frames)[-1].lineno
     return {"type": type(error).__name__, "message": str(error)[:MESSAGE], "file": file, "line": line}

@@ -84,7 +84,10 @@ class Results:
         if self._is_new(tensor):
             if isinstance(tensor, torch.nn.Parameter) and len(self._params) < HELD:
                 self._params.append(tensor)
-            elif len(self._leaves) < HELD:
+                return
+            if len(self._leaves) >= HELD:
+                self._leaves = [ref for ref in self._leaves if ref() is not None]
+            if len(self._leaves) < HELD:
                 self._leaves.append(weakref.ref(tensor))
 
     def _is_new(self, tensor: torch.Tensor) -> bool:

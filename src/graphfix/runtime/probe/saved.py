@@ -18,9 +18,9 @@ def saved_by(node: Any) -> tuple[tuple[int, int], ...]:
     kind = type(node)
     names = _names.get(kind)
     if names is None:
-        found = tuple(name for name in dir(kind) if name.startswith("_saved_"))
-        names = _names[kind] = found or (("saved_tensors",) if hasattr(kind, "saved_tensors") else ())
-    found = []
+        own = tuple(name for name in dir(kind) if name.startswith("_saved_"))
+        names = _names[kind] = own or (("saved_tensors",) if hasattr(kind, "saved_tensors") else ())
+    found: list[tuple[int, int]] = []
     for name in names:
         try:
             value = getattr(node, name)

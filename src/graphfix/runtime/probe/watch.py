@@ -79,7 +79,7 @@ class Instrument:
         self._watch_functions()
         self._watch_optimizers()
         self._leave_compiled_code_alone()
-        self.watch.__enter__()
+        self.watch.__enter__()  # type: ignore[no-untyped-call]
 
     def _watch_threads(self) -> None:
         """A mode belongs to the thread that enters it; `run` may be a subclass's own, so it is laid over at the start."""
@@ -90,14 +90,14 @@ class Instrument:
             run = thread.run
 
             def watched_run() -> None:
-                del thread.run  # type: ignore[misc]  # the cycle with itself
+                del thread.run  # the cycle with itself
                 with watch:
                     run()
 
             thread.run = watched_run  # type: ignore[method-assign]
             start(thread)
 
-        threading.Thread.start = watched_start  # type: ignore[method-assign]
+        threading.Thread.start = watched_start  # type: ignore[method-assign,assignment]
 
     def _watch_walks(self) -> None:
         """Both ways of walking a graph are looked up in `torch.autograd`, also by `Tensor.backward`."""
@@ -136,14 +136,14 @@ class Instrument:
             with PLAIN():
                 results.optimised(param_group["params"])
 
-        Optimizer.add_param_group = watched_add  # type: ignore[method-assign]
+        Optimizer.add_param_group = watched_add  # type: ignore[method-assign,assignment]
         register_optimizer_step_pre_hook(self._before_step)
         register_optimizer_step_post_hook(self._after_step)
 
     def _before_step(self, optimizer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if optimizer.defaults.get("differentiable") or not _is_on_top(self.watch):
             return None
-        self.watch.__exit__(None, None, None)
+        self.watch.__exit__(None, None, None)  # type: ignore[no-untyped-call]
         self._paused.depth = getattr(self._paused, "depth", 0) + 1
         # a closure is the user's code again
         words = tuple(self._watched_closure(word) if callable(word) else word for word in args)
@@ -152,7 +152,7 @@ class Instrument:
     def _after_step(self, optimizer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if getattr(self._paused, "depth", 0):
             self._paused.depth -= 1
-            self.watch.__enter__()
+            self.watch.__enter__()  # type: ignore[no-untyped-call]
 
     def _watched_closure(self, closure: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(closure)
