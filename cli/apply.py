@@ -17,7 +17,7 @@ from graphfix.report.report import Report, count
 
 def run(options: Options, *, dry_run: bool, allow_dirty: bool) -> int:
     """Repair and give the exit code."""
-    if dry_run and not session.only_findings(options):
+    if dry_run and session.shows_prose(options):
         return diff.run(options)
     report = Report(options.unsafe)
     written: list[Path] = []

@@ -23,10 +23,10 @@ def run(options: Options, write_baseline: Path | None) -> int:
         with quiet_pipe():
             if write_baseline is not None:
                 return _accept(report, options, write_baseline)
-            if options.statistics and not session.only_findings(options):
-                session.show_statistics(report, OUT)
-            else:
+            if not options.statistics or not session.shows_prose(options):
                 session.show_findings(report, options, OUT)
+            if options.statistics:
+                session.show_statistics(report, ERR if session.only_findings(options) else OUT)
             session.show_problems(report, verbose=options.verbose)
             if not options.quiet and not session.only_findings(options):
                 OUT.say(report.found())

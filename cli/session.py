@@ -145,6 +145,11 @@ def only_findings(options: Options) -> bool:
     return FORMS[options.form.value].plain and options.output_file is None
 
 
+def shows_prose(options: Options) -> bool:
+    """Whether findings are told to a reader at the terminal, so that something else may be told instead."""
+    return not FORMS[options.form.value].plain and options.output_file is None
+
+
 def _store_findings(report: Report, form: Form, path: Path) -> None:
     import io
 

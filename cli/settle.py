@@ -71,6 +71,18 @@ def resolved(given: dict[str, Any]) -> Resolver:
     return Resolver(overrides, fixed, isolated)
 
 
+def _patterns(texts: list[str]) -> list[str]:
+    from graphfix.settings.kinds import WrongValue, check_pattern
+
+    patterns = [word for text in texts for word in text.split(",") if word]
+    try:
+        for pattern in patterns:
+            check_pattern(pattern)
+    except WrongValue as error:
+        session.fail(f"--extend-exclude: {error}")
+    return patterns
+
+
 def _overrides(given: dict[str, Any]) -> dict[str, object]:
     overrides: dict[str, object] = {}
     for parameter, name in _CODES.items():
@@ -79,7 +91,7 @@ def _overrides(given: dict[str, Any]) -> dict[str, object]:
 
             overrides[name] = list(parse_codes(given[parameter], [rule.code for rule in RULES]))
     if given.get("extend_exclude"):
-        overrides["extend-exclude"] = [word for text in given["extend_exclude"] for word in text.split(",") if word]
+        overrides["extend-exclude"] = _patterns(given["extend_exclude"])
     for parameter, name in _PLAIN.items():
         value = given.get(parameter)
         if value is not None:

@@ -91,10 +91,11 @@ def read_bytes(path: Path) -> bytes:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except OSError as error:
         raise SourceError(_why_unreadable(error)) from error
+    state = os.fstat(handle)
+    if not stat.S_ISREG(state.st_mode):
+        os.close(handle)
+        raise SourceError("a folder, not a file" if stat.S_ISDIR(state.st_mode) else "not a regular file")
     with os.fdopen(handle, "rb") as stream:
-        state = os.fstat(handle)
-        if not stat.S_ISREG(state.st_mode):
-            raise SourceError("not a regular file")
         if state.st_size > MAX_BYTES:
             raise Skipped("too large")
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -139,6 +140,16 @@ def test_statistics_count_by_rule_and_applicability(repository: Path, graphfix: 
     assert graphfix("diff", "--statistics", "-q", "--output", "p", cwd=repository).stdout.decode().splitlines() == table
     assert graphfix("apply", "--statistics", "--allow-dirty", cwd=repository).stdout.decode().splitlines()[-4:] == table
     assert graphfix("check", "--statistics", "-q", cwd=repository).stdout == b""
+
+
+def test_statistics_beside_findings_for_a_program(repository: Path, graphfix: Run) -> None:
+    done = graphfix("check", "--statistics", "-q", "--output-format", "json", "crlf.py", cwd=repository)
+    assert len(json.loads(done.stdout)) == 2 and done.stderr.startswith(b"code ")
+    done = graphfix("check", "--statistics", "-q", "--output-format", "json", "-o", "f.json", "crlf.py", cwd=repository)
+    assert len(json.loads((repository / "f.json").read_bytes())) == 2 and done.stdout.startswith(b"code ")
+    done = graphfix("apply", "--dry-run", "--output-format", "json", "-o", "f.json", "crlf.py", cwd=repository)
+    assert json.loads((repository / "f.json").read_bytes()) == []
+    assert done.stdout.decode().splitlines()[0] == "would fix crlf.py (GF101, GF901)"
 
 
 def test_output_and_by_rule_exclude_each_other(repository: Path, graphfix: Run) -> None:

@@ -37,6 +37,29 @@ def test_a_file_is_met_once(tmp_path: Path) -> None:
     assert found(*paths, root=tmp_path) == ["a/x.py"]
 
 
+def test_a_gitignore_pattern_that_means_nothing_is_passed_over(tmp_path: Path) -> None:
+    plant(tmp_path, ".git/HEAD", "x.py", "gen.py")
+    (tmp_path / ".gitignore").write_text("[z-a]\n!\ngen.py\n")
+    assert found(tmp_path, root=tmp_path) == ["x.py"]
+
+
+def test_what_is_excluded_is_not_walked(tmp_path: Path) -> None:
+    plant(tmp_path, "a.py", "sub/b.py", "sub/deep/c.py", "d.py")
+    asked: list[str] = []
+
+    def excludes(path: Path, is_folder: bool) -> bool:
+        asked.append(path.name)
+        return path.name in ("sub", "d.py")
+
+    def names(*paths: Path, force: bool = False) -> list[str]:
+        return [path.relative_to(tmp_path).as_posix() for path in discover(paths, excludes, force=force).files]
+
+    assert names(tmp_path) == ["a.py"]
+    assert "deep" not in asked
+    assert names(tmp_path / "d.py", tmp_path / "sub") == ["d.py", "sub/b.py", "sub/deep/c.py"]
+    assert names(tmp_path / "d.py", tmp_path / "sub", tmp_path / "a.py", force=True) == ["a.py"]
+
+
 def test_nested_gitignore_files_are_respected(tmp_path: Path) -> None:
     plant(tmp_path, ".git/HEAD", "x.py", "gen_a.py", "sub/gen_b.py", "sub/keep/gen_c.py", "out/x.py", "sub/out.py")
     (tmp_path / ".gitignore").write_text("gen_*.py\n/out/\n")

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import random
+import re
+import time
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from graphfix.settings.errors import SettingsError
 from graphfix.settings.files import found_in, load
+from graphfix.settings.keys import BY_NAME
 from graphfix.settings.lines import row_of
 from graphfix.settings.toml import loads
 
@@ -27,6 +32,10 @@ from graphfix.settings.toml import loads
         ("select = [\n  'GF101',\n  3,\n]\n", "1: select: must be a list of strings, holds a whole number"),
         ("jobs = 1\nselect = ['GF999']\n", "2: select: unknown rule code 'GF999', did you mean GF9"),
         ("ignore = ['GF1,GF2']\n", "1: ignore: must hold one code in each string, holds 'GF1,GF2'"),
+        ("extend-exclude = ['a', '[z-a]']\n", "1: extend-exclude: '[z-a]' is not a pattern of .gitignore"),
+        ("[per-file-ignores]\n'a' = []\n'!!x' = []\n'\\' = []\n", "4: per-file-ignores: '\\\\' is not a pattern"),
+        ("extend = ''\n", "1: extend: '' is not the name of a file"),
+        ("extend = '..'\n", "1: extend: cannot read '..': a folder, not a file"),
         ("output-format = 'jsn'\n", "1: output-format: must be one of "),
         (
             "[per-file-ignores]\n'a.py' = ['GF1']\n'b.py' = 'GF1'\n",
@@ -105,6 +114,46 @@ def test_the_row_of_a_key_is_found_in_any_text() -> None:
         row = "".join(pieces[:place]).count("\n") + 1
         assert "key" in loads(text)
         assert row_of(text, ("key",)) == row, text
+
+
+def test_long_values_do_not_take_long() -> None:
+    text = "long = [\n" + "".join(f'  "a{number}>=1",\n' for number in range(20_000)) + "]\nkey = 1\n"
+    started = time.monotonic()
+    assert row_of(text, ("key",)) == 20_003
+    assert time.monotonic() - started < 5
+
+
+TOML = st.one_of(
+    st.text(max_size=60),
+    st.lists(
+        st.tuples(
+            st.sampled_from([*BY_NAME, "selct", "tool.graphfix", '"odd \\" key"', "[per-file-ignores]\n'*'", "# c\n\nselect"]),
+            st.sampled_from(
+                [
+                    "'[z-a]'", "['[z-a]']", '{"[z-a]" = []}', '"\\u0000"', "'..'", '""', "true", "-1", "[]", '["GF1"]', "[1]", "{}",
+                    '{"a" = ["GF1"]}', '{"a" = 1}', "1.5", '"text"',
+                ]  # fmt: skip
+            ),
+        ).map(lambda pair: " = ".join(pair)),
+        max_size=6,
+    ).map("\n".join),
+    st.binary(max_size=40).map(lambda data: data.decode("latin-1")),
+)
+
+
+@given(TOML, st.sampled_from(["graphfix.toml", "pyproject.toml"]))
+@settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_any_text_is_settings_or_one_error(tmp_path: Path, text: str, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(text.encode("utf-8", "surrogatepass"))
+    try:
+        loaded = load(path)
+    except SettingsError as error:
+        assert re.match(rf"{re.escape(str(path))}:\d+: ", str(error))
+    else:
+        assert set(loaded.values) <= set(BY_NAME)
+        lines = text.replace("\r\n", "\n").split("\n")
+        assert all(key.split("-")[0] in lines[loaded.row(key) - 1] for key in loaded.values)
 
 
 def test_the_row_of_a_key_in_a_table() -> None:

@@ -3,12 +3,34 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
+
+
+def _spec(lines: list[str]) -> GitIgnoreSpec:
+    from pathspec import GitIgnoreSpec
+
+    try:
+        return GitIgnoreSpec.from_lines(lines)
+    except (ValueError, re.error):
+        # git passes over a pattern that means nothing
+        return GitIgnoreSpec.from_lines(line for line in lines if not why_no_pattern(line))
+
+
+def why_no_pattern(line: str) -> str:
+    """What is wrong with a pattern, or nothing."""
+    from pathspec import GitIgnoreSpec
+
+    try:
+        GitIgnoreSpec.from_lines([line])
+    except (ValueError, re.error) as error:
+        return str(error)
+    return ""
 
 
 @dataclass(frozen=True)
@@ -41,9 +63,7 @@ class Ignored:
             lines = (folder / ".gitignore").read_text("utf-8", "replace").splitlines()
         except OSError:
             return self
-        from pathspec import GitIgnoreSpec
-
-        return Ignored((*self.layers, (os.path.abspath(folder), GitIgnoreSpec.from_lines(lines))))
+        return Ignored((*self.layers, (os.path.abspath(folder), _spec(lines))))
 
     def ignores(self, path: Path, *, folder: bool) -> bool:
         """Whether the innermost rule that speaks of `path` ignores it."""

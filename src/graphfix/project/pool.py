@@ -15,16 +15,18 @@ from graphfix.examine import Job, examine
 from graphfix.outcome import Outcome, Status
 
 _BATCH = 8
+# what a worker does with its files: it comes with the fork, for it may be large and each batch would carry it
+_jobs: list[Job] = []
 
 
 def pooled(files: Sequence[Path], job: Job, jobs: int) -> Iterator[Outcome]:
     """One outcome per file, in order, from `jobs` workers at most."""
     _warm(job)
     batches = [list(files[start : start + _BATCH]) for start in range(0, len(files), _BATCH)]
-    pool = _pool(min(jobs, len(batches)))
+    pool = _pool(min(jobs, len(batches)), job)
     try:
         with _no_interrupt():
-            pending: list[Future[list[Outcome]]] = [pool.submit(_examine_batch, batch, job) for batch in batches]
+            pending: list[Future[list[Outcome]]] = [pool.submit(_examine_batch, batch) for batch in batches]
         for batch, future in zip(batches, pending, strict=True):
             try:
                 yield from future.result()
@@ -43,9 +45,9 @@ def pooled(files: Sequence[Path], job: Job, jobs: int) -> Iterator[Outcome]:
     pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _pool(workers: int) -> ProcessPoolExecutor:
+def _pool(workers: int, job: Job) -> ProcessPoolExecutor:
     context = multiprocessing.get_context("fork")
-    return ProcessPoolExecutor(workers, mp_context=context, initializer=_start_worker)
+    return ProcessPoolExecutor(workers, mp_context=context, initializer=_start_worker, initargs=(job,))
 
 
 @contextmanager
@@ -58,7 +60,8 @@ def _no_interrupt() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _start_worker() -> None:
+def _start_worker(job: Job) -> None:
+    _jobs[:] = [job]
     # Ctrl-C reaches the whole group: a worker goes at once and silently, the parent tells what was written
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
@@ -75,13 +78,13 @@ def _warm(job: Job) -> None:
     gc.freeze()
 
 
-def _examine_batch(batch: list[Path], job: Job) -> list[Outcome]:
-    return [examine(path, job) for path in batch]
+def _examine_batch(batch: list[Path]) -> list[Outcome]:
+    return [examine(path, _jobs[0]) for path in batch]
 
 
 def _alone(path: Path, job: Job) -> Outcome:
-    with _pool(1) as pool:
+    with _pool(1, job) as pool:
         try:
-            return pool.submit(examine, path, job).result()
+            return pool.submit(_examine_batch, [path]).result()[0]
         except BrokenProcessPool:
             return Outcome(path, Status.INTERNAL, "the worker process died")

@@ -66,11 +66,17 @@ def load(path: Path, folder: Path | None = None, below: tuple[Path, ...] = ()) -
 
 def _base(loaded: Loaded, below: tuple[Path, ...]) -> Loaded:
     named = str(loaded.values["extend"])
+    if not named or "\0" in named:
+        raise _error(loaded.path, loaded.row("extend"), f"extend: {named!r} is not the name of a file")
     path = Path(os.path.normpath(Path(os.path.abspath(loaded.path)).parent / named))
     if Path(os.path.realpath(path)) in below:
         raise _error(loaded.path, loaded.row("extend"), f"extend: {named!r} extends this file in turn")
     if not os.path.lexists(path):
         raise _error(loaded.path, loaded.row("extend"), f"extend: no such file: {named}")
+    try:
+        read_bytes(path)
+    except SourceError as error:
+        raise _error(loaded.path, loaded.row("extend"), f"extend: cannot read {named!r}: {error.reason}") from error
     return load(shortest(path), below=below)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from graphfix.report.forms import FORMS
-from graphfix.settings.kinds import Choice, Codes, CodesByPattern, Count, Flag, Kind, Schema, Text, Texts
+from graphfix.settings.kinds import Choice, Codes, CodesByPattern, Count, Flag, Kind, Patterns, Schema, Text
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ KEYS: tuple[Key, ...] = (
     Key("select", Codes(), [], "only these rules, by code or prefix; optional findings have to be selected"),
     Key("extend-select", Codes(), [], "these rules, too, with their optional findings", adds=True),
     Key("ignore", Codes(), [], "not these rules, by code or prefix"),
-    Key("extend-exclude", Texts(), [], "files and folders to leave out, as patterns of .gitignore", adds=True),
+    Key("extend-exclude", Patterns(), [], "files and folders to leave out, as patterns of .gitignore", adds=True),
     Key("force-exclude", Flag(), False, "leave out excluded files even where they are named on the command line", whole=True),
     Key("per-file-ignores", CodesByPattern(), {}, "rules to ignore by pattern of files; ! in front turns a pattern round"),
     Key("baseline", Text(), "", "findings to pass over, as check --write-baseline FILE lists them", whole=True),

@@ -66,11 +66,12 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Texts:
-    """A list of strings."""
+class Patterns:
+    """A list of patterns as in .gitignore."""
 
     def check(self, value: object, known: KnownCodes) -> None:
-        _strings(value)
+        for pattern in _strings(value):
+            check_pattern(pattern)
 
     def schema(self) -> Schema:
         return {"type": "array", "items": {"type": "string"}}
@@ -100,6 +101,7 @@ class CodesByPattern:
         _expect(value, dict)
         assert isinstance(value, dict)
         for pattern, codes in value.items():
+            check_pattern(pattern.removeprefix("!"))
             try:
                 Codes().check(codes, known)
             except WrongValue as error:
@@ -118,7 +120,15 @@ class KnownCodes:
         return [rule.code for rule in RULES]
 
 
-Kind = Text | Flag | Count | Choice | Texts | Codes | CodesByPattern
+Kind = Text | Flag | Count | Choice | Patterns | Codes | CodesByPattern
+
+
+def check_pattern(pattern: str) -> None:
+    """Raise `WrongValue` for what is no pattern of .gitignore."""
+    from graphfix.project.gitignore import why_no_pattern
+
+    if why_no_pattern(pattern):
+        raise WrongValue(f"{pattern!r} is not a pattern of .gitignore")
 
 
 def did_you_mean(word: str, known: tuple[str, ...]) -> str:

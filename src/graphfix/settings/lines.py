@@ -1,39 +1,43 @@
 """The line on which a TOML file sets a key.
 
-The readers in the standard library keep no places, so the reader itself is asked: the key's statement ends at the first line
-with which the text, cut off there, holds the key. Cut inside of a statement, the text does not parse.
+The readers in the standard library keep no places, so the reader itself is asked: the text, cut off in front of a statement,
+holds the key or does not yet hold it. Cut inside of a statement, it does not parse.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from graphfix.settings.toml import BadToml, loads
+
+_KEY = r"""(?:[\w-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
+# what a statement begins with; a line of a longer value may do so, too
+_STATEMENT = re.compile(rf"[ \t]*(?:\[|{_KEY}(?:[ \t]*\.[ \t]*{_KEY})*[ \t]*=)")
 
 
 def row_of(text: str, path: Sequence[str]) -> int:
     """The 1-based row of the statement that first sets the key at `path` in `text`, which parses and holds it."""
     lines = text.split("\n")
-    without, held = 0, len(lines)
+    cuts = [number for number, line in enumerate(lines) if _STATEMENT.match(line)]
+    # between the two lies the statement: the text up to the first lacks the key, the text up to the second holds it
+    first, last = 0, len(cuts)
     while True:
-        cut = _cut(lines, without, held)
-        if cut is None:
-            return without + 1
-        row, holds = cut[0], _holds(cut[1], path)
-        without, held = (without, row) if holds else (row, held)
+        number, holds = _tried(lines, cuts, first, last, path)
+        if number is None:
+            return (cuts[first] if cuts else 0) + 1
+        first, last = (first, number) if holds else (number, last)
 
 
-def _cut(lines: list[str], low: int, high: int) -> tuple[int, object] | None:
-    """A row strictly between the two after which the text may be cut, as near to the middle as can be, and what it then holds."""
-    middle = (low + high) // 2
-    for row in (*range(middle, high), *range(middle - 1, low, -1)):
-        if row <= low:
-            continue
+def _tried(lines: list[str], cuts: list[int], first: int, last: int, path: Sequence[str]) -> tuple[int | None, bool]:
+    """A cut strictly between the two that parses, as near to the middle as can be, and whether the key is held there."""
+    middle = (first + last) // 2
+    for number in (*range(max(middle, first + 1), last), *range(min(middle, last) - 1, first, -1)):
         try:
-            return row, loads("\n".join(lines[:row]))
+            return number, _holds(loads("\n".join(lines[: cuts[number]])), path)
         except BadToml:
             continue
-    return None
+    return None, False
 
 
 def _holds(value: object, path: Sequence[str]) -> bool:
