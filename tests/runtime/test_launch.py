@@ -86,6 +86,13 @@ def test_the_time_of_a_fork_is_limited_too(tmp_path: Path) -> None:
     assert runs[2].clean
 
 
+def test_a_script_that_asks_for_cuda_is_answered(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text('import torch\ndevice = "cuda" if torch.cuda.is_available() else "cpu"\nprint(device)\n')
+    runs = dict(launch_all([Job(str(script), device=device) for device in ("cpu", "mps")]))
+    assert [runs[0].stdout, runs[1].stdout] == ["cpu\n", "mps\n"]
+
+
 def test_an_interpreter_without_torch_is_named(tmp_path: Path) -> None:
     bare = (sys.executable, "-S", "-I")
     with pytest.raises(NoTorch, match="No module named 'torch'"):

@@ -124,6 +124,40 @@ for _ in range(2):
     checkpoint(model.module, x, use_reentrant=True).sum().backward()
 torch.distributed.destroy_process_group()
 """,
+    "much else": """
+import copy, io, inspect, torch
+@torch.jit.script
+def act(x):
+    return x * torch.sigmoid(x)
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lstm = torch.nn.LSTM(3, 4, batch_first=True)
+        self.attend = torch.nn.MultiheadAttention(4, 2, batch_first=True)
+    def forward(self, x):
+        y, _ = self.lstm(x)
+        return act(self.attend(y, y, y)[0])
+net = Net()
+optimizer = torch.optim.RAdam(net.parameters())
+scaler = torch.amp.GradScaler("cpu", enabled=False)
+for _ in range(2):
+    loss = net(torch.randn(2, 5, 3)).sum()
+    scaler.scale(loss).backward()
+    torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+    scaler.step(optimizer)
+    optimizer.zero_grad(set_to_none=True)
+torch.save(net, io.BytesIO())
+copy.deepcopy(net)
+assert inspect.getsource(Net).startswith("class Net")
+torch.func.hessian(lambda x: (x**3).sum())(torch.ones(2))
+embedding = torch.nn.Embedding(5, 2, sparse=True)
+embedding(torch.tensor([1])).sum().backward()
+torch.optim.SparseAdam(embedding.parameters()).step()
+z = torch.ones(2, dtype=torch.complex64, requires_grad=True)
+(z * z).abs().sum().backward()
+with torch.inference_mode():
+    net(torch.randn(1, 2, 3))
+""",
     "exits": "import sys\nsys.exit(3)\n",
     "exits well": HEAD + "import sys\n(w * w).sum().backward()\nsys.exit()\n",
     "at exit": HEAD + "import atexit\natexit.register(lambda: ((w * w).sum().backward(), print('last')))\n",
@@ -227,10 +261,10 @@ def test_parameters_at_the_end_are_told_even_where_their_owner_is_gone(runs: dic
     assert [parameter.values for parameter in runs["flat"].parameters] == [(1.0, 1.0, 1.0)]
 
 
-@pytest.mark.parametrize("name", ["default device", "own mode", "compiled", "vmapped", "distributed"])
+@pytest.mark.parametrize("name", ["default device", "own mode", "compiled", "vmapped", "distributed", "much else"])
 def test_what_else_is_laid_over_torch_survives(runs: dict[str, Run], name: str) -> None:
     assert runs[name].clean, runs[name].stderr
-    counts = {"default device": 1, "own mode": 2, "compiled": 2, "vmapped": 1, "distributed": 4}
+    counts = {"default device": 1, "own mode": 2, "compiled": 2, "vmapped": 1, "distributed": 4, "much else": 4}
     assert runs[name].walk_count == counts[name]
     assert runs[name].made >= 2
 
