@@ -55,7 +55,7 @@ def _deliver(report: Report, work: session.Session, target: Target) -> None:
     if target.folder is not None:
         from graphfix.cli.series import write_series
 
-        for path in write_series(report, work.job, target.folder, lambda *change: _unified(*change, base)):
+        for path in write_series(report, work.job, target.folder, lambda path, old, new: _unified(path, old, new, base)):
             OUT.say(escaped(str(path)))
     elif target.file is not None:
         session.store_bytes(target.file, b"".join(patches))
