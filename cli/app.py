@@ -144,6 +144,27 @@ def config(
 
 
 @app.command()
+def verify(
+    select: o.Selected = None,
+    case: o.Cases = None,
+    device: o.Devices = o.Device.ALL,
+    output_format: o.VerdictForm = o.VerdictFormat.TEXT,
+    plot: o.Plot = None,
+    fixtures: o.Fixtures = None,
+    jobs: o.Jobs = 0,
+    quiet: o.Quiet = False,
+) -> None:
+    """Run the fixtures before and after their repairs; exit 1 if any falls short.
+
+    Runs code: the bundled fixtures, with the PyTorch of this Python. Each shows its fault before, runs clean and flat after,
+    and computes the same, on each device.
+    """
+    from graphfix.cli.verify import Wish, run
+
+    raise typer.Exit(run(Wish(tuple(select or ()), tuple(case or ()), device, output_format, plot, fixtures, jobs, quiet)))
+
+
+@app.command()
 def rule(code: str = typer.Argument("", metavar="[CODE]", help="A rule's code; all rules without it.")) -> None:
     """Explain one rule, or list all."""
     from graphfix.cli.rule import run

@@ -34,6 +34,22 @@ class ListFormat(str, enum.Enum):
     JSON = "json"
 
 
+class Device(str, enum.Enum):
+    """Where fixtures are run."""
+
+    CPU = "cpu"
+    CUDA = "cuda"
+    MPS = "mps"
+    ALL = "all"
+
+
+class VerdictFormat(str, enum.Enum):
+    """How verdicts are written."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
 @dataclass(frozen=True)
 class Options:
     """What the user asked for, the same for every command that examines files.
@@ -126,3 +142,9 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Write nothing, print th
 AllowDirty = Annotated[bool, typer.Option("--allow-dirty", help="Write files that git could not restore.")]
 ConfigFormat = Annotated[ListFormat, typer.Option("--output-format", help="How the settings are listed.")]
 Schema = Annotated[bool, typer.Option("--schema", help="Print the JSON schema of the settings instead.")]
+Cases = Annotated[list[str] | None, typer.Option("--case", metavar="NAME", help="Only these fixtures, such as gru_state.")]
+Devices = Annotated[Device, typer.Option("--device", help="Where to run; all: on each device that is present.")]
+VerdictForm = Annotated[VerdictFormat, typer.Option("--output-format", help="How verdicts are written.")]
+Fixtures = Annotated[Path | None, typer.Option("--fixtures", metavar="DIR", help="Another folder of fixtures than the bundled.")]
+Plot = Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Draw one fixture's graphs into an .svg or .png.")]
+Selected = Annotated[list[str] | None, typer.Option("--select", metavar="CODES", help="Only these codes or prefixes.")]

@@ -6,17 +6,16 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING
-
-from graphfix.outcome import Outcome
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 _PATIENCE = 1.0
+_Outcome = TypeVar("_Outcome")
 
 
-def shown_progress(outcomes: Iterable[Outcome], total: int, *, quiet: bool) -> Iterator[Outcome]:
+def shown_progress(outcomes: Iterable[_Outcome], total: int, *, quiet: bool, doing: str = "checking") -> Iterator[_Outcome]:
     """Pass the outcomes on and show how far they are."""
     if quiet or not sys.stderr.isatty():
         yield from outcomes
@@ -26,7 +25,7 @@ def shown_progress(outcomes: Iterable[Outcome], total: int, *, quiet: bool) -> I
     try:
         for done, outcome in enumerate(outcomes, 1):
             if bar is None and time.monotonic() - started > _PATIENCE:
-                bar = _start(total)
+                bar = _start(total, doing)
             if bar is not None:
                 bar[0].update(bar[1], completed=done)
             yield outcome
@@ -36,10 +35,10 @@ def shown_progress(outcomes: Iterable[Outcome], total: int, *, quiet: bool) -> I
                 bar[0].stop()
 
 
-def _start(total: int) -> tuple[Progress, TaskID]:
+def _start(total: int, doing: str) -> tuple[Progress, TaskID]:
     from rich.console import Console
     from rich.progress import Progress
 
     progress = Progress(console=Console(stderr=True), transient=True)
     progress.start()
-    return progress, progress.add_task("checking", total=total)
+    return progress, progress.add_task(doing, total=total)

@@ -47,9 +47,9 @@ from graphfix.codemods.base import Evidence, fix, rule, safe_if, short
 from graphfix.codemods.cuts import Cut, expressions_to_cut, plan
 from graphfix.model import Finding, Label
 from graphfix.tape.diagnosis import program_of
-from graphfix.tape.evidence import Store
 from graphfix.tape.explore import Run
 from graphfix.tape.graph import Node, history, split_loop
+from graphfix.tape.recording import Store
 from graphfix.tape.values import Instance
 
 ADDING = frozenset(("add", "add_", "sub", "sub_", "lerp", "lerp_", "mul", "mul_"))
@@ -120,7 +120,7 @@ def growths(evidence: Evidence, covered: bool = False) -> list[Growth]:
     found: dict[ast.AST, Growth] = {}
     for run in evidence.tape.runs:
         by_place: dict[tuple[object, object], list[Store]] = {}
-        for store in run.evidence.stores:
+        for store in run.recording.stores:
             if evidence.regions.covers(store) is not covered:
                 continue
             by_place.setdefault((id(store.place[0]), store.place[1]), []).append(store)
@@ -154,16 +154,19 @@ def collect(evidence: Evidence, run: Run, stores: list[Store], found: dict[ast.A
             spent = all(evidence.facts.is_spent(node) for node in store.nodes)
             growth.freed &= spent
             growth.ever_freed |= spent
-            growth.escaped |= any(node in run.evidence.escapes for node in store.nodes)
+            growth.escaped |= any(node in run.recording.escapes for node in store.nodes)
 
 
 def chain_loop(store: Store, stores: list[Store]) -> ast.AST | None:
     """The loop whose earlier iteration's content of the place is an operand of this store's value."""
+    summed = operands(store)
+    if not any(summed.values()):
+        return None
     for earlier in stores:
         if earlier.order >= store.order:
             break
         index = split_loop(earlier.context, store.context)
-        if index is not None and adds(store, set(earlier.nodes)):
+        if index is not None and adds(summed, set(earlier.nodes)):
             loop = store.context[index][0].loop
             return loop if loop is not None else store.trace[0][1]
     return None
@@ -192,20 +195,23 @@ def walked_after(store: Store, stores: list[Store]) -> bool:
     )
 
 
-def adds(store: Store, older: set[Node]) -> bool:
-    """Whether the stored value is arithmetic, in the storing statement, on one of `older`."""
-    here = store.trace[-1]
-    pending = [node for node in store.nodes if node not in older]
-    seen: set[Node] = set()
-    while pending:
-        node = pending.pop()
-        if node in seen or not is_arithmetic(node.site) or node.trace[-1] != here:
-            continue
-        seen.add(node)
-        if any(parent in older for parent in node.parents):
-            return True
-        pending.extend(node.parents)
-    return False
+def operands(store: Store) -> dict[Node, set[Node]]:
+    """For each stored node what it is made of by arithmetic of the storing statement, intermediate results included."""
+    summed: dict[Node, set[Node]] = {}
+    for node in store.nodes:
+        found = summed[node] = set()
+        pending = [node]
+        while pending:
+            made = pending.pop()
+            if is_arithmetic(made.site) and made.trace[-1] == store.trace[-1]:
+                pending.extend(parent for parent in made.parents if parent not in found)
+                found.update(made.parents)
+    return summed
+
+
+def adds(summed: dict[Node, set[Node]], older: set[Node]) -> bool:
+    """Whether the stored value, made of `summed`, is arithmetic on one of `older`."""
+    return any(not older.isdisjoint(parts) for node, parts in summed.items() if node not in older)
 
 
 def is_arithmetic(site: ast.AST) -> bool:

@@ -54,7 +54,9 @@ def find(evidence: Evidence) -> Iterator[Finding]:
             continue
         done.add(walk.walk.site)
         program = evidence.program
-        story = [evidence.label(walk.walk.site, "frees the graph that the threads share, and raises in all threads but the first")]
+        story = [
+            evidence.label(walk.walk.site, "frees the graph that the threads share, and raises in all threads but the first")
+        ]
         for event in (walk.freed_by, walk.walk):
             if isinstance(event.thread, tuple) and evidence.holds(event.thread[0]):
                 story.append(evidence.label(event.thread[0], "runs it in a thread of its own"))
@@ -63,7 +65,13 @@ def find(evidence: Evidence) -> Iterator[Finding]:
         blamed = program.statement_of(walk.walk.site)
         sites = dict.fromkeys((walk.walk.site, walk.freed_by.site))
         yield Finding(
-            "GF308", "backward-in-threads", message, program.path, evidence.span(blamed), tuple(story), repair_of(evidence, list(sites))
+            "GF308",
+            "backward-in-threads",
+            message,
+            program.path,
+            evidence.span(blamed),
+            tuple(story),
+            repair_of(evidence, list(sites)),
         )
 
 

@@ -12,12 +12,11 @@ from types import ModuleType
 from graphfix.model import Applicability, Finding, Fix, Label, Operation, Span
 from graphfix.tape.contributors import Facts
 from graphfix.tape.diagnosis import SecondWalk, second_walks
-from graphfix.tape.evidence import Store
 from graphfix.tape.explore import Run, Tape
-from graphfix.tape.gradients import Fates
 from graphfix.tape.graph import history
 from graphfix.tape.machine import Machine
 from graphfix.tape.program import Program
+from graphfix.tape.recording import Store
 from graphfix.tape.regions import Regions
 from graphfix.tape.values import Opaque, Plain, Tensor, Value, nodes_in
 
@@ -52,7 +51,7 @@ class Evidence:
         trial = self.tape.again({expression: as_number for expression in wanted})
         if trial.truncated:
             return None
-        return {read.value.cut for run in trial.runs for read in run.evidence.misuses if isinstance(read.value, Plain)}
+        return {read.value.cut for run in trial.runs for read in run.recording.misuses if isinstance(read.value, Plain)}
 
     @cached_property
     def regions(self) -> Regions:
@@ -64,7 +63,9 @@ class Evidence:
         trial = self.tape.again(dict.fromkeys(expressions, as_detached))
         if trial.truncated or len(trial.runs) != len(self.tape.runs):
             return False
-        return all(working_walks(one) == working_walks(two)[: len(working_walks(one))] for one, two in zip(self.tape.runs, trial.runs))
+        return all(
+            working_walks(one) == working_walks(two)[: len(working_walks(one))] for one, two in zip(self.tape.runs, trial.runs)
+        )
 
     def span(self, node: ast.AST) -> Span:
         return self.program.span(node)
@@ -91,8 +92,7 @@ def as_detached(m: Machine, node: ast.AST, value: Value) -> Value:
 
 def working_walks(run: Run) -> list[tuple[ast.AST, int]]:
     """The walks of a run up to the first that raises: the call, and how many nodes carry a gradient that may be used."""
-    fates = Fates(run)
-    walks = [(event.site, len(fates.leading(event)), bool(event.hits)) for event in run.evidence.walks]
+    walks = [(event.site, len(run.fates.leading(event)), bool(event.hits)) for event in run.recording.walks]
     raising = next((index for index, (_, _, raises) in enumerate(walks) if raises), len(walks))
     return [(site, count) for site, count, _ in walks[:raising]]
 
@@ -135,7 +135,7 @@ def leaves_function(evidence: Evidence, store: Store) -> bool:
     """Whether what is stored is part of what the storing function returns: whoever calls it elsewhere may walk it."""
     frame = store.trace[-1][0]
     for run in evidence.tape.runs:
-        value = run.evidence.returned.get(frame)
+        value = run.recording.returned.get(frame)
         if value is not None:
             return bool(set(store.nodes) & set(history(nodes_in(value))))
     return False

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from graphfix.codemods.base import Evidence, fix, safe_if
 from graphfix.model import Finding, Fix, InsertAfter, InsertBefore, Label, Operation
 from graphfix.tape.diagnosis import Cause, SecondWalk, held_at, statement_in
-from graphfix.tape.evidence import Boundary, Store
+from graphfix.tape.recording import Boundary, Store
 from graphfix.tape.values import Instance, Known, Mapping, Opaque, Plain, Sequence, Tensor, Value
 
 

@@ -12,11 +12,10 @@ from graphfix.codemods.retain_as_silencer import silenced
 from graphfix.codemods.unretained import unretained
 from graphfix.tape.contributors import is_tensor_always
 from graphfix.tape.diagnosis import Cause
-from graphfix.tape.evidence import Store, Update
 from graphfix.tape.explore import Run
-from graphfix.tape.gradients import Fates, severable
+from graphfix.tape.gradients import severable
 from graphfix.tape.graph import Node, Walk, history
-
+from graphfix.tape.recording import Store, Update
 
 # What a graph may be retained for although its gradient is used by nobody: another loss, or a later iteration
 RETAINED_FOR = (Cause.SEQUENTIAL, Cause.EXTERNAL, Cause.KEPT)
@@ -70,7 +69,7 @@ def meetings(evidence: Evidence) -> list[Meeting]:
             for run, event, hit in walk.hits:
                 note(meeting, run, event, hit.freed_by, hit.node)
     for run in evidence.tape.runs:
-        for event in run.evidence.walks:
+        for event in run.recording.walks:
             if (
                 any(s.certain for s in event.stale)
                 and not event.hits
@@ -102,7 +101,7 @@ def stale_below(run: Run, event: Walk) -> tuple[set[Node], list[Update]]:
     """The nodes of the walk that had saved a parameter which was stepped since, and the steps."""
     stale: set[Node] = set()
     steps: dict[Update, None] = {}
-    changes = [u for u in run.evidence.updates if u.steps and u.leaves is not None and u.order < event.order]
+    changes = [u for u in run.recording.updates if u.steps and u.leaves is not None and u.order < event.order]
     for node in history(list(event.roots)):
         saved = {leaf for leaf, version in zip(node.leaves, node.versions) if version is not None}
         for update in changes if saved else ():
@@ -119,9 +118,9 @@ def is_always_stale(evidence: Evidence, meeting: Meeting) -> bool:
     steps = {update.site for conflict in meeting.conflicts for update in conflict.steps}
     known = {conflict.event for conflict in meeting.conflicts}
     return all(
-        event in known or event.hits or not any(u.site in steps and u.order < event.order for u in run.evidence.updates)
+        event in known or event.hits or not any(u.site in steps and u.order < event.order for u in run.recording.updates)
         for run in evidence.tape.runs
-        for event in run.evidence.walks
+        for event in run.recording.walks
         if event.site is meeting.site
     )
 
@@ -130,33 +129,32 @@ def detaches(evidence: Evidence, meeting: Meeting) -> list[ast.expr] | None:
     """The expressions to detach so that the walks no longer meet and no gradient that is used gets lost; None where there are none."""
     answers: dict[tuple[ast.expr, ...], None] = {}
     for conflict in meeting.conflicts:
-        fates = Fates(conflict.run)
+        run = conflict.run
         found = None
         if conflict.first is not None and not conflict.stale:
-            found = cut_points(evidence, conflict.run, fates, severable(fates, conflict.first, conflict.freed))
-        found = found or cut_points(
-            evidence, conflict.run, fates, severable(fates, conflict.event, conflict.freed | conflict.stale)
-        )
+            found = cut_points(evidence, run, severable(run.fates, conflict.first, conflict.freed))
+        found = found or cut_points(evidence, run, severable(run.fates, conflict.event, conflict.freed | conflict.stale))
         if not found:
             return None
         answers[tuple(found)] = None
     return list(next(iter(answers))) if len(answers) == 1 else None
 
 
-def cut_points(evidence: Evidence, run: Run, fates: Fates, edges: list[tuple[Node, Node]] | None) -> list[ast.expr] | None:
+def cut_points(evidence: Evidence, run: Run, edges: list[tuple[Node, Node]] | None) -> list[ast.expr] | None:
     """An expression for each edge at which a detach cuts that edge and no gradient that is used."""
     found: dict[ast.expr, None] = {}
     for node, parent in edges or ():
-        expression = where_stored(evidence, run, fates, parent) or next((e for e in passing(evidence, node, parent) if not carries_used(evidence, run, fates, e)), None)
+        passed = (e for e in passing(evidence, node, parent) if not carries_used(evidence, run, e))
+        expression = where_stored(evidence, run, parent) or next(passed, None)
         if expression is None:
             return None
         found[expression] = None
     return sorted(found, key=lambda e: (e.lineno, e.col_offset)) or None
 
 
-def where_stored(evidence: Evidence, run: Run, fates: Fates, parent: Node) -> ast.expr | None:
+def where_stored(evidence: Evidence, run: Run, parent: Node) -> ast.expr | None:
     """The expression that is bound to a name, where no walk of the run sends a gradient through it that may be used."""
-    if any(parent in fates.leading(event) for event in run.evidence.walks):
+    if any(parent in run.fates.leading(event) for event in run.recording.walks):
         return None
     for store in parent.stores:
         if isinstance(store, Store) and store.how == "=" and isinstance(store.target, ast.Name) and store.value_site is not None:
@@ -176,12 +174,12 @@ def passing(evidence: Evidence, node: Node, parent: Node) -> Iterator[ast.expr]:
                     yield part
 
 
-def carries_used(evidence: Evidence, run: Run, fates: Fates, expression: ast.expr) -> bool:
+def carries_used(evidence: Evidence, run: Run, expression: ast.expr) -> bool:
     """Whether some walk sends a gradient that may be used through what `expression` hands on."""
     statement = evidence.program.statement_of(expression)
     handed = {node for use in evidence.facts.uses.get(expression, ()) for node in use.nodes}
-    for event in run.evidence.walks:
-        leading = fates.leading(event)
+    for event in run.recording.walks:
+        leading = run.fates.leading(event)
         for node in history(list(event.roots)):
             if any(parent in handed and parent in leading for parent in node.parents):
                 if any(active is statement for _, active in node.trace):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from graphfix.codemods.base import Evidence, short
 from graphfix.model import Append, Operation
 from graphfix.tape.contributors import at_caller, contributors, cut_text, is_tensor_always, stored_nodes
-from graphfix.tape.evidence import Store
+from graphfix.tape.recording import Store
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,7 @@ def region(evidence: Evidence, tried: Tape, sites: set[ast.Call]) -> Region | No
 def fed(run: Run, sites: set[ast.Call]) -> list[tuple[Node, list[Node]]]:
     """Each marked input, and the nodes that were made from it."""
     found: dict[Node, tuple[set[Node], list[Node]]] = {}
-    for node in run.evidence.nodes:
+    for node in run.recording.nodes:
         if node.site in sites and not node.parents:
             found[node] = ({node}, [])
             continue
@@ -76,8 +76,8 @@ def fed(run: Run, sites: set[ast.Call]) -> list[tuple[Node, list[Node]]]:
 
 def leaves_sight(run: Run, start: Node) -> bool:
     """Whether code that is not in sight may compute something from the input."""
-    kept = run.evidence.kept if run.entry != "module" else []
-    return start in run.evidence.escapes or any(start in nodes_in(value) for value in kept)
+    kept = run.recording.kept if run.entry != "module" else []
+    return start in run.recording.escapes or any(start in nodes_in(value) for value in kept)
 
 
 def common_block(evidence: Evidence, site: ast.AST, wanted: set[ast.stmt]) -> list[ast.stmt]:
@@ -106,9 +106,9 @@ def checked(evidence: Evidence, tried: Tape, block: list[ast.stmt], sites: set[a
     facts = Facts(tried)
     safe = True
     for run in tried.runs:
-        if any(passes(event.trace, inside) for event in run.evidence.walks):
+        if any(passes(event.trace, inside) for event in run.recording.walks):
             return None
-        for node in run.evidence.nodes:
+        for node in run.recording.nodes:
             if node.site in sites or not passes(node.trace, inside):
                 continue
             if node.walks:
@@ -123,12 +123,12 @@ def passes(trace: tuple, inside: set[ast.AST]) -> bool:
 
 def escapes(run: Run, node: Node, facts: Facts) -> bool:
     """Whether code gets hold of the node that may walk it: a module that is only called does not."""
-    modules = {birth.site for birth in run.evidence.nodes if birth.callee is not None and facts.is_sure(birth)}
-    return any(site not in modules for site, _, _ in run.evidence.escapes.get(node, ()))
+    modules = {birth.site for birth in run.recording.nodes if birth.callee is not None and facts.is_sure(birth)}
+    return any(site not in modules for site, _, _ in run.recording.escapes.get(node, ()))
 
 
 def has_torch(evidence: Evidence) -> bool:
     """Whether the file knows torch by its name."""
-    env = evidence.tape.runs[0].evidence.env if evidence.tape.runs else None
+    env = evidence.tape.runs[0].recording.env if evidence.tape.runs else None
     value = env.get("torch") if env is not None else None
     return isinstance(value, External) and value.name == "torch"

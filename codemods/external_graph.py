@@ -47,8 +47,8 @@ from graphfix.codemods.non_leaf_parameter import nameless
 from graphfix.model import Append, Applicability, Finding, Fix, Move
 from graphfix.tape.contributors import is_tensor_always
 from graphfix.tape.diagnosis import Cause, SecondWalk
-from graphfix.tape.evidence import Store
 from graphfix.tape.graph import Leaf, Node, history
+from graphfix.tape.recording import Store
 from graphfix.tape.values import Sequence, Tensor
 
 
@@ -93,7 +93,9 @@ def bound_outside(evidence: Evidence, walk: SecondWalk) -> list[ast.Assign]:
     for (_, _, hit), (_, entry) in zip(walk.hits, walk.entries):
         outside = next((node for node in hit.path if all(active is not entry for active, _ in node.context)), None)
         kept = [s for s in outside.stores if isinstance(s, Store) and s.value_site is not None] if outside is not None else []
-        stores = [s for s in kept if isinstance(s.value, (Tensor, Sequence)) and all(active is not entry for active, _ in s.context)]
+        stores = [
+            s for s in kept if isinstance(s.value, (Tensor, Sequence)) and all(active is not entry for active, _ in s.context)
+        ]
         statement = evidence.program.statement_of(stores[-1].target) if stores and evidence.holds(stores[-1].target) else None
         if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
             return []
@@ -173,7 +175,9 @@ def are_tensors(evidence: Evidence, statements: list[ast.stmt]) -> bool:
     return all(isinstance(s, ast.Assign) and evidence.facts.uses.get(s.value) for s in statements)
 
 
-def recomputed(evidence: Evidence, walk: SecondWalk, nodes: list[Node], statements: list[ast.stmt], safe: bool = True) -> Fix | None:
+def recomputed(
+    evidence: Evidence, walk: SecondWalk, nodes: list[Node], statements: list[ast.stmt], safe: bool = True
+) -> Fix | None:
     """Move what computes the tensor to the top of the loop, where nothing that it reads changes in between."""
     loop = walk.loop
     if not isinstance(loop, (ast.For, ast.AsyncFor, ast.While)) or not evidence.holds(loop) or not statements:
@@ -203,7 +207,7 @@ def trained_inside(walk: SecondWalk, leaves: list[Leaf]) -> bool:
     _, entry = walk.entries[0]
     fresh = {
         leaf
-        for event in run.evidence.walks
+        for event in run.recording.walks
         for node in event.nodes
         if any(active is entry for active, _ in node.context)
         for leaf in node.leaves
@@ -219,7 +223,7 @@ def gradient_is_dropped(walk: SecondWalk, leaves: list[Leaf]) -> bool:
     wanted = {leaf.site for leaf in leaves}
     for run, _, hit in walk.hits:
         pending = set(wanted)
-        for update in run.evidence.updates:
+        for update in run.recording.updates:
             if update.order < hit.freed_by.order or not pending:
                 continue
             touched = pending if update.leaves is None else {leaf.site for leaf in update.leaves} & pending
@@ -233,7 +237,11 @@ def gradient_is_dropped(walk: SecondWalk, leaves: list[Leaf]) -> bool:
 
 def detach_fix(evidence: Evidence, statements: list[ast.stmt], applicability: Applicability, why: str) -> Fix | None:
     last = statements[-1]
-    if not isinstance(last, ast.Assign) or not isinstance(last.targets[0], ast.Name) or not is_tensor_always(evidence.facts, last.value):
+    if (
+        not isinstance(last, ast.Assign)
+        or not isinstance(last.targets[0], ast.Name)
+        or not is_tensor_always(evidence.facts, last.value)
+    ):
         return None
     return fix(applicability, f"detach `{last.targets[0].id}`: {why}", Append(evidence.span(last.value), ".detach()"))
 

@@ -73,7 +73,7 @@ def mode(evidence: Evidence, region: Region) -> Iterator[Label]:
     if not region.evaluates:
         return
     for run in evidence.tape.runs:
-        for event in run.evidence.modes:
+        for event in run.recording.modes:
             if event.training is False and evidence.holds(event.site):
                 yield evidence.label(event.site, "evaluation mode does not stop the recording")
                 return

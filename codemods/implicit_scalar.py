@@ -39,8 +39,8 @@ from collections.abc import Iterator
 from graphfix.codemods.base import Evidence, blamed, fix, operand, rule, safe_if, short
 from graphfix.model import Append, Finding, Operation, Replace
 from graphfix.tape.contributors import Facts
-from graphfix.tape.evidence import Number
 from graphfix.tape.explore import word
+from graphfix.tape.recording import Number
 from graphfix.tape.values import Opaque, Tensor
 
 CONVERSIONS = frozenset(("float", "int", "complex"))
@@ -49,7 +49,7 @@ CONVERSIONS = frozenset(("float", "int", "complex"))
 def find(evidence: Evidence) -> Iterator[Finding]:
     reads: dict[tuple[ast.Call, int], list[Number]] = {}
     for run in evidence.tape.runs:
-        for read in run.evidence.numbers:
+        for read in run.recording.numbers:
             if is_implicit(read) and evidence.holds(read.site):
                 reads.setdefault((read.site, read.position), []).append(read)  # type: ignore[arg-type]
     for (site, position), seen in reads.items():

@@ -62,7 +62,7 @@ class Fault:
 def find(evidence: Evidence) -> Iterator[Finding]:
     faults: dict[ast.AST, Fault] = {}
     for run in evidence.tape.runs:
-        for event in run.evidence.walks:
+        for event in run.recording.walks:
             # torch raises at the first walk that meets one
             for overwritten in event.overwritten:
                 if overwritten.certain and evidence.holds(overwritten.write.site):
@@ -90,7 +90,7 @@ def repair_of(evidence: Evidence, fault: Fault) -> Fix | None:
     layer = fault.write.layer
     made = layer.site if isinstance(layer, Layer) else None
     writes = [
-        (run, write) for run in evidence.tape.runs for write in run.evidence.writes
+        (run, write) for run in evidence.tape.runs for write in run.recording.writes
         if write.site is fault.write.site or (made is not None and isinstance(write.layer, Layer) and write.layer.site is made)
     ]  # fmt: skip
     if any(write.others for _, write in writes) or evidence.tape.truncated:

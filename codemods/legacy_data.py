@@ -38,8 +38,8 @@ from collections.abc import Iterator
 from graphfix.codemods.base import Evidence, blamed, fix, operand, rule, safe_if, short
 from graphfix.codemods.legacy_scalar import no_dimension, summed_up
 from graphfix.model import Finding, Replace
-from graphfix.tape.evidence import Alias
 from graphfix.tape.explore import Run
+from graphfix.tape.recording import Alias
 from graphfix.tape.sharing import chain, origin, shares
 from graphfix.tape.values import Plain, Tensor
 
@@ -47,7 +47,7 @@ from graphfix.tape.values import Plain, Tensor
 def find(evidence: Evidence) -> Iterator[Finding]:
     reads: dict[ast.Attribute, list[tuple[Run, Alias]]] = {}
     for run in evidence.tape.runs:
-        for alias in run.evidence.aliases:
+        for alias in run.recording.aliases:
             if alias.how == "data" and isinstance(alias.site, ast.Attribute) and evidence.holds(alias.site):
                 reads.setdefault(alias.site, []).append((run, alias))
     totals = summed_up(evidence) if reads else set()
@@ -73,14 +73,14 @@ def cuts(evidence: Evidence, alias: Alias) -> bool:
 
 
 def is_written(run: Run, alias: Alias) -> bool:
-    return any(shares(value, alias.made) for value, _ in run.evidence.written)
+    return any(shares(value, alias.made) for value, _ in run.recording.written)
 
 
 def is_number(evidence: Evidence, run: Run, alias: Alias) -> bool:
     """Whether a number is read: with `.item()`, or with the index of torch 0.3, which is another rule's."""
-    if any(read.value is alias.made and read.how != "numpy" for read in run.evidence.numbers):
+    if any(read.value is alias.made and read.how != "numpy" for read in run.recording.numbers):
         return True
-    for read in run.evidence.legacy:
+    for read in run.recording.legacy:
         value = read.value.source if isinstance(read.value, Plain) else read.value
         if value is not None and any(step is alias.made for step in chain(value)):
             return no_dimension(evidence.facts, value) is not None
@@ -92,10 +92,10 @@ def is_out_of_reach(run: Run, alias: Alias) -> bool:
     if not isinstance(alias.source, Tensor) or alias.source.leaf is not None:
         return False
     whole = origin(alias.source)
-    if any(origin(value) is whole for value, _ in run.evidence.written):
+    if any(origin(value) is whole for value, _ in run.recording.written):
         return False
-    kept = run.evidence.kept if run.entry != "module" else []
-    return not any(shares(value, alias.made) for value in (*run.evidence.given, *kept))
+    kept = run.recording.kept if run.entry != "module" else []
+    return not any(shares(value, alias.made) for value in (*run.recording.given, *kept))
 
 
 RULE = rule("GF902", "legacy-data", globals(), find)

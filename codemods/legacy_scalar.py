@@ -38,8 +38,8 @@ from dataclasses import dataclass
 from graphfix.codemods.base import Evidence, blamed, fix, operand, rule, safe_if, short
 from graphfix.model import Applicability, Finding, Fix, Replace
 from graphfix.tape.contributors import Facts
-from graphfix.tape.evidence import Read
 from graphfix.tape.explore import Run
+from graphfix.tape.recording import Read
 from graphfix.tape.shapes import SCALAR, shape_of
 from graphfix.tape.values import Plain, Tensor, Value
 
@@ -62,7 +62,7 @@ def indexed(evidence: Evidence) -> Iterator[tuple[ast.Subscript, list[tuple[Run,
     """Each `[0]` on what never has a dimension, and whether the tape knows that or only a walk shows one element."""
     reads: dict[ast.Subscript, list[tuple[Run, Read]]] = {}
     for run in evidence.tape.runs:
-        for read in run.evidence.legacy:
+        for read in run.recording.legacy:
             if evidence.holds(read.site):
                 reads.setdefault(read.site, []).append((run, read))  # type: ignore[arg-type]
     for site, seen in reads.items():
@@ -135,14 +135,14 @@ def running_total(evidence: Evidence, site: ast.Subscript) -> Total | None:
 
 def is_scalar_data(evidence: Evidence, node: ast.expr) -> bool:
     """Whether `node` reads the `.data` of something that never has a dimension."""
-    seen = [alias for run in evidence.tape.runs for alias in run.evidence.aliases if alias.site is node]
+    seen = [alias for run in evidence.tape.runs for alias in run.recording.aliases if alias.site is node]
     return bool(seen) and isinstance(node, ast.Attribute) and all(shape_of(alias.source) == SCALAR for alias in seen)
 
 
 def cuts(evidence: Evidence) -> Iterator[ast.expr]:
     """What would become a number: the `.data` that is added to something."""
     for run in evidence.tape.runs:
-        for alias in run.evidence.aliases:
+        for alias in run.recording.aliases:
             if alias.how == "data" and evidence.holds(alias.site) and is_added(evidence, alias.site):
                 yield alias.site  # type: ignore[misc]
 

@@ -57,9 +57,9 @@ from graphfix.model import (
     RemoveArgument,
     Wrap,
 )
-from graphfix.tape.evidence import Seed
 from graphfix.tape.explore import Run, Tape
 from graphfix.tape.graph import Walk
+from graphfix.tape.recording import Seed
 from graphfix.tape.shapes import ONE, SCALAR, shape_of
 
 CODE, NAME = "GF903", "legacy-variable"
@@ -77,7 +77,7 @@ def wraps(evidence: Evidence) -> Iterator[Finding]:
     """`Variable(...)`, one finding a statement."""
     statements: dict[ast.stmt, dict[ast.Call, Seen]] = {}
     for run in evidence.tape.runs:
-        for alias in run.evidence.aliases:
+        for alias in run.recording.aliases:
             if alias.how == "Variable" and isinstance(alias.site, ast.Call) and evidence.holds(alias.site):
                 statement = evidence.program.statement_of(alias.site)
                 statements.setdefault(statement, {}).setdefault(alias.site, []).append((run, alias))
@@ -152,7 +152,7 @@ def retained(evidence: Evidence) -> Iterator[Finding]:
     """`retain_variables`, which no backward pass takes any more."""
     sites: dict[ast.Call, list[tuple[Run, Walk]]] = {}
     for run in evidence.tape.runs:
-        for event in run.evidence.walks:
+        for event in run.recording.walks:
             if isinstance(event.site, ast.Call) and event.function != "launcher" and evidence.holds(event.site):
                 sites.setdefault(event.site, []).append((run, event))
     for site, events in sites.items():
@@ -177,7 +177,7 @@ def gradients(evidence: Evidence) -> Iterator[Finding]:
     """A gradient of shape (1,) for a root that has no dimension."""
     sites: dict[ast.Call, list[Seed]] = {}
     for run in evidence.tape.runs:
-        for seed in run.evidence.seeds:
+        for seed in run.recording.seeds:
             if evidence.holds(seed.site):
                 sites.setdefault(seed.site, []).append(seed)
     for site, seeds in sites.items():
@@ -195,9 +195,10 @@ def gradients(evidence: Evidence) -> Iterator[Finding]:
 def imports(evidence: Evidence) -> Iterator[Finding]:
     """An import of `Variable` that nothing in the file uses."""
     tree = evidence.program.tree
-    used = {part.id for part in ast.walk(tree) if isinstance(part, ast.Name)}
-    used |= {part.value for part in ast.walk(tree) if isinstance(part, ast.Constant) and isinstance(part.value, str)}
-    for statement in ast.walk(tree):
+    parts = list(ast.walk(tree)) if "Variable" in evidence.program.text else []
+    used = {part.id for part in parts if isinstance(part, ast.Name)}
+    used |= {part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)}
+    for statement in parts:
         if not isinstance(statement, ast.ImportFrom) or statement.module not in ORIGINS or statement.level:
             continue
         unused = [alias for alias in statement.names if alias.name == "Variable" and (alias.asname or alias.name) not in used]

@@ -47,7 +47,7 @@ from graphfix.tape.values import Instance
 def find(evidence: Evidence) -> Iterator[Finding]:
     sites: dict[ast.Call, list[tuple[Run, Walk]]] = {}
     for run in evidence.tape.runs:
-        for event in run.evidence.walks:
+        for event in run.recording.walks:
             if event.creates and evidence.holds(event.site):
                 sites.setdefault(event.site, []).append((run, event))
     for site, events in sites.items():
@@ -64,8 +64,8 @@ def serves(evidence: Evidence, run: Run, event: Walk) -> bool:
     if not event.created:
         return True  # under no_grad, or of nothing that is known
     made = set(event.created)
-    kept = any(isinstance(store.place[0], Instance) and made & set(store.nodes) for store in run.evidence.stores)
-    return any(node.walks or node in run.evidence.escapes for node in made) or kept and run.entry != "module"
+    kept = any(isinstance(store.place[0], Instance) and made & set(store.nodes) for store in run.recording.stores)
+    return any(node.walks or node in run.recording.escapes for node in made) or kept and run.entry != "module"
 
 
 def reads_gradients(evidence: Evidence, run: Run) -> bool:
@@ -74,7 +74,7 @@ def reads_gradients(evidence: Evidence, run: Run) -> bool:
         isinstance(part, ast.Attribute) and part.attr == "grad" and not (isinstance(part.value, ast.Attribute) and part.value.attr == "autograd")
         for part in ast.walk(evidence.program.tree)
     )  # fmt: skip
-    return reads or not run.evidence.updates or any(update.leaves is None for update in run.evidence.updates)
+    return reads or not run.recording.updates or any(update.leaves is None for update in run.recording.updates)
 
 
 def report(evidence: Evidence, site: ast.Call, keyword: ast.keyword, events: list[tuple[Run, Walk]]) -> Finding:

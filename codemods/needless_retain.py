@@ -36,16 +36,16 @@ from collections.abc import Iterator
 
 from graphfix.codemods.base import Evidence, fix, rule, safe_if
 from graphfix.model import AddArgument, Applicability, Finding, RemoveArgument, Replace
-from graphfix.tape.evidence import Store
 from graphfix.tape.explore import Run
 from graphfix.tape.graph import Walk
+from graphfix.tape.recording import Store
 from graphfix.tape.values import Instance
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
     sites: dict[ast.Call, list[tuple[Run, Walk]]] = {}
     for run in evidence.tape.runs:
-        for event in run.evidence.walks:
+        for event in run.recording.walks:
             if event.keyword is True and evidence.holds(event.site) and is_constant(event.site):
                 sites.setdefault(event.site, []).append((run, event))
     for site, events in sites.items():
@@ -93,7 +93,10 @@ def walks_from_pile(run: Run, event: Walk) -> bool:
         and all(active is not entry for active, _ in getattr(store.holder, "context", None) or ())
     }  # fmt: skip
     return bool(piles) and any(
-        isinstance(store, Store) and id(store.holder) in piles for walk in run.evidence.walks for node in walk.roots for store in node.stores
+        isinstance(store, Store) and id(store.holder) in piles
+        for walk in run.recording.walks
+        for node in walk.roots
+        for store in node.stores
     )
 
 
@@ -145,7 +148,7 @@ def in_sight(run: Run, event: Walk) -> bool:
 
 
 def escapes_after(run: Run, node: object, event: Walk) -> bool:
-    return any(order > event.order for _, _, order in run.evidence.escapes.get(node, ()))  # type: ignore[call-overload]
+    return any(order > event.order for _, _, order in run.recording.escapes.get(node, ()))  # type: ignore[call-overload]
 
 
 RULE = rule("GF305", "needless-retain", globals(), find)

@@ -74,7 +74,7 @@ def nameless(evidence: Evidence) -> dict[ast.Assign, tuple[Leaf, ast.AST | None]
         for _, _, hit in walk.hits
     ]
     for run in evidence.tape.runs:
-        for read in run.evidence.misuses:
+        for read in run.recording.misuses:
             if read.kind == "optimized" and isinstance(read.value, Tensor) and read.value.node is not None:
                 shown.append((read.value.node, read.site))
     for node, site in shown:
@@ -91,7 +91,11 @@ def made_in(evidence: Evidence, node: Node, leaf: Leaf) -> ast.Assign | None:
     if not isinstance(leaf.site, ast.Call) or not evidence.holds(leaf.site) or leaf.trained:
         return None
     statement = evidence.program.statement_of(leaf.site)
-    inside = isinstance(statement, ast.Assign) and len(statement.targets) == 1 and isinstance(statement.targets[0], (ast.Name, ast.Attribute))
+    inside = (
+        isinstance(statement, ast.Assign)
+        and len(statement.targets) == 1
+        and isinstance(statement.targets[0], (ast.Name, ast.Attribute))
+    )
     if not inside or evidence.program.statement_of(node.site) is not statement or leaf.site is statement.value:
         return None
     calls = [part for part in ast.walk(statement.value) if part is leaf.site]
@@ -108,7 +112,11 @@ def repair_of(evidence: Evidence, statement: ast.Assign, made: ast.Call) -> Fix 
     if is_scaling(statement.value, made) and len(made.args) == 1 and not made.keywords:
         inner, outer = evidence.program.source(made.args[0]), evidence.program.source(made.func)
         scaled = spliced(evidence, statement.value, made, inner)
-        return fix(Applicability.UNSAFE, "make the scaled tensor the parameter", Replace(evidence.span(statement.value), f"{outer}({scaled})"))
+        return fix(
+            Applicability.UNSAFE,
+            "make the scaled tensor the parameter",
+            Replace(evidence.span(statement.value), f"{outer}({scaled})"),
+        )
     if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
         return applied_where_read(evidence, statement, target, made)
     return None
@@ -126,7 +134,11 @@ def applied_where_read(evidence: Evidence, statement: ast.Assign, target: ast.At
         if isinstance(part, ast.Attribute) and part.attr == target.attr and ast.unparse(part) == ast.unparse(target)
     ]  # fmt: skip
     reads = [part for part in same if isinstance(part.ctx, ast.Load)]
-    others = [part for part in ast.walk(program.tree) if isinstance(part, ast.Attribute) and part.attr == target.attr and part not in same]
+    others = [
+        part
+        for part in ast.walk(program.tree)
+        if isinstance(part, ast.Attribute) and part.attr == target.attr and part not in same
+    ]
     local = {argument.arg for argument in method.args.args} | {
         part.id for part in ast.walk(method) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
     }

@@ -44,7 +44,6 @@ from graphfix.codemods.external_graph import external_nodes, names_in, recompute
 from graphfix.codemods.step_order import is_harmless
 from graphfix.model import Applicability, Delete, Finding, Fix, InsertBefore, Move, Operation, Replace
 from graphfix.tape.diagnosis import Cause, SecondWalk
-from graphfix.tape.gradients import Fates, leaves_below
 from graphfix.tape.graph import Node
 
 
@@ -97,7 +96,7 @@ def is_mere_copy(evidence: Evidence, walk: SecondWalk) -> bool:
     block = evidence.program.block_of(second)
     between = block[block.index(first) + 1 : block.index(second)] if first in block else None
     return all(
-        not any(event.order > update.order > hit.freed_by.order and update.steps for update in run.evidence.updates)
+        not any(event.order > update.order > hit.freed_by.order and update.steps for update in run.recording.updates)
         and (between is None or all(is_harmless(statement, run) for statement in between))
         for run, event, hit in walk.hits
     )
@@ -105,8 +104,10 @@ def is_mere_copy(evidence: Evidence, walk: SecondWalk) -> bool:
 
 def is_unused(walk: SecondWalk) -> bool:
     """Whether every gradient of the second walk is cleared before a step reads it."""
-    fates = [(Fates(run), event) for run, event, _ in walk.hits]
-    return all(leaves_below(event) and all(known.is_dropped(event, leaf) for leaf in leaves_below(event)) for known, event in fates)
+    return all(
+        run.fates.leaves_below(event) and all(run.fates.is_dropped(event, leaf) for leaf in run.fates.leaves_below(event))
+        for run, event, _ in walk.hits
+    )
 
 
 def computed_again(evidence: Evidence, walk: SecondWalk) -> Fix | None:
@@ -116,12 +117,20 @@ def computed_again(evidence: Evidence, walk: SecondWalk) -> Fix | None:
     block = program.block_of(second)
     made = [s for s in block if any(makes(s, list(hit.path)) for _, _, hit in walk.hits)]
     loss = made[0] if len(made) == 1 else None
-    if not isinstance(root, ast.Name) or not isinstance(loss, ast.Assign) or [ast.unparse(target) for target in loss.targets] != [root.id]:
+    if (
+        not isinstance(root, ast.Name)
+        or not isinstance(loss, ast.Assign)
+        or [ast.unparse(target) for target in loss.targets] != [root.id]
+    ):
         return None
     between = block[block.index(loss) + 1 : block.index(second)]
     if names_in([loss.value], ast.Load) & names_in(between, ast.Store):
         return None
-    return fix(Applicability.UNSAFE, f"compute `{root.id}` anew for the second walk", Replace(evidence.span(root), program.source(loss.value)))
+    return fix(
+        Applicability.UNSAFE,
+        f"compute `{root.id}` anew for the second walk",
+        Replace(evidence.span(root), program.source(loss.value)),
+    )
 
 
 def into_closure(evidence: Evidence, walk: SecondWalk, closure: ast.FunctionDef) -> Fix | None:

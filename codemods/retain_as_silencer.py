@@ -56,7 +56,7 @@ from graphfix.codemods.stored_graph import piles_of, report
 from graphfix.codemods.unretained import Unretained, across_iterations
 from graphfix.model import Finding, Fix, Operation, RemoveArgument
 from graphfix.tape.diagnosis import Cause, SecondWalk
-from graphfix.tape.evidence import Store
+from graphfix.tape.recording import Store
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
@@ -124,7 +124,7 @@ def is_managed(trial: Evidence, walk: SecondWalk) -> bool:
     detached = {
         ast.unparse(store.target)
         for run in trial.tape.runs
-        for node in run.evidence.cuts
+        for node in run.recording.cuts
         for store in node.stores
         if isinstance(store, Store)
     }
@@ -137,7 +137,7 @@ def is_stepped(walk: SecondWalk) -> bool:
     run, event, hit = walk.hits[0]
     return any(
         update.steps and update.leaves is not None and update.leaves & leaves and hit.freed_by.order < update.order < event.order
-        for update in run.evidence.updates
+        for update in run.recording.updates
     )
 
 
@@ -163,7 +163,7 @@ def raises_anyway(evidence: Evidence, sites: list[ast.Call]) -> bool:
     later = [
         event
         for run in evidence.tape.runs
-        for event in run.evidence.walks
+        for event in run.recording.walks
         if event.site in sites and any(iteration > 0 for _, iteration in event.context[-1:])
     ]
     return bool(later) and all(any(stale.certain for stale in event.stale) for event in later)

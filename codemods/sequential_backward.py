@@ -130,7 +130,9 @@ def summed_loop(evidence: Evidence, walk: SecondWalk) -> Fix | None:
         return None
     if any(isinstance(part, (ast.Break, ast.Continue, ast.Return)) for part in ast.walk(loop)):
         return None
-    body = [evidence.program.statement_of(site)] if any(s is evidence.program.statement_of(site) for s in loop.body) else loop.body
+    body = (
+        [evidence.program.statement_of(site)] if any(s is evidence.program.statement_of(site) for s in loop.body) else loop.body
+    )
     summed = sum_of_items(evidence, walk, loop) if len(loop.body) == 1 else None
     if summed is not None:
         return fix(safe_if(walk.always), "walk the sum of the losses once", *summed)
@@ -165,7 +167,7 @@ def parenthesized(node: ast.expr, text: str) -> str:
 def update_in(run: Run, loop: ast.AST) -> bool:
     """Whether gradients are stepped with or cleared inside of the loop."""
     inside = set(ast.walk(loop))
-    return any(statement in inside for update in run.evidence.updates for _, statement in update.trace)
+    return any(statement in inside for update in run.recording.updates for _, statement in update.trace)
 
 
 def sum_of_items(evidence: Evidence, walk: SecondWalk, loop: ast.For) -> tuple | None:

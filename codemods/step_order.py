@@ -9,11 +9,10 @@ from graphfix.codemods.base import Evidence, fix
 from graphfix.codemods.conflicts import Conflict, Meeting
 from graphfix.model import AddArgument, Applicability, Delete, Fix, InsertAfter, Move, Operation
 from graphfix.tape.diagnosis import statement_in
-from graphfix.tape.evidence import Update
 from graphfix.tape.explore import Run, word
 from graphfix.tape.frames import Frame
-from graphfix.tape.gradients import Fates, leaves_below
 from graphfix.tape.graph import Leaf, Walk, history
+from graphfix.tape.recording import Update
 from graphfix.tape.statements import visible
 from graphfix.tape.values import Instance, Layer, Optimizer, leaves_in
 
@@ -50,11 +49,11 @@ def repair_of(evidence: Evidence, conflict: Conflict) -> Fix | None:
 
 def trained_by(run: Run, event: Walk) -> frozenset[Leaf]:
     """The parameters of the optimizers that step with the gradients of this walk."""
-    fates = Fates(run)
+    fates = run.fates
     found: set[Leaf] = set()
-    for update in run.evidence.updates:
+    for update in run.recording.updates:
         if update.order > event.order and update.steps and update.leaves:
-            if any(fates.is_used(event, leaf) for leaf in update.leaves & leaves_below(event)):
+            if any(fates.is_used(event, leaf) for leaf in update.leaves & fates.leaves_below(event)):
                 found |= update.leaves
                 break
     return frozenset(found)
@@ -119,12 +118,14 @@ def steps_behind(evidence: Evidence, conflict: Conflict, trained: frozenset[Leaf
         return None
     operations: list[Operation] = [Delete(evidence.span(s)) for s in statements if s is not None]
     if clears:
-        firsts = [walk_ for walk_ in run.evidence.walks if walk_.order < steps[0].order and leaves_below(walk_) & stepped]
+        firsts = [
+            walk_ for walk_ in run.recording.walks if walk_.order < steps[0].order and run.fates.leaves_below(walk_) & stepped
+        ]
         first = firsts[-1] if firsts else None
         if first is None or not is_clear(run, trained, first, clears, frame) or not evidence.holds(first.site):
             return None
         operations.extend(Delete(evidence.span(s)) for s in clears)
-        if leaves_below(first) & trained:
+        if run.fates.leaves_below(first) & trained:
             own = parameters_of(first.trace[-1][0], stepped)
             if own is None:
                 return None
@@ -142,7 +143,7 @@ def is_call(statement: ast.stmt | None, word: str) -> bool:
 def clearing(run: Run, frame: Frame, leaves: frozenset[Leaf], start: int, end: int) -> list[ast.stmt]:
     """The statements of `frame` that clear gradients of `leaves` between two moments."""
     found: dict[ast.stmt, None] = {}
-    for update in run.evidence.updates:
+    for update in run.recording.updates:
         if start < update.order < end and not update.steps and update.leaves is not None and update.leaves & leaves:
             statement = statement_in(update.trace, frame)
             if statement is not None:
@@ -152,8 +153,8 @@ def clearing(run: Run, frame: Frame, leaves: frozenset[Leaf], start: int, end: i
 
 def is_harmless(statement: ast.stmt, run: Run) -> bool:
     """A statement that steps nothing and of which the tape sees all that it reads: gradients cleared, losses computed, numbers printed."""
-    seen = {update.site for update in run.evidence.updates if not update.steps}
-    seen |= {node.site for event in run.evidence.walks for node in history(list(event.roots))}
+    seen = {update.site for update in run.recording.updates if not update.steps}
+    seen |= {node.site for event in run.recording.walks for node in history(list(event.roots))}
     calls = [part for part in ast.walk(statement) if isinstance(part, ast.Call)]
     return all(call in seen or word(call.func) in ("item", "zero_grad", "format", "print") for call in calls)
 
@@ -162,7 +163,7 @@ def touches(run: Run, leaves: frozenset[Leaf], start: int, end: int) -> bool:
     """Whether a forward pass between two moments reads `leaves`."""
     return any(
         start < node.order < end and leaves & set(node.leaves)
-        for event in run.evidence.walks
+        for event in run.recording.walks
         for node in history(list(event.roots))
     )
 
@@ -171,7 +172,7 @@ def is_clear(run: Run, leaves: frozenset[Leaf], first: Walk, without: Iterable[a
     """Whether the gradients of `leaves` are cleared after each step even without the statements `without`."""
     dropped = set(without)
     dirty = False
-    for update in sorted(run.evidence.updates, key=lambda u: u.order):
+    for update in sorted(run.recording.updates, key=lambda u: u.order):
         if update.leaves is None or not update.leaves & leaves:
             continue
         if update.steps:
@@ -208,7 +209,7 @@ def one_step(evidence: Evidence, conflict: Conflict, loop: ast.For) -> Fix | Non
     stepped = frozenset(leaf for update in conflict.steps for leaf in update.leaves or ())
     if any(s not in loop.body or not is_call(s, "step") for s in steps) or loop.orelse:
         return None
-    clears = [s for s in loop.body if any(statement_in(u.trace, frame) is s and not u.steps for u in run.evidence.updates)]
+    clears = [s for s in loop.body if any(statement_in(u.trace, frame) is s and not u.steps for u in run.recording.updates)]
     if any(not is_call(s, "zero_grad") for s in clears) or any(isinstance(p, (ast.Break, ast.Return)) for p in ast.walk(loop)):
         return None
     walk = evidence.program.statement_of(conflict.event.site)

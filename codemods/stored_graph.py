@@ -47,9 +47,9 @@ from graphfix.codemods.cuts import expressions_to_cut, plan
 from graphfix.model import Finding
 from graphfix.tape.contributors import Facts
 from graphfix.tape.diagnosis import Cause, is_live, program_of
-from graphfix.tape.evidence import Store
 from graphfix.tape.explore import Run
 from graphfix.tape.graph import history, split_loop
+from graphfix.tape.recording import Store
 from graphfix.tape.values import Instance, Mapping, Opaque, Sequence
 
 PUTS = frozenset(("append", "extend", "="))
@@ -95,7 +95,7 @@ def piles_of(evidence: Evidence, covered: bool = False) -> list[Pile]:
     for run in evidence.tape.runs:
         collect(evidence, run, piles, covered)
         if not covered:
-            collect_slots(run, slots)
+            collect_slots(evidence.facts, run, slots)
     if not covered:
         taken_out(evidence, piles)
     found = [pile for pile in {**slots, **piles}.values() if is_fault(evidence, pile)]
@@ -120,7 +120,7 @@ def in_sight(pile: Pile) -> bool:
 def collect(evidence: Evidence, run: Run, piles: dict[ast.AST, Pile], covered: bool) -> None:
     """Stores beside what an earlier iteration put into the same container."""
     by_holder: dict[int, list[Store]] = {}
-    for store in run.evidence.stores:
+    for store in run.recording.stores:
         if store.holder is None or store.how not in PUTS or isinstance(store.holder, Opaque):
             continue
         if evidence.regions.covers(store) is covered:
@@ -146,16 +146,17 @@ def note(facts: Facts, run: Run, pile: Pile, store: Store, later: Store) -> None
     pile.ever_freed |= freed
     if not freed:
         pile.walked |= any(event.order > store.order for node in store.nodes for event in node.walks)
-    pile.escaped |= any(node in run.evidence.escapes for node in store.nodes)
+    pile.escaped |= any(node in run.recording.escapes for node in store.nodes)
 
 
-def collect_slots(run: Run, slots: dict[ast.AST, Pile]) -> None:
-    """Places that hold one value from an earlier iteration, such as the best so far, with a graph that nobody has walked.
+def collect_slots(facts: Facts, run: Run, slots: dict[ast.AST, Pile]) -> None:
+    """Places that hold one value from an earlier iteration, such as the best so far, with its graph.
 
-    It is one graph, but a whole one: with all tensors that it saved.
+    It is one graph, but a whole one, with all tensors that it saved, unless a walk has freed them: then it has to be a
+    value that was put away on purpose, not just a name that is computed anew in some iterations.
     """
     by_place: dict[tuple[int, object], list[Store]] = {}
-    for store in run.evidence.stores:
+    for store in run.recording.stores:
         by_place.setdefault((id(store.place[0]), store.place[1]), []).append(store)
     for stores in by_place.values():
         last = stores[-1]
@@ -163,14 +164,18 @@ def collect_slots(run: Run, slots: dict[ast.AST, Pile]) -> None:
             pile = slots.setdefault(last.target, Pile())
             pile.stores.append(last)
             pile.runs.add(run.entry)
-            pile.freed = False
-            pile.walked |= any(node.walks for node in history(list(last.nodes)))
-            pile.escaped |= any(node in run.evidence.escapes for node in last.nodes)
+            computed = any(last.trace[-1] in node.trace for node in last.nodes)
+            freed = not computed and all(facts.is_spent(node) for node in last.nodes)
+            pile.freed &= freed
+            pile.ever_freed |= freed
+            if not freed:
+                pile.walked |= any(node.walks for node in history(list(last.nodes)))
+            pile.escaped |= any(node in run.recording.escapes for node in last.nodes)
 
 
 def stays(run: Run, store: Store) -> bool:
     """Whether the value outlives its iteration, in a place that a later iteration may read before it is bound anew."""
-    for boundary in run.evidence.boundaries:
+    for boundary in run.recording.boundaries:
         entry = boundary.entry
         if boundary.order > store.order and any(active is entry for active, _ in store.context):
             if isinstance(store.target, ast.Name):

@@ -6,13 +6,13 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from graphfix.codemods.accumulated_graph import adds, growths, is_cut_at_once
+from graphfix.codemods.accumulated_graph import adds, growths, is_cut_at_once, operands
 from graphfix.codemods.base import Evidence, fix, leaves_function, short
 from graphfix.codemods.boundary import detached
 from graphfix.model import Applicability, Finding, Fix, InsertAfter
-from graphfix.tape.evidence import Store
 from graphfix.tape.explore import Run
 from graphfix.tape.graph import reaches, split_loop
+from graphfix.tape.recording import Store
 from graphfix.tape.values import Instance
 
 
@@ -49,7 +49,7 @@ def unwalked(evidence: Evidence, attributes: bool, code: str, name: str) -> Iter
 def collect(evidence: Evidence, run: Run, attributes: bool, chains: dict[ast.AST, Chain], walked: set[ast.AST]) -> None:
     """Add what this run shows; `walked` collects the targets of places whose content some backward pass walks."""
     by_place: dict[tuple[int, object], list[Store]] = {}
-    for store in run.evidence.stores:
+    for store in run.recording.stores:
         if evidence.regions.covers(store):
             continue  # no_grad is the repair there
         by_place.setdefault((id(store.place[0]), store.place[1]), []).append(store)
@@ -64,7 +64,7 @@ def collect(evidence: Evidence, run: Run, attributes: bool, chains: dict[ast.AST
             chain.runs.add(run.entry)
             chain.stores.append(store)
             chain.freed &= all(evidence.facts.is_spent(node) for node in store.nodes)
-            chain.escaped |= any(node in run.evidence.escapes for other in stores for node in other.nodes)
+            chain.escaped |= any(node in run.recording.escapes for other in stores for node in other.nodes)
 
 
 def grows(store: Store, stores: list[Store]) -> bool:
@@ -79,7 +79,7 @@ def grows(store: Store, stores: list[Store]) -> bool:
         if earlier.order >= store.order:
             return False
         if split_loop(earlier.context, store.context) is not None and reaches(store.nodes, set(earlier.nodes)):
-            return not adds(store, set(earlier.nodes))
+            return not adds(operands(store), set(earlier.nodes))
     return False
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from graphfix.codemods.base import Evidence, operand
 from graphfix.model import Delete, Operation, Replace
-from graphfix.tape.evidence import Alias
 from graphfix.tape.explore import Run
 from graphfix.tape.keys import key_of, known_truth
+from graphfix.tape.recording import Alias
 from graphfix.tape.sharing import origin, shares
 from graphfix.tape.values import Known, Opaque, Tensor, Value
 
@@ -103,8 +103,8 @@ def same(target: ast.expr, value: ast.expr) -> bool:
 def is_left_alone(run: Run, alias: Alias) -> bool:
     """Whether nothing gives one of the two a graph or another shape, which the other one would not get."""
     whole = origin(alias.made)
-    changed = any(changes and origin(value) is whole for value, changes in run.evidence.written)
-    return not changed and not any(shares(value, alias.made) for value in run.evidence.given)
+    changed = any(changes and origin(value) is whole for value, changes in run.recording.written)
+    return not changed and not any(shares(value, alias.made) for value in run.recording.given)
 
 
 def operations(evidence: Evidence, texts: dict[ast.Call, str], may_delete: bool = True) -> list[Operation]:

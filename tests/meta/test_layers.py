@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,10 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = {
     "graphfix.cli": ROOT / "cli",
     "graphfix.codemods": ROOT / "codemods",
-    **{f"graphfix.{part}": ROOT / "src/graphfix" / part for part in ("tape", "project", "settings", "rewrite", "report")},
+    **{
+        f"graphfix.{part}": ROOT / "src/graphfix" / part
+        for part in ("tape", "project", "settings", "rewrite", "report", "runtime")
+    },
 }
 FORBIDDEN = {
     "graphfix.tape": ("settings", "codemods", "rewrite", "report", "cli"),
@@ -20,7 +24,10 @@ FORBIDDEN = {
     "graphfix.rewrite": ("codemods", "report", "cli"),
     "graphfix.report": ("settings", "cli"),
     "graphfix.settings": ("rewrite", "cli"),
+    "graphfix.runtime": ("cli",),
 }
+# the child process knows no graphfix: its imports are relative, and nothing but torch and the standard library
+PROBE = ROOT / "src/graphfix/runtime/probe"
 # what joins two layers on purpose: the libcst commands, `python -m graphfix`, and a pool that loads all before it forks
 ALLOWED = {
     ("codemods/commands.py", "graphfix.rewrite.command"),
@@ -36,7 +43,7 @@ def imported(path: Path) -> set[str]:
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}:{node.lineno}: relative import"
+            assert node.level == 0 or PROBE in path.parents, f"{path}:{node.lineno}: relative import"
             found.update({node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)})
     return found
 
@@ -61,6 +68,15 @@ def test_a_layer_imports_only_what_lies_below(package: str) -> None:
     files = sorted(FOLDERS[package].rglob("*.py"))
     assert files
     assert {path.name: names for path in files if (names := broken(path, FORBIDDEN[package]))} == {}
+
+
+def test_the_probe_needs_torch_and_the_standard_library_only() -> None:
+    """It runs in the interpreter of the user's script."""
+    for path in PROBE.glob("*.py"):
+        nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
+        names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+        names += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom) and node.level == 0]
+        assert {name.partition(".")[0] for name in names} <= {*sys.stdlib_module_names, "torch"}, path
 
 
 def test_only_the_command_line_imports_the_command_line() -> None:

@@ -12,7 +12,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SOURCES = {"graphfix/cli": ROOT / "cli", "graphfix/codemods": ROOT / "codemods", "graphfix": ROOT / "src/graphfix"}
+SOURCES = {
+    "graphfix/cli": ROOT / "cli",
+    "graphfix/codemods": ROOT / "codemods",
+    "graphfix/fixtures": ROOT / "fixtures",
+    "graphfix": ROOT / "src/graphfix",
+}
 
 
 def setuptools_version() -> int:
@@ -39,7 +44,7 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
         pytest.skip("setuptools is too old to build the wheel without a download")
     folder = tmp_path_factory.mktemp("wheel")
     copy = folder / "source"
-    for part in ("src", "cli", "codemods"):
+    for part in ("src", "cli", "codemods", "fixtures"):
         shutil.copytree(ROOT / part, copy / part, symlinks=True, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, copy)

@@ -39,6 +39,17 @@ OBJECTS = {
     "two objects of one class": ("class A:\n    def __init__(self):\n        self.l = net(x).exp().sum()\nA().l.backward()\nA().l.backward()", set()),
 }  # fmt: skip
 
+UNKNOWN = {
+    "two calls of what is not in sight": ("def f(model, z):\n    model(z).exp().sum().backward()\n    model(z).exp().sum().backward()", set()),
+}  # fmt: skip
+
+THREADS = {
+    "a pool over one graph": ("from concurrent.futures import ThreadPoolExecutor\nh = net(x).exp()\ndef work(i):\n    (h * i).sum().backward()\nwith ThreadPoolExecutor(2) as pool:\n    list(pool.map(work, range(3)))", {(4, "THREADS")}),
+    "a pool, a graph for each": ("from concurrent.futures import ThreadPoolExecutor\ndef work(i):\n    net(x).exp().sum().backward()\nwith ThreadPoolExecutor(2) as pool:\n    list(pool.map(work, range(3)))", set()),
+    "threads over one graph": ("from threading import Thread\nh = net(x).exp()\ndef work():\n    h.sum().backward()\nts = [Thread(target=work) for _ in range(2)]\nfor t in ts:\n    t.start()\nfor t in ts:\n    t.join()", {(4, "THREADS")}),
+    "threads that are never started": ("from threading import Thread\nh = net(x).exp()\ndef work():\n    h.sum().backward()\nts = [Thread(target=work) for _ in range(2)]", set()),
+}  # fmt: skip
+
 STRUCTURES = {
     "LSTM state": ("r = nn.LSTM(4, 4)\ns = None\nfor i in range(3):\n    o, s = r(x.view(1, 1, 4), s)\n    o.sum().backward()", {(5, "CARRIED")}),
     "LSTM state, detached": ("r = nn.LSTM(4, 4)\ns = None\nfor i in range(3):\n    o, s = r(x.view(1, 1, 4), s)\n    o.sum().backward()\n    s = tuple(t.detach() for t in s)", set()),
@@ -55,7 +66,11 @@ MODES = {
     "set_grad_enabled block": ("with torch.set_grad_enabled(False):\n    s = w.exp()\nfor i in range(2):\n    (s * w).sum().backward()", set()),
 }  # fmt: skip
 
-ALL = [pytest.param(*case, id=name) for table in (ENTERED, OBJECTS, STRUCTURES, MODES) for name, case in table.items()]
+ALL = [
+    pytest.param(*case, id=name)
+    for table in (ENTERED, OBJECTS, UNKNOWN, THREADS, STRUCTURES, MODES)
+    for name, case in table.items()
+]
 
 
 @pytest.mark.parametrize(("body", "expected"), ALL)

@@ -91,6 +91,11 @@ STALE = {
         "h = deep(x)\nh.sum().backward(retain_graph=True)\nopt.step()\nh.mean().backward()",
         {6},
     ),
+    "a parameter written in place by hand": (
+        "deep = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4))\nh = deep(x)\nh.sum().backward(retain_graph=True)\n"
+        "with torch.no_grad():\n    deep[1].weight.mul_(0.5)\nh.mean().backward()",
+        {6},
+    ),
     "step after both walks": (
         "opt = torch.optim.SGD(net.parameters(), 0.1)\nh = net(x).exp()\nh.sum().backward(retain_graph=True)\n"
         "h.mean().backward()\nopt.step()",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from graphfix.tape.evidence import Evidence
+from graphfix.tape.recording import Recording
 from graphfix.tape.sharing import origin, shares
 
 from .toys import OFFSET, explored
@@ -12,8 +12,8 @@ from .toys import OFFSET, explored
 HEAD = "import math\nfrom torch.autograd import Variable\nloss = (w * w).sum()\n"
 
 
-def recorded(body: str) -> Evidence:
-    return explored(HEAD + body + "\nloss.item()\n").runs[0].evidence
+def recorded(body: str) -> Recording:
+    return explored(HEAD + body + "\nloss.item()\n").runs[0].recording
 
 
 @pytest.mark.parametrize(

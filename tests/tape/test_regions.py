@@ -97,3 +97,28 @@ def test_a_transformer_layer_may_take_its_fast_path() -> None:
 
 def test_code_that_no_run_reaches_may_ask_for_a_gradient() -> None:
     assert not regions("fit()\n" + LOOP + "    if False:\n        net(x).sum().backward()\n")
+
+
+ENSEMBLE = """\
+import copy
+members = [copy.deepcopy(net) for _ in range(3)]
+fit()
+outputs = []
+for member in members:
+    {}
+print(torch.stack(outputs).mean().detach())
+"""
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [("outputs.append(member(data[0][0]))", 1), ("outputs.append(member(data[0][0]).detach())", 0)],
+    ids=["kept until after the loop", "detached at once"],
+)
+def test_copies_of_what_is_trained_elsewhere(statement: str, expected: int) -> None:
+    assert len(regions(ENSEMBLE.format(statement))) == expected
+
+
+def test_a_loop_within_a_function_is_told_once() -> None:
+    body = "for x, y in data:\n    print(net(x).sum().item())"
+    assert len(regions(function(body) + "for x, y in data:\n    fit()\n    score()\n")) == 1

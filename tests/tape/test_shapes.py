@@ -36,7 +36,7 @@ OTHERS = (
 
 def by_tape(expression: str) -> Tensor:
     tape = explored(f"v = {expression}\nprint(v.sum().item())\n")
-    env = tape.runs[0].evidence.env
+    env = tape.runs[0].recording.env
     value = env.get("v") if env is not None else None
     assert isinstance(value, Tensor), value
     return value

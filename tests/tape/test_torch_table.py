@@ -156,7 +156,14 @@ def test_draws(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "result"),
-    [("item", "number"), ("tolist", "list"), ("shape", "other"), ("backward", "none"), ("is_leaf", "bool"), ("__float__", "number")],
+    [
+        ("item", "number"),
+        ("tolist", "list"),
+        ("shape", "other"),
+        ("backward", "none"),
+        ("is_leaf", "bool"),
+        ("__float__", "number"),
+    ],
 )
 def test_is_no_tensor(name: str, result: str) -> None:
     assert known(f"torch.Tensor.{name}").result == result

@@ -30,10 +30,10 @@ def hits(body: str) -> set[tuple[int, str]]:
 
 def walks(body: str) -> list[int]:
     """The lines of `body` whose backward passes walk something, in the order of the first run."""
-    return [event.site.lineno - OFFSET for event in explored(body).runs[0].evidence.walks]
+    return [event.site.lineno - OFFSET for event in explored(body).runs[0].recording.walks]
 
 
 def stale(body: str) -> set[int]:
     """The lines of `body` whose backward passes meet a parameter of another version."""
-    events = [event for run in explored(body).runs for event in run.evidence.walks]
+    events = [event for run in explored(body).runs for event in run.recording.walks]
     return {event.site.lineno - OFFSET for event in events if event.stale}

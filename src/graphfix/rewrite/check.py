@@ -33,9 +33,7 @@ def _touched(data: bytes, tree: ast.Module, original: bytes) -> list[tuple[bytes
     change = trimmed(0, original, data)[0]
     start, end = change.start, change.start + len(change.content)
     return [
-        (data[first:last], ast.Module(nodes, []))
-        for first, last, nodes in _pieces(data, tree)
-        if first <= end and start <= last
+        (data[first:last], ast.Module(nodes, [])) for first, last, nodes in _pieces(data, tree) if first <= end and start <= last
     ]
 
 

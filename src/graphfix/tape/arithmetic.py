@@ -114,7 +114,7 @@ def overloaded(m: Machine, site: ast.AST, left: Value, right: Value, op: ast.ope
 def in_place(m: Machine, site: ast.AST, left: Value, right: Value, op: ast.operator) -> Value:
     """`left op= right`: a tensor is changed in place, so that every name of it sees the new graph."""
     if isinstance(left, Tensor):
-        m.evidence.written.append((left, right.node is not None))
+        m.recording.written.append((left, right.node is not None))
         if left.leaf is not None and left.leaf.requires_grad and not m.grad_enabled:
             m.write_leaf(left.leaf, site)
             return left

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 
-from graphfix.tape.evidence import Alias, Read
 from graphfix.tape.expressions import evaluate
 from graphfix.tape.keys import key_of
 from graphfix.tape.machine import Machine
 from graphfix.tape.places import is_hashable, item_of
+from graphfix.tape.recording import Alias, Read
 from graphfix.tape.saving import keep, view
 from graphfix.tape.shapes import OTHER, item_shape, shape_of
 from graphfix.tape.torch_model import facts
@@ -83,7 +83,7 @@ def get_attribute(m: Machine, value: Value, name: str, site: ast.AST) -> Value:
         return tensor_attribute(m, value, name, site)
     if isinstance(value, Plain):
         if value.cut is not None and name in ("data", "grad", "requires_grad", "device", "dtype", "shape", "grad_fn"):
-            m.evidence.misuses.append(Read(site, m.trace(), value, "tensor"))
+            m.recording.misuses.append(Read(site, m.trace(), value, "tensor"))
         return Plain(("attribute", value.key, name), cut=value.cut if name == "data" else None)
     if isinstance(value, Instance):
         return instance_attribute(m, value, name)
@@ -102,7 +102,7 @@ def tensor_attribute(m: Machine, value: Tensor | Opaque, name: str, site: ast.AS
     if name == "data" and (isinstance(value, Tensor) or value.node is not None):
         m.note_cut(value)
         made = Tensor(single=isinstance(value, Tensor) and value.single, base=value, severed="data", shape=shape_of(value))
-        m.evidence.aliases.append(Alias(site, m.trace(), value, made, "data"))
+        m.recording.aliases.append(Alias(site, m.trace(), value, made, "data"))
         return made
     if name in ("shape", "dtype", "device", "requires_grad", "is_leaf", "grad_fn", "ndim", "is_cuda"):
         return Plain((name, key_of(value)))
@@ -212,7 +212,7 @@ def get_item(m: Machine, value: Value, index_node: ast.expr, site: ast.Subscript
 def note_legacy(m: Machine, value: Value, index: Value, site: ast.Subscript) -> None:
     """`[0]` on what was read out of a tensor: the spelling of torch 0.3 for a number."""
     if isinstance(index, Known) and index.value == 0 and not isinstance(index.value, bool):
-        m.evidence.legacy.append(Read(site, m.trace(), value, "index"))
+        m.recording.legacy.append(Read(site, m.trace(), value, "index"))
 
 
 def tensor_item(m: Machine, value: Tensor, index: Value, index_node: ast.expr, site: ast.Subscript) -> Value:

@@ -6,10 +6,10 @@ import ast
 from collections.abc import Callable
 
 from graphfix.tape.arithmetic import arithmetic
-from graphfix.tape.evidence import Foreign, Number
 from graphfix.tape.iteration import iterate
 from graphfix.tape.keys import counter, cut_of, key_of
 from graphfix.tape.machine import Machine
+from graphfix.tape.recording import Foreign, Number
 from graphfix.tape.thread_calls import make_thread
 from graphfix.tape.values import (
     NONE,
@@ -69,7 +69,7 @@ def call_library(m: Machine, name: str, arguments: list[Value], keywords: dict[s
     from graphfix.tape.calls import note_reader, run_callbacks
 
     values = [*arguments, *keywords.values()]
-    m.evidence.foreign.append(Foreign(site, m.trace(), name))
+    m.recording.foreign.append(Foreign(site, m.trace(), name))
     for value in values:
         m.escape(value, site, "argument")
         note_reader(m, value, site)
@@ -82,7 +82,7 @@ def note_numbers(m: Machine, name: str, arguments: list[Value], site: ast.AST) -
     """Python takes the number out of a tensor that it is given in a number's stead."""
     for position, value in enumerate(arguments):
         if isinstance(value, (Tensor, Opaque)):
-            m.evidence.numbers.append(Number(site, m.trace(), value, name, position, m.grad_enabled))
+            m.recording.numbers.append(Number(site, m.trace(), value, name, position, m.grad_enabled))
 
 
 def length(m: Machine, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:

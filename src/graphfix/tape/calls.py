@@ -7,12 +7,12 @@ import ast
 from graphfix.tape.attributes import find_method
 from graphfix.tape.builtin_calls import call_library
 from graphfix.tape.containers import call_container_method
-from graphfix.tape.evidence import Foreign
 from graphfix.tape.expressions import evaluate
 from graphfix.tape.frames import Env, Frame
 from graphfix.tape.iteration import iterate
 from graphfix.tape.keys import key_of
 from graphfix.tape.machine import MAX_DEPTH, Machine, Return
+from graphfix.tape.recording import Foreign
 from graphfix.tape.thread_calls import thread_method
 from graphfix.tape.torch_calls import call_torch
 from graphfix.tape.torch_methods import call_torch_method
@@ -121,7 +121,7 @@ def call_unknown(m: Machine, callee: Value, arguments: Arguments, keywords: Keyw
     source = callee.receiver if isinstance(callee, Bound) else callee
     if isinstance(source, Opaque) and source.outside:
         return Opaque(("call", site, m.now()), outside=True)
-    m.evidence.foreign.append(Foreign(site, m.trace(), key))
+    m.recording.foreign.append(Foreign(site, m.trace(), key))
     for value in values:
         m.escape(value, site, "argument")
         note_reader(m, value, site)
@@ -155,12 +155,12 @@ def run_callbacks(m: Machine, values: Arguments, site: ast.AST) -> None:
 
 def note_reader(m: Machine, value: Value, site: ast.AST) -> None:
     """A number that a repair made reaches code that is not known: it may have wanted the tensor."""
-    from graphfix.tape.evidence import Read
+    from graphfix.tape.recording import Read
 
     stack = [value]
     for item in stack:
         if isinstance(item, Plain) and item.cut is not None:
-            m.evidence.misuses.append(Read(site, m.trace(), item, "unknown"))
+            m.recording.misuses.append(Read(site, m.trace(), item, "unknown"))
         elif isinstance(item, (Sequence, Mapping)) and len(stack) < 60:
             stack.extend(item.items.values() if isinstance(item, Mapping) else item.items)
 
@@ -187,14 +187,14 @@ def enter(m: Machine, function: Function, arguments: Arguments, keywords: Keywor
         m.grad_enabled = True
     m.frames.append(frame)
     m.active[definition] = m.active.get(definition, 0) + 1
-    m.evidence.entered.add(definition)
+    m.recording.entered.add(definition)
     try:
         run_body(m, frame, definition)
     finally:
         m.frames.pop()
         m.active[definition] -= 1
         m.grad_enabled = before
-    m.evidence.returned[frame] = frame.returned or NONE
+    m.recording.returned[frame] = frame.returned or NONE
     if frame.yielded:
         made = Sequence("generator", [value for value, _ in frame.yielded])
         made.grad_mode = frame.yielded[0][1]
@@ -248,7 +248,7 @@ def instantiate(m: Machine, cls: Class, arguments: Arguments, keywords: Keywords
     instance = Instance(cls, ("instance", site, m.now()))
     instance.context = m.context
     if instance.is_module():
-        m.evidence.builds.append(m.trace())
+        m.recording.builds.append(m.trace())
     initialiser = cls.find("__init__")
     if isinstance(initialiser, Function):
         call(m, initialiser, [instance, *arguments], keywords, site)

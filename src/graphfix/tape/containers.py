@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 
-from graphfix.tape.evidence import Read
 from graphfix.tape.iteration import iterate
 from graphfix.tape.keys import cut_of, key_of
 from graphfix.tape.machine import Machine
 from graphfix.tape.places import MAX_ITEMS, note_store
+from graphfix.tape.recording import Read
 from graphfix.tape.values import (
     NONE,
     Function,
@@ -31,7 +31,7 @@ def call_container_method(
         return mapping_method(m, receiver, name, arguments, keywords, site)
     if isinstance(receiver, (Known, Plain)):
         if isinstance(receiver, Plain) and receiver.cut is not None:
-            m.evidence.misuses.append(Read(site, m.trace(), receiver, "tensor"))
+            m.recording.misuses.append(Read(site, m.trace(), receiver, "tensor"))
         key = ("method", key_of(receiver), name, *map(key_of, arguments))
         return Plain(key, cut=cut_of(receiver))
     if isinstance(receiver, Function):

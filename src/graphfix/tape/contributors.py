@@ -10,11 +10,11 @@ import ast
 import math
 from collections.abc import Iterable
 
-from graphfix.tape.evidence import Store, Use
 from graphfix.tape.explore import Tape
 from graphfix.tape.frames import Trace
 from graphfix.tape.graph import Node, raises_again
 from graphfix.tape.program import Program
+from graphfix.tape.recording import Store, Use
 from graphfix.tape.values import Instance, Opaque, Tensor
 
 DISPLAYS = (ast.Dict, ast.List, ast.Tuple)
@@ -31,9 +31,9 @@ class Facts:
         self.modules = tape.modules
         self.sure: dict[Node, bool] = {}
         for run in tape.runs:
-            self.plain |= run.evidence.plain
-            self.proven |= {node.site for node in run.evidence.proven}
-            for expression, uses in run.evidence.graphs.items():
+            self.plain |= run.recording.plain
+            self.proven |= {node.site for node in run.recording.proven}
+            for expression, uses in run.recording.graphs.items():
                 self.uses.setdefault(expression, []).extend(uses)
 
     def is_sure(self, node: Node) -> bool:
@@ -119,7 +119,7 @@ def stored_nodes(tape: Tape, stores: Iterable[Store]) -> set[Node]:
     return {
         node
         for run in tape.runs
-        for store in run.evidence.stores
+        for store in run.recording.stores
         if store.target in targets or store.place in places
         for node in store.nodes
     }

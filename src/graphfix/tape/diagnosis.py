@@ -9,11 +9,11 @@ import ast
 import enum
 from dataclasses import dataclass, field
 
-from graphfix.tape.evidence import Boundary, Store
 from graphfix.tape.explore import Run, Tape
 from graphfix.tape.frames import Frame, Trace
 from graphfix.tape.graph import Hit, LoopEntry, Node, Walk, history, split_loop
 from graphfix.tape.program import Program
+from graphfix.tape.recording import Boundary, Store
 from graphfix.tape.values import Value
 
 
@@ -60,7 +60,7 @@ def second_walks(tape: Tape) -> list[SecondWalk]:
     groups: dict[tuple, SecondWalk] = {}
     for run in tape.runs:
         raised: dict[tuple, Walk] = {}
-        for event in run.evidence.walks:
+        for event in run.recording.walks:
             for hit in event.hits:
                 if hit.certain and raised.setdefault(meeting(event, hit), event) is event:
                     add_hit(groups, run, event, hit)
@@ -107,7 +107,7 @@ def add_hit(groups: dict[tuple, SecondWalk], run: Run, event: Walk, hit: Hit) ->
 
 def serve_one_step(run: Run, event: Walk, hit: Hit) -> bool:
     """Whether the loop only gathers gradients: a step comes after the walks, none between them."""
-    steps = [update.order for update in run.evidence.updates if update.steps]
+    steps = [update.order for update in run.recording.updates if update.steps]
     return any(order > event.order for order in steps) and not any(hit.freed_by.order < order < event.order for order in steps)
 
 
@@ -137,7 +137,7 @@ def is_item(node: Node, loop: ast.AST | None) -> bool:
 
 
 def boundary_of(run: Run, entry: LoopEntry | None) -> Boundary | None:
-    return next((b for b in run.evidence.boundaries if b.entry is entry), None) if entry is not None else None
+    return next((b for b in run.recording.boundaries if b.entry is entry), None) if entry is not None else None
 
 
 def carriers(run: Run, boundary: Boundary | None, crossing: Node, hit: Hit) -> list[str]:
@@ -169,7 +169,7 @@ def brings(run: Run, boundary: Boundary, name: str, crossing: Node, used: int) -
     """Whether it is by `name` that `crossing` comes from the boundary to where the node of order `used` takes it up."""
     rebound = {
         ast.unparse(store.target)
-        for store in run.evidence.stores
+        for store in run.recording.stores
         if boundary.order < store.order < used
         and isinstance(store.target, (ast.Name, ast.Attribute))
         and (store.trace[-1][0] is boundary.frame or isinstance(store.target, ast.Attribute))
@@ -268,7 +268,7 @@ def is_scaling(node: Node) -> bool:
 def happens_always(tape: Tape, group: SecondWalk) -> bool:
     """False where some run passed the same backward in a later iteration (or after the same first walk) unharmed."""
     for run in tape.runs:
-        for event in run.evidence.walks:
+        for event in run.recording.walks:
             if event.site is not group.walk.site or event.hits:
                 continue
             if group.loop is not None or group.cause in (Cause.CARRIED, Cause.TOTAL, Cause.EXTERNAL, Cause.KEPT):
@@ -276,7 +276,7 @@ def happens_always(tape: Tape, group: SecondWalk) -> bool:
                     return False
             elif any(
                 other.site is group.freed_by.site and other.order < event.order and other.context == event.context
-                for other in run.evidence.walks
+                for other in run.recording.walks
             ):
                 return False
     return True
@@ -286,7 +286,7 @@ def held_at(tape: Tape, loop: ast.AST | None, name: str) -> list[tuple[Boundary,
     """What `name` carried into the second iteration of `loop`, in every run: (boundary, value, freed, unfreed)."""
     found = []
     for run in tape.runs:
-        for boundary in run.evidence.boundaries:
+        for boundary in run.recording.boundaries:
             if boundary.entry.loop is loop and name in boundary.held:
                 value, _, freed, unfreed = boundary.held[name]
                 found.append((boundary, value, freed, unfreed))

@@ -10,10 +10,11 @@ from pathlib import Path
 
 from graphfix.project.imports import Importer, define
 from graphfix.tape.calls import call, instantiate, note_reader
-from graphfix.tape.evidence import Evidence
 from graphfix.tape.frames import Env, Frame
+from graphfix.tape.gradients import Fates
 from graphfix.tape.machine import Machine, OutOfSteps, Stop
 from graphfix.tape.program import Program
+from graphfix.tape.recording import Recording
 from graphfix.tape.statements import execute, note_boundary
 from graphfix.tape.values import NONE, Class, Function, Instance, Known, Mapping, Opaque, Value
 
@@ -31,7 +32,12 @@ class Run:
     """One path through one entry."""
 
     entry: str
-    evidence: Evidence
+    recording: Recording
+
+    @cached_property
+    def fates(self) -> Fates:
+        """What becomes of each gradient."""
+        return Fates(self.recording)
 
 
 @dataclass(eq=False)
@@ -56,7 +62,7 @@ class Tape:
 
     @property
     def modules(self) -> set[object]:
-        return {key for run in self.runs for key in run.evidence.modules}
+        return {key for run in self.runs for key in run.recording.modules}
 
 
 def word(node: ast.AST) -> str:
@@ -131,14 +137,14 @@ class Explorer:
 
     def explore(self) -> Tape:
         self.run_entry("module", run_module)
-        entered = {definition for run in self.tape.runs for definition in run.evidence.entered}
+        entered = {definition for run in self.tape.runs for definition in run.recording.entered}
         for name, definition, start in self.entries():
             if self.steps > TOTAL_STEPS:
                 self.tape.truncated = True
                 break
             if definition not in entered and self.is_relevant(definition):
                 for run in self.run_entry(name, start):
-                    entered |= run.evidence.entered
+                    entered |= run.recording.entered
         return self.tape
 
     def is_relevant(self, definition: ast.AST) -> bool:
@@ -211,7 +217,7 @@ class Explorer:
             if self.steps > TOTAL_STEPS:
                 self.tape.truncated = True
                 break
-            covered = {side for run in (*made, *extra) for side in run.evidence.covered} | tried
+            covered = {side for run in (*made, *extra) for side in run.recording.covered} | tried
             missing = [
                 (site, not side) for site, side in covered if (site, not side) not in covered and worth_taking(site, not side)
             ]
@@ -228,17 +234,17 @@ class Explorer:
         machine = Machine(policy, self.importer)
         machine.overrides = self.overrides
         env = Env(self.tape.program)
-        machine.evidence.env = env
+        machine.recording.env = env
         machine.frames.append(Frame(env, self.tape.program.tree, (), (), 0))
         try:
             start(machine, env)
         except (OutOfSteps, RecursionError) as limit:
-            machine.evidence.ended_by = type(limit).__name__
+            machine.recording.ended_by = type(limit).__name__
             self.tape.truncated = True
         except Stop as stop:
-            machine.evidence.ended_by = type(stop).__name__
+            machine.recording.ended_by = type(stop).__name__
         self.steps += machine.steps
-        return Run(name, machine.evidence)
+        return Run(name, machine.recording)
 
 
 def worth_taking(site: ast.AST, side: bool) -> bool:

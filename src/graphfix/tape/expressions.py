@@ -117,7 +117,7 @@ def compare(m: Machine, node: ast.Compare) -> Value:
 
 def conditional(m: Machine, node: ast.IfExp) -> Value:
     taken = truth(m, node.test, node)
-    m.evidence.covered.add((node, taken))
+    m.recording.covered.add((node, taken))
     return evaluate(m, node.body if taken else node.orelse)
 
 

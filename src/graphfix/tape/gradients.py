@@ -10,8 +10,8 @@ import ast
 import enum
 from collections.abc import Iterable
 
-from graphfix.tape.explore import Run
 from graphfix.tape.graph import Leaf, Node, Walk, history
+from graphfix.tape.recording import Recording
 
 
 class Fate(enum.Enum):
@@ -25,17 +25,24 @@ class Fate(enum.Enum):
 class Fates:
     """The fate of every gradient of one run, by walk and leaf."""
 
-    def __init__(self, run: Run) -> None:
-        self.run = run
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
         self.idle: tuple[bool, set[Leaf]] | None = None
         self.led: dict[Walk, set[Node]] = {}
+        self.below: dict[Walk, set[Leaf]] = {}
         self.known: dict[tuple[object, Leaf], set[Fate]] = {}
-        for event in run.evidence.walks:
-            for leaf in leaves_below(event):
+        for event in recording.walks:
+            for leaf in self.leaves_below(event):
                 self.known.setdefault((event.site, leaf), set()).add(self.fate(event, leaf))
 
+    def leaves_below(self, event: Walk) -> set[Leaf]:
+        """The leaves in which the walk leaves a gradient."""
+        if event not in self.below:
+            self.below[event] = {leaf for node in history(list(event.roots)) for leaf in node.leaves}
+        return self.below[event]
+
     def fate(self, event: Walk, leaf: Leaf) -> Fate:
-        for update in self.run.evidence.updates:
+        for update in self.recording.updates:
             if update.order < event.order:
                 continue
             if update.leaves is None:
@@ -52,7 +59,7 @@ class Fates:
     def is_idle(self, leaf: Leaf) -> bool:
         """Whether the leaf belongs to a module that nobody trains: every step of the run is known, and none is over it."""
         if self.idle is None:
-            steps = [update.leaves for update in self.run.evidence.updates if update.steps]
+            steps = [update.leaves for update in self.recording.updates if update.steps]
             known = bool(steps) and all(leaves is not None for leaves in steps) and not self.reads_gradients()
             self.idle = (known, {other for leaves in steps for other in leaves or ()})
         known, stepped = self.idle
@@ -60,9 +67,11 @@ class Fates:
 
     def reads_gradients(self) -> bool:
         """Whether the program reads a `.grad`: a step that the tape does not see may be made with it."""
-        env = self.run.evidence.env
+        env = self.recording.env
         return env is None or any(
-            isinstance(part, ast.Attribute) and part.attr == "grad" and ast.unparse(part.value) not in ("torch.autograd", "autograd")
+            isinstance(part, ast.Attribute)
+            and part.attr == "grad"
+            and ast.unparse(part.value) not in ("torch.autograd", "autograd")
             for part in ast.walk(env.program.tree)
         )
 
@@ -78,10 +87,6 @@ class Fates:
             if any(parent in found for parent in node.parents) or any(not self.is_dropped(event, leaf) for leaf in node.leaves):
                 found.add(node)
         return found
-
-
-def leaves_below(event: Walk) -> set[Leaf]:
-    return {leaf for node in history(list(event.roots)) for leaf in node.leaves}
 
 
 def severable(fates: Fates, event: Walk, bad: Iterable[Node]) -> list[tuple[Node, Node]] | None:

@@ -31,9 +31,12 @@ class LoopEntry:
 
 
 class Leaf:
-    """A parameter, or the group of parameters of one layer (`module`), that share a version counter."""
+    """A parameter, or the group of parameters of one layer (`module`), that share a version counter.
 
-    __slots__ = ("name", "requires_grad", "version", "trained", "site", "module")
+    `origin`: the leaf of which it is a copy.
+    """
+
+    __slots__ = ("name", "requires_grad", "version", "trained", "site", "module", "origin")
 
     def __init__(self, name: str, requires_grad: bool = True, site: ast.AST | None = None, module: bool = False) -> None:
         self.name = name
@@ -42,6 +45,13 @@ class Leaf:
         self.version = 0
         self.trained = False
         self.site = site
+        self.origin: Leaf | None = None
+
+    def copied(self) -> Leaf:
+        """A new leaf with the same content."""
+        copy = Leaf(self.name, self.requires_grad, self.site, self.module)
+        copy.origin = self.origin or self
+        return copy
 
 
 @dataclass(eq=False)

@@ -10,9 +10,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable
 
-from graphfix.tape.evidence import Evidence, Mode, Update, Use
 from graphfix.tape.frames import Env, Frame, Trace
 from graphfix.tape.graph import Context, Leaf, LoopEntry, Node, Storage, Walk, walk
+from graphfix.tape.recording import Mode, Recording, Update, Use
 from graphfix.tape.values import Known, Mapping, Opaque, Plain, Sequence, Tensor, Value, held_leaves, nodes_in
 
 MAX_DEPTH = 12
@@ -53,7 +53,7 @@ class Machine:
     def __init__(self, policy: Callable[..., bool], importer: Callable[[Machine, str, Env], Value | None]) -> None:
         self.policy = policy
         self.importer = importer
-        self.evidence = Evidence()
+        self.recording = Recording()
         self.context: Context = ()
         self.grad_enabled = True
         self.thread: object = None
@@ -99,7 +99,7 @@ class Machine:
         """`train()` or `eval()`: all of `modules` are in this mode from now on."""
         for module in modules:
             self.modes[mode_key(module)] = (module, training)
-        self.evidence.modes.append(Mode(site, self.trace(), training, self.now()))
+        self.recording.modes.append(Mode(site, self.trace(), training, self.now()))
 
     def mode_of(self, module: Value) -> bool | None:
         """The mode that was set for `module`, or that of the module which calls it."""
@@ -138,7 +138,7 @@ class Machine:
         node = Node(site, self.trace(), self.context, tuple(parents), saves, tuple(direct), save_leaves, certain, callee)
         node.order = self.now()
         node.training = self.training
-        self.evidence.nodes.append(node)
+        self.recording.nodes.append(node)
         return node
 
     def tensor(self, site: ast.AST, inputs: Iterable[Value], saves: bool = True, **how: object) -> Tensor:
@@ -157,7 +157,7 @@ class Machine:
     ) -> Walk | None:  # fmt: skip
         """Walk the graphs of `roots`; returns None where there is no graph to walk."""
         nodes: list[Node] = []
-        self.evidence.asks.append(self.trace())
+        self.recording.asks.append(self.trace())
         for root in roots:
             self.ensure_graph(root, site)
             nodes.extend(nodes_in(root, attributes=False))
@@ -168,9 +168,9 @@ class Machine:
             self.now(), receiver, targets, self.thread,
         )  # fmt: skip
         walk(event)
-        self.evidence.walks.append(event)
+        self.recording.walks.append(event)
         for node in event.roots if function == "backward" else ():
-            self.evidence.proven.add(node)
+            self.recording.proven.add(node)
         return event
 
     def ensure_graph(self, value: Value, site: ast.AST) -> None:
@@ -182,16 +182,16 @@ class Machine:
         """A parameter is written to in place: as by a step, what saved it is stale."""
         leaf.version += 1
         if site is not None:
-            self.evidence.updates.append(Update(site, self.now(), True, frozenset((leaf,)), self.trace()))
+            self.recording.updates.append(Update(site, self.now(), True, frozenset((leaf,)), self.trace()))
 
     def escape(self, value: Value, site: ast.AST, why: str) -> None:
         """Code that is not simulated gets hold of `value`: it may walk its graph, with all that lies below."""
-        self.evidence.given.append(value)
+        self.recording.given.append(value)
         pending = nodes_in(value)
         while pending:
             node = pending.pop()
-            known = node in self.evidence.escapes
-            self.evidence.escapes.setdefault(node, []).append((site, why, self.order))
+            known = node in self.recording.escapes
+            self.recording.escapes.setdefault(node, []).append((site, why, self.order))
             if not known:
                 pending.extend(node.parents)
 
@@ -211,15 +211,15 @@ class Machine:
     def note_cut(self, value: Value) -> None:
         """The program detaches `value` itself."""
         if value.node is not None:
-            self.evidence.cuts.add(value.node)
+            self.recording.cuts.setdefault(value.node, []).append(self.context)
 
     def note_use(self, expression: ast.expr | None, value: Value) -> None:
         """Remember whether `expression`, which is added, stored or passed on, carries a graph."""
         if expression is None:
             return
         if isinstance(value, (Known, Plain)):
-            self.evidence.plain.add(expression)
+            self.recording.plain.add(expression)
             return
         nodes = (value.node,) if value.node is not None else tuple(nodes_in(value, attributes=False, depth=3))
         if nodes:
-            self.evidence.graphs.setdefault(expression, []).append(Use(nodes, value))
+            self.recording.graphs.setdefault(expression, []).append(Use(nodes, value))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from graphfix.tape.evidence import Store
 from graphfix.tape.graph import Node
 from graphfix.tape.machine import Machine
+from graphfix.tape.recording import Store
 from graphfix.tape.shapes import OTHER
 from graphfix.tape.values import (
     NONE,
@@ -107,7 +107,7 @@ def set_attribute(m: Machine, target: ast.Attribute, value: Value, source: ast.e
         return
     note_store(m, target, (holder, name), value, source, how, attributes.get(name))
     attributes[name] = value
-    m.evidence.kept.append(value)
+    m.recording.kept.append(value)
     if isinstance(holder, Layer) and isinstance(value, (Layer, Instance)):
         holder.names[name] = value
 
@@ -126,9 +126,9 @@ def set_requires_grad(m: Machine, tensor: Tensor, value: Value, site: ast.AST) -
     from graphfix.tape.graph import Leaf
 
     wanted = not (isinstance(value, Known) and not value.value)
-    m.evidence.written.append((tensor, True))
+    m.recording.written.append((tensor, True))
     if wanted:
-        m.evidence.asks.append(m.trace())
+        m.recording.asks.append(m.trace())
     if tensor.leaf is not None:
         tensor.leaf.requires_grad = wanted
     elif wanted and tensor.node is None:
@@ -142,7 +142,7 @@ def set_item(m: Machine, target: ast.Subscript, value: Value, source: ast.expr |
     index = evaluate(m, target.slice)
     key = index.value if isinstance(index, Known) and is_hashable(index.value) else None
     if isinstance(holder, Tensor):
-        m.evidence.written.append((holder, value.node is not None))
+        m.recording.written.append((holder, value.node is not None))
         if holder.leaf is None and holder.severed != "data" and value is not holder:
             from graphfix.tape.saving import overwrite
 
@@ -172,7 +172,7 @@ def set_item(m: Machine, target: ast.Subscript, value: Value, source: ast.expr |
         note_store(m, target, (holder, slot), value, source, how, holder.items.get(slot), holder)
         holder.items[slot] = value
     elif isinstance(holder, Plain) and nodes_in(value) and not is_array(holder):
-        m.evidence.asks.append(m.trace())  # a tensor that was taken for data would go on with the graph
+        m.recording.asks.append(m.trace())  # a tensor that was taken for data would go on with the graph
 
 
 def is_array(value: Plain) -> bool:
@@ -199,7 +199,7 @@ def note_store(
     before = tuple(nodes_in(old, attributes=False, depth=3)) if old is not None else ()
     beside = tuple(nodes_in(holder, attributes=False, depth=3)) if holder is not None and not isinstance(holder, Opaque) else ()
     store = Store(target, m.trace(), m.context, place, target, source, value, tuple(nodes), how, before, m.now(), holder, beside)
-    m.evidence.stores.append(store)
+    m.recording.stores.append(store)
     for node in nodes:
         node.stores.append(store)
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from graphfix.tape.contributors import Facts
-from graphfix.tape.evidence import Store
 from graphfix.tape.explore import Run, Tape
 from graphfix.tape.frames import Env, Frame, Trace
-from graphfix.tape.graph import Leaf, Node, history
+from graphfix.tape.graph import Context, Leaf, Node, history
 from graphfix.tape.program import Program
+from graphfix.tape.recording import Store
 from graphfix.tape.values import Class, Instance, Layer, Mapping, Opaque, Project, Sequence, Value, leaves_in
 
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
@@ -52,6 +52,9 @@ class Region:
         within = {inner for part in self.parts for inner in ast.walk(part) if isinstance(inner, ast.stmt)}
         return within - {self.function}
 
+    def contains(self, other: Region) -> bool:
+        return other is not self and self.statements >= set(other.parts)
+
     def holds(self, trace: Trace) -> bool:
         return any(statement in self.statements for _, statement in trace)
 
@@ -69,7 +72,7 @@ class Regions:
         self.foreign: set[ast.AST] = set()
         self.trained: set[Leaf] = set()
         self.callees: set[object] = set()
-        self.cut: set[Node] = set()
+        self.cut: dict[Node, set[Context]] = {}
         self.detached: set[ast.stmt] = set()
         self.recording: set[ast.AST] = set()
         self.found: list[Region] = []
@@ -89,7 +92,7 @@ class Regions:
             self.note_asked(run)
         placed: dict[ast.stmt, Region] = {}
         for run in self.tape.runs:
-            for node in run.evidence.nodes:
+            for node in run.recording.nodes:
                 if not node.walks:
                     self.mark(self.recording, node.trace)
                     if self.is_forward(node):
@@ -102,11 +105,14 @@ class Regions:
                 region.forwards.extend(f for p in region.parts[1:] if p in placed for f in placed[p].forwards)
                 region.sure &= self.is_sure(region)
                 self.found.append(region)
+        # two runs may see a loop by itself and within its function: the wider one tells all, unless only the narrower is sure
+        self.found = [r for r in self.found if not any(o.contains(r) and o.sure >= r.sure for o in self.found)]
+        self.found = [r for r in self.found if not any(r.contains(o) for o in self.found)]
 
     # What the runs say
 
     def note_walked(self, run: Run) -> None:
-        for node in run.evidence.nodes:
+        for node in run.recording.nodes:
             if node.walks:
                 self.mark(self.touched, node.trace)
                 self.trained.update(node.leaves)
@@ -114,24 +120,30 @@ class Regions:
                     self.callees.add(node.callee)
 
     def note_asked(self, run: Run) -> None:
-        evidence = run.evidence
-        self.cut.update(history(list(evidence.cuts)))
-        steps = [update.trace for update in evidence.updates if update.steps and update.leaves is not None]
-        for trace in (*evidence.asks, *steps):
+        recording = run.recording
+        by_context: dict[Context, list[Node]] = {}
+        for node, contexts in recording.cuts.items():
+            for context in contexts:
+                by_context.setdefault(context, []).append(node)
+        for context, nodes in by_context.items():
+            for node in history(nodes):
+                self.cut.setdefault(node, set()).add(context)
+        steps = [update.trace for update in recording.updates if update.steps and update.leaves is not None]
+        for trace in (*recording.asks, *steps):
             self.mark(self.touched, trace)
             self.mark(self.asking, trace)
-        for trace in evidence.builds:
+        for trace in recording.builds:
             self.mark(self.building, trace)
         called: dict[ast.AST, set[object]] = {}
-        for call in evidence.foreign:
+        for call in recording.foreign:
             self.mark(self.foreign, call.trace)
             called.setdefault(call.site, set()).add(call.callee)
-        for node, escapes in evidence.escapes.items():
+        for node, escapes in recording.escapes.items():
             if any(not self.returns_graph(called.get(site)) for site, _, _ in escapes):
                 self.mark(self.touched, node.trace)
         if run.entry != "module":
             kept = out_of_sight(run)
-            for store in evidence.stores:
+            for store in recording.stores:
                 if store.nodes and is_kept(store, kept):
                     for node in store.nodes:
                         self.mark(self.touched, node.trace)
@@ -199,7 +211,9 @@ class Regions:
             return False
         evaluates = node.training is False
         loops = {e.loop: e.frame for e, _ in node.context if isinstance(e.loop, LOOPS) and e.frame in frames}
-        if node in self.cut and not (evaluates and any(isinstance(inner, LOOPS) and inner in loops for inner in ast.walk(part))):
+        if self.is_cut_at_once(node) and not (
+            evaluates and any(isinstance(inner, LOOPS) and inner in loops for inner in ast.walk(part))
+        ):
             self.detached.add(part)
             return False
         if isinstance(part, LOOPS):
@@ -216,11 +230,16 @@ class Regions:
         beside = any(loop in self.asking for loop, where in loops.items() if where is frame)
         return evaluates and beside and calls_module(frame, node)
 
+    def is_cut_at_once(self, node: Node) -> bool:
+        """Whether the iteration that makes the node also detaches what it becomes, so that no graph outlives it."""
+        return any(context[: len(node.context)] == node.context for context in self.cut.get(node, ()))
+
     def is_trained(self, node: Node) -> bool:
-        """Whether some walk reaches the same parameters."""
+        """Whether some walk reaches the same parameters, or those of which they are a copy."""
         if node.callee is not None and node.callee in self.callees:
             return True
-        return any(leaf in self.trained for below in history([node]) for leaf in below.leaves)
+        leaves = {leaf for below in history([node]) for leaf in below.leaves}
+        return any(leaf in self.trained or leaf.origin in self.trained for leaf in leaves)
 
     def is_sound(self, part: ast.stmt) -> bool:
         """Whether nothing that no run reaches asks for gradients, and no block would be left half-way."""
@@ -249,7 +268,7 @@ class Regions:
 
     def is_sure(self, region: Region) -> bool:
         """Whether all code of the region is in sight and ran: nothing in it can want a gradient or act otherwise without."""
-        executed = {statement for run in self.tape.runs for statement in run.evidence.executed}
+        executed = {statement for run in self.tape.runs for statement in run.recording.executed}
         for part in region.parts:
             if part in self.foreign:
                 return False
@@ -282,7 +301,7 @@ def is_module_call(frame: Frame) -> bool:
 
 def out_of_sight(run: Run) -> set[int]:
     """What code that is not in sight may read: the object whose method was run, and what it holds (by identity)."""
-    env = run.evidence.env
+    env = run.recording.env
     pending: list[Value] = [env.variables["self"]] if env is not None and "self" in env.variables else []
     found: set[int] = set()
     while pending:

@@ -93,7 +93,7 @@ def overwrite(m: Machine, tensor: Tensor, site: ast.AST, target: ast.AST | None,
     others = tuple(dict.fromkeys(m.names_of(storage, rebound(m.frame.statement, target), holds)))
     storage.writes.append(Write(site, m.trace(), m.now(), target, others, layer))
     storage.version += 1
-    m.evidence.writes.append(storage.writes[-1])
+    m.recording.writes.append(storage.writes[-1])
 
 
 def rebound(statement: ast.stmt | None, target: ast.AST | None) -> set[str] | None:

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable
 from graphfix.tape.arithmetic import in_place
 from graphfix.tape.calls import decorate, enter_context
 from graphfix.tape.conditions import truth
-from graphfix.tape.evidence import Boundary
 from graphfix.tape.expressions import evaluate
 from graphfix.tape.frames import Env, Frame
 from graphfix.tape.graph import LoopEntry, Node, raises_again
 from graphfix.tape.iteration import iterate
 from graphfix.tape.machine import BreakLoop, ContinueLoop, Machine, Raise, Return
 from graphfix.tape.places import assign, delete
+from graphfix.tape.recording import Boundary
 from graphfix.tape.values import (
     NONE,
     Class,
@@ -44,7 +44,7 @@ def execute(m: Machine, body: Iterable[ast.stmt]) -> None:
     for statement in body:
         frame.statement = statement
         m.tick()
-        m.evidence.executed.add(statement)
+        m.recording.executed.add(statement)
         handler = STATEMENTS.get(type(statement))
         if handler is not None:
             handler(m, statement)
@@ -76,7 +76,7 @@ def run_augmented(m: Machine, s: ast.AugAssign) -> None:
 
 def run_if(m: Machine, s: ast.If) -> None:
     taken = truth(m, s.test, s)
-    m.evidence.covered.add((s, taken))
+    m.recording.covered.add((s, taken))
     execute(m, s.body if taken else s.orelse)
 
 
@@ -198,12 +198,12 @@ def note_boundary(m: Machine, entry: LoopEntry, first: dict[str, tuple[Value, bo
             spent = [raises_again(node, is_certain, walkable=walkable) for node in nodes]
             freed, unfreed = any(spent), not all(spent)
             held[name] = (value, tuple(nodes), freed, unfreed)
-    m.evidence.boundaries.append(Boundary(entry, m.frame, held, first, m.now()))
+    m.recording.boundaries.append(Boundary(entry, m.frame, held, first, m.now()))
 
 
 def note_end(m: Machine, entry: LoopEntry, iteration: int) -> None:
     """Add to the boundary what leaves the second iteration spent: a third would walk into it."""
-    boundary = next((b for b in reversed(m.evidence.boundaries) if b.entry is entry), None)
+    boundary = next((b for b in reversed(m.recording.boundaries) if b.entry is entry), None)
     if iteration != 1 or boundary is None:
         return
     walkable: set[Node] = set()
@@ -358,7 +358,7 @@ def run_match(m: Machine, s: ast.Match) -> None:
     for number, case in enumerate(s.cases):
         always = isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None and case.guard is None
         if always or m.decide(("match", s, number, m.context), case.pattern):
-            m.evidence.covered.add((case.pattern, True))
+            m.recording.covered.add((case.pattern, True))
             for part in ast.walk(case.pattern):
                 name = getattr(part, "name", None) or getattr(part, "rest", None)
                 if isinstance(name, str):
@@ -366,7 +366,7 @@ def run_match(m: Machine, s: ast.Match) -> None:
                         subject if part is case.pattern else Opaque(("match", part, m.now()), subject.node)
                     )
             return execute(m, case.body)
-        m.evidence.covered.add((case.pattern, False))
+        m.recording.covered.add((case.pattern, False))
     return None
 
 

@@ -28,7 +28,9 @@ def make_thread(m: Machine, name: str, arguments: Arguments, keywords: Keywords,
         return Opaque(("pool", site, m.now()))
     if name not in THREADS:
         return None
-    given = dict(zip(("interval", "target") if name.endswith("Timer") else ("group", "target", "name", "args", "kwargs"), arguments))
+    given = dict(
+        zip(("interval", "target") if name.endswith("Timer") else ("group", "target", "name", "args", "kwargs"), arguments)
+    )
     given.update(keywords)
     target = given.get("target", NONE)
     inputs = given.get("args", NONE)
@@ -42,7 +44,9 @@ def make_thread(m: Machine, name: str, arguments: Arguments, keywords: Keywords,
     return made
 
 
-def thread_method(m: Machine, receiver: Value, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value | None:
+def thread_method(
+    m: Machine, receiver: Value, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST
+) -> Value | None:
     """A method of a thread or of a pool; None where it is something else."""
     if isinstance(receiver, Instance):
         run = receiver.cls.find("run") if "threading.Thread" in receiver.cls.external_bases() else None

@@ -9,10 +9,10 @@ import ast
 from collections.abc import Callable
 
 from graphfix.tape import walks
-from graphfix.tape.evidence import Alias, Read
 from graphfix.tape.graph import Leaf
 from graphfix.tape.keys import key_of
 from graphfix.tape.machine import Machine
+from graphfix.tape.recording import Alias, Read
 from graphfix.tape.shapes import ONE, SCALAR, data_shape, shape_of, typed_shape
 from graphfix.tape.torch_methods import (
     call_torch_method,
@@ -61,7 +61,7 @@ def call_torch(m: Machine, name: str, arguments: Arguments, keywords: Keywords, 
         return made if made is not None else m.unknown(site, arguments)
     last = name.rsplit(".", 1)[-1]
     if name.startswith(("torch.autograd.", "torch.func.")):
-        m.evidence.asks.append(m.trace())
+        m.recording.asks.append(m.trace())
     if name.startswith("torch.optim."):
         if "lr_scheduler" in name or "swa" in name:
             return Opaque(("scheduler", site, m.now()))
@@ -71,7 +71,7 @@ def call_torch(m: Machine, name: str, arguments: Arguments, keywords: Keywords, 
     if name.startswith(("torch.nn.init.", "torch.nn.utils.clip")):
         if "clip" in name:
             return Tensor()
-        m.evidence.written.extend((value, False) for value in arguments[:1])
+        m.recording.written.extend((value, False) for value in arguments[:1])
         return arguments[0] if arguments else NONE
     if name.startswith("torch.distributions.") and last[:1].isupper():
         known = facts(f"torch.distributions.{last}")
@@ -92,7 +92,7 @@ def make_optimizer(m: Machine, kind: str, parameters: Arguments, site: ast.AST) 
     inner = [*parameters, *(item for value in parameters if isinstance(value, Sequence) for item in value.items)]
     for value in inner:
         if isinstance(value, Tensor) and value.node is not None:
-            m.evidence.misuses.append(Read(site, m.trace(), value, "optimized"))
+            m.recording.misuses.append(Read(site, m.trace(), value, "optimized"))
     return Optimizer(kind, parameters)
 
 
@@ -103,7 +103,7 @@ def grad_mode(enabled: bool) -> Callable:
     def make(m: Machine, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
         mode = GradMode(enabled)
         if enabled:
-            m.evidence.asks.append(m.trace())
+            m.recording.asks.append(m.trace())
         if arguments and isinstance(arguments[0], Function):
             from graphfix.tape.calls import with_mode
 
@@ -123,7 +123,7 @@ def set_grad_enabled(m: Machine, arguments: Arguments, keywords: Keywords, site:
     enabled = known if known is not None else decide_key(m, key_of(flag), site, False)
     statement = m.frame.statement
     if enabled or isinstance(statement, ast.Expr):
-        m.evidence.asks.append(m.trace())
+        m.recording.asks.append(m.trace())
     if isinstance(statement, ast.Expr) and statement.value is site:
         m.grad_enabled = enabled
     return GradMode(enabled)
@@ -145,10 +145,10 @@ def variable(m: Machine, arguments: Arguments, keywords: Keywords, site: ast.AST
         made.storage = value.storage
     wanted = given.get("requires_grad", Known(False))
     if not (isinstance(wanted, Known) and not wanted.value):
-        m.evidence.asks.append(m.trace())
+        m.recording.asks.append(m.trace())
         made.leaf = Leaf("Variable", True, site)
         made.severed = ""
-    m.evidence.aliases.append(Alias(site, m.trace(), value, made, "Variable", given))
+    m.recording.aliases.append(Alias(site, m.trace(), value, made, "Variable", given))
     return made
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 
 from graphfix.tape import walks
-from graphfix.tape.evidence import Number, Update
 from graphfix.tape.keys import key_of
 from graphfix.tape.machine import Machine
 from graphfix.tape.places import set_requires_grad
+from graphfix.tape.recording import Number, Update
 from graphfix.tape.saving import view
 from graphfix.tape.shapes import shape_of
 from graphfix.tape.torch_model import OpFacts, facts
@@ -76,7 +76,7 @@ def tensor_like_method(
         return walks.backward_method(m, receiver, arguments, keywords, site)
     if isinstance(receiver, Opaque):
         if name in PROVES_MODULE:
-            m.evidence.modules.add(receiver.key)
+            m.recording.modules.add(receiver.key)
         made = opaque_method(m, receiver, name, arguments, keywords, site)
         if made is not None:
             return made
@@ -85,12 +85,12 @@ def tensor_like_method(
             m.note_cut(receiver)
             receiver.node = None
             receiver.severed = "detach"
-            m.evidence.written.append((receiver, True))
+            m.recording.written.append((receiver, True))
         else:
             set_requires_grad(m, receiver, arguments[0] if arguments else Known(True), site)
         return receiver
     if name in ("item", "tolist", "numpy", "__float__", "__int__"):
-        m.evidence.numbers.append(Number(site, m.trace(), receiver, name, 0, m.grad_enabled))
+        m.recording.numbers.append(Number(site, m.trace(), receiver, name, 0, m.grad_enabled))
         return Plain(("read", name, key_of(receiver)), source=receiver)
     if name in ("detach",):
         m.note_cut(receiver)
@@ -98,7 +98,7 @@ def tensor_like_method(
         made = Tensor(single=single, base=receiver, severed="detach", shape=shape_of(receiver))
         return view(made, receiver, "detach")
     if name == "register_hook" or name == "retain_grad":
-        m.evidence.asks.append(m.trace())
+        m.recording.asks.append(m.trace())
         return NONE
     if name in ("new", "new_zeros", "new_ones", "new_tensor", "new_full", "new_empty", "new_ones"):
         return Tensor()
@@ -107,7 +107,7 @@ def tensor_like_method(
         known = known.variants["dtype"]
     if known is None:
         if name.endswith("_"):
-            m.evidence.written.append((receiver, True))  # `apply_`, `map_`, `set_`
+            m.recording.written.append((receiver, True))  # `apply_`, `map_`, `set_`
         return None if isinstance(receiver, Opaque) else m.unknown(site, [receiver, *arguments])
     if isinstance(receiver, Opaque) and receiver.node is None and not nodes_in(Sequence("tuple", arguments), False, 3):
         return opaque_without_graph(known, receiver, name, arguments, site)
@@ -154,7 +154,7 @@ def opaque_method(
         return Plain((name, receiver.key, m.now()))
     if name == "step" and not receiver.outside and kind != "scheduler":
         if all(isinstance(value, (Function, Bound, Partial, Known)) for value in arguments):  # an environment is given an action
-            m.evidence.updates.append(Update(site, m.now(), True, None, m.trace()))
+            m.recording.updates.append(Update(site, m.now(), True, None, m.trace()))
         for value in arguments:
             if isinstance(value, (Function, Bound, Partial)):
                 return run_closure(m, value, site, 1)
@@ -205,14 +205,14 @@ def optimizer_method(
             bump(m, receiver, site)
         return made
     if name == "zero_grad":
-        m.evidence.updates.append(Update(site, m.now(), False, frozenset(leaves_in(receiver)), m.trace()))
+        m.recording.updates.append(Update(site, m.now(), False, frozenset(leaves_in(receiver)), m.trace()))
     return Plain((name, id(receiver), m.now()))
 
 
 def bump(m: Machine, optimizer: Optimizer, site: ast.AST) -> None:
     """A step: every parameter of the optimizer has a new version."""
     leaves = frozenset(leaves_in(optimizer))
-    m.evidence.updates.append(Update(site, m.now(), True, leaves, m.trace()))
+    m.recording.updates.append(Update(site, m.now(), True, leaves, m.trace()))
     for leaf in leaves:
         leaf.version += 1
         leaf.trained = True

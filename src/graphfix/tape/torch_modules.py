@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 
-from graphfix.tape.evidence import Update
 from graphfix.tape.graph import Leaf, Node
 from graphfix.tape.iteration import iterate
 from graphfix.tape.keys import known_truth
 from graphfix.tape.machine import Machine
+from graphfix.tape.recording import Update
 from graphfix.tape.saving import INPLACE_AT, keep, overwrite, save
 from graphfix.tape.shapes import SCALAR
 from graphfix.tape.torch_model import OpFacts, facts
@@ -54,7 +54,7 @@ def make_layer(m: Machine, name: str, arguments: Arguments, keywords: Keywords, 
         return Layer("DataParallel", None, arguments[:1] or list(keywords.values())[:1])
     if kind in ("Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict"):
         return make_container(m, kind, arguments, site)
-    m.evidence.builds.append(m.trace())
+    m.recording.builds.append(m.trace())
     known = facts(f"torch.nn.{kind}")
     leaf = Leaf(kind, True, site, True) if known is None or known.parameters else None
     layer = Layer(kind, leaf)
@@ -110,7 +110,7 @@ def call_layer(m: Machine, layer: Layer, arguments: Arguments, keywords: Keyword
         wanted_tensor(m, value, site)
     inplace = layer.keywords.get("inplace")
     if values and inplace is not None and not (isinstance(inplace, Known) and not inplace.value):
-        m.evidence.written.append((values[0], True))
+        m.recording.written.append((values[0], True))
     return layer_result(m, layer, known, values, site)
 
 
@@ -172,7 +172,7 @@ def copy_module(value: Value, seen: dict[int, Value]) -> Value:
     if id(value) in seen:
         return seen[id(value)]
     if isinstance(value, Layer):
-        made = Layer(value.kind, Leaf(value.kind, value.leaf.requires_grad, value.leaf.site, True) if value.leaf else None)
+        made = Layer(value.kind, value.leaf.copied() if value.leaf else None)
         seen[id(value)] = made
         made.children = [copy_module(child, seen) for child in value.children] if value.children is not None else None
         made.names = {name: copy_module(child, seen) for name, child in value.names.items()}
@@ -184,7 +184,7 @@ def copy_module(value: Value, seen: dict[int, Value]) -> Value:
         copy.attributes = {name: copy_module(inner, seen) for name, inner in value.attributes.items()}
         return copy
     if isinstance(value, Tensor) and value.leaf is not None:
-        return Tensor(leaf=Leaf(value.leaf.name, value.leaf.requires_grad, value.leaf.site))
+        return Tensor(leaf=value.leaf.copied())
     return value
 
 
@@ -225,7 +225,7 @@ def module_method(
     if name in ("items", "values", "keys") and isinstance(receiver, Layer):
         return container_view(receiver, name)
     if name == "zero_grad":
-        m.evidence.updates.append(Update(site, m.now(), False, frozenset(leaves_in(receiver)), m.trace()))
+        m.recording.updates.append(Update(site, m.now(), False, frozenset(leaves_in(receiver)), m.trace()))
         return NONE
     if name == "load_state_dict":
         for leaf in leaves_in(receiver):

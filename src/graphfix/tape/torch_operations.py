@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from graphfix.tape.evidence import Read
 from graphfix.tape.graph import Leaf
 from graphfix.tape.keys import key_of
 from graphfix.tape.machine import Machine
 from graphfix.tape.places import note_store
+from graphfix.tape.recording import Read
 from graphfix.tape.saving import keep, overwrite, save, saved_inputs, view
 from graphfix.tape.shapes import KEEPS_SHAPE, ONE, OTHER, RESHAPES, SCALAR, result_shape, sized
 from graphfix.tape.torch_model import OpFacts
@@ -36,7 +36,7 @@ def operation(m: Machine, known: OpFacts | None, values: Arguments, keywords: Ke
     known = variant(known, keywords, values)
     if (known.inplace or known.mutates) and values:
         reshapes = name.rsplit(".", 1)[-1] in RESHAPES
-        m.evidence.written.append((values[0], reshapes or any(value.node is not None for value in values)))
+        m.recording.written.append((values[0], reshapes or any(value.node is not None for value in values)))
     if known.factory:
         made = new_leaf(m, known, keywords, site)
         made.shape = sized(name.rsplit(".", 1)[-1], values[: len(values) - len(keywords)], keywords)
@@ -56,7 +56,7 @@ def operation(m: Machine, known: OpFacts | None, values: Arguments, keywords: Ke
     if known.cuts or not known.differentiable:
         return Tensor(single=single, base=values[0] if values else None, severed="cut", shape=OTHER if shape is None else shape)
     if isinstance(keywords.get("out"), Tensor):
-        m.evidence.written.append((keywords["out"], False))
+        m.recording.written.append((keywords["out"], False))
     node = m.record(site, values, known.saves)
     if node is not None and known.random:
         node.random = True
@@ -112,7 +112,7 @@ def new_leaf(m: Machine, known: OpFacts, keywords: Keywords, site: ast.AST) -> T
     wanted = keywords.get("requires_grad")
     if wanted is not None and not (isinstance(wanted, Known) and not wanted.value):
         made = Tensor(leaf=Leaf("tensor", True, site))
-        m.evidence.asks.append(m.trace())
+        m.recording.asks.append(m.trace())
     else:
         made = Tensor()
     return made
@@ -136,7 +136,7 @@ def changed_in_place(
     m: Machine, target: Tensor, made: Tensor, values: Arguments | tuple[Value, ...] = (), site: ast.AST | None = None
 ) -> Tensor:
     """`x.add_(y)`: every name of `x` sees the new graph."""
-    m.evidence.written.append((target, made.node is not None))
+    m.recording.written.append((target, made.node is not None))
     if site is not None and target.leaf is None and target.severed != "data":
         overwrite(
             m, target, site, site.func.value if isinstance(site, ast.Call) and isinstance(site.func, ast.Attribute) else None
@@ -168,4 +168,4 @@ def wanted_tensor(m: Machine, value: Value, site: ast.AST) -> None:
     items = value.items if isinstance(value, Sequence) else [value]
     for item in items:
         if isinstance(item, Plain) and item.cut is not None:
-            m.evidence.misuses.append(Read(site, m.trace(), item, "tensor"))
+            m.recording.misuses.append(Read(site, m.trace(), item, "tensor"))

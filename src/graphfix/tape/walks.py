@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from graphfix.tape.evidence import Seed
 from graphfix.tape.graph import Leaf, Node
 from graphfix.tape.machine import Machine
+from graphfix.tape.recording import Seed
 from graphfix.tape.values import (
     NONE,
     Arguments,
@@ -63,7 +63,7 @@ def backward_method(m: Machine, receiver: Tensor | Opaque, arguments: Arguments,
     function = "backward" if roots[0] is receiver else "launcher"
     gradient = given if given is not None else keywords.get("gradient")
     if gradient is not None and roots[0] is receiver:
-        m.evidence.seeds.append(Seed(site, m.trace(), receiver, gradient))
+        m.recording.seeds.append(Seed(site, m.trace(), receiver, gradient))
     m.backward(
         site, roots, retains=retains, creates=creates, keyword=keyword, function=function, receiver=source, targets=targets
     )

@@ -137,19 +137,20 @@ class Mode:
 
 
 @dataclass(eq=False)
-class Evidence:
+class Recording:
     """The record of one run.
 
     `asks`: where gradients are asked for, or grad mode is set; `builds`: where modules are made; `cuts`: nodes that the
-    program detaches. `written`: tensors that were written in place, and whether that may have given them a graph or another
-    shape. `given`: what code that is not in sight got hold of; `kept`: what was put into attributes.
+    program detaches, and the iterations in which it does. `written`: tensors that were written in place, and whether that
+    may have given them a graph or another shape. `given`: what code that is not in sight got hold of; `kept`: what was put
+    into attributes.
     """
 
     walks: list[Walk] = field(default_factory=list)
     nodes: list[Node] = field(default_factory=list)
     asks: list[Trace] = field(default_factory=list)
     builds: list[Trace] = field(default_factory=list)
-    cuts: set[Node] = field(default_factory=set)
+    cuts: dict[Node, list[Context]] = field(default_factory=dict)
     writes: list[Write] = field(default_factory=list)
     foreign: list[Foreign] = field(default_factory=list)
     modes: list[Mode] = field(default_factory=list)

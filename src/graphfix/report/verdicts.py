@@ -1,0 +1,123 @@
+"""What `graphfix verify` says of the fixtures: a table, and the same for machines."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from graphfix.runtime.compare import ABSOLUTE, RELATIVE
+from graphfix.runtime.record import Run
+from graphfix.runtime.verify import Verdict
+
+WIDTH = 160  # where there is no terminal
+NARROWEST = 120
+
+
+def table(verdicts: Iterable[Verdict], *, terminal: bool, colour: bool) -> str:
+    """One row for each case and device."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    made = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    for title in ("rule", "case", "device", "before", "after", "results"):
+        made.add_column(title, no_wrap=title in ("rule", "case", "device"), overflow="fold")
+    for title in ("live nodes", "saved KiB", "seconds"):
+        made.add_column(title, justify="right", no_wrap=True)
+    made.add_column("verdict", no_wrap=True)
+    for verdict in verdicts:
+        said = Text("ok", "green") if verdict.good else Text("short", "bold red")
+        made.add_row(*(Text(cell) for cell in _cells(verdict)), said)
+    width = max(shutil.get_terminal_size((WIDTH, 24)).columns, NARROWEST) if terminal else WIDTH
+    out = io.StringIO()
+    Console(file=out, width=width, force_terminal=colour, no_color=not colour, highlight=False).print(made)
+    return "\n".join(line.rstrip() for line in out.getvalue().rstrip("\n").split("\n"))
+
+
+def _cells(verdict: Verdict) -> tuple[str, ...]:
+    before, after = verdict.runs.before, verdict.runs.after
+    return (
+        verdict.case.code,
+        verdict.case.name,
+        verdict.device,
+        verdict.symptom or "no symptom",
+        verdict.outcome,
+        verdict.results,
+        _pair(f"{before.peak}", None if after is None else f"{after.peak}"),
+        _pair(_kib(before), None if after is None else _kib(after)),
+        _pair(f"{before.seconds:.2f}", None if after is None else f"{after.seconds:.2f}"),
+    )
+
+
+def _pair(before: str, after: str | None) -> str:
+    return before if after is None else f"{before} -> {after}"
+
+
+def _kib(run: Run) -> str:
+    return f"{(run.peak_saved_bytes or 0) / 1024:.1f}"
+
+
+def problems(verdicts: Iterable[Verdict]) -> Iterator[str]:
+    """Why a case falls short."""
+    for verdict in verdicts:
+        for problem in verdict.problems:
+            yield f"{verdict.case.key} on {verdict.device}: {problem}"
+
+
+def summary(verdicts: Sequence[Verdict], torch: str, seconds: float) -> str:
+    """The last line."""
+    short = sum(not verdict.good for verdict in verdicts)
+    pairs = sum(verdict.runs.after is not None for verdict in verdicts)
+    end = f"{short} fall{'s' * (short == 1)} short" if short else "all in order"
+    return f"Ran {len(verdicts)} cases, {pairs} of them repaired, with torch {torch} in {seconds:.0f} s: {end}"
+
+
+def as_json(verdicts: Iterable[Verdict], torch: str, devices: Sequence[str]) -> str:
+    """An object with all that the table says, and more of each run."""
+    data = {
+        "torch": torch,
+        "devices": list(devices),
+        "tolerance": {"relative": RELATIVE, "absolute": ABSOLUTE},
+        "verdicts": [_row(verdict) for verdict in verdicts],
+    }
+    return json.dumps(data, indent=2)
+
+
+def _row(verdict: Verdict) -> dict[str, Any]:
+    runs = verdict.runs
+    return {
+        "rule": verdict.case.code,
+        "case": verdict.case.name,
+        "kind": verdict.case.kind.value,
+        "unsafe": verdict.case.unsafe,
+        "device": verdict.device,
+        "verdict": "ok" if verdict.good else "short",
+        "problems": list(verdict.problems),
+        "symptom": verdict.symptom,
+        "outcome": verdict.outcome,
+        "equal": verdict.equal,
+        "results": verdict.results,
+        "before": _run(runs.before),
+        "after": _run(runs.after) if runs.after is not None else None,
+    }
+
+
+def _run(run: Run) -> dict[str, Any]:
+    failure = run.failure
+    return {
+        "outcome": run.outcome,
+        "error": {"type": failure.kind, "message": failure.message, "line": failure.line} if failure else None,
+        "walks": run.walk_count,
+        "made_nodes": run.made,
+        "peak_live_nodes": run.peak,
+        "live_nodes": list(run.nodes),
+        "peak_saved_bytes": run.peak_saved_bytes,
+        "reads": run.reads,
+        "waits": run.waits,
+        "cuda_peak_bytes": run.cuda_peak,
+        "seconds": run.seconds,
+    }

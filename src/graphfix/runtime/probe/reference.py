@@ -1,0 +1,96 @@
+"""Ways to run a script on where its fault would end it, so that its repair has something to be measured by.
+
+retain  no walk frees its graph: what several walks over one graph add up to
+cut     what has been walked is a constant from then on: what detached state computes
+skip    a walk over a freed graph does nothing: what is left without the repeated walk
+copy    what an operation saves is a copy: what the out-of-place form computes
+old     what torch understood before 0.4: `loss.data[0]`, `retain_variables`, a gradient of one element
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.autograd.graph import saved_tensors_hooks
+
+from .births import Birth, birth_of
+from .watch import Watch
+
+SECOND_WALK = "Trying to backward through the graph a second time"
+QUESTIONS = ("backward", "grad", "__get__", "__set__")
+
+
+class Reference(Watch):
+    """A watch that also steps in; `how` names one or more ways, joined by `+`."""
+
+    def __init__(self, how: str, saved: bool = False) -> None:
+        super().__init__(saved)
+        self.ways = set(how.split("+"))
+        if unknown := self.ways - {"retain", "cut", "skip", "copy", "old"}:
+            raise ValueError(f"no such reference: {unknown}")
+        self.walks.perform = self.perform  # type: ignore[method-assign]
+        self.walks.frees_all = "cut" in self.ways
+        if "old" in self.ways:
+            self._speak_old()
+        if "copy" in self.ways:
+            hooks = saved_tensors_hooks(lambda tensor: tensor.detach().clone(), lambda kept: kept)
+            hooks.__enter__()
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name = getattr(func, "__name__", "")
+        if "cut" in self.ways and name not in QUESTIONS:
+            args, kwargs = cut(args), cut(kwargs or {})
+        if "old" in self.ways and name == "__getitem__" and args[0].dim() == 0 and args[1] == 0:
+            return args[0]
+        return super().__torch_function__(func, types, args, kwargs)
+
+    def _speak_old(self) -> None:
+        """`backward` refuses old words before any mode hears of them."""
+        backward: Any = torch.Tensor.backward
+
+        def old_backward(tensor: torch.Tensor, *args: Any, **kwargs: Any) -> None:
+            if "retain_variables" in kwargs:
+                kwargs["retain_graph"] = kwargs.pop("retain_variables")
+            backward(tensor, *(word.reshape(tensor.shape) if isinstance(word, torch.Tensor) else word for word in args), **kwargs)
+
+        torch.Tensor.backward = old_backward  # type: ignore[method-assign,assignment]
+
+    def perform(self, walk: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], places: dict[str, int]) -> Any:
+        if "retain" in self.ways:
+            at = places["retain_graph"]
+            if at < len(args):
+                args = (*args[:at], True, *args[at + 1 :])
+            else:
+                kwargs = {**kwargs, "retain_graph": True}
+        try:
+            return walk(*args, **kwargs)
+        except RuntimeError as error:
+            if "skip" not in self.ways or not str(error).startswith(SECOND_WALK):
+                raise
+            return None
+
+
+def cut(value: Any) -> Any:
+    """`value` with the tensors detached that lead into a graph which has been walked."""
+    if isinstance(value, torch.Tensor):
+        birth = birth_of(value)
+        return value.detach() if birth is not None and leads_into_the_past(birth) else value
+    if type(value) in (tuple, list):
+        return type(value)(cut(item) for item in value)
+    if type(value) is dict:
+        return {name: cut(item) for name, item in value.items()}
+    return value
+
+
+def leads_into_the_past(birth: Birth) -> bool:
+    todo, seen = [birth], set()
+    while todo:
+        birth = todo.pop()
+        if birth.freed:
+            return True
+        if id(birth) not in seen:
+            seen.add(id(birth))
+            todo.extend(birth.below)
+    return False

@@ -1,0 +1,123 @@
+"""The numbers of a run that another run can be compared with: losses, numbers that were read, parameters at the end."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+
+from .births import KEY, Birth
+
+KEPT = 20_000  # numbers of a kind: more says nothing new
+HELD = 512  # parameters that are kept for the end, also where their owner is gone by then
+SAMPLE = 256  # values of a parameter
+WAITING = 256  # losses on an accelerator that wait to be read together
+
+
+class Results:
+    """What a run computed."""
+
+    def __init__(self) -> None:
+        self.losses: list[tuple[int, float | None]] = []
+        self.numbers: list[tuple[int, float]] = []
+        self._waiting: list[tuple[int, torch.Tensor]] = []
+        self._optimised: list[torch.Tensor] = []
+        self._params: list[torch.Tensor] = []
+        self._known: dict[int, weakref.ref[torch.Tensor]] = {}
+        self._leaves: list[weakref.ref[torch.Tensor]] = []
+
+    def number(self, walk: int, value: float) -> None:
+        """A number that the script read between walks `walk - 1` and `walk`."""
+        if len(self.numbers) < KEPT:
+            self.numbers.append((walk, value))
+
+    def loss_of(self, roots: Iterable[Any]) -> Any:
+        """The sum of the values that a walk starts from; a tensor where reading it would wait for an accelerator."""
+        values = [
+            root.detach() for root in roots if isinstance(root, torch.Tensor) and not root.is_complex() and not root.is_meta
+        ]
+        if not values:
+            return None
+        total = values[0] if len(values) == 1 else torch.stack([value.sum().cpu() for value in values])
+        if total.numel() != 1:
+            total = total.sum()
+        # a value on an accelerator may be written in place before it is read
+        return total.item() if total.device.type == "cpu" else total.clone()
+
+    def loss(self, walk: int, value: Any) -> None:
+        if len(self.losses) + len(self._waiting) >= KEPT:
+            return
+        if isinstance(value, torch.Tensor):
+            self._waiting.append((walk, value))
+            if len(self._waiting) >= WAITING:
+                self.read_waiting()
+        else:
+            self.losses.append((walk, value))
+
+    def read_waiting(self) -> None:
+        """Read the losses that wait on the accelerator."""
+        waiting, self._waiting = self._waiting, []
+        if waiting:
+            with torch._C.DisableTorchFunction():
+                values = torch.stack([value.to(waiting[0][1].device) for _, value in waiting]).tolist()
+            self.losses += [(walk, value) for (walk, _), value in zip(waiting, values)]
+
+    def optimised(self, params: Iterable[torch.Tensor]) -> None:
+        """What an optimizer was given, in order: held, since a training function's own are gone at the end of the run."""
+        for param in params:
+            if self._is_new(param) and len(self._optimised) < HELD:
+                self._optimised.append(param)
+
+    def leaves(self, births: Iterable[Birth]) -> None:
+        """Remember the leaves that a walk accumulated into."""
+        with torch._C.DisableTorchFunction():
+            for birth in births:
+                for node in birth.leaves:
+                    if KEY not in node.metadata:
+                        node.metadata[KEY] = True
+                        self._leaf(node.variable)
+
+    def _leaf(self, tensor: torch.Tensor) -> None:
+        """A leaf is not held, unless it is a parameter: it may be one batch of many."""
+        if self._is_new(tensor):
+            if isinstance(tensor, torch.nn.Parameter) and len(self._params) < HELD:
+                self._params.append(tensor)
+                return
+            if len(self._leaves) >= HELD:
+                self._leaves = [ref for ref in self._leaves if ref() is not None]
+            if len(self._leaves) < HELD:
+                self._leaves.append(weakref.ref(tensor))
+
+    def _is_new(self, tensor: torch.Tensor) -> bool:
+        known = self._known.get(id(tensor))
+        if known is not None and known() is tensor:
+            return False
+        self._known[id(tensor)] = weakref.ref(tensor)
+        return True
+
+    def gradients(self) -> dict[int, float]:
+        """The norm of the gradient that each optimised parameter has now; another device's work is waited for."""
+        with torch._C.DisableTorchFunction(), torch.no_grad():
+            found = [(at, tensor.grad) for at, tensor in enumerate(self._optimised)]
+            return {at: grad.float().norm().item() for at, grad in found if grad is not None and grad.layout is torch.strided}
+
+    def parameters(self) -> list[dict[str, Any]]:
+        """Shape, norm and evenly spaced values of each; of other leaves only where no optimizer was given any."""
+        leaves = [*self._params, *(tensor for ref in self._leaves if (tensor := ref()) is not None)]
+        with torch._C.DisableTorchFunction(), torch.no_grad():
+            return [told for tensor in self._optimised or leaves if (told := _told(tensor)) is not None]
+
+
+def _told(tensor: torch.Tensor) -> dict[str, Any] | None:
+    if tensor.is_meta or tensor.layout is not torch.strided or tensor.is_complex():
+        return None
+    # mps has no double
+    flat = tensor.detach().reshape(-1).float()
+    step = max(1, -(-flat.numel() // SAMPLE))
+    return {
+        "shape": list(tensor.shape),
+        "norm": flat.norm().item() if flat.numel() else 0.0,
+        "values": flat[::step].tolist(),
+    }

@@ -1,0 +1,134 @@
+"""Runs a script as the interpreter would: arguments, path, `__main__`, exit code, tracebacks, what it left for the exit."""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import os
+import random
+import runpy
+import sys
+import types
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from .report import Report
+from .start import Request
+
+HERE = str(Path(__file__).parent)
+CHOICE = '"cuda" if torch.cuda.is_available() else "cpu"'
+
+
+def run(request: Request) -> None:
+    """Run what was asked for; leaves as the script does."""
+    report = Report(request)
+    report.watch_over_the_process()
+    _when_torch_is_there(report)
+    try:
+        if request.module:
+            _run_module(request)
+        else:
+            _run_path(request)
+    except BaseException as error:
+        report.failed(error)
+        # whoever shows the traceback shows the script's frames only
+        sys.excepthook = _without_our_frames(sys.excepthook)
+        raise
+    report.came_to_its_end()
+
+
+def _run_module(request: Request) -> None:
+    sys.path.insert(0, os.getcwd())
+    sys.argv = [request.script, *request.arguments]
+    runpy.run_module(request.script, run_name="__main__", alter_sys=True)
+
+
+def _run_path(request: Request) -> None:
+    script = request.script
+    sys.argv = [script, *request.arguments]
+    if os.path.isdir(script):
+        runpy.run_path(script, run_name="__main__")
+        return
+    try:
+        source = Path(script).read_bytes()
+    except OSError as error:
+        sys.exit(f"{sys.executable}: can't open file {script!r}: {error}")
+    if request.device:
+        # a script that asks for CUDA is told of another device
+        source = source.replace(CHOICE.encode(), repr(request.device).encode())
+    sys.path.insert(0, os.path.dirname(os.path.realpath(script)))
+    # stays the main module to the end: threads, exit handlers and pickles look for it
+    module = types.ModuleType("__main__")
+    module.__dict__.update(__file__=script, __builtins__=__builtins__)
+    sys.modules["__main__"] = module
+    exec(compile(source, script, "exec", dont_inherit=True), module.__dict__)
+
+
+def _without_our_frames(show: Any) -> Any:
+    def shown(kind: Any, error: Any, trace: types.TracebackType | None) -> None:
+        while trace is not None and (
+            trace.tb_frame.f_code.co_filename.startswith((HERE, "<frozen")) or trace.tb_frame.f_code.co_filename == runpy.__file__
+        ):
+            trace = trace.tb_next
+        show(kind, error.with_traceback(trace), trace)
+
+    return shown
+
+
+class _Torch(importlib.abc.MetaPathFinder):
+    """Lays the instrument over torch as soon as the script has imported it, not before: the script may set things up first."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: types.ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if name != "torch":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        if spec is None or spec.loader is None:
+            return spec
+        execute = spec.loader.exec_module
+
+        def execute_and_watch(module: types.ModuleType) -> None:
+            execute(module)
+            _start_watching(self.report)
+
+        spec.loader.exec_module = execute_and_watch  # type: ignore[method-assign]
+        return spec
+
+
+def _when_torch_is_there(report: Report) -> None:
+    if "torch" in sys.modules:
+        _start_watching(report)
+    else:
+        sys.meta_path.insert(0, _Torch(report))
+
+
+def _start_watching(report: Report) -> None:
+    from .watch import Instrument, Watch
+
+    request = report.request
+    if request.seed is not None:
+        _sow(request.seed)
+    watch = Watch(request.saved)
+    if request.reference:
+        from .reference import Reference
+
+        watch = Reference(request.reference, request.saved)
+    Instrument(watch).install()
+    report.watch = watch
+    watch.walks.after_each = report.now_and_then
+
+
+def _sow(seed: int) -> None:
+    import torch
+
+    random.seed(seed)
+    torch.manual_seed(seed)
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(seed)
