@@ -132,6 +132,7 @@ def proven(outcomes: list[Outcome], job: Job, command: Command, *, quiet: bool) 
     except TooLarge as error:
         session.fail(f"--verify: {command.project} cannot be copied to run in: {error}")
     settled = _only_if_it_passes(settled, proof)
+    _name_untested(settled.kept, proof)
     made = {outcome.path: outcome for outcome in proof.outcomes(settled.kept)}
     return [made.get(outcome.path, outcome) for outcome in outcomes], [(str(item), why) for item, why in settled.refused]
 
@@ -147,6 +148,19 @@ def _only_if_it_passes(settled: Settled[Item], proof: Proof) -> Settled[Item]:
         return settled
     why = f"the command still ends in {said(failure)}"
     return Settled([], [*settled.refused, *((item, why) for item in settled.kept)], settled.runs)
+
+
+def _name_untested(kept: Sequence[Item], proof: Proof) -> None:
+    """Say which fixes the command says nothing about."""
+    if proof.command.job is None:
+        return  # a shell does not tell what it runs
+    loaded = {*proof.before.loaded, *(proof.last.loaded if proof.last is not None else ())}
+    untested = [item for item in kept if os.path.realpath(item.path) not in loaded]
+    if untested:
+        files = ", ".join(dict.fromkeys(escaped(str(item.path)) for item in untested))
+        ERR.say(
+            f"graphfix: {count(len(untested), 'fix', 'es')} in files that the command did not load, and does not prove: {files}"
+        )
 
 
 def items_of(outcome: Outcome, job: Job) -> list[Item]:

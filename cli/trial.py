@@ -112,7 +112,7 @@ def _tried(command: Command, changed: list[Outcome], *, quiet: bool) -> Trial:
 def _show(script: Script, trial: Trial, changed: list[Outcome]) -> None:
     from graphfix.report.trial import as_json, lines
 
-    fixes = places(changed)
+    fixes = places(changed, set(trial.before.loaded) | set(trial.after.loaded))
     if script.form is VerdictFormat.JSON:
         OUT.say(as_json(trial, fixes))
         return
@@ -123,9 +123,14 @@ def _show(script: Script, trial: Trial, changed: list[Outcome]) -> None:
         OUT.say(line)
 
 
-def places(changed: list[Outcome]) -> list[str]:
-    """Place and code of every fix, for people; a place is that of the pass that fixed it."""
-    return [f"{outcome.path} {', '.join(sorted(finding.code for finding in outcome.fixed))}" for outcome in changed]
+def places(changed: list[Outcome], loaded: set[str]) -> list[str]:
+    """The file of every fix and its rules, for people; the runs say nothing of files that they did not load."""
+
+    def place(outcome: Outcome) -> str:
+        ran = os.path.realpath(outcome.path) in loaded
+        return f"{outcome.path} {', '.join(sorted(finding.code for finding in outcome.fixed))}{'' if ran else ' (not run)'}"
+
+    return [place(outcome) for outcome in changed]
 
 
 def _check_plot(script: Script) -> None:

@@ -155,6 +155,7 @@ def test_fixes_that_stand_are_applied(project: Path, graphfix: Run) -> None:
     done = graphfix("apply", "--verify", f"{PYTHON} train.py --steps 5", ".")
     assert done.returncode == 0, done
     assert b"it passes; running it with 2 fixes" in done.stderr
+    assert done.stderr.endswith(b"1 fix in files that the command did not load, and does not prove: carried.py\n")
     assert "total += loss.item()" in (project / "train.py").read_text()
     assert sorted(path.name for path in project.iterdir()) == ["carried.py", "log.py", "train.py"]
 

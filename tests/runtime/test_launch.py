@@ -80,7 +80,7 @@ def test_the_time_of_a_fork_is_limited_too(tmp_path: Path) -> None:
     slow.write_text("import torch\n(torch.ones(2, requires_grad=True) ** 2).sum().backward()\nimport time\ntime.sleep(60)\n")
     stubborn.write_text("import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\ntime.sleep(60)\n")
     quick.write_text("print(1)\n")
-    runs = dict(launch_all([Job(str(path), limit=1.0) for path in (slow, stubborn, quick)], 3))
+    runs = dict(launch_all([Job(str(path), limit=4.0) for path in (slow, stubborn, quick)], 3))
     assert (runs[0].outcome, runs[0].walk_count) == ("late", 1)
     assert (runs[1].outcome, runs[1].exit_code) == ("late", -9)
     assert runs[2].clean

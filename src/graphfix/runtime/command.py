@@ -155,4 +155,5 @@ def _translated(run: Run, copy: Path, project: Path) -> Run:
         for walk in run.walks
     )
     failure = told(run.failure) if run.failure is not None else None
-    return replace(run, failure=failure, thread_failures=tuple(map(told, run.thread_failures)), walks=walks)
+    loaded = tuple(str(project / Path(file).relative_to(copy)) for file in run.loaded if Path(file).is_relative_to(copy))
+    return replace(run, failure=failure, thread_failures=tuple(map(told, run.thread_failures)), walks=walks, loaded=loaded)

@@ -75,6 +75,7 @@ class Run:
     cuda_peak: int | None = None
     seconds: float = 0.0
     warnings: tuple[str, ...] = ()
+    loaded: tuple[str, ...] = ()  # the files of the user's own code that ran
     torch: str | None = None  # None: the script did not import it
     stdout: str = ""
     stderr: str = ""
@@ -112,6 +113,7 @@ def from_report(data: dict[str, Any], outcome: str, stdout: str = "", stderr: st
         numbers=tuple((walk, value) for walk, value in data.get("numbers", ())),
         parameters=tuple(Parameter(tuple(row["shape"]), row["norm"], tuple(row["values"])) for row in data.get("parameters", ())),
         warnings=tuple(data["warnings"]),
+        loaded=tuple(data.get("loaded", ())),
         stdout=stdout,
         stderr=stderr,
         **numbers,

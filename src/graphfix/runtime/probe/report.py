@@ -38,6 +38,8 @@ class Report:
         self.thread_errors: list[dict[str, Any]] = []
         self.warned: list[str] = []
         self._owner = os.getpid()
+        self._seen = 0  # how many of sys.modules were looked at
+        self._files = set() if request.module else {os.path.realpath(request.script)}
         self._home = os.path.abspath("." if request.module else os.path.dirname(request.script)) + os.sep
         self._started = self._written = time.perf_counter()
 
@@ -112,6 +114,17 @@ class Report:
             json.dump(self.data(), file)
         os.replace(partial, self.request.report)
 
+    def _loaded(self) -> list[str]:
+        """The files of the user's own code that ran: the script, and what it imported."""
+        foreign = (HERE, *_installed())
+        while self._seen < len(sys.modules):
+            modules = list(sys.modules.values())[self._seen :]
+            self._seen += len(modules)
+            files = (getattr(module, "__file__", None) for module in modules)
+            own = (file for file in files if isinstance(file, str) and os.path.isabs(file) and not file.startswith(foreign))
+            self._files.update(map(os.path.realpath, own))
+        return sorted(self._files)
+
     def data(self) -> dict[str, Any]:
         data: dict[str, Any] = {
             "version": 1,
@@ -120,6 +133,7 @@ class Report:
             "error": self.error,
             "thread_errors": self.thread_errors,
             "warnings": self.warned,
+            "loaded": self._loaded(),
             "seconds": round(time.perf_counter() - self._started, 6),
             "torch": None,
         }
