@@ -30,7 +30,7 @@ def run(options: Options, target: Target = Target()) -> int:  # noqa: B008 - fro
     if target.file is not None and target.folder is not None:
         session.fail("--output cannot be given together with --by-rule")
     try:
-        work = session.start(options, repair=True)
+        work = session.start(options, repair=True, stages=target.folder is not None)
         work.examine(report)
         with quiet_pipe():
             _deliver(report, work, target)
@@ -55,7 +55,7 @@ def _deliver(report: Report, work: session.Session, target: Target) -> None:
     if target.folder is not None:
         from graphfix.cli.series import write_series
 
-        for path in write_series(report, work.job, target.folder, lambda *change: _unified(*change, base)):
+        for path in write_series(report, target.folder, lambda path, old, new: _unified(path, old, new, base)):
             OUT.say(escaped(str(path)))
     elif target.file is not None:
         session.store_bytes(target.file, b"".join(patches))

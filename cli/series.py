@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 
 from graphfix.cli import session
-from graphfix.cli.screen import ERR
-from graphfix.examine import Job, examine
-from graphfix.outcome import Status
 from graphfix.report.report import Report
+from graphfix.rewrite.patch import BadPatch
 
-MAX_ROUNDS = 10
 _OURS = re.compile(r"\d{2,}-GF\d{3}-[a-z0-9-]+\.patch")
 
 Patch = Callable[[Path, bytes, bytes], bytes]
 
 
-def write_series(report: Report, job: Job, folder: Path, patch: Patch) -> list[Path]:
+def write_series(report: Report, folder: Path, patch: Patch) -> list[Path]:
     """Write the patches into `folder`, in the order in which they apply; those of an earlier run go."""
-    texts = {outcome.path: outcome.before for outcome in report.changed}
-    codes = sorted({(finding.code, finding.name) for finding in report.fixed})
-    made: dict[Path, bytes] = {}
-    for number, (code, name, data) in enumerate(_series(texts, codes, job, patch), 1):
-        made[folder / f"{number:02d}-{code}-{name}.patch"] = data
+    try:
+        series = list(_series(report, patch))
+    except BadPatch as error:
+        session.fail(str(error))
+    made = {folder / f"{number:02d}-{code}-{name}.patch": data for number, (code, name, data) in enumerate(series, 1)}
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for old in folder.iterdir():
@@ -35,29 +32,21 @@ def write_series(report: Report, job: Job, folder: Path, patch: Patch) -> list[P
         session.fail(f"{folder}: {(error.strerror or str(error)).lower()}")
     for path, data in made.items():
         session.store_bytes(path, data)
-    if any(texts[outcome.path] != outcome.after for outcome in report.changed):
-        ERR.say("graphfix: rule by rule, these patches do not make quite what apply makes of all rules at once")
     return list(made)
 
 
-def _series(texts: dict[Path, bytes], codes: list[tuple[str, str]], job: Job, patch: Patch) -> Iterator[tuple[str, str, bytes]]:
-    """Code, name and patch of each step; `texts` go along. What a fix makes possible for an earlier rule comes in a new round."""
-    for _ in range(MAX_ROUNDS):
-        rested = True
-        for code, name in codes:
-            data = _step(texts, replace(job, only=code), patch)
-            if data:
-                rested = False
-                yield code, name, data
-        if rested:
-            return
-
-
-def _step(texts: dict[Path, bytes], job: Job, patch: Patch) -> bytes:
-    parts = []
-    for path, before in sorted(texts.items()):
-        outcome = examine(path, job, before)
-        if outcome.status is Status.EXAMINED and outcome.changed:
-            parts.append(patch(path, before, outcome.after))
-            texts[path] = outcome.after
-    return b"".join(parts)
+def _series(report: Report, patch: Patch) -> Iterator[tuple[str, str, bytes]]:
+    """Code, name and patch of each stage that changes anything; what only a later pass can fix comes behind."""
+    texts = {outcome.path: outcome.before for outcome in report.changed}
+    stages = {(stage.number, stage.code, stage.name) for outcome in report.changed for stage in outcome.stages}
+    # passes that only one rule goes on with are one step
+    for (code, name), group in groupby(sorted(stages), lambda key: key[1:]):
+        step = set(group)
+        parts = []
+        for outcome in report.changed:
+            reached = [stage.after for stage in outcome.stages if (stage.number, stage.code, stage.name) in step]
+            if reached and reached[-1] != texts[outcome.path]:
+                parts.append(patch(outcome.path, texts[outcome.path], reached[-1]))
+                texts[outcome.path] = reached[-1]
+        if parts:
+            yield code, name, b"".join(parts)

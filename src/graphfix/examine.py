@@ -5,20 +5,21 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphfix.model import Edit, Finding, Fix
-from graphfix.outcome import Outcome, Status
+from graphfix.outcome import Outcome, Stage, Status
 from graphfix.selection import Wanted
 from graphfix.source import Skipped, Source, SourceError, decode, read
 from graphfix.suppression import suppressions
-from graphfix.syntax import parse
+from graphfix.syntax import parse, parses
 
 if TYPE_CHECKING:
     from graphfix.baseline import Baseline, Known
+    from graphfix.rewrite.fixpoint import Repaired
     from graphfix.settings.scope import Scope
 
 # trees within the gate's depth still need some frames per level in the analysis
@@ -30,7 +31,7 @@ class Job:
     """What to do with each file; plain data, so that it can travel to a worker.
 
     `scopes`: the settings by the folder from which on they hold, None for everywhere else; without any, `wanted` holds.
-    `only`: of what is wanted, this one rule.
+    `stages`: tell what a file is after each rule's repairs.
     """
 
     roots: tuple[Path, ...]
@@ -40,16 +41,15 @@ class Job:
     debug: bool = False
     scopes: Mapping[Path | None, Scope] = field(default_factory=dict)
     baseline: Baseline | None = None
-    only: str = ""
+    stages: bool = False
 
     def wanted_for(self, path: Path) -> Wanted:
         """What is wanted of the file at `path`."""
-        wanted = self.wanted
-        if self.scopes:
-            folders = Path(os.path.abspath(path)).parents
-            scope = next((self.scopes[folder] for folder in (*folders, None) if folder in self.scopes), None)
-            wanted = wanted if scope is None else scope.wanted_for(path)
-        return replace(wanted, only=self.only) if self.only else wanted
+        if not self.scopes:
+            return self.wanted
+        folders = Path(os.path.abspath(path)).parents
+        scope = next((self.scopes[folder] for folder in (*folders, None) if folder in self.scopes), None)
+        return self.wanted if scope is None else scope.wanted_for(path)
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,26 @@ def _repaired(source: Source, job: Job) -> Outcome:
     outcome = Outcome(
         source.path, before=source.data, after=made.data, fixed=done.fixed, refused=done.refused, broken=done.broken
     )
+    if job.stages:
+        outcome = replace(outcome, stages=tuple(_stages(source, done)))
     return _with_findings(wanted.counted(outcome), made, left, job)
+
+
+def _stages(source: Source, done: Repaired) -> Iterator[Stage]:
+    """The file as it goes through the passes rule by rule; it ends as what all repairs together make of it."""
+    from graphfix.rewrite import apply_fixes
+
+    ends = [step.text for step in done.steps[1:]] + [done.text] * bool(done.steps)
+    for number, (step, end) in enumerate(zip(done.steps, ends, strict=True)):
+        rules = sorted({(finding.code, finding.name) for finding in step.fixed})
+        for code, name in rules:
+            # the fixes of one pass do not touch one another, so any part of them can be applied
+            text = apply_fixes(step.text, [f.fix for f in step.fixed if f.code <= code and f.fix is not None]).text
+            if (code, name) == rules[-1]:
+                text = end
+            elif not parses(text):
+                continue
+            yield Stage(number, code, name, source.edited(text).data)
 
 
 def _with_findings(outcome: Outcome, source: Source, found: list[Finding] | tuple[Finding, ...], job: Job) -> Outcome:

@@ -21,6 +21,16 @@ class Status(enum.Enum):
 
 
 @dataclass(frozen=True)
+class Stage:
+    """A file after the repairs of one rule in one pass, on top of those before."""
+
+    number: int
+    code: str
+    name: str
+    after: bytes
+
+
+@dataclass(frozen=True)
 class Outcome:
     """Exactly one per file. `findings` lie in `source`; after a repair they are what is left.
 
@@ -46,6 +56,7 @@ class Outcome:
     unused: tuple[tuple[str, str], ...] = ()
     known: int = 0
     stale: int = 0
+    stages: tuple[Stage, ...] = ()
 
     @property
     def changed(self) -> bool:

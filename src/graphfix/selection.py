@@ -24,7 +24,6 @@ class Wanted:
     """Codes or prefixes to select (empty: all) and to ignore, and whether unsafe fixes are wanted.
 
     `extend`: codes selected on top of the others; `never`: codes ignored however long the prefixes that select them are.
-    `only`: of what is selected, this one rule.
     """
 
     select: tuple[str, ...] = ()
@@ -32,11 +31,10 @@ class Wanted:
     unsafe: bool = False
     extend: tuple[str, ...] = ()
     never: tuple[str, ...] = ()
-    only: str = ""
 
     def selects(self, code: str) -> bool:
         """Whether findings of the rule `code` are wanted; the longer prefix wins over the shorter."""
-        if code.startswith(self.never) or self.only not in ("", code):
+        if code.startswith(self.never):
             return False
         chosen = max((len(prefix) for prefix in (*self.select, *self.extend) if code.startswith(prefix)), default=-1)
         dropped = max((len(prefix) for prefix in self.ignore if code.startswith(prefix)), default=-1)

@@ -13,13 +13,19 @@ import pytest
 SHADOWS = [
     "argparse", "ast", "bisect", "collections", "concurrent", "conftest", "contextlib", "dataclasses", "difflib",
     "enum", "functools", "gc", "importlib", "io", "json", "libcst", "logging", "multiprocessing", "os", "pathlib",
-    "pathspec", "pickle", "queue", "random", "re", "rich", "secrets", "selectors", "setup", "shutil", "signal", "site",
+    "pathspec", "pickle", "queue", "random", "re", "rich", "secrets", "hashlib", "urllib", "xml", "tomllib", "selectors", "setup",
+    "shutil", "signal", "site",
     "sitecustomize", "socket", "stat", "string", "subprocess", "sys", "tempfile", "threading", "tokenize", "torch",
     "traceback", "typer", "types", "typing", "unicodedata", "unidiff", "usercustomize", "warnings", "weakref",
 ]  # fmt: skip
 COMMANDS = [
     ["check", "."],
     ["check", "--output-format", "json", "."],
+    ["check", "--output-format", "sarif", "."],
+    ["check", "--output-format", "junit", "."],
+    ["check", "--write-baseline", "../base.json", "."],
+    ["config", "."],
+    ["diff", "--by-rule", "../patches", "."],
     ["diff", "."],
     ["apply", "--dry-run", "."],
     ["apply", "--allow-dirty", "."],

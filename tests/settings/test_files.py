@@ -130,8 +130,8 @@ TOML = st.one_of(
             st.sampled_from([*BY_NAME, "selct", "tool.graphfix", '"odd \\" key"', "[per-file-ignores]\n'*'", "# c\n\nselect"]),
             st.sampled_from(
                 [
-                    "'[z-a]'", "['[z-a]']", '{"[z-a]" = []}', '"\\u0000"', "'..'", '""', "true", "-1", "[]", '["GF1"]', "[1]", "{}",
-                    '{"a" = ["GF1"]}', '{"a" = 1}', "1.5", '"text"',
+                    "'[z-a]'", "['[z-a]']", '{"[z-a]" = []}', '"\\u0000"', "'..'", '""', "true", "-1", "[]", '["GF1"]',
+                    "[1]", "{}", '{"a" = ["GF1"]}', '{"a" = 1}', "1.5", '"text"',
                 ]  # fmt: skip
             ),
         ).map(lambda pair: " = ".join(pair)),

@@ -19,8 +19,9 @@ def lines(view: View) -> Iterator[Line]:
         # a report without a test is taken for one that did not run
         suites = [ElementTree.Element("testsuite", name="graphfix", tests="1", failures="0", errors="0")]
         ElementTree.SubElement(suites[0], "testcase", name="no findings", classname="graphfix")
-    totals = {name: str(sum(int(suite.get(name, "0")) for suite in suites)) for name in ("tests", "failures", "errors")}
-    root = ElementTree.Element("testsuites", name="graphfix", **totals)
+    root = ElementTree.Element("testsuites", name="graphfix")
+    for name in ("tests", "failures", "errors"):
+        root.set(name, str(sum(int(suite.get(name, "0")) for suite in suites)))
     root.extend(suites)
     ElementTree.indent(root)
     yield (Piece('<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root).decode()),)

@@ -28,6 +28,14 @@ class Filter(Protocol):
 
 
 @dataclass(frozen=True)
+class Step:
+    """One pass: the text that it began with, and what it fixed there."""
+
+    text: str
+    fixed: tuple[Finding, ...]
+
+
+@dataclass(frozen=True)
 class Repaired:
     """The text at rest. `left` lies in `text`; `fixed` lies in the text of the pass that fixed it."""
 
@@ -37,6 +45,7 @@ class Repaired:
     refused: tuple[tuple[Finding, str], ...] = ()
     broken: tuple[tuple[Finding, str], ...] = ()
     passes: int = 0
+    steps: tuple[Step, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -52,18 +61,20 @@ def repair(path: Path, text: str, roots: tuple[Path, ...], wanted: Filter) -> Re
     from graphfix.engine import findings_of
 
     seen = {text}
-    fixed: list[Finding] = []
+    steps: list[Step] = []
     for number in range(MAX_PASSES + 1):
         left = wanted.visible(text, findings_of(path, text, roots))
         fixable = [finding for finding in left if wanted.applies(finding.fix)]
         done = _one_pass(text, [finding.fix for finding in fixable if finding.fix is not None])
         if done.text == text:
-            return Repaired(text, tuple(fixed), tuple(left), _refused(fixable, done), _broken(fixable, done), passes=number)
+            fixed = tuple(finding for step in steps for finding in step.fixed)
+            refused, broken = _refused(fixable, done), _broken(fixable, done)
+            return Repaired(text, fixed, tuple(left), refused, broken, number, tuple(steps))
         if done.text in seen:
             raise Circle("fixes undo one another")
         seen.add(done.text)
         applied = set(done.applied)
-        fixed += [finding for finding in fixable if finding.fix in applied]
+        steps.append(Step(text, tuple(finding for finding in fixable if finding.fix in applied)))
         text = done.text
     raise Circle(f"fixes do not come to rest in {MAX_PASSES} passes")
 
