@@ -104,6 +104,8 @@ def apply(
     baseline: o.BaselineFile = None,
     dry_run: o.DryRun = False,
     allow_dirty: o.AllowDirty = False,
+    verify: o.VerifyCommand = None,
+    timeout: o.Timeout = 600,
     output_format: o.Format = None,
     output_file: o.OutputFile = None,
     statistics: o.Statistics = False,
@@ -118,7 +120,7 @@ def apply(
     chosen = _options(locals())
     from graphfix.cli.apply import run
 
-    raise typer.Exit(run(chosen, dry_run=dry_run, allow_dirty=allow_dirty))
+    raise typer.Exit(run(chosen, dry_run=dry_run, allow_dirty=allow_dirty, verify=verify, timeout=timeout))
 
 
 @app.command()
@@ -145,22 +147,43 @@ def config(
 
 @app.command()
 def verify(
+    words: o.Words = None,
+    module: o.Module = False,
+    python: o.PythonName = None,
+    project: o.ProjectFolder = None,
+    seed: o.Seed = 0,
+    timeout: o.Timeout = 600,
+    unsafe_fixes: o.Unsafe = None,
     select: o.Selected = None,
     case: o.Cases = None,
     device: o.Devices = o.Device.ALL,
     output_format: o.VerdictForm = o.VerdictFormat.TEXT,
     plot: o.Plot = None,
     fixtures: o.Fixtures = None,
-    jobs: o.Jobs = 0,
+    config: o.Config = None,
+    isolated: o.Isolated = False,
+    jobs: o.Jobs = None,
     quiet: o.Quiet = False,
 ) -> None:
-    """Run the fixtures before and after their repairs; exit 1 if any falls short.
+    """Run the fixtures, or a script of yours, before and after the repairs.
 
-    Runs code: the bundled fixtures, with the PyTorch of this Python. Each shows its fault before, runs clean and flat after,
-    and computes the same, on each device.
+    Runs code: without SCRIPT the bundled fixtures, with the PyTorch of this Python. Each shows its fault before, runs clean and
+    flat after, and computes the same, on each device; exit 1 if any falls short.
+
+    With SCRIPT, a copy of its project as it is and one with the fixes, one after the other with the same seed and arguments:
+    is the error gone, are the numbers the same, does the graph stay flat? Nothing in your tree changes. Exit 0 verified,
+    1 it falls short, 2 no verdict.
     """
+    if words:
+        from graphfix.cli.trial import Script
+        from graphfix.cli.trial import run as run_script
+
+        script = Script(words[0], tuple(words[1:]), module, python, project, seed, timeout, output_format, plot)
+        given = {name: value for name, value in locals().items() if name != "output_format"}
+        raise typer.Exit(run_script(script, _options({**given, "paths": None})))
     from graphfix.cli.verify import Wish, run
 
+    jobs = jobs or 0
     raise typer.Exit(run(Wish(tuple(select or ()), tuple(case or ()), device, output_format, plot, fixtures, jobs, quiet)))
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
 
 from graphfix.cli import diff, session
-from graphfix.cli.exits import ERROR, INTERRUPTED
+from graphfix.cli.exits import ERROR, FINDINGS, INTERRUPTED, OK
 from graphfix.cli.options import Options
 from graphfix.cli.screen import ERR, OUT, Screen, quiet_pipe
 from graphfix.outcome import Outcome, Status
@@ -15,15 +16,19 @@ from graphfix.report.escape import escaped
 from graphfix.report.report import Report, count
 
 
-def run(options: Options, *, dry_run: bool, allow_dirty: bool) -> int:
-    """Repair and give the exit code."""
+def run(options: Options, *, dry_run: bool, allow_dirty: bool, verify: str | None = None, timeout: float = 600) -> int:
+    """Repair and give the exit code. `verify`: a command that decides which fixes stay."""
+    if verify is not None and (dry_run or options.stdin):
+        session.fail(f"--verify cannot be given together with {'--dry-run' if dry_run else '-'}")
     if dry_run and session.shows_prose(options):
         return diff.run(options)
     report = Report(options.unsafe)
     written: list[Path] = []
+    refused: list[tuple[str, str]] = []
     try:
         work = session.start(options, repair=True)
         if not dry_run and not options.stdin:
+            _recover(work)
             _sweep(work)
         work.examine(report)
         if options.stdin:
@@ -31,13 +36,18 @@ def run(options: Options, *, dry_run: bool, allow_dirty: bool) -> int:
         if not dry_run:
             if not allow_dirty and _refuses(report):
                 return ERROR
-            _write(report, work, written)
+            if verify is not None:
+                refused = _prove(report, work, verify, timeout)
+                _write_together(report, work, written)
+            else:
+                _write(report, work, written)
         with quiet_pipe():
             _show(report, options, OUT, dry_run=dry_run)
+            _show_refused(refused)
     except KeyboardInterrupt:
         ERR.say(report.interrupted(written))
         return INTERRUPTED
-    return report.exit_code(changes_count=dry_run)
+    return report.exit_code(changes_count=dry_run) or (FINDINGS if refused else OK)
 
 
 def _show(report: Report, options: Options, screen: Screen, *, dry_run: bool) -> None:
@@ -60,6 +70,16 @@ def _to_stdout(report: Report, options: Options, *, dry_run: bool) -> int:
             sys.stdout.buffer.flush()
     _show(report, options, ERR, dry_run=dry_run)
     return report.exit_code(changes_count=dry_run)
+
+
+def _recover(work: session.Session) -> None:
+    """Finish what a run that was killed had begun to write as one."""
+    from graphfix.project.place import project_of
+    from graphfix.rewrite.together import recover
+
+    done = sum(recover(folder) for folder in sorted({project_of(root) for root in work.found.roots}))
+    if done and not work.options.quiet:
+        ERR.say(f"finished writing {count(done, 'file')} of a run that was killed")
 
 
 def _sweep(work: session.Session) -> None:
@@ -85,6 +105,42 @@ def _refuses(report: Report) -> bool:
     for path, state in states:
         ERR.say(f"  {escaped(str(path))}: {state}")
     return True
+
+
+def _prove(report: Report, work: session.Session, verify: str, timeout: float) -> list[tuple[str, str]]:
+    """Leave in the report only fixes with which the command runs and computes the same; the others, each with a reason."""
+    from graphfix.cli.proven import command_of, proven
+
+    if not report.changed:
+        return []
+    command = command_of(verify, work.found.roots, timeout)
+    report.outcomes, refused = proven(report.outcomes, work.job, command, quiet=work.options.quiet)
+    return refused
+
+
+def _show_refused(refused: list[tuple[str, str]]) -> None:
+    from graphfix.report.trial import refused as lines
+
+    for line in lines(refused) if refused else ():
+        OUT.say(line)
+
+
+def _write_together(report: Report, work: session.Session, written: list[Path]) -> None:
+    """All files or none."""
+    from graphfix.project.place import project_of
+    from graphfix.rewrite.together import Change, replace_all
+    from graphfix.rewrite.write import NotWritten
+
+    changed = report.changed
+    if not changed:
+        return
+    changes = [Change(Path(os.path.realpath(outcome.path)), outcome.before, outcome.after) for outcome in changed]
+    folder = project_of(Path(os.path.commonpath([change.target.parent for change in changes])))
+    try:
+        replace_all(changes, folder)
+    except NotWritten as error:
+        session.fail(f"{error}; no file was written")
+    written += [outcome.path for outcome in changed]
 
 
 def _write(report: Report, work: session.Session, written: list[Path]) -> None:

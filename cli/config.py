@@ -58,8 +58,7 @@ def _origins(setting: Setting) -> list[str]:
     if not setting.parts:
         return ["default"]
     return [
-        f"{layer.path}:{layer.row(setting.key.name)}" if layer is not None else "command line"
-        for layer, value in setting.parts
+        f"{layer.path}:{layer.row(setting.key.name)}" if layer is not None else "command line" for layer, value in setting.parts
     ]
 
 

@@ -147,4 +147,24 @@ Devices = Annotated[Device, typer.Option("--device", help="Where to run; all: on
 VerdictForm = Annotated[VerdictFormat, typer.Option("--output-format", help="How verdicts are written.")]
 Fixtures = Annotated[Path | None, typer.Option("--fixtures", metavar="DIR", help="Another folder of fixtures than the bundled.")]
 Plot = Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Draw one fixture's graphs into an .svg or .png.")]
+Words = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[SCRIPT] [-- ARGS]...", help="A script of yours, and what it is started with; none for the fixtures."
+    ),
+]
+Module = Annotated[bool, typer.Option("--module", "-m", help="SCRIPT is the name of a module, as for python -m.")]
+PythonName = Annotated[
+    str | None, typer.Option("--python", metavar="PYTHON", help="The interpreter to run the script with.", show_default=False)
+]
+ProjectFolder = Annotated[
+    Path | None,
+    typer.Option("--project", metavar="DIR", help="What is copied and repaired: the script's git work tree, or its folder."),
+]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", help="The seed of torch, random and numpy in both runs.")]
+Timeout = Annotated[float, typer.Option("--timeout", min=1, metavar="SECONDS", help="The time that each run may take.")]
+VerifyCommand = Annotated[
+    str | None,
+    typer.Option("--verify", metavar="COMMAND", help="Keep the fixes with which this command runs, and computes what it did."),
+]
 Selected = Annotated[list[str] | None, typer.Option("--select", metavar="CODES", help="Only these codes or prefixes.")]

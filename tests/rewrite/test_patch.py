@@ -44,9 +44,7 @@ def test_no_change_is_no_patch() -> None:
     assert unified("x.py", b"a\n", b"a\n") == b""
 
 
-DATA = st.lists(st.sampled_from([b"a", b"b", b"\n", b"\r", b"- ", b"+", b"@@ -1 +1 @@", b"\\", b"\xff", b" "])).map(
-    b"".join
-)
+DATA = st.lists(st.sampled_from([b"a", b"b", b"\n", b"\r", b"- ", b"+", b"@@ -1 +1 @@", b"\\", b"\xff", b" "])).map(b"".join)
 
 
 @given(DATA, DATA)

@@ -21,7 +21,11 @@ from .cases import fix
 from .sources import comments, library_files, random_fixes, sources
 
 NIGHTLY = bool(os.environ.get("GRAPHFIX_NIGHTLY"))
-SLOW = settings(max_examples=int(os.environ.get("GRAPHFIX_EXAMPLES", "10000")) if NIGHTLY else 120, deadline=None, suppress_health_check=list(HealthCheck))
+SLOW = settings(
+    max_examples=int(os.environ.get("GRAPHFIX_EXAMPLES", "10000")) if NIGHTLY else 120,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
 SEEDS = st.integers(0, 2**32)
 FILES = library_files(200 if NIGHTLY else 20)
 

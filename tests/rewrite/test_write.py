@@ -89,9 +89,7 @@ def test_leaves_alone_what_is_gone(file: Path) -> None:
 
 @pytest.mark.parametrize("call", ["open", "fdopen", "fsync", "chmod", "replace", "fchown", "lstat"])
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO, errno.EROFS])
-def test_any_failing_call_leaves_the_file_whole(
-    file: Path, monkeypatch: pytest.MonkeyPatch, call: str, code: int
-) -> None:
+def test_any_failing_call_leaves_the_file_whole(file: Path, monkeypatch: pytest.MonkeyPatch, call: str, code: int) -> None:
     if call == "fchown":
         os.chown(file, 12345, 54321) if os.geteuid() == 0 else pytest.skip("needs another owner")
     real: Callable[..., object] = getattr(os, call)

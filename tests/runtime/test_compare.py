@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from graphfix.runtime.compare import close, compare, numbers_in
 from graphfix.runtime.record import Failure, Parameter, Run, Walk
 from graphfix.runtime.symptoms import longest_rise
@@ -27,7 +29,7 @@ def test_numbers_are_the_same_within_the_tolerance() -> None:
     assert close(1.0, 1.00005) and not close(1.0, 1.001)
     assert close(0.0, 5e-7) and not close(0.0, 5e-6)
     assert close(float("nan"), float("nan")) and close(float("inf"), float("inf")) and not close(1.0, float("nan"))
-    assert numbers_in("a 1.25 b") == (1.25,)
+    assert numbers_in("a 1.25 b") == ("1.25",)
 
 
 def test_losses_output_and_parameters_count() -> None:
@@ -76,3 +78,19 @@ def test_a_run_that_was_ended_proves_nothing() -> None:
 def test_a_rise_is_counted_in_walks() -> None:
     assert longest_rise(()) == 1
     assert longest_rise((1, 1, 2, 3, 1, 2)) == 3
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "alike"),
+    [
+        ("tensor(0.1235, grad_fn=<AddBackward0>)", "0.12345678", True),
+        ("tensor(0.1235, device='cuda:0', dtype=torch.float64)", "0.1235", True),
+        ("tensor(0.1235)", "0.1237123", False),
+        ("0.12", "0.13", False),
+        ("1.5e-3", "0.0015", True),
+        ("loss 4", "loss 4.3", False),
+    ],
+)
+def test_a_tensor_shows_less_of_a_number_than_a_float(before: str, after: str, alike: bool) -> None:
+    runs = (Run("finished", 0, stdout=before), Run("finished", 0, stdout=after))
+    assert compare(*runs).equal is alike

@@ -156,9 +156,9 @@ def problem(outcome: Outcome) -> str:
     return f"{where}: cannot be read: {reason}"
 
 
-def count(number: int, noun: str) -> str:
+def count(number: int, noun: str, ending: str = "s") -> str:
     """`1 file`, `2 files`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}{ending}"
 
 
 def _fixes(findings: list[Finding], applicability: Applicability) -> int:

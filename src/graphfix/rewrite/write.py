@@ -37,10 +37,10 @@ def replace(path: Path, before: bytes, after: bytes, roots: Sequence[Path]) -> N
 
 def _replace(target: Path, before: bytes, after: bytes) -> None:
     state = os.lstat(target)
-    _check(target, state)
+    check(target, state)
     temporary = target.with_name(f"{PREFIX}{os.getpid()}-{secrets.token_hex(6)}{SUFFIX}")
     try:
-        _fill(temporary, after, state, target)
+        fill(temporary, after, state, target)
         # as late as can be: whatever an editor saved since the analysis must win
         if target.read_bytes() != before:
             raise NotWritten("changed meanwhile")
@@ -53,7 +53,8 @@ def _replace(target: Path, before: bytes, after: bytes) -> None:
     sync_folder(target.parent)
 
 
-def _check(target: Path, state: os.stat_result) -> None:
+def check(target: Path, state: os.stat_result) -> None:
+    """`NotWritten` where the file is none that may be replaced."""
     if not stat.S_ISREG(state.st_mode):
         raise NotWritten("not a regular file")
     if state.st_nlink > 1:
@@ -63,7 +64,8 @@ def _check(target: Path, state: os.stat_result) -> None:
         raise NotWritten("read-only")
 
 
-def _fill(temporary: Path, data: bytes, state: os.stat_result, target: Path) -> None:
+def fill(temporary: Path, data: bytes, state: os.stat_result, target: Path) -> None:
+    """Bring `data` to the disk in a new file with the mode, owner and attributes of `target`."""
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
     with os.fdopen(handle, "wb") as stream:
         stream.write(data)
@@ -135,10 +137,11 @@ def _is_stale(path: Path) -> bool:
     if time.time() - state.st_mtime > _OLD_SECONDS:
         return True
     number = path.name[len(PREFIX) :].split("-")[0]
-    return number.isdigit() and not _is_alive(int(number))
+    return number.isdigit() and not is_alive(int(number))
 
 
-def _is_alive(process: int) -> bool:
+def is_alive(process: int) -> bool:
+    """Whether a process of this number runs."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from graphfix.runtime.record import Run
 
 RELATIVE, ABSOLUTE = 1e-4, 1e-6
+# what torch's representation of a tensor says beside its numbers
+BESIDE = re.compile(r"grad_fn=<[^>]*>|device='[^']*'|dtype=torch\.\w+")
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|\b(?:nan|inf)\b")
 
 
@@ -83,13 +85,13 @@ def _gradients(before: Run, after: Run, steps: int, strict: bool) -> str:
 
 
 def _printed(before: str, after: str, died: bool) -> tuple[int, str]:
-    """Numbers that were printed, in order; what is between them may be rounded or spelt in another way."""
+    """Numbers that were printed, in order, each as far as both show it; what is between them may be spelt in another way."""
     ours, theirs = numbers_in(before), numbers_in(after)
     if not died and len(ours) != len(theirs):
         return 0, f"prints {len(ours)} numbers before, {len(theirs)} after"
-    at = first_difference(ours, theirs[: len(ours)])
-    if at is not None:
-        return at + 1, f"prints {ours[at]:g} as number {at + 1}, and {theirs[at] if at < len(theirs) else 'nothing'} after"
+    for at, one in enumerate(ours):
+        if at >= len(theirs) or not shown_alike(one, theirs[at]):
+            return at + 1, f"prints {one} as number {at + 1}, and {theirs[at] if at < len(theirs) else 'nothing'} after"
     return len(ours), ""
 
 
@@ -111,6 +113,21 @@ def first_difference(ours: Sequence[float], theirs: Sequence[float]) -> int | No
     return None
 
 
-def numbers_in(text: str) -> tuple[float, ...]:
-    """The numbers in a text."""
-    return tuple(float(found) for found in NUMBER.findall(text))
+def numbers_in(text: str) -> tuple[str, ...]:
+    """The numbers in a text, as they are spelt."""
+    return tuple(NUMBER.findall(BESIDE.sub("", text)))
+
+
+def shown_alike(one: str, two: str) -> bool:
+    """Whether two spellings may be of one number: a tensor shows four decimals of it, a float all."""
+    ours, theirs = float(one), float(two)
+    if close(ours, theirs):
+        return True
+    return unit(one) != unit(two) and abs(ours - theirs) <= 0.5000001 * max(unit(one), unit(two))
+
+
+def unit(number: str) -> float:
+    """What the last digit of a number counts."""
+    digits, _, power = number.lower().partition("e")
+    decimals = len(digits.partition(".")[2])
+    return 10.0 ** (int(power or 0) - decimals) if decimals else 0.0

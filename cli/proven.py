@@ -1,0 +1,162 @@
+"""`graphfix apply --verify COMMAND`: fixes stay only where the command runs with them, and computes what it computed before."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from graphfix.baseline import Baseline
+from graphfix.cli import session
+from graphfix.cli.screen import ERR
+from graphfix.examine import Job, examine
+from graphfix.fingerprint import Mark, marks
+from graphfix.outcome import Outcome
+from graphfix.project.place import project_of
+from graphfix.report.escape import escaped
+from graphfix.report.report import count
+from graphfix.runtime.command import BadCommand, Command, parsed
+from graphfix.runtime.copies import TooLarge
+from graphfix.runtime.record import Run
+from graphfix.runtime.settle import Settled, settle
+from graphfix.runtime.trial import compared_as_far_as_they_go, failure_of, said
+
+
+@dataclass(frozen=True)
+class Item:
+    """One fix (or several that look alike) of a file, by what it is known by."""
+
+    path: Path
+    mark: Mark
+    row: int
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.row} {self.mark.code}"
+
+
+@dataclass
+class Proof:
+    """Runs the command with some of the fixes, and says what is wrong then."""
+
+    command: Command
+    job: Job
+    changed: Sequence[Outcome]
+    items: Sequence[Item]
+    before: Run
+    made: dict[tuple[Path, frozenset[Item]], Outcome] = field(default_factory=dict)
+    last: Run | None = None
+
+    def outcomes(self, kept: Sequence[Item]) -> list[Outcome]:
+        """The files as they are with the fixes `kept`, and without the others."""
+        return [self._outcome(outcome, frozenset(self.items) - frozenset(kept)) for outcome in self.changed]
+
+    def _outcome(self, outcome: Outcome, left: frozenset[Item]) -> Outcome:
+        left = frozenset(item for item in left if item.path == outcome.path)
+        if not left:
+            return outcome
+        key = (outcome.path, left)
+        if key not in self.made:
+            found = examine(outcome.path, replace(self.job, baseline=without(self.job.baseline, left)), outcome.before)
+            self.made[key] = replace(found, known=outcome.known, stale=outcome.stale)
+        return self.made[key]
+
+    def wrong(self, kept: Sequence[Item]) -> str:
+        """What is wrong with the fixes `kept`: where the command failed before, they must only not make it worse."""
+        outcomes = self.outcomes(kept)
+        changes = {Path(os.path.realpath(outcome.path)): outcome.after for outcome in outcomes if outcome.changed}
+        self.last = run = self.command.run(changes)
+        codes = {finding.code for outcome in outcomes for finding in outcome.fixed}
+        failure = failure_of(run)
+        if self.before.clean and failure is not None:
+            return f"the command ends in {said(failure)}"
+        if self.command.job is None:
+            return ""  # what a shell prints is no result
+        if failure is not None and run.walk_count < self.before.walk_count:
+            return f"the command ends earlier, in {said(failure)}"
+        compared = compared_as_far_as_they_go(self.before, run, codes)
+        return compared.reason if not compared.equal and compared.compared else ""
+
+
+def without(known: Baseline | None, items: frozenset[Item]) -> Baseline:
+    """A baseline that has `items`, too: what it lists is not fixed."""
+    base = known or Baseline(Path("graphfix-refused"))
+    files: dict[str, Mapping[Mark, int]] = dict(base.files)
+    for item in items:
+        name = base.name_of(item.path)
+        listed = Counter(files.get(name, {}))
+        listed[item.mark] = max(listed[item.mark], 99)  # all that look alike
+        files[name] = listed
+    return Baseline(base.path, files)
+
+
+def command_of(text: str, paths: Sequence[Path], limit: float) -> Command:
+    """The command, to be run in copies of the project that the paths belong to."""
+    projects = {project_of(path) for path in paths}
+    here = Path(os.path.realpath(os.curdir))
+    if len(projects) == 1:
+        project = projects.pop()
+    else:
+        project = Path(os.path.commonpath([str(project) for project in projects]))
+    # a script is named from the working folder: that has to be in the copy
+    if not here.is_relative_to(project) and project.is_relative_to(here):
+        project = here
+    try:
+        return parsed(text, project, limit, seed=0)
+    except BadCommand as error:
+        session.fail(f"--verify: {error}")
+
+
+def proven(outcomes: list[Outcome], job: Job, command: Command, *, quiet: bool) -> tuple[list[Outcome], list[tuple[str, str]]]:
+    """The outcomes with the fixes that stand, and the refused ones with the reasons."""
+    changed = [outcome for outcome in outcomes if outcome.changed]
+    if not changed:
+        return outcomes, []
+    items = [item for outcome in changed for item in items_of(outcome, job)]
+    try:
+        if not quiet:
+            ERR.say(f"running {escaped(command.text)} as it is")
+        before = command.run({})
+        if before.outcome == "lost":
+            session.fail(f"--verify: {command.text}: {said(before.failure)}")
+        if not quiet:
+            how = "fails" if not before.clean else "passes"
+            ERR.say(f"it {how}; running it with {count(len(items), 'fix', 'es')}")
+        proof = Proof(command, job, changed, items, before)
+        settled = settle(items, proof.wrong)
+    except TooLarge as error:
+        session.fail(f"--verify: {command.project} cannot be copied to run in: {error}")
+    settled = _only_if_it_passes(settled, proof)
+    made = {outcome.path: outcome for outcome in proof.outcomes(settled.kept)}
+    return [made.get(outcome.path, outcome) for outcome in outcomes], [(str(item), why) for item, why in settled.refused]
+
+
+def _only_if_it_passes(settled: Settled[Item], proof: Proof) -> Settled[Item]:
+    """All fixes are backed out where the command does not pass with those that are left."""
+    if not settled.kept or proof.before.clean:
+        return settled
+    if settled.refused:
+        proof.wrong(settled.kept)  # the last run may have been with a set that fell
+    failure = failure_of(proof.last) if proof.last is not None else None
+    if failure is None:
+        return settled
+    why = f"the command still ends in {said(failure)}"
+    return Settled([], [*settled.refused, *((item, why) for item in settled.kept)], settled.runs)
+
+
+def items_of(outcome: Outcome, job: Job) -> list[Item]:
+    """The fixes of a file by what they are known by in its original text."""
+    from graphfix.engine import findings_of
+    from graphfix.source import decode
+
+    source = decode(outcome.path, outcome.before)
+    wanted = job.wanted_for(outcome.path)
+    found = [f for f in wanted.visible(source.text, findings_of(source.path, source.text, job.roots)) if wanted.applies(f.fix)]
+    index = source.index()
+    known = job.baseline.of(outcome.path) if job.baseline is not None else {}
+    rows: dict[Mark, int] = {}
+    for finding, mark in zip(found, marks(source.text, found), strict=True):
+        if mark not in known:
+            rows.setdefault(mark, index.place(finding.span.start)[0])
+    return [Item(outcome.path, mark, row) for mark, row in rows.items()]

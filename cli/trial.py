@@ -1,0 +1,151 @@
+"""`graphfix verify SCRIPT`: the user's script beside a repaired copy of it. Runs code, in copies only."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from graphfix.cli import session
+from graphfix.cli.exits import ERROR, FINDINGS, INTERRUPTED, OK
+from graphfix.cli.options import Options, VerdictFormat
+from graphfix.cli.screen import ERR, OUT, quiet_pipe
+from graphfix.outcome import Outcome
+from graphfix.project.place import project_of
+from graphfix.report.escape import escaped
+from graphfix.report.report import Report
+from graphfix.runtime.command import Command, script_command
+from graphfix.runtime.copies import TooLarge
+from graphfix.runtime.launch import Job
+from graphfix.runtime.trial import Trial, Verdict, judge
+
+
+@dataclass(frozen=True)
+class Script:
+    """What to run and how."""
+
+    name: str
+    arguments: tuple[str, ...] = ()
+    module: bool = False
+    python: str | None = None
+    project: Path | None = None
+    seed: int = 0
+    limit: float = 600.0
+    form: VerdictFormat = VerdictFormat.TEXT
+    plot: Path | None = None
+
+
+def run(script: Script, options: Options) -> int:
+    """Run the script twice, tell the verdict and give the exit code: 0 verified, 1 it falls short, 2 no verdict."""
+    project = _project(script)
+    _check_plot(script)
+    report = Report(options.unsafe)
+    work = session.start(options_for(options, project), repair=True)
+    try:
+        work.examine(report)
+        changed = [outcome for outcome in report.changed if Path(os.path.realpath(outcome.path)).is_relative_to(project)]
+        if not changed:
+            OUT.say(f"graphfix finds nothing to fix in {os.path.relpath(project)}; nothing was run")
+            return OK
+        trial = _tried(_command(script, project), changed, quiet=options.quiet)
+    except KeyboardInterrupt:
+        ERR.say("graphfix: interrupted; nothing was changed")
+        return INTERRUPTED
+    except TooLarge as error:
+        session.fail(f"{project} cannot be copied to run in: {error}; --project names a smaller folder")
+    with quiet_pipe():
+        _show(script, trial, changed)
+    if script.plot is not None:
+        _plot(script.plot, trial, script.name)
+    return {Verdict.GOOD: OK, Verdict.SHORT: FINDINGS, Verdict.NONE: ERROR}[trial.verdict]
+
+
+def options_for(options: Options, project: Path) -> Options:
+    """The same options over the files of the project."""
+    from dataclasses import replace
+
+    return replace(options, paths=(os.path.relpath(project),))
+
+
+def _project(script: Script) -> Path:
+    if script.project is not None:
+        if not script.project.is_dir():
+            session.fail(f"no such folder: {script.project}")
+        return Path(os.path.realpath(script.project))
+    if not script.module and not Path(script.name).is_file():
+        session.fail(f"no such script: {script.name}")
+    return project_of(Path(os.curdir) if script.module else Path(script.name))
+
+
+def _command(script: Script, project: Path) -> Command:
+    job = Job(script.name, script.arguments, script.module, python=_python(script.python), seed=script.seed, saved=True)
+    return script_command(job, project, script.limit)
+
+
+def _python(wanted: str | None) -> tuple[str, ...]:
+    """The interpreter of the user's scripts: the one that is named, or graphfix's own where that has torch."""
+    import importlib.util
+
+    if wanted is not None:
+        found = shutil.which(wanted)
+        if found is None:
+            session.fail(f"--python {wanted}: no such interpreter")
+        return (os.path.abspath(found),)
+    if importlib.util.find_spec("torch") is not None:
+        return (sys.executable,)
+    return (os.path.abspath(shutil.which("python3") or shutil.which("python") or sys.executable),)
+
+
+def _tried(command: Command, changed: list[Outcome], *, quiet: bool) -> Trial:
+    changes = {Path(os.path.realpath(outcome.path)): outcome.after for outcome in changed}
+    if not quiet:
+        ERR.say(f"running {command.text} as it is")
+    before = command.run({})
+    if not quiet:
+        ERR.say(f"running {command.text} with the fixes")
+    after = command.run(changes)
+    return judge(before, after, {finding.code for outcome in changed for finding in outcome.fixed})
+
+
+def _show(script: Script, trial: Trial, changed: list[Outcome]) -> None:
+    from graphfix.report.trial import as_json, lines
+
+    fixes = places(changed)
+    if script.form is VerdictFormat.JSON:
+        OUT.say(as_json(trial, fixes))
+        return
+    if trial.verdict is Verdict.NONE:
+        ERR.say(f"graphfix: no verdict: {escaped(trial.reason)}")
+        return
+    for line in lines(trial, fixes):
+        OUT.say(line)
+
+
+def places(changed: list[Outcome]) -> list[str]:
+    """Place and code of every fix, for people; a place is that of the pass that fixed it."""
+    return [f"{outcome.path} {', '.join(sorted(finding.code for finding in outcome.fixed))}" for outcome in changed]
+
+
+def _check_plot(script: Script) -> None:
+    """Before anything has run."""
+    if script.plot is None:
+        return
+    from graphfix.runtime.plot import ENDINGS, NoPlotter, check
+
+    if script.plot.suffix.lower() not in ENDINGS:
+        session.fail(f"--plot writes {' or '.join(ENDINGS)}, not {script.plot.name}")
+    try:
+        check()
+    except NoPlotter as error:
+        session.fail(str(error))
+
+
+def _plot(file: Path, trial: Trial, title: str) -> None:
+    from graphfix.runtime.plot import draw
+
+    try:
+        draw(trial.before, trial.after, file, title)
+    except OSError as error:
+        session.fail(f"cannot write {file}: {error.strerror}")

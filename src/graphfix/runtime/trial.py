@@ -1,0 +1,129 @@
+"""The original beside its repair: is the error gone, are the results the same, does the graph stay flat?"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+from graphfix.runtime.compare import Comparison, compare
+from graphfix.runtime.record import Failure, Run
+from graphfix.runtime.symptoms import grows
+
+# rules whose repairs join, drop or add walks: what is printed and the parameters decide, not the single walks
+OTHER_WALKS = frozenset(("GF204", "GF301", "GF302", "GF304", "GF308"))
+
+
+class Verdict(str, enum.Enum):
+    """What two runs show."""
+
+    GOOD = "verified"
+    SHORT = "falls short"
+    NONE = "no verdict"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Two runs of one command, `before` with the user's files and `after` with the repaired ones."""
+
+    before: Run
+    after: Run
+    verdict: Verdict
+    reason: str = ""
+    results: str = ""
+
+    @property
+    def equal(self) -> bool:
+        return not self.reason
+
+
+def judge(before: Run, after: Run, codes: Collection[str] = ()) -> Trial:
+    """What the runs show of a repair by the rules `codes`."""
+    why = no_verdict(before, after)
+    if why:
+        return Trial(before, after, Verdict.NONE, why)
+    failure = failure_of(after)
+    if failure is not None and after.outcome != "late":
+        same = failure_of(before)
+        still = (
+            "still ends in" if same is not None and (same.kind, same.message) == (failure.kind, failure.message) else "ends in"
+        )
+        return Trial(before, after, Verdict.SHORT, f"the repaired code {still} {said(failure)}")
+    compared = compared_as_far_as_they_go(before, after, codes)
+    if not compared.equal and compared.compared:
+        return Trial(before, after, Verdict.SHORT, f"other results: {compared.reason}")
+    if grows(after):
+        return Trial(before, after, Verdict.SHORT, "the graph still grows", told(compared, before))
+    return Trial(before, after, Verdict.GOOD, results=told(compared, before))
+
+
+def no_verdict(before: Run, after: Run) -> str:
+    """Why these runs say nothing about a repair; empty where they do."""
+    for run in (before, after):
+        if run.outcome in ("lost", "interrupted") or run.outcome == "killed":
+            return f"the run was {run.outcome}: {said(run.failure)}" if run.failure else f"the run was {run.outcome}"
+    ours, theirs = failure_of(before), failure_of(after)
+    if ours is not None and theirs is not None and before.walk_count == after.walk_count:
+        if (ours.kind, ours.message) == (theirs.kind, theirs.message) and not is_of_the_graph(ours) and before.outcome != "late":
+            return f"the script fails with and without the fixes: {said(ours)}"
+    if before.torch is None and after.torch is None and before.walk_count == 0:
+        return "the script never imported torch"
+    if before.walk_count == 0 and after.walk_count == 0:
+        return "nothing was walked" + (" in the time that it had" if "late" in (before.outcome, after.outcome) else "")
+    return ""
+
+
+def is_of_the_graph(failure: Failure) -> bool:
+    """Whether autograd raised it, or what is left of torch's old interfaces."""
+    words = ("backward through the graph a second time", "modified by an inplace operation", "non-leaf Tensor", "0-dim tensor",
+             "Mismatch in shape", "retain_variables")  # fmt: skip
+    return any(word in failure.message for word in words)
+
+
+def failure_of(run: Run) -> Failure | None:
+    """What ended a run other than as one wishes."""
+    if run.failure is not None:
+        return run.failure
+    if run.thread_failures:
+        return run.thread_failures[0]
+    if run.outcome == "exited":
+        return Failure(f"exit code {run.exit_code}", "")
+    return None
+
+
+def said(failure: Failure | None) -> str:
+    """An error in one line, with its place."""
+    if failure is None:
+        return "an error"
+    place = f" ({failure.file}:{failure.line})" if failure.file and failure.line else ""
+    text = str(failure)
+    return (text if len(text) <= 100 else text[:97] + "...") + place
+
+
+def compared_as_far_as_they_go(before: Run, after: Run, codes: Collection[str]) -> Comparison:
+    """Compare what both runs reached: one that died, or ran out of time, is compared up to its end."""
+    walks = OTHER_WALKS.isdisjoint(codes)
+    if before.outcome == "late" or after.outcome == "late":
+        steps = min(before.walk_count, after.walk_count)
+        before = replace(before, outcome="failed", failure=before.failure or Failure("late", ""), walk_count=steps)
+        # the last line may have been cut short
+        before = replace(before, stdout=_common(before.stdout, after.stdout), walks=before.walks[:steps])
+        return compare(before, replace(after, outcome="finished", failure=None), walks)
+    if before.thread_failures or before.outcome == "exited":
+        before = replace(before, outcome="failed", failure=failure_of(before))
+    return compare(before, after, walks)
+
+
+def _common(ours: str, theirs: str) -> str:
+    """The whole lines of `ours` for which the other run has a line, too."""
+    lines, others = ours.splitlines(keepends=True), theirs.splitlines(keepends=True)
+    return "".join(lines[: max(0, min(len(lines), len(others)) - 1)])
+
+
+def told(compared: Comparison, before: Run) -> str:
+    """How the results compare, in words."""
+    if not compared.compared:
+        return "nothing to compare before the error"
+    numbers = f"{compared.compared} number{'s' * (compared.compared != 1)}"
+    steps = f"{compared.steps} backward pass{'es' * (compared.steps != 1)}"
+    return f"equal: {numbers}" if before.clean else f"equal up to its end: {numbers} over {steps}"

@@ -1,0 +1,207 @@
+"""`graphfix verify SCRIPT` and `graphfix apply --verify`: the installed command on small projects."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Run = Callable[..., subprocess.CompletedProcess[bytes]]
+PYTHON = shlex.quote(sys.executable)
+
+TRAIN = """\
+import argparse
+
+import torch
+
+import log
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--steps", type=int, default=8)
+steps = parser.parse_args().steps
+model = torch.nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+total = 0.0
+for step in range(steps):
+    loss = model(torch.randn(8, 4)).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    total += loss
+    log.note(step, loss)
+torch.save(model.state_dict(), "model.pt")
+print(f"mean {total / steps:.4f}")
+"""
+LOG = "def note(step, loss):\n    print(f'{step} {loss.item():.4f}')\n"
+CARRIED = """\
+import torch
+
+cell = torch.nn.GRUCell(3, 5)
+optimizer = torch.optim.Adam(cell.parameters(), lr=0.01)
+h = torch.zeros(2, 5)
+for step in range(6):
+    h = cell(torch.randn(2, 3), h)
+    loss = h.pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    print(step, loss.item())
+"""
+# runs, and its graph grows: to cut it is another training, of which only the author knows whether it is wanted
+FILTER = """\
+import torch
+
+torch.manual_seed(1)
+gain = torch.nn.Linear(3, 3, bias=False)
+optimizer = torch.optim.SGD(gain.parameters(), lr=1e-2)
+level = torch.zeros(3)
+energy = torch.zeros(3)
+log = []
+for window in range(8):
+    signal = torch.randn(12, 3)
+    moved = gain(signal).sum(dim=0)
+    level = level + moved
+    energy = energy + moved.pow(2)
+    loss = (level / (1 + energy.mean()) - signal.mean(dim=0)).pow(2).sum()
+    optimizer.zero_grad()
+    loss.backward(retain_graph=True)
+    optimizer.step()
+    log.append(loss)
+print(torch.stack(log))
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "train.py").write_text(TRAIN)
+    (tmp_path / "log.py").write_text(LOG)
+    (tmp_path / "carried.py").write_text(CARRIED)
+    return tmp_path
+
+
+def snapshot(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_script_that_grows(project: Path, graphfix: Run) -> None:
+    before = snapshot(project)
+    done = graphfix("verify", "train.py", "--", "--steps", "12")
+    text = done.stdout.decode()
+    assert done.returncode == 0, (text, done.stderr)
+    assert "grows to" in text and "before, flat at" in text
+    assert "results  equal: " in text
+    assert text.splitlines()[-1] == "verdict  verified"
+    assert snapshot(project) == before
+
+
+def test_a_script_that_dies(project: Path, graphfix: Run) -> None:
+    done = graphfix("verify", "carried.py", "--output-format", "json", "-q")
+    told = json.loads(done.stdout)
+    assert done.returncode == 0, done
+    assert told["verdict"] == "verified"
+    assert told["before"]["error"].startswith("RuntimeError: Trying to backward through the graph a second time")
+    assert told["before"]["backward_passes"] == 1
+    assert (told["after"]["error"], told["after"]["backward_passes"]) == (None, 6)
+    assert done.stderr == b""
+
+
+def test_a_module_and_its_picture(project: Path, graphfix: Run) -> None:
+    done = graphfix("verify", "-m", "train", "--plot", "graph.svg")
+    assert done.returncode == 0, done
+    assert "live autograd nodes" in (project / "graph.svg").read_text()
+
+
+def test_another_error_is_no_verdict(project: Path, graphfix: Run) -> None:
+    (project / "train.py").write_text(TRAIN.replace("total = 0.0", "total = 0.0\nopen('data.csv')"))
+    done = graphfix("verify", "train.py")
+    assert done.returncode == 2
+    assert done.stdout == b""
+    last = done.stderr.decode().splitlines()[-1]
+    assert last.startswith("graphfix: no verdict: the script fails with and without the fixes: FileNotFoundError")
+    assert last.endswith("(train.py:13)")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["gone.py"], "no such script: gone.py"),
+        (["train.py", "--project", "gone"], "no such folder: gone"),
+        (["train.py", "--python", "gone"], "--python gone: no such interpreter"),
+        (["train.py", "--plot", "a.pdf"], "--plot writes .svg or .png, not a.pdf"),
+    ],
+)
+def test_what_cannot_be_run(project: Path, graphfix: Run, words: list[str], said: str) -> None:
+    done = graphfix("verify", *words)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.decode() == f"graphfix: error: {said}\n"
+
+
+def test_nothing_to_fix_runs_nothing(project: Path, graphfix: Run) -> None:
+    (project / "carried.py").unlink()
+    (project / "train.py").write_text("import torch\nopen('ran', 'w')\n")
+    done = graphfix("verify", "train.py")
+    assert (done.returncode, done.stdout) == (0, b"graphfix finds nothing to fix in .; nothing was run\n")
+
+
+def test_fixes_that_stand_are_applied(project: Path, graphfix: Run) -> None:
+    done = graphfix("apply", "--verify", f"{PYTHON} train.py --steps 5", ".")
+    assert done.returncode == 0, done
+    assert b"it passes; running it with 2 fixes" in done.stderr
+    assert "total += loss.item()" in (project / "train.py").read_text()
+    assert sorted(path.name for path in project.iterdir()) == ["carried.py", "log.py", "train.py"]
+
+
+def test_the_fix_that_changes_the_results_is_refused(project: Path, graphfix: Run) -> None:
+    (project / "filter.py").write_text(FILTER)
+    done = graphfix("apply", "--unsafe-fixes", "--verify", f"{PYTHON} filter.py", ".")
+    text = done.stdout.decode()
+    assert done.returncode == 1, (text, done.stderr)
+    refused = [line for line in text.splitlines() if line.startswith("refused ")]
+    assert len(refused) == 1 and refused[0].startswith("refused filter.py:"), text
+    assert "other" not in refused[0] and "after" in refused[0]
+    assert (project / "filter.py").read_text().count("retain_graph=True") == 1
+    assert "log.append(loss.detach())" in (project / "filter.py").read_text()
+    assert "h.detach()" in (project / "carried.py").read_text()
+
+
+def test_a_command_that_fails_anyway_backs_out_everything(project: Path, graphfix: Run) -> None:
+    before = snapshot(project)
+    done = graphfix("apply", "--verify", "false; exit 1", ".")
+    assert done.returncode == 1
+    assert done.stdout.decode().count("refused ") == 2
+    assert b"the command still ends in exit code 1" in done.stdout
+    assert snapshot(project) == before
+
+
+@pytest.mark.parametrize("text", ["no-such-command", f"{PYTHON} gone.py", ""])
+def test_a_command_that_cannot_be_started_is_2(project: Path, graphfix: Run, text: str) -> None:
+    before = snapshot(project)
+    done = graphfix("apply", "--verify", text, ".")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.startswith(b"graphfix: error: --verify: ")
+    assert snapshot(project) == before
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_interrupted_while_it_runs_nothing_is_written(project: Path, number: signal.Signals) -> None:
+    before = snapshot(project)
+    command = f"{PYTHON} -c 'import time; time.sleep(60)'"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "graphfix", "apply", "--verify", command, "."], cwd=project, stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+    )  # fmt: skip
+    assert process.stderr is not None
+    process.stderr.readline()
+    time.sleep(0.2)
+    process.send_signal(number)
+    process.communicate(timeout=20)
+    assert process.returncode == (130 if number is signal.SIGINT else -number)
+    assert snapshot(project) == before

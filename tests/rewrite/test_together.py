@@ -1,0 +1,143 @@
+"""Several files as one: all new or all old, whatever stops the writer."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from graphfix.rewrite.together import JOURNAL, Change, recover, replace_all
+from graphfix.rewrite.write import NotWritten
+
+WRITER = """\
+import sys
+from pathlib import Path
+from graphfix.rewrite.together import Change, replace_all
+folder = Path(sys.argv[1])
+files = sorted(folder.glob("*.py"))
+print("ready", flush=True)
+while True:
+    changes = []
+    for path in files:
+        old = path.read_bytes()
+        changes.append(Change(path, old, b"%d\\n" % (int(old) + 1)))
+    replace_all(changes, folder)
+"""
+
+
+@pytest.fixture
+def changes(tmp_path: Path) -> list[Change]:
+    made = []
+    for number in range(4):
+        path = tmp_path / f"{number}.py"
+        path.write_bytes(b"old")
+        made.append(Change(path, b"old", b"new"))
+    return made
+
+
+def contents(folder: Path) -> set[bytes]:
+    return {path.read_bytes() for path in folder.glob("*.py")}
+
+
+def leftovers(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir() if path.name.startswith(".graphfix")]
+
+
+def test_all_are_new(changes: list[Change], tmp_path: Path) -> None:
+    replace_all(changes, tmp_path)
+    assert contents(tmp_path) == {b"new"}
+    assert leftovers(tmp_path) == []
+
+
+def test_one_that_has_changed_meanwhile_keeps_all_as_they_are(changes: list[Change], tmp_path: Path) -> None:
+    changes[2].target.write_bytes(b"edited")
+    with pytest.raises(NotWritten, match="2.py changed meanwhile"):
+        replace_all(changes, tmp_path)
+    assert contents(tmp_path) == {b"old", b"edited"}
+    assert leftovers(tmp_path) == []
+
+
+def test_a_rename_that_fails_takes_the_others_back(
+    changes: list[Change], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rename = os.replace
+
+    def failing(source: Path, target: Path) -> None:
+        if Path(target).name == "2.py":
+            raise OSError(28, "No space left on device")
+        rename(source, target)
+
+    monkeypatch.setattr(os, "replace", failing)
+    with pytest.raises(NotWritten, match="no space"):
+        replace_all(changes, tmp_path)
+    assert contents(tmp_path) == {b"old"}
+    assert leftovers(tmp_path) == []
+
+
+def journal(folder: Path, process: int, target: Path, before: bytes) -> Path:
+    temporary = folder / f".graphfix-{process}-ab.tmp"
+    temporary.write_bytes(b"new")
+    move = [str(temporary), str(target), sha256(before).hexdigest()]
+    (folder / JOURNAL).write_text(json.dumps({"process": process, "moves": [move]}))
+    return temporary
+
+
+def dead_process() -> int:
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    return process.pid
+
+
+def test_recovery_goes_on_where_a_killed_run_stopped(changes: list[Change], tmp_path: Path) -> None:
+    journal(tmp_path, dead_process(), changes[1].target, b"old")
+    assert recover(tmp_path) == 1
+    assert changes[1].target.read_bytes() == b"new"
+    assert leftovers(tmp_path) == []
+
+
+def test_recovery_leaves_alone_what_was_edited_since(changes: list[Change], tmp_path: Path) -> None:
+    changes[1].target.write_bytes(b"edited")
+    journal(tmp_path, dead_process(), changes[1].target, b"old")
+    assert recover(tmp_path) == 0
+    assert changes[1].target.read_bytes() == b"edited"
+
+
+def test_recovery_leaves_alone_what_lies_elsewhere(changes: list[Change], tmp_path: Path) -> None:
+    """A journal may have come with the tree."""
+    below = tmp_path / "below"
+    below.mkdir()
+    temporary = journal(tmp_path, dead_process(), changes[0].target, b"old")
+    (tmp_path / JOURNAL).rename(below / JOURNAL)
+    assert recover(below) == 0
+    assert changes[0].target.read_bytes() == b"old"
+    assert temporary.exists()
+
+
+def test_a_run_that_lives_is_not_recovered(changes: list[Change], tmp_path: Path) -> None:
+    journal(tmp_path, os.getpid(), changes[0].target, b"old")
+    assert recover(tmp_path) == 0
+    assert (tmp_path / JOURNAL).exists()
+
+
+def test_killed_at_any_moment(tmp_path: Path) -> None:
+    """After recovery all files hold the same number, and every one is whole."""
+    for number in range(6):
+        (tmp_path / f"{number}.py").write_bytes(b"0\n")
+    for kill in range(int(os.environ.get("GRAPHFIX_KILLS", "12"))):
+        process = subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path)], stdout=subprocess.PIPE)
+        assert process.stdout is not None
+        process.stdout.readline()
+        time.sleep(0.01 + 0.003 * (kill % 7))
+        process.send_signal(signal.SIGKILL if kill % 3 else signal.SIGTERM)
+        process.wait()
+        process.stdout.close()
+        recover(tmp_path)
+        assert len(contents(tmp_path)) == 1, contents(tmp_path)
+        assert not (tmp_path / JOURNAL).exists()
