@@ -124,6 +124,34 @@ def apply(
 
 
 @app.command()
+def review(
+    paths: o.Paths = None,
+    select: o.Select = None,
+    extend_select: o.ExtendSelect = None,
+    ignore: o.Ignore = None,
+    extend_exclude: o.ExtendExclude = None,
+    force_exclude: o.ForceExclude = None,
+    baseline: o.BaselineFile = None,
+    allow_dirty: o.AllowDirty = False,
+    restart: o.Restart = False,
+    config: o.Config = None,
+    isolated: o.Isolated = False,
+    jobs: o.Jobs = None,
+    quiet: o.Quiet = False,
+    verbose: o.Verbose = False,
+) -> None:
+    """Decide on each finding at the terminal; exit 1 if any are left.
+
+    Shows the story and the fix, safe or not, and asks. Files change at the end, once that is confirmed; a review that was
+    stopped goes on where it was.
+    """
+    chosen = _options(locals())
+    from graphfix.cli.review import run
+
+    raise typer.Exit(run(chosen, allow_dirty=allow_dirty, restart=restart))
+
+
+@app.command()
 def config(
     path: str = typer.Argument(".", metavar="[PATH]", help="The file or folder whose settings are wanted."),
     select: o.Select = None,

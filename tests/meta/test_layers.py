@@ -14,7 +14,7 @@ FOLDERS = {
     "graphfix.codemods": ROOT / "codemods",
     **{
         f"graphfix.{part}": ROOT / "src/graphfix" / part
-        for part in ("tape", "project", "settings", "rewrite", "report", "runtime")
+        for part in ("tape", "project", "settings", "rewrite", "report", "review", "runtime")
     },
 }
 FORBIDDEN = {
@@ -23,6 +23,7 @@ FORBIDDEN = {
     "graphfix.codemods": ("rewrite", "report", "cli"),
     "graphfix.rewrite": ("codemods", "report", "cli"),
     "graphfix.report": ("settings", "cli"),
+    "graphfix.review": ("settings", "codemods", "report", "cli"),
     "graphfix.settings": ("rewrite", "cli"),
     "graphfix.runtime": ("cli",),
 }
