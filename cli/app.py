@@ -152,6 +152,48 @@ def review(
 
 
 @app.command()
+def pr(
+    paths: o.Paths = None,
+    branch: o.Branch = "graphfix/autograd",
+    base: o.Base = "",
+    check: o.CheckCommand = "",
+    verify: o.VerifyCommand = None,
+    timeout: o.Timeout = 600.0,
+    push: o.Push = "",
+    open: o.Open = False,
+    draft: o.Draft = False,
+    update: o.Update = False,
+    split: o.SplitBy = None,
+    forge: o.Forge = None,
+    output: o.TextFile = None,
+    select: o.Select = None,
+    extend_select: o.ExtendSelect = None,
+    ignore: o.Ignore = None,
+    extend_exclude: o.ExtendExclude = None,
+    force_exclude: o.ForceExclude = None,
+    unsafe_fixes: o.Unsafe = None,
+    baseline: o.BaselineFile = None,
+    config: o.Config = None,
+    isolated: o.Isolated = False,
+    jobs: o.Jobs = None,
+    quiet: o.Quiet = False,
+    verbose: o.Verbose = False,
+) -> None:
+    """Make a branch, one commit for each rule, and the text of a pull request.
+
+    The work tree has to be clean and stays as it is: commits are made beside it. Runs code only with --check and --verify.
+    """
+    given = locals()
+    chosen = _options(given)
+    from graphfix.cli.pr import Wish, run
+    from graphfix.cli.settle import words_of
+
+    kind = forge.value if forge is not None else ""
+    wish = Wish(branch, base, check, verify or "", push, kind, split, open, draft, update, output, timeout, words_of(given))
+    raise typer.Exit(run(chosen, wish))
+
+
+@app.command()
 def config(
     path: str = typer.Argument(".", metavar="[PATH]", help="The file or folder whose settings are wanted."),
     select: o.Select = None,

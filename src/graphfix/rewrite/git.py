@@ -24,7 +24,7 @@ class GitFailed(Exception):
 
 def run(
     top: Path, *words: str, options: Sequence[str] = (), ok: Sequence[int] = (0,), data: bytes | None = None,
-    environment: Mapping[str, str] | None = None,
+    environment: Mapping[str, str] | None = None, own_session: bool = False,
 ) -> bytes:  # fmt: skip
     """What `git words` answers in the work tree `top`."""
     command = [
@@ -32,8 +32,9 @@ def run(
         "-c", f"core.hooksPath={os.devnull}", "-c", "core.untrackedCache=false", *options, *words,
     ]  # fmt: skip
     given = {"input": data} if data is not None else {"stdin": subprocess.DEVNULL}
+    variables = dict(environment or _safe_environment())
     try:
-        answer = subprocess.run(command, capture_output=True, env=dict(environment or _safe_environment()), **given)  # type: ignore[call-overload]
+        answer = subprocess.run(command, capture_output=True, env=variables, start_new_session=own_session, **given)  # type: ignore[call-overload]
     except OSError as error:
         raise GitFailed(f"git cannot be run: {(error.strerror or str(error)).lower()}") from error
     if answer.returncode not in ok:
