@@ -4,8 +4,12 @@ import sys
 from typing import Any
 
 import typer
+import typer.core
 
 from graphfix.cli import options as o
+
+# with rich, typer escapes the brackets of its help for a markup that is off here
+typer.core.HAS_RICH = False
 
 app = typer.Typer(
     add_completion=False,

@@ -179,7 +179,9 @@ Cases = Annotated[list[str] | None, typer.Option("--case", metavar="NAME", help=
 Devices = Annotated[Device, typer.Option("--device", help="Where to run; all: on each device that is present.")]
 VerdictForm = Annotated[VerdictFormat, typer.Option("--output-format", help="How verdicts are written.")]
 Fixtures = Annotated[Path | None, typer.Option("--fixtures", metavar="DIR", help="Another folder of fixtures than the bundled.")]
-Plot = Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Draw one fixture's graphs into an .svg or .png.")]
+Plot = Annotated[
+    Path | None, typer.Option("--plot", metavar="FILE", help="Draw one fixture's graphs, or the script's, as .svg or .png.")
+]
 Words = Annotated[
     list[str] | None,
     typer.Argument(

@@ -68,6 +68,8 @@ class Proof:
         changes = {Path(os.path.realpath(outcome.path)): outcome.after for outcome in outcomes if outcome.changed}
         self.last = run = self.command.run(changes)
         codes = {finding.code for outcome in outcomes for finding in outcome.fixed}
+        if run.outcome == "late":
+            return f"the command is not at its end after {self.command.limit:g} s"
         failure = failure_of(run)
         if self.before.clean and failure is not None:
             return f"the command ends in {said(failure)}"
@@ -122,6 +124,8 @@ def proven(
         before = command.run({})
         if before.outcome == "lost":
             session.fail(f"--verify: {command.text}: {said(before.failure)}")
+        if before.outcome == "late":
+            session.fail(f"--verify: {command.text}: not at its end after {command.limit:g} s; --timeout gives it more")
         if not quiet:
             how = "fails" if not before.clean else "passes"
             ERR.say(f"it {how}; running it with {count(len(items), 'fix', 'es')}")

@@ -181,6 +181,14 @@ def test_a_command_that_fails_anyway_backs_out_everything(project: Path, graphfi
     assert snapshot(project) == before
 
 
+def test_a_command_without_an_end_decides_nothing(project: Path, graphfix: Run) -> None:
+    before = snapshot(project)
+    done = graphfix("apply", "--timeout", "1", "--verify", "sleep 30; true", ".")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"not at its end after 1 s; --timeout gives it more" in done.stderr
+    assert snapshot(project) == before
+
+
 @pytest.mark.parametrize("text", ["no-such-command", f"{PYTHON} gone.py", ""])
 def test_a_command_that_cannot_be_started_is_2(project: Path, graphfix: Run, text: str) -> None:
     before = snapshot(project)

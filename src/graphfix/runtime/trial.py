@@ -82,13 +82,13 @@ def is_of_the_graph(failure: Failure) -> bool:
 
 def failure_of(run: Run) -> Failure | None:
     """What ended a run other than as one wishes."""
+    if run.outcome == "exited":
+        # what a command line parser and the like say before they give up
+        place = run.failure or Failure("", "")
+        return Failure(f"exit code {run.exit_code}", run.stderr.strip().rpartition("\n")[2], place.file, place.line)
     if run.failure is not None:
         return run.failure
-    if run.thread_failures:
-        return run.thread_failures[0]
-    if run.outcome == "exited":
-        return Failure(f"exit code {run.exit_code}", "")
-    return None
+    return run.thread_failures[0] if run.thread_failures else None
 
 
 def said(failure: Failure | None) -> str:
