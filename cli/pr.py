@@ -120,6 +120,10 @@ def _make(making: Making, report: Report, made: list[str]) -> int:
     parts = _parts(making, report)
     claims = claim([_branch(wish, part) for part in parts], repository, making.target, wish)
     deliveries = [_delivery(making, part, failed) for part in parts]
+    told = {finding for part in parts for outcome in part.outcomes for finding in outcome.findings}
+    missed = [finding for finding in report.findings if finding not in told]
+    if missed and wish.split is not None:
+        ERR.say(f"{count(len(missed), 'finding')} that cannot be repaired in none of the parts: graphfix check tells them")
     deliver(deliveries, claims, repository, making.target, wish, made)
     _show(deliveries, wish)
     return OK

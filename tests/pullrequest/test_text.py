@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from graphfix.codemods import RULES
+from graphfix.model import Applicability, Finding, Fix, Span
 from graphfix.pullrequest.forge import Forge, forge_of
 from graphfix.pullrequest.markdown import cell, code, fence, prose
 from graphfix.pullrequest.parts import by_key, folder_of
-from graphfix.pullrequest.text import BEGIN, END, hunks, renewed
+from graphfix.pullrequest.text import BEGIN, END, MAX_LENGTH, Change, Place, Story, body, hunks, renewed
 from graphfix.rewrite.origin import original_row
 from graphfix.rewrite.patch import unified
 
@@ -50,7 +52,7 @@ def test_nothing_gets_out_of_a_code_span_or_block() -> None:
 
 
 def test_prose_means_itself_but_for_code_spans() -> None:
-    assert prose("`a_b` calls @all, <b> and [x](y)") == "`a_b` calls \\@all, \\<b\\> and \\[x\\](y)"
+    assert prose("`a_b` calls _all_ of no_grad, <b> and [x](y)") == "`a_b` calls \\_all\\_ of no_grad, \\<b\\> and \\[x\\](y)"
 
 
 def test_hunks_stand_under_their_lines() -> None:
@@ -79,3 +81,19 @@ def test_the_line_that_a_line_was(after: str, row: int, was: int) -> None:
 def test_a_file_at_the_top_has_a_folder_to_be_sorted_by() -> None:
     assert [folder_of(name) for name in ("a.py", "a/b/c.py")] == ["top", "a"]
     assert by_key([], lambda outcome: "") == []
+
+
+def story_of(count: int) -> Story:
+    fix = Fix(Applicability.SAFE, "put away `loss.item()`", ())
+    finding = Finding("GF101", "accumulated-graph", "`total` keeps graphs", "x.py", Span(0, 1), fix=fix)
+    places = tuple(Place(f"a/long/name/of/a/folder/module_{number}.py", number, None, finding) for number in range(count))
+    patch = unified("x.py", b"1\n" * 30, b"1\n" * 15 + b"2\n" * 15)
+    changes = tuple(Change(rule, places, (patch,) * count) for rule in RULES)
+    return Story(changes, places, "abc", "main", ("graphfix apply .",), Forge("github", "github.com", "acme/trainer"))
+
+
+def test_a_long_text_stays_below_what_a_forge_takes() -> None:
+    assert len(body(story_of(1))) < MAX_LENGTH
+    text = body(story_of(300))
+    assert len(text) < MAX_LENGTH and text.rstrip().endswith(END)
+    assert "and 292 more" in text and "299 places more in the commit" in text

@@ -6,7 +6,8 @@ import re
 
 from graphfix.report.escape import escaped
 
-_SPECIAL = re.compile(r"([\\*_{}\[\]<>#|~&@])")
+# inside of a word an underscore means itself
+_SPECIAL = re.compile(r"([\\*{}\[\]<>#|~&@]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
 _SPAN = re.compile(r"`([^`]+)`")
 
 

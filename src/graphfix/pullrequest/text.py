@@ -6,7 +6,7 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from graphfix import __version__
@@ -22,9 +22,10 @@ BEGIN, END = (
     "<!-- graphfix: end -->",
 )
 _HUNK = re.compile(r"@@ -(\d+)")
-MAX_EXCERPTS = 3
 MAX_LINES = 14
-MAX_PLACES = 60
+# what a forge takes, with room for what people add; and how many excerpts and places are told to stay below it
+MAX_LENGTH = 60_000
+ROOMS = ((3, 60), (1, 30), (1, 8), (0, 3))
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,8 @@ class Story:
     checks: tuple[Check, ...] = ()
     proofs: tuple[Proof, ...] = ()
     part: str = ""
-    failed: tuple[str, ...] = field(default=())
+    failed: tuple[str, ...] = ()
+    room: tuple[int, int] = ROOMS[0]
 
     @property
     def places(self) -> list[Place]:
@@ -156,7 +158,17 @@ def _wrapped(text: str) -> str:
 
 
 def body(story: Story) -> str:
-    """The text of the pull request."""
+    """The text of the pull request, as much of it as a forge takes."""
+    texts = (_body(replace(story, room=room)) for room in ROOMS)
+    text = next(texts)
+    for shorter in texts:
+        if len(text) <= MAX_LENGTH:
+            break
+        text = shorter
+    return text
+
+
+def _body(story: Story) -> str:
     parts = [BEGIN, *_summary(story)]
     for change in merged(story.changes):
         parts += _rule(change, story)
@@ -195,8 +207,9 @@ def _summary(story: Story) -> Iterator[str]:
         yield "Every repair is **safe**: a run that worked before computes the same, and the reason stands below."
     else:
         yield (
-            f"{kinds[Applicability.SAFE]} of the repairs are **safe**: a run that worked before computes the same. "
-            f"{kinds[Applicability.UNSAFE]} are **unsafe**: each makes a choice, which stands below for you to decide on."
+            f"{_number(kinds, Applicability.SAFE)} **safe**: a run that worked before computes the same. "
+            * bool(kinds[Applicability.SAFE])
+            + f"{_number(kinds, Applicability.UNSAFE)} **unsafe**: such a repair makes a choice, which stands below for you to decide on."
         )
     rows = ["| rule | what was wrong | places | files | repair |", "|---|---|---|---|---|"]
     for change in merged(story.changes):
@@ -223,17 +236,19 @@ def _rule(change: Change, story: Story) -> Iterator[str]:
         yield f"**What is safe and what is a choice.** {safety}"
     yield "\n".join(_listed(change.places, story, "- "))
     shown = [excerpt for patch in change.patches for excerpt in hunks(patch)]
-    for excerpt in shown[:MAX_EXCERPTS]:
+    most = story.room[0]
+    for excerpt in shown[:most]:
         yield fence("diff", excerpt)
-    if len(shown) > MAX_EXCERPTS:
-        yield f"... and {count(len(shown) - MAX_EXCERPTS, 'place')} more like these in the commit."
+    if len(shown) > most:
+        yield f"{count(len(shown) - most, 'place')} more in the commit."
 
 
 def _listed(places: Sequence[Place], story: Story, bullet: str, *, kind: bool = False) -> Iterator[str]:
-    for place in places[:MAX_PLACES]:
+    most = story.room[1]
+    for place in places[:most]:
         yield f"{bullet}{_link(place, story)}: {_sentence(place, kind=kind)}"
-    if len(places) > MAX_PLACES:
-        yield f"{bullet}and {len(places) - MAX_PLACES} more"
+    if len(places) > most:
+        yield f"{bullet}and {len(places) - most} more"
 
 
 def _sentence(place: Place, *, kind: bool) -> str:
