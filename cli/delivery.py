@@ -156,8 +156,10 @@ def _push(tips: Mapping[str, str], there: Mapping[str, str], repository: Reposit
         return
     leases = [f"--force-with-lease=refs/heads/{branch}:{there.get(branch, '')}" for branch in news]
     options = ["--porcelain", "--no-follow-tags", "--no-signed", "--recurse-submodules=no"]
+    moves = [f"{tip}:refs/heads/{branch}" for branch, tip in news.items()]
     try:
-        repository.git("push", *options, *leases, target.remote, *(f"{tip}:refs/heads/{branch}" for branch, tip in news.items()))
+        # elsewhere it may have to ask for a password, for which it needs the terminal
+        repository.git("push", *options, *leases, target.remote, *moves, own_session=repository.is_local(target.remote))
     except GitFailed as error:
         raise NotMade(f"not pushed: {error}; the branch is here, --update tries again") from error
     ERR.say(f"pushed {', '.join(escaped(branch) for branch in news)} to {escaped(target.remote)}")

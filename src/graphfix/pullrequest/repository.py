@@ -57,10 +57,12 @@ class Repository:
     head: str
     branch: str
 
-    def git(self, *words: str, data: bytes | None = None, ok: Sequence[int] = (0,), **variables: str) -> bytes:
-        """What git answers, with the user's identity and remotes."""
+    def git(
+        self, *words: str, data: bytes | None = None, ok: Sequence[int] = (0,), own_session: bool = False, **variables: str
+    ) -> bytes:
+        """What git answers, with the user's identity and remotes. In a session of its own it outlives what kills this process."""
         environment = user_environment() | variables
-        return run(self.top, *words, data=data, ok=ok, environment=environment)
+        return run(self.top, *words, data=data, ok=ok, environment=environment, own_session=own_session)
 
     def line(self, *words: str, data: bytes | None = None, ok: Sequence[int] = (0,), **variables: str) -> str:
         """The one line of git's answer."""
@@ -109,11 +111,13 @@ class Repository:
         lines = ["start"]
         lines += [f"update refs/heads/{name} {new} {old or '0' * len(new)}" for name, (old, new) in moves.items()]
         lines += ["prepare", "commit", ""]
-        # in a session of its own: what kills this process cannot leave git's locks behind
-        run(
-            self.top, "update-ref", "--stdin", data="\n".join(lines).encode(), environment=user_environment(),
-            own_session=True,
-        )  # fmt: skip
+        # killed half-way, git would leave its locks behind
+        self.git("update-ref", "--stdin", data="\n".join(lines).encode(), own_session=True)
+
+    def is_local(self, remote: str) -> bool:
+        """Whether git itself writes into the remote, on this machine."""
+        url = self.line("remote", "get-url", "--push", remote)
+        return url.startswith("file://") or os.path.isdir(os.path.join(self.top, url))
 
 
 def repository_at(top: Path) -> Repository:
