@@ -189,7 +189,8 @@ def pr(
     """
     given = locals()
     chosen = _options(given)
-    from graphfix.cli.pr import Wish, run
+    from graphfix.cli.delivery import Wish
+    from graphfix.cli.pr import run
     from graphfix.cli.settle import words_of
 
     kind = forge.value if forge is not None else ""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from graphfix.cli import session
+from graphfix.cli.options import Split
 from graphfix.cli.screen import ERR
 from graphfix.pullrequest.commits import Made, foreign, same
 from graphfix.pullrequest.forge import Forge, forge_of
@@ -16,8 +16,24 @@ from graphfix.report.escape import escaped
 from graphfix.report.report import count
 from graphfix.rewrite.git import GitFailed, without_credentials
 
-if TYPE_CHECKING:
-    from graphfix.cli.pr import Wish
+
+@dataclass(frozen=True)
+class Wish:
+    """What the user asked for. `reproduce`: the options that a run of apply takes to make the same."""
+
+    branch: str
+    base: str = ""
+    check: str = ""
+    verify: str = ""
+    push: str = ""
+    forge: str = ""
+    split: Split | None = None
+    open: bool = False
+    draft: bool = False
+    update: bool = False
+    output: Path | None = None
+    limit: float = 600.0
+    reproduce: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

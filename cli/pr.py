@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from graphfix.cli import session
-from graphfix.cli.delivery import Delivery, Target, claim, deliver, target_of
+from graphfix.cli.delivery import Delivery, Target, Wish, claim, deliver, target_of
 from graphfix.cli.exits import ERROR, FINDINGS, INTERRUPTED, OK
 from graphfix.cli.options import Options, Split
 from graphfix.cli.screen import ERR, OUT, quiet_pipe
@@ -23,25 +23,6 @@ from graphfix.rewrite.git import GitFailed
 from graphfix.rewrite.patch import unified
 from graphfix.rewrite.worktree import top_of
 from graphfix.series import Step, steps
-
-
-@dataclass(frozen=True)
-class Wish:
-    """What the user asked for. `reproduce`: the options that a run of apply takes to make the same."""
-
-    branch: str
-    base: str = ""
-    check: str = ""
-    verify: str = ""
-    push: str = ""
-    forge: str = ""
-    split: Split | None = None
-    open: bool = False
-    draft: bool = False
-    update: bool = False
-    output: Path | None = None
-    limit: float = 600.0
-    reproduce: tuple[str, ...] = ()
 
 
 class CheckFailed(Exception):

@@ -101,7 +101,7 @@ class GitHub:
             found = self._project.get_pulls(state="open", head=f"{self._owner}:{request.head}", base=request.base)
             for pull in found:
                 text = renewed(pull.body or "", request.body)
-                pull.edit(title=request.title, **({} if text is None else {"body": text}))
+                pull.edit(title=request.title, body=pull.body or "" if text is None else text)
                 return Opened(pull.html_url, new=False, kept=text is None)
             pull = self._project.create_pull(
                 base=request.base, head=request.head, title=request.title, body=request.body, draft=request.draft

@@ -34,8 +34,8 @@ def build(repository: Repository, branch: str, steps: Sequence[Step], message: C
     blobs = {path: _base(repository, path, before) for path, before in first.items()}
     made: list[Commit] = []
     with scratch(repository.folder) as folder:
-        index = str(folder / "index")
-        repository.git("read-tree", repository.head, GIT_INDEX_FILE=index)
+        index = {"GIT_INDEX_FILE": str(folder / "index")}
+        repository.git("read-tree", repository.head, variables=index)
         parent, parent_tree = repository.head, repository.line("rev-parse", f"{repository.head}^{{tree}}")
         for step in steps:
             lines = []
@@ -43,8 +43,8 @@ def build(repository: Repository, branch: str, steps: Sequence[Step], message: C
                 blob, as_committed = blobs[path]
                 object_id = repository.line("hash-object", "-w", "--no-filters", "--stdin", data=as_committed(after))
                 lines.append(f"{blob.mode} {object_id}\t{name_of(repository, path)}\0")
-            repository.git("update-index", "-z", "--index-info", data=os.fsencode("".join(lines)), GIT_INDEX_FILE=index)
-            tree = repository.line("write-tree", GIT_INDEX_FILE=index)
+            repository.git("update-index", "-z", "--index-info", data=os.fsencode("".join(lines)), variables=index)
+            tree = repository.line("write-tree", variables=index)
             text = message(step) + _trailers(step.code, repository.patch_id(parent_tree, tree))
             parent = repository.line("commit-tree", tree, "-p", parent, "-F", "-", data=text.encode("utf-8", "replace"))
             made.append(Commit(parent, tree, text.strip(), {}))

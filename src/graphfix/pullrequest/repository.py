@@ -58,15 +58,18 @@ class Repository:
     branch: str
 
     def git(
-        self, *words: str, data: bytes | None = None, ok: Sequence[int] = (0,), own_session: bool = False, **variables: str
-    ) -> bytes:
+        self, *words: str, data: bytes | None = None, ok: Sequence[int] = (0,), variables: Mapping[str, str] | None = None,
+        own_session: bool = False,
+    ) -> bytes:  # fmt: skip
         """What git answers, with the user's identity and remotes. In a session of its own it outlives what kills this process."""
-        environment = user_environment() | variables
+        environment = user_environment() | dict(variables or {})
         return run(self.top, *words, data=data, ok=ok, environment=environment, own_session=own_session)
 
-    def line(self, *words: str, data: bytes | None = None, ok: Sequence[int] = (0,), **variables: str) -> str:
+    def line(
+        self, *words: str, data: bytes | None = None, ok: Sequence[int] = (0,), variables: Mapping[str, str] | None = None
+    ) -> str:
         """The one line of git's answer."""
-        return os.fsdecode(self.git(*words, data=data, ok=ok, **variables)).strip()
+        return os.fsdecode(self.git(*words, data=data, ok=ok, variables=variables)).strip()
 
     def commit_of(self, name: str) -> str:
         """The commit that `name` means, nothing if there is none."""
@@ -76,7 +79,7 @@ class Repository:
         """The tracked files that are not as the commit has them."""
         status = self.git(
             *filters_off(self.top), "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=all",
-            GIT_OPTIONAL_LOCKS="0",
+            variables={"GIT_OPTIONAL_LOCKS": "0"},
         )  # fmt: skip
         return [entry[3:] for entry in entries(status)]
 

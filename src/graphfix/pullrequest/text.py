@@ -193,7 +193,10 @@ def merged(changes: Sequence[Change]) -> list[Change]:
         found[change.rule.code] = (
             change if old is None else Change(old.rule, old.places + change.places, old.patches + change.patches)
         )
-    return [found[rule_code] for rule_code in sorted(found)]
+    return [
+        replace(change, places=tuple(sorted(change.places, key=lambda place: (place.name, place.cell or 0, place.row))))
+        for _, change in sorted(found.items())
+    ]
 
 
 def _summary(story: Story) -> Iterator[str]:

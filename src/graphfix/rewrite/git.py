@@ -31,15 +31,17 @@ def run(
         "git", "-C", str(top), "--literal-pathspecs", "--no-pager", "-c", "core.fsmonitor=",
         "-c", f"core.hooksPath={os.devnull}", "-c", "core.untrackedCache=false", *options, *words,
     ]  # fmt: skip
-    given = {"input": data} if data is not None else {"stdin": subprocess.DEVNULL}
     variables = dict(environment or _safe_environment())
+    stdin = None if data is not None else subprocess.DEVNULL
     try:
-        answer = subprocess.run(command, capture_output=True, env=variables, start_new_session=own_session, **given)  # type: ignore[call-overload]
+        answer = subprocess.run(
+            command, capture_output=True, env=variables, start_new_session=own_session, input=data, stdin=stdin
+        )
     except OSError as error:
         raise GitFailed(f"git cannot be run: {(error.strerror or str(error)).lower()}") from error
     if answer.returncode not in ok:
         raise GitFailed(_complaint(os.fsdecode(answer.stderr)))
-    return bytes(answer.stdout)
+    return answer.stdout
 
 
 def entries(answer: bytes) -> list[str]:
