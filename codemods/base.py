@@ -45,13 +45,15 @@ class Evidence:
         """The expressions that have to stay tensors where a rule would cut them; None where that could not be found out.
 
         The file is run once more with all of them read as numbers: a use of such a number that only a tensor allows, or
-        that is not in sight, tells.
+        that is not in sight, tells. What is out of sight gets numbers where the project's settings say so.
         """
         wanted = [expression for rule in self.rules for expression in rule.cuts(self)]
         trial = self.tape.again({expression: as_number for expression in wanted})
         if trial.truncated:
             return None
-        return {read.value.cut for run in trial.runs for read in run.recording.misuses if isinstance(read.value, Plain)}
+        passed = ("unknown",) if self.tape.conventions.accumulate == "item" else ()
+        reads = (read for run in trial.runs for read in run.recording.misuses if read.kind not in passed)
+        return {read.value.cut for read in reads if isinstance(read.value, Plain)}
 
     @cached_property
     def regions(self) -> Regions:

@@ -38,7 +38,8 @@ def plan(evidence: Evidence, expressions: list[ast.expr], local: bool) -> Cut | 
     if not expressions:
         return None
     texts = {cut_text(evidence.facts, expression, True) for expression in expressions}
-    numbers = local and texts == {".item()"} and evidence.needs_tensor is not None
+    wish = evidence.tape.conventions.accumulate
+    numbers = wish != "detach" and (local or wish == "item") and texts == {".item()"} and evidence.needs_tensor is not None
     numbers = numbers and not evidence.needs_tensor & set(expressions)
     return Cut(tuple((expression, ".item()" if numbers else ".detach()") for expression in expressions))
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from graphfix.conventions import Conventions
 from graphfix.model import Edit, Finding, Fix
 from graphfix.outcome import Fixed, Outcome, Stage, Status
 from graphfix.selection import Wanted
@@ -60,6 +61,10 @@ class _Confined:
     source: Source
     known: Known | None
 
+    @property
+    def conventions(self) -> Conventions:
+        return self.wanted.conventions
+
     def visible(self, text: str, findings: Sequence[Finding]) -> list[Finding]:
         visible = self.wanted.visible(text, findings)
         if self.known is not None:
@@ -103,7 +108,7 @@ def _checked(source: Source, job: Job) -> Outcome:
     from graphfix.engine import findings_of
 
     wanted = _confined(source, job)
-    every = findings_of(source.path, source.text, job.roots)
+    every = findings_of(source.path, source.text, job.roots, wanted.conventions)
     found = wanted.visible(source.text, every)
     outcome = wanted.counted(Outcome(source.path, unused=_unused(source, every)))
     return _with_findings(outcome, source, found, job)
@@ -134,7 +139,7 @@ def _repaired(source: Source, job: Job) -> Outcome:
     made = source.edited(done.text) if done.text != source.text else source
     left = done.left
     if left and made.text != done.text:  # their places are those of the text that they were found in
-        left = tuple(wanted.visible(made.text, findings_of(source.path, made.text, job.roots)))
+        left = tuple(wanted.visible(made.text, findings_of(source.path, made.text, job.roots, wanted.conventions)))
     outcome = Outcome(
         source.path, before=source.data, after=made.data, fixed=done.fixed, refused=done.refused, broken=done.broken
     )

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from graphfix.conventions import NO_CONVENTIONS, Conventions
 from graphfix.model import Applicability, Finding, Fix
 from graphfix.suppression import suppressions
 
@@ -24,6 +25,7 @@ class Wanted:
     """Codes or prefixes to select (empty: all) and to ignore, and whether unsafe fixes are wanted.
 
     `extend`: codes selected on top of the others; `never`: codes ignored however long the prefixes that select them are.
+    `conventions`: what the project says of its own code.
     """
 
     select: tuple[str, ...] = ()
@@ -31,6 +33,7 @@ class Wanted:
     unsafe: bool = False
     extend: tuple[str, ...] = ()
     never: tuple[str, ...] = ()
+    conventions: Conventions = NO_CONVENTIONS
 
     def selects(self, code: str) -> bool:
         """Whether findings of the rule `code` are wanted; the longer prefix wins over the shorter."""

@@ -80,7 +80,7 @@ def test_misuse_is_2_with_a_message(graphfix: Run, words: list[str], message: st
 
 BREAKS = """
 import graphfix.engine
-def findings_of(path, text, roots):
+def findings_of(path, text, roots, conventions):
     raise KeyError("odd")
 graphfix.engine.findings_of = findings_of
 from graphfix.cli import main

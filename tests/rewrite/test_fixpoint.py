@@ -37,7 +37,7 @@ def rules(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Repaired]:
     monkeypatch.setattr(graphfix.rewrite, "apply_fixes", splice)
 
     def run(text: str, *pairs: tuple[str, str]) -> Repaired:
-        def findings_of(path: Path, now: str, roots: tuple[Path, ...]) -> list[Finding]:
+        def findings_of(path: Path, now: str, roots: tuple[Path, ...], conventions: object) -> list[Finding]:
             return [finding_of(now, part, content) for part, content in pairs if part in now]
 
         monkeypatch.setattr(graphfix.engine, "findings_of", findings_of)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from graphfix.conventions import Conventions
 from graphfix.model import Finding, Fix
 from graphfix.syntax import parses
 
@@ -19,6 +20,10 @@ class Circle(Exception):
 
 class Filter(Protocol):
     """Which findings count, and which of their fixes are applied."""
+
+    @property
+    def conventions(self) -> Conventions:
+        """What the project says of its own code."""
 
     def visible(self, text: str, findings: Sequence[Finding]) -> list[Finding]:
         """The findings that count."""
@@ -63,7 +68,7 @@ def repair(path: Path, text: str, roots: tuple[Path, ...], wanted: Filter) -> Re
     seen = {text}
     steps: list[Step] = []
     for number in range(MAX_PASSES + 1):
-        left = wanted.visible(text, findings_of(path, text, roots))
+        left = wanted.visible(text, findings_of(path, text, roots, wanted.conventions))
         fixable = [finding for finding in left if wanted.applies(finding.fix)]
         done = _one_pass(text, [finding.fix for finding in fixable if finding.fix is not None])
         if done.text == text:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from graphfix.conventions import ACCUMULATE
 from graphfix.report.forms import FORMS
-from graphfix.settings.kinds import Choice, Codes, CodesByPattern, Count, Flag, Kind, Patterns, Schema, Text
+from graphfix.settings.kinds import Choice, Codes, CodesByPattern, Count, Flag, Kind, Names, Patterns, Schema, Text
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,14 @@ KEYS: tuple[Key, ...] = (
     Key("baseline", Text(), "", "findings to pass over, as check --write-baseline FILE lists them", whole=True),
     Key("report-unused-suppressions", Flag(), False, "check exits 1 where a suppression silences nothing", whole=True),
     Key("unsafe-fixes", Flag(), False, "also fixes that may change what a run computes", whole=True),
+    Key(
+        "accumulate",
+        Choice(ACCUMULATE),
+        "auto",
+        "what a loss becomes that is put away: .item(), .detach(), or what its readers ask for",
+    ),
+    Key("tensor-functions", Names(), [], "functions whose result is a tensor on the graph of their arguments", adds=True),
+    Key("backward-functions", Names(), [], "functions that walk the graph of their first argument", adds=True),
     Key("output-format", Choice(tuple(FORMS)), "text", "how findings are written", whole=True),
     Key("jobs", Count(), 0, "processes; 0 for one per processor", whole=True),
 )

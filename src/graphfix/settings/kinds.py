@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import re
 from dataclasses import dataclass
 
+from graphfix.conventions import NAME_PATTERN
 from graphfix.selection import CODE_PATTERN, UnknownCode, parse_codes
 
 Schema = dict[str, object]
@@ -78,6 +80,19 @@ class Patterns:
 
 
 @dataclass(frozen=True)
+class Names:
+    """A list of names of functions, with or without the module that they are imported from."""
+
+    def check(self, value: object, known: KnownCodes) -> None:
+        for name in _strings(value):
+            if re.match(NAME_PATTERN, name) is None:
+                raise WrongValue(f"must hold names of functions such as 'mylib.losses.focal', holds {name!r}")
+
+    def schema(self) -> Schema:
+        return {"type": "array", "items": {"type": "string", "pattern": NAME_PATTERN}}
+
+
+@dataclass(frozen=True)
 class Codes:
     """A list of rule codes or prefixes of them."""
 
@@ -120,7 +135,7 @@ class KnownCodes:
         return [rule.code for rule in RULES]
 
 
-Kind = Text | Flag | Count | Choice | Patterns | Codes | CodesByPattern
+Kind = Text | Flag | Count | Choice | Patterns | Names | Codes | CodesByPattern
 
 
 def check_pattern(pattern: str) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from graphfix.conventions import Conventions
 from graphfix.selection import Wanted
 
 if TYPE_CHECKING:
@@ -74,6 +75,11 @@ def scope_of(settings: Mapping[str, Setting], here: Path) -> Scope:
         bool(settings["unsafe-fixes"].value),
         _codes(settings["extend-select"].value),
         never,
+        Conventions(
+            str(settings["accumulate"].value),
+            tuple(settings["tensor-functions"].value),  # type: ignore[arg-type]
+            tuple(settings["backward-functions"].value),  # type: ignore[arg-type]
+        ),
     )
     exclude = tuple(Patterns(base(layer), tuple(lines)) for layer, lines in settings["extend-exclude"].parts)  # type: ignore[arg-type]
     per_file = tuple(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from graphfix.tape import walks
 from graphfix.tape.attributes import find_method
 from graphfix.tape.builtin_calls import call_library
 from graphfix.tape.containers import call_container_method
@@ -35,6 +36,7 @@ from graphfix.tape.values import (
     Plain,
     Sequence,
     SuperProxy,
+    Tensor,
     Value,
 )
 
@@ -46,6 +48,10 @@ def call_node(m: Machine, node: ast.Call) -> Value:
         receiver = evaluate(m, target.value)
         method = find_method(m, receiver, target.attr)
         arguments, keywords = arguments_of(m, node)
+        name = qualified(method) if method is not None else f"{qualified(receiver)}.{target.attr}"
+        made = conventional(m, name.lstrip("."), arguments, keywords, node)
+        if made is not None:
+            return made
         if method is not None:
             return call(m, method, arguments, keywords, node)
         return call_method(m, receiver, target.attr, arguments, keywords, node)
@@ -53,7 +59,28 @@ def call_node(m: Machine, node: ast.Call) -> Value:
     if isinstance(callee, External) and callee.name == "builtins.super":
         return super_of(m, node)
     arguments, keywords = arguments_of(m, node)
-    return call(m, callee, arguments, keywords, node)
+    made = conventional(m, qualified(callee) or getattr(target, "id", ""), arguments, keywords, node)
+    return made if made is not None else call(m, callee, arguments, keywords, node)
+
+
+def conventional(m: Machine, name: str, arguments: Arguments, keywords: Keywords, site: ast.Call) -> Value | None:
+    """A call of a function that the project's settings name; None for any other."""
+    if m.conventions.walks(name):
+        return walks.launched(m, arguments, keywords, site)
+    if m.conventions.makes_tensor(name):
+        return Tensor(m.record(site, [*arguments, *keywords.values()], True))
+    return None
+
+
+def qualified(callee: Value) -> str:
+    """The name under which a function or class would be imported; empty for what has none."""
+    if isinstance(callee, External):
+        return callee.name
+    if isinstance(callee, Bound) and callee.function is not None:
+        return qualified(callee.function)
+    if isinstance(callee, Function) and not isinstance(callee.definition, ast.Lambda):
+        return f"{callee.env.program.name}.{callee.definition.name}"
+    return ""
 
 
 def arguments_of(m: Machine, node: ast.Call) -> tuple[Arguments, Keywords]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from graphfix.conventions import NO_CONVENTIONS, Conventions
 from graphfix.project.imports import Importer, define
 from graphfix.tape.calls import call, instantiate, note_reader
 from graphfix.tape.frames import Env, Frame
@@ -48,6 +49,7 @@ class Tape:
     runs: list[Run] = field(default_factory=list)
     truncated: bool = False
     roots: tuple[Path, ...] = ()
+    conventions: Conventions = NO_CONVENTIONS
 
     def again(self, overrides: dict[ast.AST, Callable[[Machine, ast.AST, Value], Value]]) -> Tape:
         """The same file with some expressions read differently: how a repair is tried.
@@ -55,8 +57,8 @@ class Tape:
         A file that is too large for its budget is not run again: the trial would end early, too, and prove nothing.
         """
         if self.truncated:
-            return Tape(self.program, truncated=True, roots=self.roots)
-        explorer = Explorer(self.program, self.roots)
+            return Tape(self.program, [], True, self.roots, self.conventions)
+        explorer = Explorer(self.program, self.roots, self.conventions)
         explorer.overrides = overrides
         return explorer.explore()
 
@@ -129,8 +131,8 @@ def leaves(site: ast.AST) -> bool:
 class Explorer:
     """Runs the tape over one program."""
 
-    def __init__(self, program: Program, roots: tuple[Path, ...]) -> None:
-        self.tape = Tape(program, roots=roots)
+    def __init__(self, program: Program, roots: tuple[Path, ...], conventions: Conventions = NO_CONVENTIONS) -> None:
+        self.tape = Tape(program, roots=roots, conventions=conventions)
         self.importer = Importer(Path(program.path), roots)
         self.steps = 0
         self.overrides: dict[ast.AST, Callable[[Machine, ast.AST, Value], Value]] = {}
@@ -162,7 +164,8 @@ class Explorer:
     @cached_property
     def reading(self) -> set[ast.AST]:
         """The functions that spell a walk or a read."""
-        return {d for group in self.definitions.values() for d in group if any(word(part) in WALKS for part in ast.walk(d))}
+        wanted = WALKS | self.tape.conventions.walking
+        return {d for group in self.definitions.values() for d in group if any(word(part) in wanted for part in ast.walk(d))}
 
     def called_from(self, definition: ast.AST) -> set[ast.AST]:
         """The functions of this file that `definition` may reach, itself included."""
@@ -233,6 +236,7 @@ class Explorer:
     def run_once(self, name: str, start: Callable[[Machine, Env], None], policy: Policy) -> Run:
         machine = Machine(policy, self.importer)
         machine.overrides = self.overrides
+        machine.conventions = self.tape.conventions
         env = Env(self.tape.program)
         machine.recording.env = env
         machine.frames.append(Frame(env, self.tape.program.tree, (), (), 0))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable
 
+from graphfix.conventions import NO_CONVENTIONS
 from graphfix.tape.frames import Env, Frame, Trace
 from graphfix.tape.graph import Context, Leaf, LoopEntry, Node, Storage, Walk, walk
 from graphfix.tape.recording import Mode, Recording, Update, Use
@@ -64,6 +65,7 @@ class Machine:
         self.active: dict[object, int] = {}
         self.steps = 0
         self.order = 0
+        self.conventions = NO_CONVENTIONS
         self.overrides: dict[ast.AST, Callable[[Machine, ast.AST, Value], Value]] = {}
 
     @property

@@ -72,7 +72,12 @@ def backward_method(m: Machine, receiver: Tensor | Opaque, arguments: Arguments,
 
 def launcher_backward(m: Machine, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value | None:
     """`self.manual_backward(loss)`; None where it is something else."""
-    if name not in LAUNCHERS or not arguments or not isinstance(site, ast.Call):
+    return launched(m, arguments, keywords, site) if name in LAUNCHERS else None
+
+
+def launched(m: Machine, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value | None:
+    """A function that runs the backward pass of its first argument; None where it is given none."""
+    if not arguments or not isinstance(site, ast.Call):
         return None
     retains, creates, keyword = flags(keywords)
     m.backward(site, arguments[:1], retains=retains, creates=creates, keyword=keyword, function="launcher", receiver=site.args[0])
