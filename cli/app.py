@@ -128,6 +128,77 @@ def apply(
 
 
 @app.command()
+def review(
+    paths: o.Paths = None,
+    select: o.Select = None,
+    extend_select: o.ExtendSelect = None,
+    ignore: o.Ignore = None,
+    extend_exclude: o.ExtendExclude = None,
+    force_exclude: o.ForceExclude = None,
+    baseline: o.BaselineFile = None,
+    allow_dirty: o.AllowDirty = False,
+    restart: o.Restart = False,
+    config: o.Config = None,
+    isolated: o.Isolated = False,
+    jobs: o.Jobs = None,
+    quiet: o.Quiet = False,
+    verbose: o.Verbose = False,
+) -> None:
+    """Decide on each finding at the terminal; exit 1 if any are left.
+
+    Shows the story and the fix, safe or not, and asks. Files change at the end, once that is confirmed; a review that was
+    stopped goes on where it was.
+    """
+    chosen = _options(locals())
+    from graphfix.cli.review import run
+
+    raise typer.Exit(run(chosen, allow_dirty=allow_dirty, restart=restart))
+
+
+@app.command()
+def pr(
+    paths: o.Paths = None,
+    branch: o.Branch = "graphfix/autograd",
+    base: o.Base = "",
+    check: o.CheckCommand = "",
+    verify: o.VerifyCommand = None,
+    timeout: o.Timeout = 600.0,
+    push: o.Push = "",
+    open: o.Open = False,
+    draft: o.Draft = False,
+    update: o.Update = False,
+    split: o.SplitBy = None,
+    forge: o.Forge = None,
+    output: o.TextFile = None,
+    select: o.Select = None,
+    extend_select: o.ExtendSelect = None,
+    ignore: o.Ignore = None,
+    extend_exclude: o.ExtendExclude = None,
+    force_exclude: o.ForceExclude = None,
+    unsafe_fixes: o.Unsafe = None,
+    baseline: o.BaselineFile = None,
+    config: o.Config = None,
+    isolated: o.Isolated = False,
+    jobs: o.Jobs = None,
+    quiet: o.Quiet = False,
+    verbose: o.Verbose = False,
+) -> None:
+    """Make a branch, one commit for each rule, and the text of a pull request.
+
+    The work tree has to be clean and stays as it is: commits are made beside it. Runs code only with --check and --verify.
+    """
+    given = locals()
+    chosen = _options(given)
+    from graphfix.cli.delivery import Wish
+    from graphfix.cli.pr import run
+    from graphfix.cli.settle import words_of
+
+    kind = forge.value if forge is not None else ""
+    wish = Wish(branch, base, check, verify or "", push, kind, split, open, draft, update, output, timeout, words_of(given))
+    raise typer.Exit(run(chosen, wish))
+
+
+@app.command()
 def config(
     path: str = typer.Argument(".", metavar="[PATH]", help="The file or folder whose settings are wanted."),
     select: o.Select = None,

@@ -11,9 +11,10 @@ from graphfix.cli import diff, session
 from graphfix.cli.exits import ERROR, FINDINGS, INTERRUPTED, OK
 from graphfix.cli.options import Options
 from graphfix.cli.screen import ERR, OUT, Screen, quiet_pipe
+from graphfix.cli.writing import recover, refuses, sweep, write_together
 from graphfix.outcome import Outcome, Status
 from graphfix.report.escape import escaped
-from graphfix.report.report import Report, count
+from graphfix.report.report import Report
 
 
 def run(options: Options, *, dry_run: bool, allow_dirty: bool, verify: str | None = None, timeout: float = 600) -> int:
@@ -28,13 +29,13 @@ def run(options: Options, *, dry_run: bool, allow_dirty: bool, verify: str | Non
     try:
         work = session.start(options, repair=True)
         if not dry_run and not options.stdin:
-            _recover(work)
-            _sweep(work)
+            recover(work)
+            sweep(work)
         work.examine(report)
         if options.stdin:
             return _to_stdout(report, options, dry_run=dry_run)
         if not dry_run:
-            if not allow_dirty and _refuses(report):
+            if not allow_dirty and refuses(outcome.path for outcome in report.changed):
                 return ERROR
             if verify is not None:
                 refused = _prove(report, work, verify, timeout)
@@ -72,41 +73,6 @@ def _to_stdout(report: Report, options: Options, *, dry_run: bool) -> int:
     return report.exit_code(changes_count=dry_run)
 
 
-def _recover(work: session.Session) -> None:
-    """Finish what a run that was killed had begun to write as one."""
-    from graphfix.project.place import project_of
-    from graphfix.rewrite.together import recover
-
-    done = sum(recover(folder) for folder in sorted({project_of(root) for root in work.found.roots}))
-    if done and not work.options.quiet:
-        ERR.say(f"finished writing {count(done, 'file')} of a run that was killed")
-
-
-def _sweep(work: session.Session) -> None:
-    from graphfix.rewrite.write import sweep
-
-    swept = sweep(sorted({path.parent for path in work.found.files}))
-    if swept and not work.options.quiet:
-        ERR.say(f"removed {count(len(swept), 'temporary file')} of a run that was killed")
-
-
-def _refuses(report: Report) -> bool:
-    """Whether git could not restore some file that would be written; says which."""
-    from graphfix.rewrite.worktree import GitFailed, dirty
-
-    try:
-        states = dirty(outcome.path for outcome in report.changed)
-    except GitFailed as error:
-        ERR.say(f"graphfix: error: {escaped(str(error))}; use --allow-dirty to write all the same")
-        return True
-    if not states:
-        return False
-    ERR.say("graphfix: error: git could not restore these files; commit or stash them, or use --allow-dirty")
-    for path, state in states:
-        ERR.say(f"  {escaped(str(path))}: {state}")
-    return True
-
-
 def _prove(report: Report, work: session.Session, verify: str, timeout: float) -> list[tuple[str, str]]:
     """Leave in the report only fixes with which the command runs and computes the same; the others, each with a reason."""
     from graphfix.cli.proven import command_of, proven
@@ -127,20 +93,12 @@ def _show_refused(refused: list[tuple[str, str]]) -> None:
 
 def _write_together(report: Report, work: session.Session, written: list[Path]) -> None:
     """All files or none."""
-    from graphfix.project.place import project_of
-    from graphfix.rewrite.together import Change, replace_all
-    from graphfix.rewrite.write import NotWritten
+    from graphfix.rewrite.together import Change
 
     changed = report.changed
-    if not changed:
-        return
-    changes = [Change(Path(os.path.realpath(outcome.path)), outcome.before, outcome.after) for outcome in changed]
-    folder = project_of(Path(os.path.commonpath([change.target.parent for change in changes])))
-    try:
-        replace_all(changes, folder)
-    except NotWritten as error:
-        session.fail(f"{error}; no file was written")
-    written += [outcome.path for outcome in changed]
+    if changed:
+        write_together([Change(Path(os.path.realpath(outcome.path)), outcome.before, outcome.after) for outcome in changed], work)
+        written += [outcome.path for outcome in changed]
 
 
 def _write(report: Report, work: session.Session, written: list[Path]) -> None:

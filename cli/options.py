@@ -50,6 +50,21 @@ class VerdictFormat(str, enum.Enum):
     JSON = "json"
 
 
+class Split(str, enum.Enum):
+    """What gets a pull request of its own."""
+
+    RULE = "rule"
+    FOLDER = "folder"
+    OWNER = "owner"
+
+
+class ForgeKind(str, enum.Enum):
+    """What a host of repositories runs."""
+
+    GITHUB = "github"
+    GITLAB = "gitlab"
+
+
 @dataclass(frozen=True)
 class Options:
     """What the user asked for, the same for every command that examines files.
@@ -140,6 +155,24 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No summary.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Tracebacks of internal errors, what was refused or left out.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Write nothing, print the patch as diff does.")]
 AllowDirty = Annotated[bool, typer.Option("--allow-dirty", help="Write files that git could not restore.")]
+Restart = Annotated[bool, typer.Option("--restart", help="Forget the answers of a review that was stopped.")]
+Branch = Annotated[str, typer.Option("--branch", metavar="NAME", help="The branch to make.")]
+Base = Annotated[str, typer.Option("--base", metavar="BRANCH", help="The branch to merge into: the one that is checked out.")]
+CheckCommand = Annotated[
+    str, typer.Option("--check", metavar="COMMAND", help="Run this in a copy with the repairs; no branch where it fails.")
+]
+Push = Annotated[str, typer.Option("--push", metavar="REMOTE", help="Push the branch there.")]
+Open = Annotated[bool, typer.Option("--open", help="Open the pull request, with a token from the environment.")]
+Draft = Annotated[bool, typer.Option("--draft", help="Open it as a draft.")]
+Update = Annotated[bool, typer.Option("--update", help="Make the branch, and the text of its open pull request, anew.")]
+SplitBy = Annotated[
+    Split | None, typer.Option("--split", help="One branch for each rule, top folder or owner of files.", show_default=False)
+]
+Forge = Annotated[
+    ForgeKind | None,
+    typer.Option("--forge", help="What the remote's host runs, where its name does not say.", show_default=False),
+]
+TextFile = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the pull request's text there.")]
 ConfigFormat = Annotated[ListFormat, typer.Option("--output-format", help="How the settings are listed.")]
 Schema = Annotated[bool, typer.Option("--schema", help="Print the JSON schema of the settings instead.")]
 Cases = Annotated[list[str] | None, typer.Option("--case", metavar="NAME", help="Only these fixtures, such as gru_state.")]

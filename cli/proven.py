@@ -110,8 +110,10 @@ def command_of(text: str, paths: Sequence[Path], limit: float) -> Command:
         session.fail(f"--verify: {error}")
 
 
-def proven(outcomes: list[Outcome], job: Job, command: Command, *, quiet: bool) -> tuple[list[Outcome], list[tuple[str, str]]]:
-    """The outcomes with the fixes that stand, and the refused ones with the reasons."""
+def proven(
+    outcomes: list[Outcome], job: Job, command: Command, *, quiet: bool, seen: list[Run] | None = None
+) -> tuple[list[Outcome], list[tuple[str, str]]]:
+    """The outcomes with the fixes that stand, and the refused ones with the reasons; the run without fixes is put into `seen`."""
     changed = [outcome for outcome in outcomes if outcome.changed]
     if not changed:
         return outcomes, []
@@ -127,6 +129,8 @@ def proven(outcomes: list[Outcome], job: Job, command: Command, *, quiet: bool) 
         if not quiet:
             how = "fails" if not before.clean else "passes"
             ERR.say(f"it {how}; running it with {count(len(items), 'fix', 'es')}")
+        if seen is not None:
+            seen.append(before)
         proof = Proof(command, job, changed, items, before)
         settled = settle(items, proof.wrong)
     except TooLarge as error:

@@ -26,6 +26,11 @@ class Screen:
         self._stream.write(text + "\n")
         self._stream.flush()
 
+    def prompt(self, text: str) -> None:
+        """Write the words behind which the answer is to stand."""
+        self._stream.write(text)
+        self._stream.flush()
+
     def line(self, pieces: Line) -> None:
         """Write one line, styled where the stream is a terminal."""
         if not self.colour or not any(piece.style for piece in pieces):

@@ -97,3 +97,16 @@ def _overrides(given: dict[str, Any]) -> dict[str, object]:
         if value is not None:
             overrides[name] = value.value if isinstance(value, OutputFormat) else value
     return overrides
+
+
+def words_of(given: dict[str, Any]) -> tuple[str, ...]:
+    """The options among a command's parameters that decide what is repaired, as they would be typed again."""
+    words: list[str] = []
+    for name in ("select", "extend_select", "ignore", "extend_exclude", "baseline", "config", "verify"):
+        value = given.get(name)
+        for one in value if isinstance(value, list) else [value] if value is not None else []:
+            words += [f"--{name.replace('_', '-')}", str(one)]
+    for name in ("unsafe_fixes", "force_exclude", "isolated"):
+        if given.get(name) is not None and given[name] is not False:
+            words.append(f"--{name.replace('_', '-')}")
+    return tuple(words)

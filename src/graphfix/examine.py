@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from graphfix.conventions import Conventions
 from graphfix.model import Edit, Finding, Fix
-from graphfix.outcome import Outcome, Stage, Status
+from graphfix.outcome import Fixed, Outcome, Stage, Status
 from graphfix.selection import Wanted
 from graphfix.source import Skipped, Source, SourceError, decode, read
 from graphfix.suppression import suppressions
@@ -152,17 +152,33 @@ def _stages(source: Source, done: Repaired) -> Iterator[Stage]:
     """The file as it goes through the passes rule by rule; it ends as what all repairs together make of it."""
     from graphfix.rewrite import apply_fixes
 
+    waiting: list[Finding] = []
     ends = [step.text for step in done.steps[1:]] + [done.text] * bool(done.steps)
     for number, (step, end) in enumerate(zip(done.steps, ends, strict=True)):
         rules = sorted({(finding.code, finding.name) for finding in step.fixed})
         for code, name in rules:
+            waiting += [finding for finding in step.fixed if finding.code == code]
             # the fixes of one pass do not touch one another, so any part of them can be applied
             text = apply_fixes(step.text, [f.fix for f in step.fixed if f.code <= code and f.fix is not None]).text
             if (code, name) == rules[-1]:
                 text = end
             elif not parses(text):
                 continue
-            yield Stage(number, code, name, source.edited(text).data)
+            yield Stage(number, code, name, source.edited(text).data, tuple(_fixed(source, step.text, waiting)))
+            waiting = []
+
+
+def _fixed(source: Source, text: str, findings: Sequence[Finding]) -> Iterator[Fixed]:
+    """The `findings` in `text`, each with its place in the file as it was."""
+    from graphfix.rewrite.origin import original_row
+
+    index = source.index() if text == source.text else source.edited(text).index()
+    for finding in findings:
+        cell, row = index.cell(finding.span.start), index.place(finding.span.start)[0]
+        if text != source.text:
+            # the cells of a notebook are not compared one by one
+            row = original_row(source.text, text, row) if cell is None else 0
+        yield Fixed(finding, row, cell)
 
 
 def _with_findings(outcome: Outcome, source: Source, found: list[Finding] | tuple[Finding, ...], job: Job) -> Outcome:

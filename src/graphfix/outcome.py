@@ -21,6 +21,15 @@ class Status(enum.Enum):
 
 
 @dataclass(frozen=True)
+class Fixed:
+    """A finding that a fix took away, and its line (of the notebook's cell) in the file as it was; 0 where that has none."""
+
+    finding: Finding
+    row: int
+    cell: int | None = None
+
+
+@dataclass(frozen=True)
 class Stage:
     """A file after the repairs of one rule in one pass, on top of those before."""
 
@@ -28,6 +37,7 @@ class Stage:
     code: str
     name: str
     after: bytes
+    fixed: tuple[Fixed, ...] = ()
 
 
 @dataclass(frozen=True)

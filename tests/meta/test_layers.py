@@ -14,7 +14,7 @@ FOLDERS = {
     "graphfix.codemods": ROOT / "codemods",
     **{
         f"graphfix.{part}": ROOT / "src/graphfix" / part
-        for part in ("tape", "project", "settings", "rewrite", "report", "runtime")
+        for part in ("tape", "project", "pullrequest", "settings", "rewrite", "report", "review", "runtime")
     },
 }
 FORBIDDEN = {
@@ -22,7 +22,9 @@ FORBIDDEN = {
     "graphfix.project": ("settings", "codemods", "rewrite", "report", "cli"),
     "graphfix.codemods": ("rewrite", "report", "cli"),
     "graphfix.rewrite": ("codemods", "report", "cli"),
+    "graphfix.pullrequest": ("settings", "runtime", "cli"),
     "graphfix.report": ("settings", "cli"),
+    "graphfix.review": ("settings", "codemods", "report", "cli"),
     "graphfix.settings": ("rewrite", "cli"),
     "graphfix.runtime": ("cli",),
 }

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import pexpect
 import pytest
 
 SHADOWS = [
@@ -31,6 +32,12 @@ COMMANDS = [
     ["apply", "--allow-dirty", "."],
     ["apply", "."],
     ["rule", "GF101"],
+]
+# of these the hostile tree is committed, and what git has to commit for
+DELIVERING = [
+    ["pr", "."],
+    ["pr", "--update", "--split", "rule", "."],
+    ["pr", "--push", "origin", "."],
 ]
 
 
@@ -74,4 +81,44 @@ def test_no_command_leaves_a_mark(hostile: Path, command: str, words: list[str],
     environment = os.environ | ({} if module else {"PYTHONPATH": ""})
     done = subprocess.run([*start, *words], cwd=hostile, capture_output=True, env=environment, timeout=120)
     assert done.returncode in (0, 1), done.stderr
+    assert not (hostile.parent / "MARK").exists(), (hostile.parent / "MARK").read_text()
+
+
+@pytest.mark.parametrize("words", DELIVERING, ids=" ".join)
+def test_no_branch_leaves_a_mark(hostile: Path, command: str, words: list[str]) -> None:
+    off = ["-c", "core.fsmonitor=", "-c", "core.hooksPath=/dev/null"]
+    for name in ("clean", "smudge", "process"):
+        off += ["-c", f"filter.evil.{name}="]
+    git(hostile, *off, "-c", "filter.evil.required=false", "add", ".")
+    git(hostile, *off, "-c", "user.name=t", "-c", "user.email=t@e.org", "commit", "-qm", "second")
+    git(hostile, "config", "user.name", "t")
+    git(hostile, "config", "user.email", "t@e.org")
+    git(hostile, "config", "log.showSignature", "true")
+    git(hostile, "config", "commit.gpgSign", "true")
+    for key in ("gpg.program", "core.editor", "sequence.editor", "core.askPass"):
+        git(hostile, "config", key, str(hostile.parent / "trap.sh"))
+    for hook in ("pre-push", "reference-transaction", "commit-msg", "prepare-commit-msg", "post-commit"):
+        (hostile / ".git/hooks" / hook).write_bytes((hostile.parent / "trap.sh").read_bytes())
+        (hostile / ".git/hooks" / hook).chmod(0o755)
+    git(hostile.parent, "init", "-q", "--bare", "remote.git")
+    git(hostile, *off, "remote", "add", "origin", str(hostile.parent / "remote.git"))
+    for file in hostile.glob("*.py"):
+        os.utime(file, (1, 1))
+    (hostile.parent / "MARK").unlink(missing_ok=True)
+    done = subprocess.run([command, *words], cwd=hostile, capture_output=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert b"made branch" in done.stderr
+    assert not (hostile.parent / "MARK").exists(), (hostile.parent / "MARK").read_text()
+
+
+def test_no_review_leaves_a_mark(hostile: Path, command: str) -> None:
+    environment = os.environ | {"XDG_STATE_HOME": str(hostile.parent / "state"), "TERM": "dumb"}
+    child = pexpect.spawn(command, ["review", "--allow-dirty", "ast.py"], cwd=hostile, env=environment, timeout=60)
+    for answer in (b"?", b"y", b"y"):
+        child.expect(rb"\? \[[^]]*\] ")
+        child.send(answer)
+    child.expect(rb"Wrote 1 file")
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 0
     assert not (hostile.parent / "MARK").exists(), (hostile.parent / "MARK").read_text()

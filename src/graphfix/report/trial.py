@@ -14,8 +14,13 @@ from graphfix.runtime.trial import Trial, failure_of, said
 
 def lines(trial: Trial, fixes: Sequence[str]) -> list[str]:
     """The report in lines; `fixes` are the places and codes of what was repaired."""
+    return [f"{name:8} {escaped(text)}" for name, text in rows(trial, fixes)]
+
+
+def rows(trial: Trial, fixes: Sequence[str]) -> list[tuple[str, str]]:
+    """What there is to tell, each by a name."""
     before, after = trial.before, trial.after
-    rows = [
+    return [
         ("fixes", _listed(fixes)),
         ("before", _end(before)),
         ("after", _end(after)),
@@ -25,7 +30,6 @@ def lines(trial: Trial, fixes: Sequence[str]) -> list[str]:
         ("time", f"{_seconds(before)} before, {_seconds(after)} after{_ratio(before, after)}"),
         ("verdict", trial.verdict.value + (f": {trial.reason}" if trial.reason else "")),
     ]
-    return [f"{name:8} {escaped(text)}" for name, text in rows]
 
 
 def as_json(trial: Trial, fixes: Sequence[str]) -> str:

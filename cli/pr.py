@@ -1,0 +1,270 @@
+"""`graphfix pr`: the repairs as a branch with one commit for each rule, and the text that a maintainer decides on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from graphfix.cli import session
+from graphfix.cli.delivery import Delivery, Target, Wish, claim, deliver, target_of
+from graphfix.cli.exits import ERROR, FINDINGS, INTERRUPTED, OK
+from graphfix.cli.options import Options, Split
+from graphfix.cli.screen import ERR, OUT, quiet_pipe
+from graphfix.outcome import Outcome
+from graphfix.pullrequest.commits import build, clean, name_of
+from graphfix.pullrequest.parts import Part, by_key, by_rule, folder_of, owners
+from graphfix.pullrequest.repository import NotMade, Repository, identity, repository_at
+from graphfix.pullrequest.text import Change, Check, Place, Proof, Story, body, commit_message, title
+from graphfix.report.escape import escaped
+from graphfix.report.report import Report, count
+from graphfix.rewrite.git import GitFailed
+from graphfix.rewrite.patch import unified
+from graphfix.rewrite.worktree import top_of
+from graphfix.series import Step, steps
+
+
+class CheckFailed(Exception):
+    """The project's own check does not pass on the result: the end of what it said."""
+
+
+@dataclass
+class Making:
+    """What is known while the pull request is made."""
+
+    wish: Wish
+    work: session.Session
+    repository: Repository
+    target: Target
+    proofs: list[Proof] = field(default_factory=list)
+
+
+def run(options: Options, wish: Wish) -> int:
+    """Make the branches and give the exit code: 0 made, or nothing to make; 1 the check fails; 2 misuse or failure."""
+    _consistent(options, wish)
+    report = Report(options.unsafe)
+    made: list[str] = []
+    try:
+        work = session.start(options, repair=True, stages=True)
+        making = _making(work, wish)
+        work.examine(report)
+        session.show_problems(report, verbose=options.verbose)
+        code = _make(making, report, made)
+    except KeyboardInterrupt:
+        ERR.say(f"Interrupted; {', '.join(made) + ' made' if made else 'no branch was made'}")
+        return INTERRUPTED
+    except CheckFailed as error:
+        ERR.say(f"graphfix: {error}\nNo branch was made")
+        return FINDINGS
+    except (NotMade, GitFailed) as error:
+        session.fail(str(error))
+    return ERROR if report.failed() else code
+
+
+def _consistent(options: Options, wish: Wish) -> None:
+    if options.stdin:
+        session.fail("pr makes commits of files: - is not one")
+    if wish.open and not wish.push:
+        session.fail("--open needs --push REMOTE: a pull request is about a branch that the forge has")
+    if wish.draft and not wish.open:
+        session.fail("--draft says how --open opens")
+
+
+def _making(work: session.Session, wish: Wish) -> Making:
+    """Everything that can be refused is refused before files are examined."""
+    tops = {top_of(root / "_") for root in work.found.roots}
+    top = tops.pop() if tops else None
+    if top is None or tops:
+        raise NotMade("the paths lie in several repositories" if tops else "not in a git repository")
+    repository = repository_at(top)
+    lines = clean(repository, ())
+    if lines:
+        told = "\n".join(f"  {escaped(line)}" for line in lines[:20])
+        ERR.say(told)
+        raise NotMade("the work tree has changes that are not committed; commit or stash them")
+    identity(repository)
+    return Making(wish, work, repository, target_of(repository, wish.base, wish.push, wish.forge))
+
+
+def _make(making: Making, report: Report, made: list[str]) -> int:
+    wish, repository = making.wish, making.repository
+    if wish.verify:
+        report.outcomes = _proven(making, report)
+    if not report.changed:
+        ERR.say(report.repaired(dry_run=True) + "; no branch was made")
+        return FINDINGS if report.findings else OK
+    lines = clean(repository, [outcome.path for outcome in report.changed])
+    if lines:
+        raise NotMade(f"a file that is not in git as it is cannot be part of a commit: {lines[0]}")
+    failed = tuple(report.problems())
+    parts = _parts(making, report)
+    claims = claim([_branch(wish, part) for part in parts], repository, making.target, wish)
+    deliveries = [_delivery(making, part, failed) for part in parts]
+    told = {finding for part in parts for outcome in part.outcomes for finding in outcome.findings}
+    missed = [finding for finding in report.findings if finding not in told]
+    if missed and wish.split is not None:
+        ERR.say(f"{count(len(missed), 'finding')} that cannot be repaired in none of the parts: graphfix check tells them")
+    deliver(deliveries, claims, repository, making.target, wish, made)
+    _show(deliveries, wish)
+    return OK
+
+
+def _parts(making: Making, report: Report) -> list[Part]:
+    outcomes = report.outcomes
+    if making.wish.split is None:
+        return [Part("", "", tuple(outcomes))]
+    if making.wish.split is Split.RULE:
+        from graphfix.codemods import RULES
+
+        return by_rule(outcomes, making.work.job, [rule.code for rule in RULES])
+    named = owners(making.repository.top) if making.wish.split is Split.OWNER else folder_of
+    return by_key(outcomes, lambda outcome: named(name_of(making.repository, outcome.path)))
+
+
+def _branch(wish: Wish, part: Part) -> str:
+    return f"{wish.branch}-{part.slug}" if part.slug else wish.branch
+
+
+def _delivery(making: Making, part: Part, failed: tuple[str, ...]) -> Delivery:
+    """One branch: checked, its commits made; nothing points to them yet."""
+    wish, repository = making.wish, making.repository
+    from graphfix.codemods import RULES
+
+    rules = {rule.code: rule for rule in RULES}
+    series = list(steps(part.outcomes))
+    checks = _checked(making, part)
+    changes = {id(step): _change(step, repository, rules[step.code]) for step in series}
+    made = build(repository, _branch(wish, part), series, lambda step: commit_message(changes[id(step)], checks))
+    story = Story(
+        tuple(changes.values()),
+        tuple(place for outcome in part.outcomes for place in _left(outcome, repository)),
+        repository.head,
+        making.target.base,
+        _reproduce(making, part),
+        making.target.forge,
+        checks,
+        tuple(making.proofs),
+        part.name,
+        failed if not part.slug else (),
+    )
+    return Delivery(made, title(story), body(story))
+
+
+def _change(step: Step, repository: Repository, rule: object) -> Change:
+    from graphfix.codemods.base import Rule
+
+    assert isinstance(rule, Rule)
+    places = tuple(Place(name_of(repository, Path(one.finding.path)), one.row, one.cell, one.finding) for one in step.fixed)
+    return Change(rule, places, tuple(unified(name_of(repository, path), old, new) for path, old, new in step.files))
+
+
+def _left(outcome: Outcome, repository: Repository) -> list[Place]:
+    """What is left in a file, with the lines that it has in the commit."""
+    from graphfix.rewrite.origin import original_row
+    from graphfix.source import decode
+
+    if outcome.source is None:
+        return []
+    index, name = outcome.source.index(), name_of(repository, outcome.path)
+    before = decode(outcome.path, outcome.before).text if outcome.changed else outcome.source.text
+    places = []
+    for finding in outcome.findings:
+        row, cell = index.place(finding.span.start)[0], index.cell(finding.span.start)
+        if cell is None:
+            row = original_row(before, outcome.source.text, row)
+        elif outcome.changed:
+            row = 0
+        places.append(Place(name, row, cell, finding))
+    return places
+
+
+def _reproduce(making: Making, part: Part) -> tuple[str, ...]:
+    import shlex
+
+    top, here = making.repository.top, Path(os.path.realpath(os.curdir))
+    options = list(making.wish.reproduce)
+    paths = [
+        os.path.relpath(os.path.realpath(path), top if not here.is_relative_to(top) else here) for path in _paths(making, part)
+    ]
+    if making.wish.split is Split.RULE:
+        options += ["--select", part.slug.upper()]
+    lines = [shlex.join(["graphfix", "apply", *options, *paths])]
+    if here != top and here.is_relative_to(top):
+        lines.insert(0, shlex.join(["cd", here.relative_to(top).as_posix()]))
+    return tuple(lines)
+
+
+def _paths(making: Making, part: Part) -> Sequence[str | Path]:
+    if making.wish.split in (Split.FOLDER, Split.OWNER):
+        return [outcome.path for outcome in part.outcomes if outcome.changed]
+    return making.work.options.paths
+
+
+def _checked(making: Making, part: Part) -> tuple[Check, ...]:
+    """The project's own check, run in a copy with the repairs; `CheckFailed` where it does not pass."""
+    if not making.wish.check:
+        return ()
+    import time
+
+    from graphfix.runtime.command import BadCommand, parsed
+    from graphfix.runtime.copies import TooLarge
+
+    quiet, text = making.work.options.quiet, making.wish.check
+    changes = {Path(os.path.realpath(outcome.path)): outcome.after for outcome in part.outcomes if outcome.changed}
+    try:
+        command = replace(parsed(text, making.repository.top, making.wish.limit), job=None)
+        if not quiet:
+            ERR.say(f"running {escaped(text)} on a copy with the repairs" + (f" of {escaped(part.name)}" if part.name else ""))
+        started = time.monotonic()
+        done = command.run(changes)
+        seconds = time.monotonic() - started
+        if done.outcome == "finished":
+            return (Check(text, seconds),)
+        before = command.run({})
+    except BadCommand as error:
+        raise NotMade(f"--check: {error}") from error
+    except TooLarge as error:
+        raise NotMade(f"--check: {making.repository.top} cannot be copied to run in: {error}") from error
+    said = [line for line in (done.stdout + "\n" + done.stderr).splitlines() if line.strip()][-20:]
+    why = str(done.failure).partition(":")[0] if done.exit_code is not None else str(done.failure)
+    also = "; it does so without them, too" if before.outcome != "finished" else ""
+    raise CheckFailed("\n  ".join([f"{escaped(text)} fails with the repairs ({escaped(why)}){also}", *map(escaped, said)]))
+
+
+def _proven(making: Making, report: Report) -> list[Outcome]:
+    """Only the fixes with which the command runs and computes the same; what it showed becomes part of the text."""
+    from graphfix.cli.proven import command_of, proven
+    from graphfix.report.trial import rows
+    from graphfix.runtime.record import Run
+    from graphfix.runtime.trial import judge
+
+    work, seen = making.work, list[Run]()
+    command = command_of(making.wish.verify, work.found.roots, making.wish.limit)
+    outcomes, refused = proven(report.outcomes, work.job, command, quiet=work.options.quiet, seen=seen)
+    changed = [outcome for outcome in outcomes if outcome.changed]
+    told: list[tuple[str, str]] = []
+    if seen and changed and command.job is not None:
+        after = command.run({Path(os.path.realpath(outcome.path)): outcome.after for outcome in changed})
+        told = rows(judge(seen[0], after, {finding.code for outcome in changed for finding in outcome.fixed}), [])
+    elif seen and changed:
+        told = [("after", "passes")]
+    names = ("before", "after", "results", "graph", "memory", "time", "verdict")
+    making.proofs.append(Proof(command.text, tuple(row for row in told if row[0] in names), tuple(refused)))
+    return outcomes
+
+
+def _show(deliveries: Sequence[Delivery], wish: Wish) -> None:
+    """The text: in the file that is asked for (one for each branch), or on standard output."""
+    if wish.output is not None:
+        for delivery in deliveries:
+            slug = delivery.made.branch.removeprefix(wish.branch)
+            path = wish.output.with_name(f"{wish.output.stem}{slug}{wish.output.suffix}")
+            session.store_bytes(path, delivery.body.encode())
+            ERR.say(f"wrote {escaped(str(path))}: {count(len(delivery.body.splitlines()), 'line')} of pull request text")
+        return
+    with quiet_pipe():
+        for delivery in deliveries:
+            if len(deliveries) > 1:
+                OUT.say(f"<!-- {escaped(delivery.made.branch)}: {escaped(delivery.title)} -->")
+            OUT.say(delivery.body.rstrip("\n"))

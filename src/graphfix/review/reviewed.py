@@ -1,0 +1,147 @@
+"""One file on its way through a review: what was taken is in its text, and what is left undecided lies in that text."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from graphfix.examine import Job, examine
+from graphfix.fingerprint import Mark, marks
+from graphfix.model import Finding
+from graphfix.outcome import Status
+from graphfix.review.decisions import Choice, Decision
+from graphfix.review.lines import put
+from graphfix.rewrite import apply_fixes
+from graphfix.source import LineIndex, Source, SourceError, decode
+
+
+class Refused(Exception):
+    """A decision that cannot be carried out, and why."""
+
+
+@dataclass(frozen=True)
+class Reviewed:
+    """A file with the findings in it. `left`: how many of those that look alike are to stay."""
+
+    source: Source
+    findings: tuple[Finding, ...] = ()
+    left: Mapping[Mark, int] = field(default_factory=dict)
+
+    @cached_property
+    def pending(self) -> tuple[tuple[Mark, Finding], ...]:
+        """The findings that nobody has decided on, in the order of the text."""
+        return tuple(self._pending())
+
+    def _pending(self) -> Iterator[tuple[Mark, Finding]]:
+        left = Counter(self.left)
+        for mark, finding in zip(marks(self.source.text, self.findings), self.findings, strict=True):
+            if left[mark] > 0:
+                left[mark] -= 1
+            else:
+                yield mark, finding
+
+    def count(self, mark: Mark) -> int:
+        """How many of the undecided findings look like this."""
+        return sum(other == mark for other, _ in self.pending)
+
+
+def text_with(reviewed: Reviewed, finding: Finding) -> str:
+    """The text with the fix of `finding`, or `Refused`."""
+    if finding.fix is None or not finding.fix.operations:
+        raise Refused("it has no fix")
+    applied = apply_fixes(reviewed.source.text, [finding.fix])
+    if applied.refused:
+        raise Refused(applied.refused[0][1])
+    if applied.text == reviewed.source.text:
+        raise Refused("its fix changes nothing")
+    return applied.text
+
+
+def decided(reviewed: Reviewed, decision: Decision, job: Job) -> Reviewed:
+    """The file after a decision on the first finding that it is about, or `Refused`."""
+    finding = next((finding for mark, finding in reviewed.pending if mark == decision.mark), None)
+    if finding is None:
+        raise Refused("there is no such finding any more")
+    if decision.choice is Choice.LEAVE:
+        return _leaving(reviewed, decision.mark)
+    if decision.choice is Choice.TAKE:
+        return _taken(reviewed, text_with(reviewed, finding), decision.mark, job)
+    if decision.choice is Choice.SUPPRESS:
+        return _suppressed(reviewed, finding, decision, job)
+    text = put(reviewed.source.text, decision.row, decision.old, decision.new)
+    if text is None:
+        raise Refused("the lines that were edited are not there any more")
+    return _taken(reviewed, text, decision.mark, job)
+
+
+def _leaving(reviewed: Reviewed, mark: Mark) -> Reviewed:
+    return replace(reviewed, left=Counter(reviewed.left) + Counter([mark]))
+
+
+def _taken(reviewed: Reviewed, text: str, mark: Mark, job: Job) -> Reviewed:
+    made = with_text(reviewed, text, job)
+    # a change after which the finding is still there was decided on all the same
+    return made if made.count(mark) < reviewed.count(mark) else _leaving(made, mark)
+
+
+def with_text(reviewed: Reviewed, text: str, job: Job) -> Reviewed:
+    """The file once it holds `text`, examined again; `Refused` where that does not parse or cannot be written down."""
+    from graphfix.ipython import Torn
+
+    try:
+        source = reviewed.source.edited(text)
+    except (SourceError, Torn) as error:
+        raise Refused(str(error)) from error
+    except UnicodeError as error:
+        raise Refused(f"the file's encoding {reviewed.source.encoding} has no such character") from error
+    return examined(reviewed, source, job)
+
+
+def examined(reviewed: Reviewed, source: Source, job: Job) -> Reviewed:
+    """`source` with its findings; what is left there stays left."""
+    outcome = examine(source.path, job, source.data)
+    if outcome.status is not Status.EXAMINED:
+        raise Refused(f"{outcome.row}: {outcome.reason}" if outcome.row else outcome.reason)
+    # decoded anew: a character that the encoding writes in another way must not shift what was found
+    source = outcome.source or decode(source.path, source.data)
+    return Reviewed(source, outcome.findings, _carried(reviewed, source.text, outcome.findings))
+
+
+def _carried(reviewed: Reviewed, text: str, findings: tuple[Finding, ...]) -> Counter[Mark]:
+    """What is left, also where a change beside it gave it another mark: same rule, same function."""
+    old, new = Counter(marks(reviewed.source.text, reviewed.findings)), Counter(marks(text, findings))
+    left = Counter(reviewed.left)
+    for mark, count in reviewed.left.items():
+        for fresh in [other for other in new if (other.code, other.place) == (mark.code, mark.place)]:
+            moved = min(count - new[mark], new[fresh] - old[fresh])
+            if fresh != mark and moved > 0:
+                left[mark] -= moved
+                left[fresh] += moved
+                count -= moved
+    return +left
+
+
+def _suppressed(reviewed: Reviewed, finding: Finding, decision: Decision, job: Job) -> Reviewed:
+    """With a comment on the first line of the finding, or on its last one where a comment has no room there."""
+    data = reviewed.source.text.encode("utf-8", "surrogatepass")
+    comment = f"  # graphfix: ignore[{finding.code}] {decision.reason}"
+    index = LineIndex(reviewed.source.text)
+    why = "no line of it has room for a comment"
+    for offset in dict.fromkeys((finding.span.start, max(finding.span.start, finding.span.end - 1))):
+        end = _end_of_line(index, data, offset)
+        text = (data[:end].rstrip(b" \t") + comment.encode() + data[end:]).decode("utf-8", "surrogatepass")
+        try:
+            made = with_text(reviewed, text, job)
+        except Refused as error:
+            why = str(error)
+            continue
+        if made.count(decision.mark) < reviewed.count(decision.mark):
+            return made
+    raise Refused(why)
+
+
+def _end_of_line(index: LineIndex, data: bytes, offset: int) -> int:
+    row, _ = index.place(offset)
+    return index.offset(row, 1) + len(index.line(row).encode("utf-8", "surrogatepass"))

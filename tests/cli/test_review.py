@@ -1,0 +1,318 @@
+"""`graphfix review` through a real pseudo-terminal."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pexpect
+import pytest
+
+ASKS = r"(?:take it|leave it)\? \[[^]]*\] "
+CONFIRMS = r"write \d+ files?(?: so far)?\? \[[^]]*\] "
+
+
+class Sitting:
+    """One run of the command, answered key by key."""
+
+    def __init__(self, command: str, folder: Path, words: tuple[str, ...], environment: dict[str, str]) -> None:
+        variables = os.environ | {"XDG_STATE_HOME": str(folder.parent / "state"), "TERM": "dumb"} | environment
+        self.child = pexpect.spawn(
+            command, ["review", *words], cwd=folder, env=variables, encoding="utf-8", timeout=30, dimensions=(50, 160)
+        )
+
+    def shown(self, prompt: str = ASKS) -> str:
+        """What is said up to the next question."""
+        self.child.expect(prompt)
+        return str(self.child.before).replace("\r\n", "\n")
+
+    def answer(self, keys: str, prompt: str = ASKS) -> str:
+        """Answer question by question; what is said before the last one."""
+        said = ""
+        for key in keys:
+            said = self.shown(prompt)
+            self.child.send(key)
+        return said
+
+    def end(self) -> tuple[str, int]:
+        """What is said at the end, and the exit code."""
+        self.child.expect(pexpect.EOF)
+        self.child.close()
+        return str(self.child.before).replace("\r\n", "\n"), self.child.exitstatus
+
+
+Start = Callable[..., Sitting]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, loops: SimpleNamespace) -> Path:
+    """Two files: two findings in the first, one in the second."""
+    made = tmp_path / "project"
+    made.mkdir()
+    (made / "a.py").write_text(loops.both)
+    (made / "b.py").write_text(loops.total)
+    return made
+
+
+@pytest.fixture
+def start(command: str, folder: Path) -> Start:
+    return lambda *words, **environment: Sitting(command, folder, words, environment)
+
+
+def contents(folder: Path) -> list[str]:
+    return [(folder / name).read_text() for name in ("a.py", "b.py")]
+
+
+def fixed(text: str) -> str:
+    return text.replace("+= loss\n", "+= loss.item()\n").replace("loss.data[0]", "loss.item()")
+
+
+def test_taken_fixes_are_written_once_confirmed(folder: Path, start: Start) -> None:
+    before = contents(folder)
+    sitting = start()
+    said = sitting.answer("y")
+    assert "3 findings to decide on in 2 files" in said and "error[GF901]" in said
+    assert "-    print(loss.data[0])\n+    print(loss.item())" in said
+    said = sitting.answer("yy")
+    assert "b.py: 3 of 3" in said and "+    total += loss.item()" in said
+    sitting.shown(r"write 2 files\? \[y,N,u\] ")
+    assert contents(folder) == before
+    sitting.child.send("y")
+    said, code = sitting.end()
+    assert ("Wrote 2 files: a.py, b.py" in said, code) == (True, 0)
+    assert contents(folder) == [fixed(text) for text in before]
+    assert not list((folder.parent / "state").rglob("*.json"))
+
+
+def test_left_findings_stay_and_count(folder: Path, start: Start) -> None:
+    before = contents(folder)
+    sitting = start()
+    sitting.answer("nny")
+    sitting.answer("y", CONFIRMS)
+    said, code = sitting.end()
+    assert code == 1 and "2 findings left" in said
+    assert contents(folder) == [before[0], fixed(before[1])]
+
+
+def test_nothing_taken_nothing_asked(folder: Path, start: Start) -> None:
+    before = contents(folder)
+    sitting = start()
+    sitting.answer("nnn")
+    said, code = sitting.end()
+    assert code == 1 and "3 findings left" in said and "write" not in said
+    assert contents(folder) == before
+
+
+def test_all_of_a_rule_reaches_over_files(folder: Path, start: Start) -> None:
+    before = contents(folder)
+    sitting = start()
+    sitting.answer("na")
+    sitting.answer("y", CONFIRMS)
+    assert sitting.end()[1] == 1
+    assert contents(folder) == [before[0].replace("+= loss\n", "+= loss.item()\n"), fixed(before[1])]
+
+
+def test_undo_takes_back_what_followed_too(folder: Path, start: Start) -> None:
+    before = contents(folder)
+    sitting = start()
+    sitting.answer("na")
+    sitting.answer("u", CONFIRMS)
+    assert "a.py: 2 of 3" in sitting.answer("u")
+    assert "a.py: 1 of 3" in sitting.answer("u")
+    assert "nothing to take back" in sitting.answer("y")
+    sitting.answer("nn")
+    sitting.answer("y", CONFIRMS)
+    sitting.end()
+    assert contents(folder) == [before[0].replace("loss.data[0]", "loss.item()"), before[1]]
+
+
+def test_a_comment_silences_and_says_why(folder: Path, start: Start) -> None:
+    sitting = start("b.py")
+    sitting.answer("s")
+    sitting.child.expect(r"why\? ")
+    sitting.child.sendline("")
+    assert "a comment needs a reason" in sitting.answer("s")
+    sitting.child.expect(r"why\? ")
+    sitting.child.sendline("the whole graph is wanted")
+    sitting.answer("y", CONFIRMS)
+    assert sitting.end()[1] == 0
+    assert "    total += loss  # graphfix: ignore[GF101] the whole graph is wanted\n" in (folder / "b.py").read_text()
+
+
+def test_a_comment_goes_behind_a_statement_of_several_lines(folder: Path, start: Start) -> None:
+    """Where the first line ends in a backslash there is no room."""
+    text = (folder / "b.py").read_text().replace("total += loss\n", "total \\\n        += loss\n")
+    (folder / "b.py").write_text(text)
+    sitting = start("b.py")
+    sitting.answer("s")
+    sitting.child.expect(r"why\? ")
+    sitting.child.sendline("so be it")
+    sitting.answer("y", CONFIRMS)
+    assert sitting.end()[1] == 0
+    assert "total \\\n        += loss  # graphfix: ignore[GF101] so be it\n" in (folder / "b.py").read_text()
+
+
+def editor(folder: Path, program: str) -> dict[str, str]:
+    """An editor that does what `program` says with the `text` that it is given."""
+    script = folder.parent / "editor.py"
+    script.write_text(
+        "import os, sys\nfrom pathlib import Path\nfile = Path(sys.argv[1])\ntext = file.read_text()\n"
+        f"{program}\nfile.write_text(text)\nos.utime(file, (2e9, 2e9))\n"
+    )
+    return {"VISUAL": f"{sys.executable} {script}"}
+
+
+def test_an_edited_fix_is_what_is_written(folder: Path, start: Start) -> None:
+    (folder / "b.py").write_bytes((folder / "b.py").read_bytes().replace(b"\n", b"\r\n"))
+    before = (folder / "b.py").read_bytes()
+    change = "assert 'loss.item()' in text\ntext = text.replace('loss.item()', 'float(loss.detach())\\n    print(step)')"
+    sitting = start("b.py", **editor(folder, change))
+    sitting.answer("e")
+    sitting.answer("y", CONFIRMS)
+    assert sitting.end()[1] == 0
+    assert (folder / "b.py").read_bytes() == before.replace(b"+= loss\r\n", b"+= float(loss.detach())\r\n    print(step)\r\n")
+
+
+def test_an_edit_that_does_not_parse_is_asked_for_again(folder: Path, start: Start) -> None:
+    program = "text = text.replace('(((', 'loss.detach()') if '(((' in text else text.replace('loss.item()', '(((')"
+    sitting = start("b.py", **editor(folder, program))
+    sitting.answer("e")
+    assert "that cannot be done: 13: syntax error" in sitting.answer("y", r"edit again\? \[y,N\] ")
+    sitting.answer("y", CONFIRMS)
+    assert sitting.end()[1] == 0
+    assert "total += loss.detach()\n" in (folder / "b.py").read_text()
+
+
+def test_a_stopped_review_goes_on(folder: Path, start: Start) -> None:
+    before = contents(folder)
+    sitting = start()
+    sitting.answer("yq")
+    sitting.answer("n", CONFIRMS)
+    said, code = sitting.end()
+    assert code == 1 and "your answers are kept" in said
+    assert contents(folder) == before
+    # lines above what was decided, and below it
+    (folder / "a.py").write_text("# a comment\n\n" + before[0])
+    sitting = start()
+    said = sitting.answer("u")
+    assert "2 findings to decide on" in said and "1 answer of last time kept" in said and "a.py: 2 of 3" in said
+    assert "a.py: 1 of 3" in sitting.answer("y")
+    sitting.answer("yn")
+    sitting.answer("y", CONFIRMS)
+    assert sitting.end()[1] == 1
+    assert contents(folder) == ["# a comment\n\n" + fixed(before[0]), before[1]]
+
+
+def test_what_is_decided_so_far_can_be_written(folder: Path, start: Start) -> None:
+    before = contents(folder)
+    sitting = start()
+    sitting.answer("ynq")
+    sitting.answer("y", r"write 1 file so far\? \[y,N\] ")
+    said, code = sitting.end()
+    assert code == 1 and "1 finding to go" in said
+    assert contents(folder) == [before[0].replace("loss.data[0]", "loss.item()"), before[1]]
+    said = start().answer("q")
+    assert "1 finding to decide on" in said and "b.py: 2 of 2" in said
+
+
+def test_a_new_start_forgets(folder: Path, start: Start) -> None:
+    sitting = start()
+    sitting.answer("yyq")
+    sitting.answer("n", CONFIRMS)
+    sitting.end()
+    assert "3 findings to decide on" in start("--restart").answer("q")
+
+
+def test_the_page_of_the_rule_is_at_hand(folder: Path, start: Start) -> None:
+    sitting = start("b.py")
+    assert "## Fix safety" in sitting.answer("?q")
+
+
+def test_another_key_says_which_there_are(folder: Path, start: Start) -> None:
+    assert "take this fix" in start("b.py").answer("zq")
+
+
+@pytest.mark.parametrize("stop", ["\x03", "\x04"], ids=["ctrl-c", "ctrl-d"])
+def test_stopped_by_the_terminal_answers_are_kept(folder: Path, start: Start, stop: str) -> None:
+    before = contents(folder)
+    sitting = start()
+    sitting.answer("y" + stop)
+    if stop == "\x04":
+        sitting.answer("n", CONFIRMS)
+    said, code = sitting.end()
+    assert code == (130 if stop == "\x03" else 1) and "your answers are kept" in said and "Traceback" not in said
+    assert contents(folder) == before
+    assert "2 findings to decide on" in start().answer("q")
+
+
+def test_unsafe_fixes_are_shown_and_marked(folder: Path, start: Start) -> None:
+    case = Path(__file__).parents[2] / "fixtures/GF303-missing-detach"
+    (before,) = sorted(case.glob("unsafe_*/before.py"))[:1]
+    (folder / "c.py").write_text(before.read_text())
+    said = start("c.py").answer("q")
+    assert "fix (unsafe)" in said and "unsafe: it may change what a run computes" in said
+
+
+def test_a_finding_without_a_fix_cannot_be_taken(folder: Path, start: Start) -> None:
+    (before,) = sorted((Path(__file__).parents[2] / "fixtures").glob("*/display_*/before.py"))[:1]
+    (folder / "c.py").write_text(before.read_text())
+    sitting = start("c.py")
+    said = sitting.answer("y")
+    assert "nothing to take" in said
+    assert "take this fix" not in sitting.answer("n").replace("\n  a  ", "")
+
+
+def test_notebooks_too(folder: Path, start: Start, loops: SimpleNamespace) -> None:
+    import json
+
+    cells = [{"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": loops.total}]
+    text = json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1)
+    (folder / "n.ipynb").write_text(text)
+    sitting = start("n.ipynb")
+    sitting.answer("s")
+    sitting.child.expect(r"why\? ")
+    sitting.child.sendline("kept")
+    sitting.answer("y", CONFIRMS)
+    assert sitting.end()[1] == 0
+    assert (folder / "n.ipynb").read_text() == text.replace("+= loss\\n", "+= loss  # graphfix: ignore[GF101] kept\\n")
+
+
+def test_files_that_git_could_not_restore_are_refused(folder: Path, start: Start) -> None:
+    subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
+    said, code = start().end()
+    assert code == 2 and "a.py: untracked" in said
+    assert "take it" not in said
+    assert start("--allow-dirty").answer("q")
+
+
+def test_a_terminal_is_needed(folder: Path, graphfix: Callable[..., subprocess.CompletedProcess[bytes]]) -> None:
+    done = graphfix("review", cwd=folder)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr == b"graphfix: error: review asks at a terminal, which this is not; diff and apply need none\n"
+
+
+def test_progress_that_cannot_be_read_is_said(folder: Path, start: Start) -> None:
+    sitting = start()
+    sitting.answer("yq")
+    sitting.answer("n", CONFIRMS)
+    sitting.end()
+    (kept,) = (folder.parent / "state").rglob("*.json")
+    kept.write_text("{")
+    said, code = start().end()
+    assert code == 2 and "not what graphfix writes; --restart forgets it" in said
+
+
+def test_a_file_that_changed_meanwhile_is_not_written(folder: Path, start: Start) -> None:
+    sitting = start()
+    sitting.answer("yyy")
+    sitting.shown(CONFIRMS)
+    (folder / "b.py").write_text("# new\n")
+    before = contents(folder)
+    sitting.child.send("y")
+    said, code = sitting.end()
+    assert code == 2 and "b.py changed meanwhile; no file was written" in said
+    assert contents(folder) == before
