@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from graphfix.model import Append, Delete, Fix, InsertBefore, Replace, Span
+from graphfix.model import Append, Decorate, Delete, Fix, InsertBefore, Replace, Span, Wrap
 
 from .cases import at, fix, outcome
 
@@ -43,6 +43,16 @@ def test_the_later_of_two_that_overlap_waits() -> None:
     assert done.text == "total += g\nx = 1\n"
     assert done.applied == (whole,)
     assert done.deferred == (part,)
+
+
+@pytest.mark.parametrize("header, together", [("with torch.no_grad():", False), ("with lock:", True)])
+def test_a_context_inside_of_the_same_context_waits(header: str, together: bool) -> None:
+    text = "def f(x):\n    y = x\n    return y\n"
+    whole = fix(Decorate(at(text, text[:-1]), "torch.no_grad()"))
+    part = fix(Append(at(text, "x", 1), ".data"), Wrap((at(text, "y = x"),), header))
+    done = outcome(text, part, whole)
+    assert done.deferred == (() if together else (part,))
+    assert done.text.startswith("@torch.no_grad()\ndef f(x):\n    " + ("with" if together else "y = x\n"))
 
 
 def test_two_that_would_insert_at_one_point_do_not_guess_an_order() -> None:

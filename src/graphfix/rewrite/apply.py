@@ -11,7 +11,7 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from graphfix.model import Edit, Fix, Operation, Span
+from graphfix.model import Decorate, Edit, Fix, Operation, Span, Wrap
 from graphfix.rewrite.changes import Change, splice, touch
 from graphfix.rewrite.layout import UNPARSABLE, Layout, RefusedError, layout_of, parse
 
@@ -46,12 +46,21 @@ class _Plan:
             self.refused.append((fix, str(reason)))
             return
         new = {part.operations: part.changes for part in compiled.parts if self.parts.get(part.operations) != part.changes}
-        if self._collides([change for changes in new.values() for change in changes], compiled.removed):
+        if self._nests(fix) or self._collides([change for changes in new.values() for change in changes], compiled.removed):
             self.deferred.append(fix)
             return
         self.accepted.append(fix)
         self.parts |= new
         self.removed += compiled.removed
+
+    def _nests(self, fix: Fix) -> bool:
+        """Whether it would run code under a context that an accepted fix brings already: the next look knows better."""
+        taken = [context for other in self.accepted if other is not fix for context in _contexts(other)]
+        return any(
+            text == other and start < end_of_other and start_of_other < end and (start, end) != (start_of_other, end_of_other)
+            for text, start, end in _contexts(fix)
+            for other, start_of_other, end_of_other in taken
+        )
 
     def _collides(self, changes: Sequence[Change], removed: Sequence[ast.stmt]) -> bool:
         taken = [change for part in self.parts.values() for change in part]
@@ -74,6 +83,18 @@ class _Plan:
 def _key(fix: Fix) -> tuple[object, ...]:
     spans = [repr(operation) for operation in fix.operations]
     return (_start(fix), spans, fix.applicability.value, fix.title)
+
+
+def _contexts(fix: Fix) -> list[tuple[str, int, int]]:
+    """The contexts under which a fix puts code, and from where to where."""
+    found = []
+    for operation in fix.operations:
+        if isinstance(operation, Decorate):
+            found.append((operation.text, operation.span.start, operation.span.end))
+        elif isinstance(operation, Wrap):
+            text = operation.header.removeprefix("with ").removesuffix(":")
+            found.append((text, operation.spans[0].start, operation.spans[-1].end))
+    return found
 
 
 def _start(fix: Fix) -> int:
