@@ -40,7 +40,7 @@ def graphfix(
             stream.reconfigure(errors="backslashreplace")
 
 
-@app.command()
+@app.command(short_help="Report findings.")
 def check(
     paths: o.Paths = None,
     select: o.Select = None,
@@ -69,7 +69,7 @@ def check(
     raise typer.Exit(run(chosen, write_baseline))
 
 
-@app.command()
+@app.command(short_help="Print the patch that apply would make.")
 def diff(
     paths: o.Paths = None,
     select: o.Select = None,
@@ -96,7 +96,7 @@ def diff(
     raise typer.Exit(run(chosen, Target(output, by_rule)))
 
 
-@app.command()
+@app.command(short_help="Fix in place.")
 def apply(
     paths: o.Paths = None,
     select: o.Select = None,
@@ -127,7 +127,7 @@ def apply(
     raise typer.Exit(run(chosen, dry_run=dry_run, allow_dirty=allow_dirty, verify=verify, timeout=timeout))
 
 
-@app.command()
+@app.command(short_help="Decide on each finding at the terminal.")
 def review(
     paths: o.Paths = None,
     select: o.Select = None,
@@ -155,7 +155,7 @@ def review(
     raise typer.Exit(run(chosen, allow_dirty=allow_dirty, restart=restart))
 
 
-@app.command()
+@app.command(short_help="Turn the fixes into a branch and a pull request.")
 def pr(
     paths: o.Paths = None,
     branch: o.Branch = "graphfix/autograd",
@@ -198,7 +198,7 @@ def pr(
     raise typer.Exit(run(chosen, wish))
 
 
-@app.command()
+@app.command(short_help="Show the settings of a file and their origin.")
 def config(
     path: str = typer.Argument(".", metavar="[PATH]", help="The file or folder whose settings are wanted."),
     select: o.Select = None,
@@ -220,7 +220,7 @@ def config(
     raise typer.Exit(run(path, given, as_json=output_format is o.ListFormat.JSON, schema=schema))
 
 
-@app.command()
+@app.command(short_help="Run fixtures, or a script, before and after repair.")
 def verify(
     words: o.Words = None,
     module: o.Module = False,
@@ -262,7 +262,7 @@ def verify(
     raise typer.Exit(run(Wish(tuple(select or ()), tuple(case or ()), device, output_format, plot, fixtures, jobs, quiet)))
 
 
-@app.command()
+@app.command(short_help="Explain one rule, or list all.")
 def rule(code: str = typer.Argument("", metavar="[CODE]", help="A rule's code; all rules without it.")) -> None:
     """Explain one rule, or list all."""
     from graphfix.cli.rule import run
