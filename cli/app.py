@@ -232,7 +232,7 @@ def verify(
     select: o.Selected = None,
     case: o.Cases = None,
     device: o.Devices = o.Device.ALL,
-    output_format: o.VerdictForm = o.VerdictFormat.TEXT,
+    output_format: o.VerdictForm = o.ListFormat.TEXT,
     plot: o.Plot = None,
     fixtures: o.Fixtures = None,
     config: o.Config = None,

@@ -28,7 +28,7 @@ class OutputFormat(str, enum.Enum):
 
 
 class ListFormat(str, enum.Enum):
-    """How settings are listed."""
+    """For people or for machines."""
 
     TEXT = "text"
     JSON = "json"
@@ -41,13 +41,6 @@ class Device(str, enum.Enum):
     CUDA = "cuda"
     MPS = "mps"
     ALL = "all"
-
-
-class VerdictFormat(str, enum.Enum):
-    """How verdicts are written."""
-
-    TEXT = "text"
-    JSON = "json"
 
 
 class Split(str, enum.Enum):
@@ -177,7 +170,7 @@ ConfigFormat = Annotated[ListFormat, typer.Option("--output-format", help="How t
 Schema = Annotated[bool, typer.Option("--schema", help="Print the JSON schema of the settings instead.")]
 Cases = Annotated[list[str] | None, typer.Option("--case", metavar="NAME", help="Only these fixtures, such as gru_state.")]
 Devices = Annotated[Device, typer.Option("--device", help="Where to run; all: on each device that is present.")]
-VerdictForm = Annotated[VerdictFormat, typer.Option("--output-format", help="How verdicts are written.")]
+VerdictForm = Annotated[ListFormat, typer.Option("--output-format", help="How verdicts are written.")]
 Fixtures = Annotated[Path | None, typer.Option("--fixtures", metavar="DIR", help="Another folder of fixtures than the bundled.")]
 Plot = Annotated[
     Path | None, typer.Option("--plot", metavar="FILE", help="Draw one fixture's graphs, or the script's, as .svg or .png.")

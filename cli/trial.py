@@ -10,7 +10,7 @@ from pathlib import Path
 
 from graphfix.cli import session
 from graphfix.cli.exits import ERROR, FINDINGS, INTERRUPTED, OK
-from graphfix.cli.options import Options, VerdictFormat
+from graphfix.cli.options import Options, ListFormat
 from graphfix.cli.screen import ERR, OUT, quiet_pipe
 from graphfix.outcome import Outcome
 from graphfix.project.place import project_of
@@ -33,7 +33,7 @@ class Script:
     project: Path | None = None
     seed: int = 0
     limit: float = 600.0
-    form: VerdictFormat = VerdictFormat.TEXT
+    form: ListFormat = ListFormat.TEXT
     plot: Path | None = None
 
 
@@ -113,7 +113,7 @@ def _show(script: Script, trial: Trial, changed: list[Outcome]) -> None:
     from graphfix.report.trial import as_json, lines
 
     fixes = places(changed, set(trial.before.loaded) | set(trial.after.loaded))
-    if script.form is VerdictFormat.JSON:
+    if script.form is ListFormat.JSON:
         OUT.say(as_json(trial, fixes))
         return
     if trial.verdict is Verdict.NONE:

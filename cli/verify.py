@@ -10,7 +10,7 @@ from pathlib import Path
 
 from graphfix.cli import session
 from graphfix.cli.exits import FINDINGS, INTERRUPTED, OK
-from graphfix.cli.options import Device, VerdictFormat
+from graphfix.cli.options import Device, ListFormat
 from graphfix.cli.progress import shown_progress
 from graphfix.cli.screen import ERR, OUT, quiet_pipe
 from graphfix.runtime.fixtures import Case, Kind, bundled, cases_in, chosen
@@ -26,7 +26,7 @@ class Wish:
     select: tuple[str, ...]
     cases: tuple[str, ...]
     device: Device
-    form: VerdictFormat
+    form: ListFormat
     plot: Path | None
     fixtures: Path | None
     jobs: int
@@ -87,7 +87,7 @@ def _devices(wanted: Device) -> tuple[str, tuple[str, ...]]:
 def _show(wish: Wish, verdicts: list[Verdict], torch: str, places: tuple[str, ...], seconds: float) -> None:
     from graphfix.report.verdicts import as_json, problems, summary, table
 
-    if wish.form is VerdictFormat.JSON:
+    if wish.form is ListFormat.JSON:
         OUT.say(as_json(verdicts, torch, places))
         return
     OUT.say(table(verdicts, terminal=sys.stdout.isatty(), colour=OUT.colour))
