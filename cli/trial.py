@@ -10,7 +10,7 @@ from pathlib import Path
 
 from graphfix.cli import session
 from graphfix.cli.exits import ERROR, FINDINGS, INTERRUPTED, OK
-from graphfix.cli.options import Options, ListFormat
+from graphfix.cli.options import ListFormat, Options
 from graphfix.cli.screen import ERR, OUT, quiet_pipe
 from graphfix.outcome import Outcome
 from graphfix.project.place import project_of
