@@ -48,7 +48,7 @@ def test_a_worker_that_dies_costs_its_file_only(
 ) -> None:
     files = many(tmp_path, loops, 40)
 
-    def dies(path: Path, text: str, roots: tuple[Path, ...]) -> list[Finding]:
+    def dies(path: Path, text: str, roots: tuple[Path, ...], conventions: object) -> list[Finding]:
         if path.name == "f010.py":
             os._exit(9)
         return []
@@ -66,7 +66,7 @@ def test_an_engine_that_raises_costs_its_file_only(
 ) -> None:
     files = many(tmp_path, loops, 2)
 
-    def raises(path: Path, text: str, roots: tuple[Path, ...]) -> list[Finding]:
+    def raises(path: Path, text: str, roots: tuple[Path, ...], conventions: object) -> list[Finding]:
         if path == files[0]:
             raise error
         return []
