@@ -23,7 +23,8 @@ print(loss.item())
 Safe where the tensor is known to have no dimension: a loss with its default reduction, a full `sum()` or `mean()`. The line
 raises in every run there. A helper that reads its argument is judged by what all callers in sight pass. Unsafe where only
 `loss.backward()` shows that it has one element, as a tensor of shape `(1,)` can be indexed, or where a helper may be called from
-another file. `param.data[0]`, `out.data.max(1)[1]` and the rows of a batch are left alone.
+another file. `param.data[0]`, `out.data.max(1)[1]` and the rows of a batch are left alone, and so is
+what runs only where `torch.__version__` or `hasattr(loss, "item")` says that torch is older than 0.4.
 
 ## References
 - https://pytorch.org/blog/pytorch-0_4_0-migration-guide/

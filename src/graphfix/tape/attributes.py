@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from graphfix.tape import versions
 from graphfix.tape.expressions import evaluate
 from graphfix.tape.keys import key_of
 from graphfix.tape.machine import Machine
@@ -56,7 +57,7 @@ def find_method(m: Machine, receiver: Value, name: str) -> Value | None:
     if isinstance(receiver, Project):
         return receiver.env.get(name)
     if isinstance(receiver, External):
-        return External(f"{receiver.name}.{name}")
+        return versions.of_library(f"{receiver.name}.{name}")
     if isinstance(receiver, Layer):
         return receiver.names.get(name) or receiver.attributes.get(name)
     if isinstance(receiver, (Opaque, Optimizer)):
@@ -93,7 +94,7 @@ def get_attribute(m: Machine, value: Value, name: str, site: ast.AST) -> Value:
         return value.attributes.setdefault(name, Plain((name, id(value))))
     if isinstance(value, Class):
         return Opaque(("attribute", id(value), name))
-    return Bound(value, name)
+    return versions.part_of(value, name) or Bound(value, name)
 
 
 def tensor_attribute(m: Machine, value: Tensor | Opaque, name: str, site: ast.AST) -> Value:

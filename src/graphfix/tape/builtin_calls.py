@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
+from graphfix.tape import versions
 from graphfix.tape.arithmetic import arithmetic
 from graphfix.tape.iteration import iterate
 from graphfix.tape.keys import counter, cut_of, key_of
 from graphfix.tape.machine import Machine
 from graphfix.tape.recording import Foreign, Number
 from graphfix.tape.thread_calls import make_thread
+from graphfix.tape.torch_model import facts
 from graphfix.tape.values import (
     NONE,
     Bound,
@@ -47,6 +49,9 @@ def call_library(m: Machine, name: str, arguments: list[Value], keywords: dict[s
         made = handler(m, arguments, keywords, site)
         if made is not None:
             return made
+    version = versions.parsed(name, arguments)
+    if version is not None:
+        return version
     thread = make_thread(m, name, arguments, keywords, site)
     if thread is not None:
         return thread
@@ -277,7 +282,11 @@ def set_named(m: Machine, arguments: list[Value], keywords: dict[str, Value], si
 def has_named(m: Machine, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
     from graphfix.tape.attributes import find_method
 
-    if len(arguments) == 2 and isinstance(arguments[0], Instance) and isinstance(arguments[1], Known):
+    if len(arguments) != 2 or not isinstance(arguments[1], Known):
+        return None
+    if isinstance(arguments[0], Tensor) and facts(f"torch.Tensor.{arguments[1].value}") is not None:
+        return Known(True)
+    if isinstance(arguments[0], Instance):
         if find_method(m, arguments[0], arguments[1].value) is not None:
             return Known(True)
         return None if arguments[0].cls.is_open() else Known(False)

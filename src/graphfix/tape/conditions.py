@@ -43,8 +43,10 @@ def compare_two(left: Value, right: Value, op: ast.cmpop) -> Value:
     if isinstance(op, (ast.Is, ast.IsNot)) and isinstance(right, Known) and right.value is None:
         if not isinstance(left, (Opaque, Known, External)):
             return Known(isinstance(op, ast.IsNot))
-    if isinstance(left, Known) and isinstance(right, Known):
-        known = compare_known(left.value, right.value, op)
+    identity = isinstance(op, (ast.Is, ast.IsNot))  # of two equal lists says nothing that is known
+    one, two = (constant(side) if not identity or isinstance(side, Known) else None for side in (left, right))
+    if one is not None and two is not None:
+        known = compare_known(one.value, two.value, op)
         if known is not None:
             return Known(known)
     if isinstance(left, Plain) and left.first is not None and isinstance(right, Known) and right.value == 0:
@@ -53,18 +55,27 @@ def compare_two(left: Value, right: Value, op: ast.cmpop) -> Value:
         found = contains(right, left)
         if found is not None:
             return Known(found is isinstance(op, ast.In))
-    one, two = key_of(left), key_of(right)
+    first, second = key_of(left), key_of(right)
     if isinstance(op, (ast.Eq, ast.NotEq, ast.Is, ast.IsNot)):
-        key: object = ("==", one, two)
+        key: object = ("==", first, second)
         return Plain(key if isinstance(op, (ast.Eq, ast.Is)) else ("not", key))
     if isinstance(op, (ast.In, ast.NotIn)):
-        key = ("in", one, two)
+        key = ("in", first, second)
         return Plain(key if isinstance(op, ast.In) else ("not", key))
     if isinstance(op, ast.Lt):
-        return Plain(("<", one, two))
+        return Plain(("<", first, second))
     if isinstance(op, ast.Gt):
-        return Plain(("<", two, one))
-    return Plain(("not", ("<", one, two) if isinstance(op, ast.GtE) else ("<", two, one)))
+        return Plain(("<", second, first))
+    return Plain(("not", ("<", first, second) if isinstance(op, ast.GtE) else ("<", second, first)))
+
+
+def constant(value: Value) -> Known | None:
+    """A value that the program spells out: a tuple or list of such ones is one, too."""
+    if isinstance(value, Sequence) and value.kind in ("tuple", "list") and not value.open:
+        parts = [constant(item) for item in value.items]
+        made = [part.value for part in parts if part is not None]
+        return Known(tuple(made) if value.kind == "tuple" else made) if len(made) == len(parts) else None
+    return value if isinstance(value, Known) else None
 
 
 def compare_known(left: object, right: object, op: ast.cmpop) -> bool | None:

@@ -19,6 +19,7 @@ from graphfix.tape.values import (
     Sequence,
     Value,
 )
+from graphfix.tape.versions import string_method
 
 
 def call_container_method(
@@ -32,6 +33,9 @@ def call_container_method(
     if isinstance(receiver, (Known, Plain)):
         if isinstance(receiver, Plain) and receiver.cut is not None:
             m.recording.misuses.append(Read(site, m.trace(), receiver, "tensor"))
+        known = string_method(receiver, name, arguments)
+        if known is not None:
+            return known
         key = ("method", key_of(receiver), name, *map(key_of, arguments))
         return Plain(key, cut=cut_of(receiver))
     if isinstance(receiver, Function):

@@ -6,6 +6,7 @@ import ast
 import functools
 from collections.abc import Callable, Iterable
 
+from graphfix.tape import versions
 from graphfix.tape.arithmetic import in_place
 from graphfix.tape.calls import decorate, enter_context
 from graphfix.tape.conditions import truth
@@ -336,7 +337,7 @@ def imported(m: Machine, origin: str, name: str, env: Env) -> Value:
         if value is not None:
             return value
     submodule = origin + name if origin.endswith(".") else f"{origin}.{name}"
-    return m.importer(m, submodule, env) or External(f"{origin.lstrip('.')}.{name}")
+    return m.importer(m, submodule, env) or versions.of_library(f"{origin.lstrip('.')}.{name}")
 
 
 def run_declaration(m: Machine, s: ast.Global | ast.Nonlocal) -> None:
