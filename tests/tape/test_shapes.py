@@ -19,6 +19,9 @@ SCALARS = (
     "torch.zeros(())", "torch.ones([])", "torch.zeros(1).view(1)[0] * w.sum()", "w.max()", "torch.autograd.Variable(w.sum())",
     "w.sum().exp()", "nn.Parameter(torch.tensor(1.0))",
     "w.sum().type(torch.DoubleTensor)", "w.type(torch.FloatTensor).sum()",
+    "F.mse_loss(w, x, False)", "F.binary_cross_entropy_with_logits(w, x, None, False)", "nn.MSELoss(False)(w, x)",
+    "F.mse_loss(w, x, None, None, 'sum')", "nn.BCEWithLogitsLoss(w.detach())(w, x)", "nn.L1Loss(True, True)(w, x)",
+    "nn.HuberLoss('sum')(w, x)", "F.triplet_margin_loss(w.view(2, 2), x.view(2, 2), x.view(2, 2), 2.0)",
 )  # fmt: skip
 ONES = (
     "torch.FloatTensor([1])", "torch.FloatTensor(1)", "torch.FloatTensor([1]) * -1", "torch.ones(1)", "torch.tensor([2.0])",
@@ -31,6 +34,12 @@ OTHERS = (
     "w * w.sum()", "w.view(-1)", "w.view(2, 2)", "w.view(2, 2).t()", "F.mse_loss(w, x, reduction='none')", "w.unsqueeze(0)",
     "w[0:1]", "x.view(4, 1)[0]", "torch.stack([w.sum()])", "w.sum().repeat(2)",
     "torch.zeros(2, 3).sum(0)", "w.detach().view(1, 4)",
+    "torch.min(w, w.view(2, 2).max(dim=-1).values.sum())", "torch.zeros(2, 3, 4).sum((1, 2))", "torch.zeros(2, 3).mean([1])",
+    "torch.zeros(2, 3).sum(len([w]))", "torch.zeros(2, 3).norm(2, 1)", "w.quantile(torch.tensor([0.2, 0.8]))",
+    "F.mse_loss(w, x, None, None, 'none')", "F.mse_loss(w, x, None, False)", "nn.MSELoss(None, False)(w, x)",
+    "nn.MSELoss(None, None, 'none')(w, x)", "nn.HuberLoss('none')(w, x)",
+    "F.binary_cross_entropy_with_logits(w, x, None, None, False)", "nn.BCEWithLogitsLoss(None, None, False)(w, x)",
+    "F.cross_entropy(w.view(2, 2), torch.tensor([0, 1]), None, None, -100, None, 'none')",
 )  # fmt: skip
 
 

@@ -158,7 +158,8 @@ def opaque_method(
         for value in arguments:
             if isinstance(value, (Function, Bound, Partial)):
                 return run_closure(m, value, site, 1)
-        return Opaque(("step", site, m.now()), m.record(site, arguments, True, certain=False))
+        made = m.record(site, arguments, True, certain=False, callee=("method", receiver.key, name))
+        return Opaque(("step", site, m.now()), made)
     if name in ("append", "update", "add_scalar", "write", "info", "debug", "log", "set_postfix", "set_description"):
         from graphfix.tape.calls import note_reader
 

@@ -14,6 +14,7 @@ from graphfix.tape.shapes import SCALAR
 from graphfix.tape.torch_model import OpFacts, facts
 from graphfix.tape.torch_operations import (
     reduces_nothing,
+    reduces_nothing_at,
     structure,
     wanted_tensor,
 )
@@ -60,6 +61,8 @@ def make_layer(m: Machine, name: str, arguments: Arguments, keywords: Keywords, 
     layer = Layer(kind, leaf)
     layer.keywords = dict(keywords)
     layer.site = site
+    if known is not None and "reduction" in known.variants and reduces_nothing_at(kind, arguments):
+        layer.keywords.setdefault("reduce", Known(False))
     place = INPLACE_AT.get(kind, len(arguments))
     if place < len(arguments):
         layer.keywords["inplace"] = arguments[place]

@@ -25,6 +25,15 @@ from graphfix.tape.values import (
     Value,
 )
 
+# where losses take `reduce`, counted from behind the input and the target; `reduction` follows, `size_average` lies before
+REDUCE_AT = {
+    "cross_entropy": 3, "nll_loss": 3, "binary_cross_entropy": 2, "binary_cross_entropy_with_logits": 2,
+    "multilabel_soft_margin_loss": 2, "hinge_embedding_loss": 2, "margin_ranking_loss": 3, "cosine_embedding_loss": 3,
+    "triplet_margin_loss": 6, "ctc_loss": 9,
+    "CrossEntropyLoss": 3, "NLLLoss": 3, "NLLLoss2d": 3, "BCELoss": 2, "BCEWithLogitsLoss": 2, "MultiLabelSoftMarginLoss": 2,
+    "HingeEmbeddingLoss": 2, "MarginRankingLoss": 2, "CosineEmbeddingLoss": 2, "TripletMarginLoss": 5, "CTCLoss": 9,
+}  # fmt: skip
+
 
 def operation(m: Machine, known: OpFacts | None, values: Arguments, keywords: Keywords, site: ast.AST, name: str) -> Value:
     """The result of a torch operation by the facts recorded for it."""
@@ -33,16 +42,18 @@ def operation(m: Machine, known: OpFacts | None, values: Arguments, keywords: Ke
     if known is None:
         node = m.record(site, values, True, certain=False)
         return Opaque((name, site, m.now()), node)
-    known = variant(known, keywords, values)
+    word = name.rsplit(".", 1)[-1]
+    positional = values[: len(values) - len(keywords)]
+    known = variant(known, keywords, [] if compares_two(word, values) else positional)
     if (known.inplace or known.mutates) and values:
         reshapes = name.rsplit(".", 1)[-1] in RESHAPES
         m.recording.written.append((values[0], reshapes or any(value.node is not None for value in values)))
     if known.factory:
         made = new_leaf(m, known, keywords, site)
-        made.shape = sized(name.rsplit(".", 1)[-1], values[: len(values) - len(keywords)], keywords)
+        made.shape = sized(word, positional, keywords)
         return made
-    word = name.rsplit(".", 1)[-1]
-    single = known.scalar and not reduces_nothing(keywords) and not compares_two(word, values)
+    plain = reduces_nothing(keywords) or ("reduction" in known.variants and reduces_nothing_at(word, positional[2:]))
+    single = known.scalar and not plain and not compares_two(word, values)
     if word in KEEPS_SHAPE:
         single = any(isinstance(value, Tensor) and value.single for value in values[:1])
     shape = result_shape(word, values, single)
@@ -60,7 +71,6 @@ def operation(m: Machine, known: OpFacts | None, values: Arguments, keywords: Ke
     node = m.record(site, values, known.saves)
     if node is not None and known.random:
         node.random = True
-    positional = values[: len(values) - len(keywords)]
     if known.result in ("tuple", "list"):
         made = structure(known, node, keywords)
         if isinstance(made, Sequence) and made.items and isinstance(made.items[0], Tensor):
@@ -88,14 +98,14 @@ def compares_two(word: str, values: Arguments) -> bool:
     return word in ("max", "min") and len(values) > 1 and isinstance(values[1], (Tensor, Opaque))
 
 
-def variant(known: OpFacts, keywords: Keywords, values: Arguments) -> OpFacts:
+def variant(known: OpFacts, keywords: Keywords, positional: Arguments) -> OpFacts:
     for word, changed in known.variants.items():
         if word in keywords and word not in ("reduction", "training", "p=0", "eval"):
             given = keywords[word]
             if isinstance(given, Known) and given.value in (False, None) and word in ("inplace", "return_indices"):
                 continue
             return changed
-        if word == "dim" and known.scalar and len(values) > 1 and isinstance(values[1], (Known, Plain)):
+        if word == "dim" and known.scalar and len(positional) > 1:  # or a norm's order: then more is known than is said
             return changed
     return known
 
@@ -106,6 +116,16 @@ def reduces_nothing(keywords: Keywords) -> bool:
     if reduction is not None:
         return not (isinstance(reduction, Known) and reduction.value in ("mean", "sum", "batchmean", "elementwise_mean"))
     return "reduce" in keywords
+
+
+def reduces_nothing_at(word: str, given: Arguments) -> bool:
+    """The same, by position: `given` to the loss function or module `word` behind the tensors that it compares."""
+    if any(isinstance(value, Known) and value.value == "none" for value in given):
+        return True
+    place = REDUCE_AT.get(word, 1)
+    reduce, reduction = (*given[place : place + 2], NONE, NONE)[:2]
+    keeps = isinstance(reduce, Known) and reduce.value in (None, True)
+    return not keeps or not (isinstance(reduction, Known) and reduction.value in (None, "mean", "sum", "batchmean"))
 
 
 def new_leaf(m: Machine, known: OpFacts, keywords: Keywords, site: ast.AST) -> Tensor:
