@@ -103,7 +103,9 @@ def is_plain_log(evidence: Evidence, growth: Growth) -> bool:
 
     Anything else may be an objective, or a part of a forward pass, that code which is not in sight walks.
     """
-    if growth.escaped or any(isinstance(store.place[0], Instance) for store in growth.stores) and growth.runs != {"module"}:
+    if growth.escaped or not evidence.shows_all_uses:
+        return False
+    if any(isinstance(store.place[0], Instance) for store in growth.stores) and growth.runs != {"module"}:
         return False
     added = [
         use for store in growth.chained for use in evidence.facts.uses.get(store.value_site, ()) if store.value_site is not None
@@ -144,7 +146,7 @@ def collect(evidence: Evidence, run: Run, stores: list[Store], found: dict[ast.A
         found.update(dict.fromkeys(targets, growth))
         # a run that walks the sum and resets it at once shows that it is no log, also for the runs that do not
         growth.walked |= any(walked_after(store, fed) for store in chained)
-        kept = [store for store in chained if not is_cut_at_once(store, stores)]
+        kept = [store for store in chained if not is_cut_at_once(store, stores) and evidence.tells(store)]
         if not kept:
             continue
         growth.stores.extend(fed)
@@ -268,4 +270,4 @@ def other_places(evidence: Evidence, growth: Growth, cut: Cut | None, blamed: as
         yield evidence.label(walks[0].site, "the graph has been walked here: nobody needs it afterwards")
 
 
-RULE = rule("GF101", "accumulated-graph", globals(), find, cuts=cuts)
+RULE = rule("GF101", "accumulated-graph", globals(), find, cuts=cuts, witnessed=True)

@@ -32,6 +32,15 @@ class Evidence:
     rules: tuple[Rule, ...] = ()
 
     @property
+    def shows_all_uses(self) -> bool:
+        """Whether what no run does with a value is done by nobody, as far as the value does not escape."""
+        return True
+
+    def tells(self, store: Store) -> bool:
+        """Whether a fault of this store is told here, and not in another file."""
+        return True
+
+    @property
     def program(self) -> Program:
         return self.tape.program
 
@@ -108,7 +117,7 @@ class Rule:
     """One rule of the catalogue. `page` is its documentation in markdown, `find` yields its findings.
 
     `repairs`: whether there is a repair at all; without one the rule only tells. `cuts`: the expressions that it would turn
-    into numbers or detach.
+    into numbers or detach. `witnessed`: what it finds is shown by a single run, whatever other runs there are.
     """
 
     code: str
@@ -118,6 +127,7 @@ class Rule:
     find: Callable[[Evidence], Iterator[Finding]]
     repairs: bool = True
     cuts: Callable[[Evidence], Iterator[ast.expr]] = nothing
+    witnessed: bool = False
 
     @property
     def url(self) -> str:
@@ -126,11 +136,11 @@ class Rule:
 
 def rule(
     code: str, name: str, module: ModuleType | dict, find: Callable[[Evidence], Iterator[Finding]], repairs: bool = True,
-    cuts: Callable[[Evidence], Iterator[ast.expr]] = nothing,
+    cuts: Callable[[Evidence], Iterator[ast.expr]] = nothing, witnessed: bool = False,
 ) -> Rule:  # fmt: skip
     """The rule documented by the docstring of the module that defines `find`."""
     page = inspect.cleandoc(module["__doc__"] if isinstance(module, dict) else module.__doc__ or "")
-    return Rule(code, name, page.splitlines()[0].rstrip("."), f"# {name} ({code})\n\n{page}\n", find, repairs, cuts)
+    return Rule(code, name, page.splitlines()[0].rstrip("."), f"# {name} ({code})\n\n{page}\n", find, repairs, cuts, witnessed)
 
 
 def leaves_function(evidence: Evidence, store: Store) -> bool:

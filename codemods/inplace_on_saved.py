@@ -182,4 +182,4 @@ def made_without(evidence: Evidence, made: ast.AST) -> tuple[str, tuple[Operatio
     return f"make it as `{short(text)}`", (Replace(evidence.span(made), text),)
 
 
-RULE = rule("GF401", "inplace-on-saved", globals(), find)
+RULE = rule("GF401", "inplace-on-saved", globals(), find, witnessed=True)

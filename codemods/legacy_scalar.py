@@ -184,4 +184,4 @@ def stripped(node: ast.expr) -> ast.expr:
             return node
 
 
-RULE = rule("GF901", "legacy-scalar", globals(), find, cuts=cuts)
+RULE = rule("GF901", "legacy-scalar", globals(), find, cuts=cuts, witnessed=True)

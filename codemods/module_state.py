@@ -52,4 +52,4 @@ def find(evidence: Evidence) -> Iterator[Finding]:
     yield from unwalked(evidence, True, "GF202", "module-state")
 
 
-RULE = rule("GF202", "module-state", globals(), find)
+RULE = rule("GF202", "module-state", globals(), find, witnessed=True)

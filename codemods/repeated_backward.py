@@ -162,4 +162,4 @@ def makes(statement: ast.stmt, nodes: list[Node]) -> bool:
     return any(active is statement for node in nodes for _, active in node.trace)
 
 
-RULE = rule("GF302", "repeated-backward", globals(), find)
+RULE = rule("GF302", "repeated-backward", globals(), find, witnessed=True)

@@ -199,4 +199,4 @@ def is_linear(walk: SecondWalk) -> bool:
     return True
 
 
-RULE = rule("GF301", "sequential-backward", globals(), find)
+RULE = rule("GF301", "sequential-backward", globals(), find, witnessed=True)

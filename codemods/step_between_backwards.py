@@ -83,4 +83,4 @@ def report(evidence: Evidence, meeting: Meeting) -> Finding:
     )
 
 
-RULE = rule("GF304", "step-between-backwards", globals(), find)
+RULE = rule("GF304", "step-between-backwards", globals(), find, witnessed=True)

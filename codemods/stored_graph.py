@@ -95,7 +95,7 @@ def piles_of(evidence: Evidence, covered: bool = False) -> list[Pile]:
     for run in evidence.tape.runs:
         collect(evidence, run, piles, covered)
         if not covered:
-            collect_slots(evidence.facts, run, slots)
+            collect_slots(evidence, run, slots)
     if not covered:
         taken_out(evidence, piles)
     found = [pile for pile in {**slots, **piles}.values() if is_fault(evidence, pile)]
@@ -123,7 +123,7 @@ def collect(evidence: Evidence, run: Run, piles: dict[ast.AST, Pile], covered: b
     for store in run.recording.stores:
         if store.holder is None or store.how not in PUTS or isinstance(store.holder, Opaque):
             continue
-        if evidence.regions.covers(store) is covered:
+        if evidence.regions.covers(store) is covered and evidence.tells(store):
             by_holder.setdefault(id(store.holder), []).append(store)
     for stores in by_holder.values():
         for later in stores:
@@ -149,7 +149,7 @@ def note(facts: Facts, run: Run, pile: Pile, store: Store, later: Store) -> None
     pile.escaped |= any(node in run.recording.escapes for node in store.nodes)
 
 
-def collect_slots(facts: Facts, run: Run, slots: dict[ast.AST, Pile]) -> None:
+def collect_slots(evidence: Evidence, run: Run, slots: dict[ast.AST, Pile]) -> None:
     """Places that hold one value from an earlier iteration, such as the best so far, with its graph.
 
     It is one graph, but a whole one, with all tensors that it saved, unless a walk has freed them: then it has to be a
@@ -160,12 +160,14 @@ def collect_slots(facts: Facts, run: Run, slots: dict[ast.AST, Pile]) -> None:
         by_place.setdefault((id(store.place[0]), store.place[1]), []).append(store)
     for stores in by_place.values():
         last = stores[-1]
+        if not evidence.tells(last):
+            continue
         if last.how == "=" and last.nodes and not isinstance(last.holder, Sequence) and stays(run, last):
             pile = slots.setdefault(last.target, Pile())
             pile.stores.append(last)
             pile.runs.add(run.entry)
             computed = any(last.trace[-1] in node.trace for node in last.nodes)
-            freed = not computed and all(facts.is_spent(node) for node in last.nodes)
+            freed = not computed and all(evidence.facts.is_spent(node) for node in last.nodes)
             pile.freed &= freed
             pile.ever_freed |= freed
             if not freed:
@@ -225,4 +227,4 @@ def held_by_instance(evidence: Evidence, store: Store) -> bool:
     return isinstance(store.target, ast.Attribute) or isinstance(store.holder, Instance)
 
 
-RULE = rule("GF102", "stored-graph", globals(), find, cuts=cuts)
+RULE = rule("GF102", "stored-graph", globals(), find, cuts=cuts, witnessed=True)

@@ -40,6 +40,7 @@ def findings_of(path: Path, text: str, roots: tuple[Path, ...] = (), conventions
 def analysed(path: Path, text: str, roots: tuple[Path, ...], conventions: Conventions) -> list[Finding]:
     from graphfix.codemods import RULES
     from graphfix.codemods.base import Evidence
+    from graphfix.codemods.callers import told_by_callers
     from graphfix.tape.contributors import Facts
     from graphfix.tape.explore import Explorer
     from graphfix.tape.program import Program
@@ -47,4 +48,5 @@ def analysed(path: Path, text: str, roots: tuple[Path, ...], conventions: Conven
     tape = Explorer(Program(str(path), text), roots or (path.parent,), conventions).explore()
     evidence = Evidence(tape, Facts(tape), RULES)
     found = [finding for rule in RULES for finding in rule.find(evidence)]
+    found.extend(told_by_callers(tape, found, RULES))
     return sorted(found, key=lambda f: (f.span.start, f.code, f.span.end))

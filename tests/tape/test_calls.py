@@ -36,6 +36,8 @@ OBJECTS = {
     "dataclass": ("import dataclasses\n@dataclasses.dataclass\nclass A:\n    l: object\na = A(net(x).exp().sum())\na.l.backward()\na.l.backward()", {(7, "REPEATED")}),
     "namedtuple": ("from typing import NamedTuple\nclass A(NamedTuple):\n    l: object\n    k: object\na, b = A(net(x).exp().sum(), 0)\na.backward()\na.backward()", {(7, "REPEATED")}),
     "contextmanager": ("import contextlib\n@contextlib.contextmanager\ndef made():\n    yield net(x).exp().sum()\nwith made() as l:\n    l.backward()\n    l.backward()", {(7, "REPEATED")}),
+    "an item that a method keeps": ("class A:\n    def __setitem__(self, k, v):\n        self.l = v\na = A()\na[0] = net(x).exp().sum()\na.l.backward()\na.l.backward()", {(7, "REPEATED")}),
+    "an item that a method detaches": ("class A:\n    l = 0\n    def __setitem__(self, k, v):\n        self.l = self.l + v.detach()\na = A()\nfor i in range(3):\n    l = net(x).exp().sum() + a.l\n    l.backward()\n    a[0] = l", set()),
     "two objects of one class": ("class A:\n    def __init__(self):\n        self.l = net(x).exp().sum()\nA().l.backward()\nA().l.backward()", set()),
 }  # fmt: skip
 

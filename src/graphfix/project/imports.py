@@ -64,7 +64,7 @@ class Importer:
         self.loaded[path] = None
         if len(self.loaded) > MAX_MODULES or self.bytes > MAX_BYTES:
             return None
-        program = parsed(path, name)
+        program = self.program_at(path, name)
         if program is None:
             return None
         self.bytes += len(program.text)
@@ -73,6 +73,9 @@ class Importer:
         self.loaded[path] = project
         define(m, env, program.tree.body)
         return project
+
+    def program_at(self, path: Path, name: str) -> Program | None:
+        return parsed(path, name)
 
 
 @functools.lru_cache(maxsize=400)

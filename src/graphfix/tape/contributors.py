@@ -91,11 +91,19 @@ def at_caller(facts: Facts, program: Program, trace: Trace, nodes: Iterable[Node
         if frame.env.program is not program:
             continue
         for part in ast.walk(statement):
-            if isinstance(part, ast.Call):
-                for argument in (*part.args, *(keyword.value for keyword in part.keywords)):
-                    parts = contributors(facts, argument, set()) if isinstance(argument, DISPLAYS) else [argument]
-                    if parts and all(brings(facts, inner, wanted) for inner in parts):
-                        return parts
+            for argument in handed_over(part):
+                parts = contributors(facts, argument, set()) if isinstance(argument, DISPLAYS) else [argument]
+                if parts and all(brings(facts, inner, wanted) for inner in parts):
+                    return parts
+    return []
+
+
+def handed_over(part: ast.AST) -> list[ast.expr]:
+    """The expressions that a call, or an assignment to an item of an object, gives to the function that it enters."""
+    if isinstance(part, ast.Call):
+        return [*part.args, *(keyword.value for keyword in part.keywords)]
+    if isinstance(part, ast.Assign) and any(isinstance(target, ast.Subscript) for target in part.targets):
+        return [part.value]
     return []
 
 

@@ -135,13 +135,16 @@ class Explorer:
         self.tape = Tape(program, roots=roots, conventions=conventions)
         self.importer = Importer(Path(program.path), roots)
         self.steps = 0
+        self.budget = TOTAL_STEPS
+        self.kinds: tuple[str, ...] = ("else", "late", "early")
+        self.times = 2
         self.overrides: dict[ast.AST, Callable[[Machine, ast.AST, Value], Value]] = {}
 
     def explore(self) -> Tape:
         self.run_entry("module", run_module)
         entered = {definition for run in self.tape.runs for definition in run.recording.entered}
         for name, definition, start in self.entries():
-            if self.steps > TOTAL_STEPS:
+            if self.steps > self.budget:
                 self.tape.truncated = True
                 break
             if definition not in entered and self.is_relevant(definition):
@@ -196,15 +199,15 @@ class Explorer:
         called = {part.func.attr for part in ast.walk(cls) if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute)}
         for method in sorted(methods, key=lambda f: (f.name in called, f.name == "forward")):
             if not (method.name.startswith("__") and method.name != "__call__"):
-                yield f"{cls.name}.{method.name}", method, start_method(cls, method)
+                yield f"{cls.name}.{method.name}", method, start_method(cls, method, self.times)
 
     def run_entry(self, name: str, start: Callable[[Machine, Env], None]) -> list[Run]:
         """Run one entry under all policies; returns its runs."""
         first = Policy("then")
         made = [self.run_once(name, start, first)]
         if first.asked:
-            for kind in ("else", "late", "early", *(("quiet",) if first.counted else ())):
-                if self.steps > TOTAL_STEPS:
+            for kind in (*self.kinds, *(("quiet",) if first.counted else ())):
+                if self.steps > self.budget:
                     self.tape.truncated = True
                     break
                 made.append(self.run_once(name, start, Policy(kind)))
@@ -217,7 +220,7 @@ class Explorer:
         extra: list[Run] = []
         tried: set[tuple[ast.AST, bool]] = set()
         for _ in range(5):
-            if self.steps > TOTAL_STEPS:
+            if self.steps > self.budget:
                 self.tape.truncated = True
                 break
             covered = {side for run in (*made, *extra) for side in run.recording.covered} | tried
@@ -277,8 +280,8 @@ def start_function(definition: ast.FunctionDef | ast.AsyncFunctionDef) -> Callab
     return start
 
 
-def start_method(cls: ast.ClassDef, method: ast.FunctionDef | ast.AsyncFunctionDef) -> Callable[[Machine, Env], None]:
-    """The method on a fresh object, twice: whoever uses the class may call it in a loop."""
+def start_method(cls: ast.ClassDef, method: ast.FunctionDef | ast.AsyncFunctionDef, times: int) -> Callable[[Machine, Env], None]:
+    """The method on a fresh object, `times` times: whoever uses the class may call it in a loop."""
 
     def start(m: Machine, env: Env) -> None:
         define(m, env, env.program.tree.body)
@@ -290,7 +293,7 @@ def start_method(cls: ast.ClassDef, method: ast.FunctionDef | ast.AsyncFunctionD
         instance = make_instance(m, value, cls)
         env.variables["self"] = instance  # so that what it carries from call to call has a name
         entry = m.loop(None)
-        for iteration in range(2):
+        for iteration in range(times):
             m.frame.statement = cls
             m.context = ((entry, iteration),)
             if iteration:

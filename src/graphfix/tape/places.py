@@ -11,6 +11,7 @@ from graphfix.tape.shapes import OTHER
 from graphfix.tape.values import (
     NONE,
     Class,
+    Function,
     Instance,
     Known,
     Layer,
@@ -171,6 +172,13 @@ def set_item(m: Machine, target: ast.Subscript, value: Value, source: ast.expr |
         slot = key if isinstance(index, Known) else ("unknown", getattr(index, "key", id(index)))
         note_store(m, target, (holder, slot), value, source, how, holder.items.get(slot), holder)
         holder.items[slot] = value
+    elif isinstance(holder, Instance):
+        method = holder.cls.find("__setitem__")
+        if isinstance(method, Function):
+            from graphfix.tape.calls import call
+
+            m.note_use(source, value)
+            call(m, method, [holder, index, value], {}, target)
     elif isinstance(holder, Plain) and nodes_in(value) and not is_array(holder):
         m.recording.asks.append(m.trace())  # a tensor that was taken for data would go on with the graph
 
