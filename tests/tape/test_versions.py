@@ -31,7 +31,6 @@ OLD = [
     'int(torch.__version__.split(".")[0]) == 0',
     "float(torch.__version__[:3]) < 0.4",
     'tuple(int(part) for part in torch.__version__.split(".")[:2]) < (0, 4)',
-    '[int(part) for part in torch.__version__.split(".")[:2]] < [0, 4]',
     'not hasattr(loss, "item")',
 ]
 
@@ -46,6 +45,16 @@ def test_what_is_meant_for_an_old_torch_is_not_reached(test: str) -> None:
 
 def test_another_library_s_version_is_not_known() -> None:
     text = f'{HEAD}import torchvision\nif torchvision.__version__ < "0.3":\n    print(loss.data[0])\n'
+    assert [finding.code for finding in findings_of(Path("t.py"), text)] == ["GF901"]
+
+
+def test_what_another_library_parses_is_no_version() -> None:
+    text = f'{HEAD}from dateutil.parser import parse\nif parse("0.3") < parse("0.4"):\n    print(0)\nelse:\n    print(loss.data[0])\n'
+    assert [finding.code for finding in findings_of(Path("t.py"), text)] == ["GF901"]
+
+
+def test_a_list_may_have_grown() -> None:
+    text = f"{HEAD}log = []\nfor step in range(9):\n    log.append(1)\nif log != [1, 1]:\n    print(loss.data[0])\n"
     assert [finding.code for finding in findings_of(Path("t.py"), text)] == ["GF901"]
 
 

@@ -55,7 +55,7 @@ class _Plan:
 
     def _nests(self, fix: Fix) -> bool:
         """Whether it would run code under a context that an accepted fix brings already: the next look knows better."""
-        taken = [context for other in self.accepted if other is not fix for context in _contexts(other)]
+        taken = [context for other in self.accepted for context in _contexts(other)]
         return any(
             text == other and start < end_of_other and start_of_other < end and (start, end) != (start_of_other, end_of_other)
             for text, start, end in _contexts(fix)

@@ -33,6 +33,10 @@ from graphfix.tape.values import (
     Value,
 )
 
+# the fields of what `max(dim=0)`, `sort` and their like return: a plain tuple has none
+# https://docs.pytorch.org/docs/stable/generated/torch.max.html
+FIELDS = {"values": 0, "indices": 1}
+
 
 def find_method(m: Machine, receiver: Value, name: str) -> Value | None:
     """What `receiver.name` is where the program defines it; None where it comes from a library."""
@@ -94,6 +98,8 @@ def get_attribute(m: Machine, value: Value, name: str, site: ast.AST) -> Value:
         return value.attributes.setdefault(name, Plain((name, id(value))))
     if isinstance(value, Class):
         return Opaque(("attribute", id(value), name))
+    if isinstance(value, Sequence) and value.kind == "tuple" and FIELDS.get(name, len(value.items)) < len(value.items):
+        return value.items[FIELDS[name]]
     return versions.part_of(value, name) or Bound(value, name)
 
 

@@ -43,8 +43,7 @@ def compare_two(left: Value, right: Value, op: ast.cmpop) -> Value:
     if isinstance(op, (ast.Is, ast.IsNot)) and isinstance(right, Known) and right.value is None:
         if not isinstance(left, (Opaque, Known, External)):
             return Known(isinstance(op, ast.IsNot))
-    identity = isinstance(op, (ast.Is, ast.IsNot))  # of two equal lists says nothing that is known
-    one, two = (constant(side) if not identity or isinstance(side, Known) else None for side in (left, right))
+    one, two = constant(left), constant(right)
     if one is not None and two is not None:
         known = compare_known(one.value, two.value, op)
         if known is not None:
@@ -70,11 +69,11 @@ def compare_two(left: Value, right: Value, op: ast.cmpop) -> Value:
 
 
 def constant(value: Value) -> Known | None:
-    """A value that the program spells out: a tuple or list of such ones is one, too."""
-    if isinstance(value, Sequence) and value.kind in ("tuple", "list") and not value.open:
+    """A value that the program spells out: a tuple of such ones is one, too. A list grows by more than two iterations show."""
+    if isinstance(value, Sequence) and value.kind == "tuple" and not value.open:
         parts = [constant(item) for item in value.items]
-        made = [part.value for part in parts if part is not None]
-        return Known(tuple(made) if value.kind == "tuple" else made) if len(made) == len(parts) else None
+        made = tuple(part.value for part in parts if part is not None)
+        return Known(made) if len(made) == len(parts) else None
     return value if isinstance(value, Known) else None
 
 

@@ -25,6 +25,8 @@ from graphfix.tape.values import (
     Value,
 )
 
+# with any other argument, `axis` for one, a reduction may leave dimensions
+REDUCES_ALL = frozenset(("dtype", "input", "out"))
 # where losses take `reduce`, counted from behind the input and the target; `reduction` follows, `size_average` lies before
 REDUCE_AT = {
     "cross_entropy": 3, "nll_loss": 3, "binary_cross_entropy": 2, "binary_cross_entropy_with_logits": 2,
@@ -105,7 +107,8 @@ def variant(known: OpFacts, keywords: Keywords, positional: Arguments) -> OpFact
             if isinstance(given, Known) and given.value in (False, None) and word in ("inplace", "return_indices"):
                 continue
             return changed
-        if word == "dim" and known.scalar and len(positional) > 1:  # or a norm's order: then more is known than is said
+        # a norm's order, too: then more is known than is said
+        if word == "dim" and known.scalar and (len(positional) > 1 or keywords.keys() - REDUCES_ALL):
             return changed
     return known
 

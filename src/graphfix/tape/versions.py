@@ -10,8 +10,12 @@ from graphfix.tape.values import NONE, Arguments, External, Known, Sequence, Val
 # that on which the facts about torch's operations were recorded
 VERSION = "2.13.0"
 NAMES = frozenset(("torch.__version__", "torch.version.__version__"))
-# packaging, distutils, pkg_resources and setuptools all have one of these
-PARSERS = frozenset(("parse", "Version", "LooseVersion", "StrictVersion", "parse_version", "TorchVersion"))
+PARSERS = frozenset(
+    (
+        "packaging.version.parse", "packaging.version.Version", "distutils.version.LooseVersion", "distutils.version.StrictVersion",
+        "pkg_resources.parse_version", "looseversion.LooseVersion", "setuptools._distutils.version.LooseVersion",
+    )
+)  # fmt: skip
 METHODS = frozenset(
     ("split", "rsplit", "startswith", "endswith", "strip", "rstrip", "lstrip", "replace", "partition", "lower", "find")
 )
@@ -51,7 +55,7 @@ def of_library(name: str) -> Value:
 def parsed(name: str, arguments: Arguments) -> Value | None:
     """The version that a function with the qualified `name` makes of a known string; None for anything else."""
     given = arguments[0] if len(arguments) == 1 else NONE
-    if name.rpartition(".")[2] in PARSERS and isinstance(given, Known) and isinstance(given.value, str):
+    if name in PARSERS and isinstance(given, Known) and isinstance(given.value, str):
         return Known(Release(given.value))
     return None
 
