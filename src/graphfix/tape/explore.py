@@ -10,13 +10,14 @@ from pathlib import Path
 
 from graphfix.conventions import NO_CONVENTIONS, Conventions
 from graphfix.project.imports import Importer, define
+from graphfix.tape.boundaries import note_boundary
 from graphfix.tape.calls import call, instantiate, note_reader
 from graphfix.tape.frames import Env, Frame
 from graphfix.tape.gradients import Fates
 from graphfix.tape.machine import Machine, OutOfSteps, Stop
 from graphfix.tape.program import Program
 from graphfix.tape.recording import Recording
-from graphfix.tape.statements import execute, note_boundary
+from graphfix.tape.statements import execute
 from graphfix.tape.values import NONE, Class, Function, Instance, Known, Mapping, Opaque, Value
 
 # Statements and calls that all runs over one file may simulate together: a count, so that results do not depend on the clock
