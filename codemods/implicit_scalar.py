@@ -38,8 +38,8 @@ from collections.abc import Iterator
 
 from graphfix.codemods.base import Evidence, blamed, fix, operand, rule, safe_if, short
 from graphfix.model import Append, Finding, Operation, Replace
+from graphfix.tape.call_graph import word
 from graphfix.tape.contributors import Facts
-from graphfix.tape.explore import word
 from graphfix.tape.recording import Number
 from graphfix.tape.values import Opaque, Tensor
 

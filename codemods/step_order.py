@@ -9,8 +9,9 @@ from graphfix.codemods.base import Evidence, fix
 from graphfix.codemods.conflicts import Conflict, Meeting
 from graphfix.model import AddArgument, Applicability, Delete, Fix, InsertAfter, Move, Operation
 from graphfix.tape.boundaries import visible
+from graphfix.tape.call_graph import word
 from graphfix.tape.diagnosis import statement_in
-from graphfix.tape.explore import Run, word
+from graphfix.tape.explore import Run
 from graphfix.tape.frames import Frame
 from graphfix.tape.graph import Leaf, Walk, history
 from graphfix.tape.recording import Update

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from graphfix.codemods.base import Evidence, operand
 from graphfix.model import Delete, Operation, Replace
 from graphfix.tape.explore import Run
+from graphfix.tape.interning import mentions
 from graphfix.tape.keys import key_of, known_truth
 from graphfix.tape.recording import Alias
 from graphfix.tape.sharing import origin, shares
@@ -71,13 +72,7 @@ def has_graph(evidence: Evidence, value: Value) -> bool:
 
 def is_without_graph(value: Value) -> bool:
     """Whether the value is known to have no graph: a tensor on the tape, or what a `DataLoader` gives."""
-    return value.node is None and (isinstance(value, Tensor) or comes_from_loader(key_of(value)))
-
-
-def comes_from_loader(key: object, depth: int = 8) -> bool:
-    if not isinstance(key, tuple) or depth == 0:
-        return False
-    return key[:1] == ("DataLoader",) or any(comes_from_loader(part, depth - 1) for part in key)
+    return value.node is None and (isinstance(value, Tensor) or mentions(key_of(value), "DataLoader", depth=7))
 
 
 def is_rebound(evidence: Evidence, site: ast.Call, argument: ast.expr) -> bool:

@@ -85,8 +85,8 @@ def read(path: Path) -> Source:
     return decode(path, read_bytes(path))
 
 
-def read_bytes(path: Path) -> bytes:
-    """The bytes of a regular file; never blocks on a pipe or a device."""
+def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes:
+    """The bytes of a regular file of at most `limit` bytes; never blocks on a pipe or a device."""
     try:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except OSError as error:
@@ -96,7 +96,7 @@ def read_bytes(path: Path) -> bytes:
         os.close(handle)
         raise SourceError("a folder, not a file" if stat.S_ISDIR(state.st_mode) else "not a regular file")
     with os.fdopen(handle, "rb") as stream:
-        if state.st_size > MAX_BYTES:
+        if state.st_size > limit:
             raise Skipped("too large")
         try:
             return stream.read()

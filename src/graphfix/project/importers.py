@@ -12,6 +12,7 @@ from pathlib import Path
 from graphfix.project.discovery import JUNK
 from graphfix.project.gitignore import Ignored
 from graphfix.project.imports import Importer
+from graphfix.source import SourceError, read_bytes
 
 # A project that is larger is not searched: the files that were found would depend on where the search ended
 MAX_ENTRIES = 20_000
@@ -105,8 +106,8 @@ def entries_of(folder: Path, limit: int) -> list[os.DirEntry[str]]:
 def names_imported(path: Path) -> list[str]:
     """Every dotted name that the import statements of a file may mean as a module."""
     try:
-        data = path.read_bytes()
-    except OSError:
+        data = read_bytes(path)
+    except SourceError:
         return []
     found: dict[str, None] = {}
     for package, members, modules in IMPORT.findall(data):

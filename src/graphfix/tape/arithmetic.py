@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import re
 from collections.abc import Iterator
 
 from graphfix.tape.graph import Storage
@@ -13,6 +14,8 @@ from graphfix.tape.machine import Machine
 from graphfix.tape.saving import divided, has_grad, keep, overwrite
 from graphfix.tape.shapes import operator_shape
 from graphfix.tape.values import (
+    MAX_ITEMS,
+    MAX_TEXT,
     Function,
     Instance,
     Known,
@@ -27,6 +30,8 @@ ARITHMETIC = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow,
 }  # fmt: skip
+# a format with a width or precision that is given apart, or has many digits, may make a text of any length
+WIDE = re.compile(r"\*|\d{4}")
 # https://pytorch.org/docs/stable/notes/autograd.html: sums keep nothing for their backward
 NOTHING_SAVED = (ast.Add, ast.Sub)
 
@@ -73,12 +78,21 @@ def fold(op: ast.operator, left: Known, right: Known) -> Value:
     function = ARITHMETIC.get(type(op))
     one, two = left.value, right.value
     try:
-        small = not isinstance(op, (ast.Pow, ast.Mult)) or all(isinstance(v, (int, float)) and abs(v) < 1e6 for v in (one, two))
-        if function is not None and small and not (isinstance(op, ast.Pow) and abs(two) > 64):
+        if function is not None and is_small(op, one, two):
             return Known(function(one, two))
     except (ArithmeticError, TypeError, ValueError, MemoryError) as error:  # the program's own: its result is not known
         return Plain(("failed", type(error).__name__, repr(one), repr(two)))
     return Plain((type(op).__name__, repr(one)[:80], repr(two)[:80]))
+
+
+def is_small(op: ast.operator, left: object, right: object) -> bool:
+    """Whether the result needs little time and memory, however often the program computes on with it."""
+    if isinstance(op, (ast.Pow, ast.Mult)):
+        numbers = all(isinstance(value, (int, float)) and abs(value) < 1e6 for value in (left, right))
+        return numbers and not (isinstance(op, ast.Pow) and isinstance(right, (int, float)) and abs(right) > 64)
+    if isinstance(op, ast.Mod) and isinstance(left, (str, bytes)):
+        return WIDE.search(left if isinstance(left, str) else left.decode("latin-1")) is None
+    return sum(len(value) for value in (left, right) if isinstance(value, (str, bytes, tuple))) <= MAX_TEXT
 
 
 def sequence_arithmetic(m: Machine, site: ast.AST, left: Value, right: Value, op: ast.operator) -> Value:
@@ -90,12 +104,16 @@ def sequence_arithmetic(m: Machine, site: ast.AST, left: Value, right: Value, op
             else:
                 items.extend(iterate(m, part, site))
         kind = left.kind if isinstance(left, Sequence) else "list"
-        return Sequence(kind, items, getattr(left, "open", True) or getattr(right, "open", True))
+        most = max(MAX_ITEMS, *(len(part.items) for part in (left, right) if isinstance(part, Sequence)))
+        is_open = getattr(left, "open", True) or getattr(right, "open", True) or len(items) > most
+        return Sequence(kind, items[:most], is_open)
     if isinstance(op, ast.Mult):
         part, count = (left, right) if isinstance(left, Sequence) else (right, left)
         assert isinstance(part, Sequence)
         times = count.value if isinstance(count, Known) and isinstance(count.value, int) else 2
-        return Sequence(part.kind, part.items * max(0, min(times, 4)), open_=not isinstance(count, Known))
+        repeats = max(0, min(times, 4))
+        fitting = max(1, MAX_ITEMS // max(1, len(part.items)))
+        return Sequence(part.kind, part.items * min(repeats, fitting), open_=not isinstance(count, Known) or fitting < repeats)
     return Opaque(("sequence", site, m.now()), m.record(site, (left, right), True))
 
 
@@ -132,7 +150,7 @@ def in_place(m: Machine, site: ast.AST, left: Value, right: Value, op: ast.opera
         return left
     if isinstance(left, Sequence) and left.kind == "list" and isinstance(op, ast.Add):
         left.items.extend(right.items if isinstance(right, Sequence) else iterate(m, right, site))
-        del left.items[40:]
+        del left.items[MAX_ITEMS:]
         return left
     if isinstance(left, Instance):
         from graphfix.tape.calls import call

@@ -6,6 +6,7 @@ import ast
 
 from graphfix.tape import versions
 from graphfix.tape.expressions import evaluate
+from graphfix.tape.interning import kind_of
 from graphfix.tape.keys import key_of
 from graphfix.tape.machine import Machine
 from graphfix.tape.places import is_hashable, item_of
@@ -250,7 +251,7 @@ def sequence_item(m: Machine, value: Sequence, index: Value, site: ast.AST) -> V
             return Sequence(value.kind, items[index.value], value.open)
         except (TypeError, ValueError):
             return Sequence(value.kind, list(items), value.open)
-    if isinstance(index, Plain) and isinstance(index.key, tuple) and index.key[:1] == ("slice",):
+    if isinstance(index, Plain) and kind_of(index.key) == "slice":
         return Sequence(value.kind, list(items), True)
     if isinstance(index, Known) and isinstance(index.value, int):
         return item_of(m, value, index.value, site)

@@ -15,7 +15,8 @@ from pathlib import Path
 
 from graphfix.project.importers import importing
 from graphfix.project.imports import Importer, parsed
-from graphfix.tape.explore import Explorer, Run, Tape, word
+from graphfix.tape.call_graph import word
+from graphfix.tape.explore import Explorer, Run, Tape
 from graphfix.tape.frames import Env
 from graphfix.tape.machine import Machine
 from graphfix.tape.program import Program
@@ -67,7 +68,11 @@ class CallerExplorer(Explorer):
 
     def is_relevant(self, definition: ast.AST) -> bool:
         """Whether the code, or what it calls in its file by name, walks a graph or names what the analysed file defines."""
-        return any(word(part) in self.names for reached in self.called_from(definition) for part in ast.walk(reached))
+        return definition in self.reading
+
+    def wanted_words(self) -> frozenset[str]:
+        """What walks a graph, and what the analysed file defines."""
+        return self.names
 
 
 def called(tape: Tape) -> Tape | None:

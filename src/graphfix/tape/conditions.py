@@ -6,6 +6,7 @@ import ast
 import operator
 from collections.abc import Callable
 
+from graphfix.tape.interning import Key, interned
 from graphfix.tape.keys import key_of, known_truth
 from graphfix.tape.machine import Machine
 from graphfix.tape.values import (
@@ -34,9 +35,11 @@ def truth(m: Machine, test: ast.expr, site: ast.AST, negated: bool = False) -> b
 
 
 def decide_key(m: Machine, key: object, site: ast.AST, negated: bool) -> bool:
-    if isinstance(key, tuple) and len(key) == 2 and key[0] == "not":
-        return not decide_key(m, key[1], site, not negated)
-    return m.decide(key, site, negated)
+    asked = interned(key)
+    opposite = False
+    while isinstance(asked, Key) and len(asked.parts) == 2 and asked.parts[0] == "not":
+        asked, opposite = asked.parts[1], not opposite
+    return m.decide(asked, site, negated is not opposite) is not opposite
 
 
 def compare_two(left: Value, right: Value, op: ast.cmpop) -> Value:
@@ -68,10 +71,10 @@ def compare_two(left: Value, right: Value, op: ast.cmpop) -> Value:
     return Plain(("not", ("<", first, second) if isinstance(op, ast.GtE) else ("<", second, first)))
 
 
-def constant(value: Value) -> Known | None:
-    """A value that the program spells out: a tuple of such ones is one, too. A list grows by more than two iterations show."""
-    if isinstance(value, Sequence) and value.kind == "tuple" and not value.open:
-        parts = [constant(item) for item in value.items]
+def constant(value: Value, depth: int = 3) -> Known | None:
+    """A value that the program spells out: a small tuple of such ones is one, too. A list grows by more than two iterations show."""
+    if isinstance(value, Sequence) and value.kind == "tuple" and not value.open and depth and len(value.items) <= 10:
+        parts = [constant(item, depth - 1) for item in value.items]
         made = tuple(part.value for part in parts if part is not None)
         return Known(made) if len(made) == len(parts) else None
     return value if isinstance(value, Known) else None

@@ -7,9 +7,10 @@ import ast
 from graphfix.tape.iteration import iterate
 from graphfix.tape.keys import cut_of, key_of
 from graphfix.tape.machine import Machine
-from graphfix.tape.places import MAX_ITEMS, note_store
+from graphfix.tape.places import note_store
 from graphfix.tape.recording import Read
 from graphfix.tape.values import (
+    MAX_ITEMS,
     NONE,
     Function,
     Known,

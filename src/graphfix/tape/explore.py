@@ -11,9 +11,11 @@ from pathlib import Path
 from graphfix.conventions import NO_CONVENTIONS, Conventions
 from graphfix.project.imports import Importer, define
 from graphfix.tape.boundaries import note_boundary
+from graphfix.tape.call_graph import CallGraph
 from graphfix.tape.calls import call, instantiate, note_reader
 from graphfix.tape.frames import Env, Frame
 from graphfix.tape.gradients import Fates
+from graphfix.tape.interning import Key, kind_of, mentions
 from graphfix.tape.machine import Machine, OutOfSteps, Stop
 from graphfix.tape.program import Program
 from graphfix.tape.recording import Recording
@@ -68,11 +70,6 @@ class Tape:
         return {key for run in self.runs for key in run.recording.modules}
 
 
-def word(node: ast.AST) -> str:
-    """The name that a name or attribute is spelled with."""
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
-
-
 class Policy:
     """Answers undecided branches; `forced` goes first. Records what it was asked.
 
@@ -91,10 +88,10 @@ class Policy:
         self.asked.add(site)
         if site in self.forced:
             return self.forced[site]
-        if isinstance(key, tuple) and key[:1] == ("==",) and key[-1] is None:
+        if isinstance(key, Key) and kind_of(key) == "==" and key.parts[-1] is None:
             return negated  # what a caller may leave out is given
         usual = preferred(site)
-        periodic = depends_on_counter(key)
+        periodic = mentions(key, "counter", depth=4)  # a question about the number of an iteration
         self.counted |= periodic
         if isinstance(site, (ast.While, ast.Try)) or leaves(site):
             return usual
@@ -105,13 +102,6 @@ class Policy:
         if self.kind == "else":
             return not usual
         return usual if (iteration > 0) is (self.kind == "late") else not usual
-
-
-def depends_on_counter(key: object, depth: int = 4) -> bool:
-    """Whether a question is about the number of an iteration."""
-    if type(key) is not tuple or not key:
-        return False
-    return key[0] == "counter" or (depth > 0 and any(type(part) is tuple and depends_on_counter(part, depth - 1) for part in key))
 
 
 def preferred(site: ast.AST) -> bool:
@@ -155,33 +145,16 @@ class Explorer:
 
     def is_relevant(self, definition: ast.AST) -> bool:
         """Whether the code, or what it calls in this file by name, walks a graph or reads a number out of one."""
-        return getattr(definition, "name", "") in WALKED_BY_TRAINER or bool(self.reading & self.called_from(definition))
-
-    @cached_property
-    def definitions(self) -> dict[str, list[ast.AST]]:
-        found: dict[str, list[ast.AST]] = {}
-        for part in ast.walk(self.tape.program.tree):
-            if isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                found.setdefault(part.name, []).append(part)
-        return found
+        return getattr(definition, "name", "") in WALKED_BY_TRAINER or definition in self.reading
 
     @cached_property
     def reading(self) -> set[ast.AST]:
-        """The functions that spell a walk or a read."""
-        wanted = WALKS | self.tape.conventions.walking
-        return {d for group in self.definitions.values() for d in group if any(word(part) in wanted for part in ast.walk(d))}
+        """The functions of this file that lead to a walk or a read."""
+        return CallGraph(self.tape.program.tree).leading_to(self.wanted_words())
 
-    def called_from(self, definition: ast.AST) -> set[ast.AST]:
-        """The functions of this file that `definition` may reach, itself included."""
-        reached = {definition}
-        pending = [definition]
-        while pending:
-            for part in ast.walk(pending.pop()):
-                for callee in self.definitions.get(word(part), ()):
-                    if callee not in reached:
-                        reached.add(callee)
-                        pending.append(callee)
-        return reached
+    def wanted_words(self) -> frozenset[str]:
+        """What makes a function worth a run of its own."""
+        return WALKS | self.tape.conventions.walking
 
     def entries(self) -> Iterator[tuple[str, ast.AST, Callable[[Machine, Env], None]]]:
         """Functions and methods that the module itself does not reach, callers before callees."""

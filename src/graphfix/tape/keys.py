@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from graphfix.tape.interning import interned
 from graphfix.tape.places import is_hashable
 from graphfix.tape.values import (
     External,
@@ -24,7 +25,7 @@ def key_of(value: Value) -> object:
     if isinstance(value, External):
         return value.name
     if isinstance(value, Sequence):
-        return ("sequence", id(value), len(value.items))
+        return interned(("sequence", id(value), len(value.items)))
     return id(value)
 
 

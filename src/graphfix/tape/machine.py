@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from graphfix.conventions import NO_CONVENTIONS
 from graphfix.tape.frames import Env, Frame, Trace
 from graphfix.tape.graph import Context, Leaf, LoopEntry, Node, Storage, Walk, walk
+from graphfix.tape.interning import interned
 from graphfix.tape.recording import Mode, Recording, Update, Use
 from graphfix.tape.values import Known, Mapping, Opaque, Plain, Sequence, Tensor, Value, held_leaves, nodes_in
 
@@ -137,7 +138,9 @@ class Machine:
             certain = any(parent.certain for parent in parents)
         if save_leaves is None:
             save_leaves = saves and (bool(parents) or len(direct) > 1)
-        node = Node(site, self.trace(), self.context, tuple(parents), saves, tuple(direct), save_leaves, certain, callee)
+        node = Node(
+            site, self.trace(), self.context, tuple(parents), saves, tuple(direct), save_leaves, certain, interned(callee)
+        )
         node.order = self.now()
         node.training = self.training
         self.recording.nodes.append(node)
@@ -178,7 +181,7 @@ class Machine:
     def ensure_graph(self, value: Value, site: ast.AST) -> None:
         """`value.backward()` proves a graph: one that was made outside of what is simulated, where none is known."""
         if isinstance(value, Opaque) and value.node is None and self.grad_enabled:
-            value.node = Node(site, self.trace(), (), (), True, (), True, False, ("given", value.key))
+            value.node = Node(site, self.trace(), (), (), True, (), True, False, interned(("given", value.key)))
 
     def write_leaf(self, leaf: Leaf, site: ast.AST | None) -> None:
         """A parameter is written to in place: as by a step, what saved it is stale."""

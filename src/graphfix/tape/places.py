@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 
 from graphfix.tape.graph import Node
+from graphfix.tape.interning import kind_of
 from graphfix.tape.machine import Machine
 from graphfix.tape.recording import Store
 from graphfix.tape.shapes import OTHER
 from graphfix.tape.values import (
+    MAX_ITEMS,
     NONE,
     Class,
     Function,
@@ -27,8 +29,6 @@ from graphfix.tape.values import (
     leaves_in,
     nodes_in,
 )
-
-MAX_ITEMS = 40
 
 
 def assign(m: Machine, target: ast.expr, value: Value, source: ast.expr | None, how: str) -> None:
@@ -185,7 +185,7 @@ def set_item(m: Machine, target: ast.Subscript, value: Value, source: ast.expr |
 
 def is_array(value: Plain) -> bool:
     """Whether the data came from numpy, which takes the number of a tensor."""
-    return isinstance(value.key, tuple) and isinstance(value.key[0], str) and value.key[0].startswith("numpy.")
+    return str(kind_of(value.key)).startswith("numpy.")
 
 
 def is_hashable(value: object) -> bool:

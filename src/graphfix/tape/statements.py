@@ -13,6 +13,7 @@ from graphfix.tape.conditions import truth
 from graphfix.tape.expressions import evaluate
 from graphfix.tape.frames import Env, Frame
 from graphfix.tape.graph import Node
+from graphfix.tape.interning import interned
 from graphfix.tape.iteration import iterate
 from graphfix.tape.machine import BreakLoop, ContinueLoop, Machine, Raise, Return
 from graphfix.tape.places import assign, delete
@@ -271,7 +272,7 @@ def run_match(m: Machine, s: ast.Match) -> None:
     subject = evaluate(m, s.subject)
     for number, case in enumerate(s.cases):
         always = isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None and case.guard is None
-        if always or m.decide(("match", s, number, m.context), case.pattern):
+        if always or m.decide(interned(("match", s, number, m.context)), case.pattern):
             m.recording.covered.add((case.pattern, True))
             for part in ast.walk(case.pattern):
                 name = getattr(part, "name", None) or getattr(part, "rest", None)

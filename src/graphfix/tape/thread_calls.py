@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 
+from graphfix.tape.interning import kind_of
 from graphfix.tape.iteration import iterate
 from graphfix.tape.machine import Machine
 from graphfix.tape.values import NONE, Arguments, Bound, Instance, Keywords, Mapping, Opaque, Partial, Sequence, Value
@@ -51,7 +52,7 @@ def thread_method(
     if isinstance(receiver, Instance):
         run = receiver.cls.find("run") if "threading.Thread" in receiver.cls.external_bases() else None
         return in_thread(m, Bound(receiver, "run", run), [], {}, site) if name == "start" and run is not None else None
-    kind = receiver.key[0] if isinstance(receiver, Opaque) and isinstance(receiver.key, tuple) and receiver.key else None
+    kind = kind_of(receiver.key) if isinstance(receiver, Opaque) else None
     if kind == "thread" and name == "start" and isinstance(receiver, Opaque):
         return in_thread(m, receiver.attributes["run"], [], {}, site)
     if kind == "future" and name in ("result", "get") and isinstance(receiver, Opaque):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from graphfix.tape import walks
+from graphfix.tape.interning import kind_of
 from graphfix.tape.keys import key_of
 from graphfix.tape.machine import Machine
 from graphfix.tape.places import set_requires_grad
@@ -138,7 +139,7 @@ def opaque_method(
     m: Machine, receiver: Opaque, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST
 ) -> Value | None:
     """Methods of the unknown that mean something for the graph whatever the object is."""
-    kind = receiver.key[0] if isinstance(receiver.key, tuple) and receiver.key else None
+    kind = kind_of(receiver.key)
     if kind == "distribution":
         return distribution_method(m, receiver, name, arguments, site)
     if kind == "scaler":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from graphfix.tape.graph import Leaf, Node
+from graphfix.tape.interning import kind_of
 from graphfix.tape.iteration import iterate
 from graphfix.tape.keys import known_truth
 from graphfix.tape.machine import Machine
@@ -163,7 +164,7 @@ def written_by_layer(m: Machine, layer: Layer, target: Tensor, made: Tensor, sit
 
 def sequence_output(m: Machine, value: Opaque, node: Node | None, site: ast.AST) -> Opaque:
     """What an RNN makes of something unknown, or of a `PackedSequence`: another one, whose `.data` is the tensor."""
-    packed = isinstance(value.key, tuple) and value.key[:1] == ("packed",)
+    packed = kind_of(value.key) == "packed"
     made = Opaque(("packed" if packed else "output", site, m.now()), node)
     if packed:
         made.attributes["data"] = Tensor(node)

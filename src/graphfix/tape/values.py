@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from graphfix.tape.graph import Leaf, Node, Storage
+from graphfix.tape.interning import interned
 
 if TYPE_CHECKING:
     from graphfix.tape.frames import Env
@@ -17,6 +18,11 @@ class Value:
 
     __slots__ = ()
     node: Node | None = None
+
+
+# a constant that the program computes is followed up to this length; a sequence, up to this number of items
+MAX_TEXT = 1_000
+MAX_ITEMS = 40
 
 
 class Known(Value):
@@ -39,7 +45,7 @@ class Plain(Value):
     __slots__ = ("key", "first", "cut", "source")
 
     def __init__(self, key: object, first: bool | None = None, cut: object = None, source: Value | None = None) -> None:
-        self.key = key
+        self.key = interned(key)
         self.source = source
         self.first = first
         self.cut = cut
@@ -54,7 +60,7 @@ class Opaque(Value):
     __slots__ = ("key", "node", "attributes", "items", "outside")
 
     def __init__(self, key: object, node: Node | None = None, outside: bool = False) -> None:
-        self.key = key
+        self.key = interned(key)
         self.outside = outside
         self.node = node
         self.attributes: dict[str, Value] = {}
@@ -129,7 +135,7 @@ class Function(Value):
         self.defaults: dict[str, Value] = {}
         self.wrappers: list[str] = []
         self.owner: Class | None = None
-        self.key = ("function", id(definition))
+        self.key = interned(("function", id(definition)))
 
 
 class Bound(Value):
@@ -146,7 +152,7 @@ class Bound(Value):
 class Class(Value):
     """A class of the project. `bases` may be classes of libraries (`External`)."""
 
-    __slots__ = ("name", "bases", "attributes", "definition", "fields")
+    __slots__ = ("name", "bases", "attributes", "definition", "fields", "_order")
 
     def __init__(self, name: str, bases: list[Value], attributes: dict[str, Value], definition: ast.ClassDef | None) -> None:
         self.name = name
@@ -154,15 +160,16 @@ class Class(Value):
         self.attributes = attributes
         self.definition = definition
         self.fields: list[str] | None = None
+        self._order: tuple[Value, ...] = ()
 
-    def linearised(self) -> Iterator[Value]:
-        """The class and its bases, depth first: close enough to the method resolution order."""
-        yield self
-        for base in self.bases:
-            if isinstance(base, Class):
-                yield from base.linearised()
-            else:
-                yield base
+    def linearised(self) -> tuple[Value, ...]:
+        """The class and what it inherits from, each once: every class stands before its bases, these in the order named.
+
+        That is the method resolution order wherever Python accepts the bases: https://docs.python.org/3/howto/mro.html.
+        """
+        if not self._order:
+            self._order = _classes_before_bases(self)
+        return self._order
 
     def find(self, name: str) -> Value | None:
         for cls in self.linearised():
@@ -200,6 +207,22 @@ class Class(Value):
         )
 
 
+def _classes_before_bases(cls: Class) -> tuple[Value, ...]:
+    done: dict[int, Value] = {}
+    pending: list[tuple[Value, bool]] = [(cls, False)]
+    while pending:
+        current, bases_done = pending.pop()
+        if id(current) in done:
+            continue
+        if bases_done or not isinstance(current, Class):
+            done[id(current)] = current
+        else:
+            pending.append((current, True))
+            # the last base comes first, for the order is turned round in the end
+            pending.extend((base, False) for base in current.bases)
+    return tuple(reversed(done.values()))
+
+
 class Instance(Value):
     """An object of a class of the project."""
 
@@ -209,7 +232,7 @@ class Instance(Value):
         self.cls = cls
         self.attributes: dict[str, Value] = {}
         self.context: object = None
-        self.key = key
+        self.key = interned(key)
 
     def is_module(self) -> bool:
         return any(name.endswith("Module") for name in self.cls.external_bases())

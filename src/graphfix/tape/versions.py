@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 
-from graphfix.tape.values import NONE, Arguments, External, Known, Sequence, Value
+from graphfix.tape.values import MAX_TEXT, NONE, Arguments, External, Known, Sequence, Value
 
 # that on which the facts about torch's operations were recorded
 VERSION = "2.13.0"
@@ -75,6 +75,8 @@ def string_method(receiver: Value, name: str, arguments: Arguments) -> Value | N
     values = [part.value for part in (receiver, *arguments) if isinstance(part, Known)]
     if name not in METHODS or len(values) != len(arguments) + 1 or not isinstance(values[0], str):
         return None
+    if any(isinstance(value, str) and len(value) > MAX_TEXT for value in values):
+        return None  # `replace` can square the length, again and again
     try:
         made = getattr(values[0], name)(*values[1:])
     except (TypeError, ValueError):
