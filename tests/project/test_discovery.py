@@ -107,3 +107,39 @@ def test_odd_names_and_deep_folders_are_met(tmp_path: Path) -> None:
     with open(os.fsencode(tmp_path) + b"/\xff.py", "w"):
         pass
     assert len(discover([tmp_path]).files) == 4
+
+
+def test_a_pattern_with_many_stars_ends(tmp_path: Path) -> None:
+    names = ["-" * 200 + f"{number}.py" for number in range(20)]
+    plant(tmp_path, *names, ".git/config")
+    (tmp_path / ".gitignore").write_text("*-*-*-*-*-*-*-*.tmp\n**/a*-*-*/**/b*-*-*-*-*-*-*-*\n")
+    assert found(tmp_path, root=tmp_path) == sorted(names)
+
+
+def test_patterns_that_mean_nothing_are_passed_over(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    plant(tmp_path, "a.py", "b.py")
+    (tmp_path / ".gitignore").write_text("[z-a]\n[[:alpha:]]\n\\\n" + "x" * 5_000 + "\nb.py\n")
+    assert found(tmp_path, root=tmp_path) == ["a.py"]
+    assert capfd.readouterr().err == ""
+
+
+def test_more_patterns_than_fit_into_one_matcher_keep_their_order(tmp_path: Path) -> None:
+    plant(tmp_path, "a.py", "b.py", "c.py")
+    many = "".join(f"{'*-*' * 30}{number}\n" for number in range(500))
+    (tmp_path / ".gitignore").write_text("*.py\n" + many + "!b.py\n" + many + "!c.py\n")
+    assert found(tmp_path, root=tmp_path) == ["b.py", "c.py"]
+
+
+def test_a_name_that_is_no_text_is_matched(tmp_path: Path) -> None:
+    odd = os.fsdecode(b"\xe9.py")
+    plant(tmp_path, odd, "a.py")
+    assert found(tmp_path, root=tmp_path) == ["a.py", odd]
+    (tmp_path / ".gitignore").write_bytes(b"\xe9.py\n")
+    assert found(tmp_path, root=tmp_path) == ["a.py"]
+
+
+def test_an_ignore_file_that_is_a_device_or_a_pipe_is_not_read(tmp_path: Path) -> None:
+    plant(tmp_path, "endless/a.py", "waiting/a.py")
+    (tmp_path / "endless/.gitignore").symlink_to("/dev/zero")
+    os.mkfifo(tmp_path / "waiting/.gitignore")
+    assert found(tmp_path, root=tmp_path) == ["endless/a.py", "waiting/a.py"]

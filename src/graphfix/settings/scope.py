@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphfix.conventions import Conventions
+from graphfix.project.gitignore import compiled, matched_name
 from graphfix.selection import Wanted
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class Patterns:
 
     def match(self, path: Path, *, folder: bool = False) -> bool:
         """Whether they mean the file or folder at `path`."""
-        relative = os.path.relpath(os.path.abspath(path), self.folder).replace(os.sep, "/")
+        relative = matched_name(os.path.relpath(os.path.abspath(path), self.folder))
         # above the patterns' own folder only those without a place of their own can match
         relative = relative.removeprefix("./").replace("../", "")
         return _compiled(self.lines).match_file(relative + "/" if folder else relative)
@@ -36,9 +37,7 @@ class Patterns:
 
 @functools.lru_cache(maxsize=64)
 def _compiled(lines: tuple[str, ...]) -> GitIgnoreSpec:
-    from pathspec import GitIgnoreSpec
-
-    return GitIgnoreSpec.from_lines(lines)
+    return compiled(lines)
 
 
 @dataclass(frozen=True)
