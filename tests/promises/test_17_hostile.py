@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -122,3 +125,36 @@ def test_no_review_leaves_a_mark(hostile: Path, command: str) -> None:
     child.close()
     assert child.exitstatus == 0
     assert not (hostile.parent / "MARK").exists(), (hostile.parent / "MARK").read_text()
+
+
+@pytest.mark.parametrize(
+    "words", [["apply", "--allow-dirty", "."], ["apply", "--verify", "true", "--allow-dirty", "."]], ids=" ".join
+)
+@pytest.mark.parametrize("kind", ["file", "link", "pipe"])
+def test_a_shipped_journal_is_not_obeyed(
+    graphfix: Callable[..., subprocess.CompletedProcess[bytes]],
+    tmp_path: Path,
+    loops: SimpleNamespace,
+    words: list[str],
+    kind: str,
+) -> None:
+    git(tmp_path, "init", "-q")
+    (tmp_path / "train.py").write_text(loops.total)
+    victim = tmp_path / "victim.py"
+    victim.write_bytes(b"harmless = 1\n")
+    (tmp_path / ".graphfix-1-ab.tmp").write_bytes(b"evil = 1\n")
+    for target in ("victim.py", str(victim)):
+        moves = [[target.replace("victim.py", ".graphfix-1-ab.tmp"), target, sha256(victim.read_bytes()).hexdigest()]]
+        journal, elsewhere = tmp_path / ".graphfix-journal.json", tmp_path / "journal.json"
+        journal.unlink(missing_ok=True)
+        if kind == "pipe":
+            os.mkfifo(journal)
+        else:
+            elsewhere.write_text(json.dumps({"process": 2**30, "moves": moves}))
+            elsewhere.rename(journal) if kind == "file" else journal.symlink_to(elsewhere)
+        before = os.lstat(journal)
+        done = graphfix(*words)
+        assert done.returncode == 0, done.stderr
+        assert victim.read_bytes() == b"harmless = 1\n"
+        assert os.lstat(journal).st_mtime_ns == before.st_mtime_ns
+        (tmp_path / "train.py").write_text(loops.total)

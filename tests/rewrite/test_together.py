@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from graphfix.rewrite.together import JOURNAL, Change, recover, replace_all
+from graphfix.rewrite.together import Change, journal_of, recover, replace_all
 from graphfix.rewrite.write import NotWritten
 
 WRITER = """\
@@ -84,8 +84,10 @@ def test_a_rename_that_fails_takes_the_others_back(
 def journal(folder: Path, process: int, target: Path, before: bytes) -> Path:
     temporary = folder / f".graphfix-{process}-ab.tmp"
     temporary.write_bytes(b"new")
-    move = [str(temporary), str(target), sha256(before).hexdigest()]
-    (folder / JOURNAL).write_text(json.dumps({"process": process, "moves": [move]}))
+    move = [str(temporary), str(target), sha256(before).hexdigest(), sha256(b"new").hexdigest()]
+    path = journal_of(folder)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"process": process, "moves": [move]}))
     return temporary
 
 
@@ -110,20 +112,52 @@ def test_recovery_leaves_alone_what_was_edited_since(changes: list[Change], tmp_
 
 
 def test_recovery_leaves_alone_what_lies_elsewhere(changes: list[Change], tmp_path: Path) -> None:
-    """A journal may have come with the tree."""
     below = tmp_path / "below"
     below.mkdir()
     temporary = journal(tmp_path, dead_process(), changes[0].target, b"old")
-    (tmp_path / JOURNAL).rename(below / JOURNAL)
+    journal_of(tmp_path).rename(journal_of(below))
     assert recover(below) == 0
     assert changes[0].target.read_bytes() == b"old"
     assert temporary.exists()
 
 
+def test_recovery_takes_no_other_content_than_what_was_to_be_written(changes: list[Change], tmp_path: Path) -> None:
+    journal(tmp_path, dead_process(), changes[0].target, b"old").write_bytes(b"evil")
+    assert recover(tmp_path) == 0
+    assert contents(tmp_path) == {b"old"}
+
+
+def test_a_journal_that_came_with_the_tree_is_not_obeyed(changes: list[Change], tmp_path: Path) -> None:
+    temporary = journal(tmp_path, dead_process(), changes[0].target, b"old")
+    shipped = tmp_path / ".graphfix-journal.json"
+    shipped.write_bytes(journal_of(tmp_path).read_bytes())
+    journal_of(tmp_path).unlink()
+    assert recover(tmp_path) == 0
+    assert contents(tmp_path) == {b"old"}
+    assert temporary.exists() and shipped.exists()
+
+
+def test_a_pipe_in_the_journals_place_is_not_opened(tmp_path: Path) -> None:
+    path = journal_of(tmp_path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    os.mkfifo(path)
+    assert recover(tmp_path) == 0
+    path.unlink()
+
+
+def test_no_file_is_written_where_no_journal_can_be_kept(
+    changes: list[Change], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(changes[0].target))
+    with pytest.raises(NotWritten, match="no journal can be kept in"):
+        replace_all(changes, tmp_path)
+    assert contents(tmp_path) == {b"old"}
+
+
 def test_a_run_that_lives_is_not_recovered(changes: list[Change], tmp_path: Path) -> None:
     journal(tmp_path, os.getpid(), changes[0].target, b"old")
     assert recover(tmp_path) == 0
-    assert (tmp_path / JOURNAL).exists()
+    assert journal_of(tmp_path).exists()
 
 
 def test_killed_at_any_moment(tmp_path: Path) -> None:
@@ -140,4 +174,4 @@ def test_killed_at_any_moment(tmp_path: Path) -> None:
         process.stdout.close()
         recover(tmp_path)
         assert len(contents(tmp_path)) == 1, contents(tmp_path)
-        assert not (tmp_path / JOURNAL).exists()
+        assert not journal_of(tmp_path).exists()

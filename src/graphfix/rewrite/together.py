@@ -2,6 +2,8 @@
 
 All new contents reach the disk beside their files first. Then a journal names them, and they take their places with signals
 held back. A run that is killed in between leaves the journal: the next one takes the remaining files to their places.
+
+The journal lies with the user, not in the tree: what came with a tree is never obeyed.
 """
 
 from __future__ import annotations
@@ -18,8 +20,7 @@ from pathlib import Path
 
 from graphfix.rewrite.store import store
 from graphfix.rewrite.write import PREFIX, SUFFIX, NotWritten, check, fill, is_alive, sync_folder, why
-
-JOURNAL = f"{PREFIX}journal.json"
+from graphfix.source import SourceError, read_bytes
 
 
 @dataclass(frozen=True)
@@ -31,14 +32,53 @@ class Change:
     after: bytes
 
 
+@dataclass(frozen=True)
+class _Move:
+    """What a journal says of one file: `temporary`, which holds `after`, takes the place of `target`, which held `before`."""
+
+    temporary: Path
+    target: Path
+    before: str
+    after: str
+
+    def is_ours(self, root: Path) -> bool:
+        """Whether the temporary file is one of this module, with what it wrote, beside a target below `root`."""
+        if not Path(os.path.realpath(self.target)).is_relative_to(os.path.realpath(root)) or self.temporary.is_symlink():
+            return False
+        if self.temporary.parent != self.target.parent or not self.temporary.name.startswith(PREFIX):
+            return False
+        return _digest(read_bytes(self.temporary)) == self.after
+
+    def is_due(self) -> bool:
+        """Whether the target is still what it was: what somebody has changed since then wins."""
+        return _digest(read_bytes(self.target)) == self.before
+
+
+def journal_of(root: Path) -> Path:
+    """Where the journal for files below `root` lies: in the user's folder for state, named after the root."""
+    from platformdirs import user_state_path
+
+    return user_state_path("graphfix", appauthor=False) / f"journal-{_digest(os.fsencode(os.path.realpath(root)))[:20]}.json"
+
+
+def _digest(data: bytes) -> str:
+    return sha256(data).hexdigest()
+
+
 def replace_all(changes: Sequence[Change], root: Path) -> None:
-    """Make all `changes`, or raise `NotWritten` and make none. The journal lies in the folder `root`."""
+    """Make all `changes`, which lie below the folder `root`, or raise `NotWritten` and make none."""
     staged: list[tuple[Path, Change]] = []
-    journal = root / JOURNAL
+    journal = journal_of(root)
+    try:
+        journal.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise NotWritten(f"no journal can be kept in {journal.parent}: {why(error)}") from error
     try:
         for change in changes:
             staged.append((_stage(change), change))
-        moves = [[str(temporary), str(change.target), sha256(change.before).hexdigest()] for temporary, change in staged]
+        moves = [
+            [str(temporary), str(change.target), _digest(change.before), _digest(change.after)] for temporary, change in staged
+        ]
         with _signals_held_back():
             for _, change in staged:
                 _check_unchanged(change)
@@ -55,35 +95,25 @@ def replace_all(changes: Sequence[Change], root: Path) -> None:
 
 def recover(root: Path) -> int:
     """Finish what a run that was killed had begun to write below `root`; the number of files that were still old."""
-    journal = root / JOURNAL
+    journal = journal_of(root)
     try:
-        document = json.loads(journal.read_bytes())
-        moves = [(Path(temporary), Path(target), str(digest)) for temporary, target, digest in document["moves"]]
+        document = json.loads(read_bytes(journal))
+        moves = [_Move(Path(temporary), Path(target), before, after) for temporary, target, before, after in document["moves"]]
         process = int(document["process"])
-    except FileNotFoundError:
-        return 0
-    except (OSError, ValueError, KeyError, TypeError):
-        return 0  # not ours, or not readable: nothing is touched
+    except (SourceError, ValueError, KeyError, TypeError):
+        return 0  # none, or not readable: nothing is touched
     if is_alive(process):
         return 0
     done = 0
-    for temporary, target, digest in moves:
-        with contextlib.suppress(OSError):
-            # what somebody has changed since then wins
-            if _is_ours(temporary, target, root) and sha256(target.read_bytes()).hexdigest() == digest:
-                os.replace(temporary, target)
-                sync_folder(target.parent)
+    for move in moves:
+        with contextlib.suppress(OSError, SourceError):
+            if move.is_ours(root) and move.is_due():
+                os.replace(move.temporary, move.target)
+                sync_folder(move.target.parent)
                 done += 1
     with contextlib.suppress(OSError):
         journal.unlink()
     return done
-
-
-def _is_ours(temporary: Path, target: Path, root: Path) -> bool:
-    """Whether a journal names what this module makes, a temporary file beside its target: it may have come with the tree."""
-    if not Path(os.path.realpath(target)).is_relative_to(os.path.realpath(root)) or temporary.is_symlink():
-        return False
-    return temporary.parent == target.parent and temporary.name.startswith(PREFIX) and temporary.name.endswith(SUFFIX)
 
 
 def _stage(change: Change) -> Path:
