@@ -19,7 +19,7 @@ def run(options: Options, write_baseline: Path | None) -> int:
     if write_baseline is not None:
         options = replace(options, baseline=None)
     try:
-        session.start(options).examine(report)
+        session.start(options, ahead=True).examine(report)
         with quiet_pipe():
             if write_baseline is not None:
                 return _accept(report, options, write_baseline)

@@ -48,7 +48,7 @@ def _settings(resolver: Resolver, path: str) -> list[Setting]:
     if not os.path.lexists(path):
         session.fail(f"no such file or folder: {path}")
     place = Path(path)
-    near = resolver.settings_of(place if place.is_dir() else place.parent)
+    near = resolver.settings_of(place if os.path.isdir(place) else place.parent)
     whole = resolver.settings_of(Path(os.curdir))
     return [(whole if key.whole else near)[key.name] for key in KEYS if key.name != "extend"]
 

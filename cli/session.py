@@ -57,7 +57,7 @@ class Session:
         yield from examine_all(self.found.files, self.job, self.options.jobs or processors())
 
 
-def start(options: Options, *, repair: bool = False, stages: bool = False) -> Session:
+def start(options: Options, *, repair: bool = False, stages: bool = False, ahead: bool = False) -> Session:
     """Resolve paths and codes; anything wrong with them is a usage error."""
     try:
         found = _found(options)
@@ -66,7 +66,7 @@ def start(options: Options, *, repair: bool = False, stages: bool = False) -> Se
     except (UnknownCode, MissingPath, SettingsError) as error:
         fail(str(error))
     edits = FORMS[options.form.value].edits
-    job = Job(found.roots, _wanted(options), repair, edits, options.verbose, scopes, known, stages)
+    job = Job(found.roots, _wanted(options), repair, edits, options.verbose, scopes, known, stages, ahead)
     return Session(options, found, job)
 
 

@@ -28,6 +28,9 @@ def settled(given: dict[str, Any]) -> Options:
     """The options that a command's parameters `given` make, with what the settings for the working directory say."""
     resolver = resolved(given)
     paths = tuple(given.get("paths") or ["."])
+    if "" in paths:
+        # `Path("")` is the working directory: an unset variable of a script must not have all of it repaired
+        session.fail("a path is empty; . is the working directory")
     stdin_filename: Path | None = given.get("stdin_filename")
     if "-" in paths and stdin_filename is not None:
         here = Path(os.path.abspath(stdin_filename)).parent

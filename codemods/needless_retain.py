@@ -116,8 +116,7 @@ def last_of_loop(evidence: Evidence, site: ast.Call, events: list[tuple[Run, Wal
         isinstance(p, (ast.Break, ast.Continue)) for p in ast.walk(loop)
     ):
         return None
-    names = {part.id for part in ast.walk(evidence.program.tree) if isinstance(part, ast.Name)}
-    index = next(name for name in ("i", "k", "index", "position", "which") if name not in names)
+    index = evidence.program.fresh("i", "k", "index", "position", "which")
     losses, target = loop.iter.id, loop.target.id
     statement = evidence.program.statement_of(site)
     repair = fix(

@@ -147,10 +147,7 @@ def summed_loop(evidence: Evidence, walk: SecondWalk) -> Fix | None:
         text = f"sum({root} for {evidence.program.source(loop.target)} in {evidence.program.source(loop.iter)}).backward()"
         replaced = (InsertBefore(evidence.span(loop), text), Delete(evidence.span(loop)))
         return fix(safe_if(walk.always), "walk the sum of the losses once", *replaced)
-    taken = {part.id for part in ast.walk(evidence.program.tree) if isinstance(part, ast.Name)}
-    total = next((name for name in ("total_loss", "summed_loss", "loss_sum") if name not in taken), None)
-    if total is None:
-        return None
+    total = evidence.program.fresh("total_loss", "summed_loss", "loss_sum")
     return fix(
         safe_if(walk.always), "add the losses up and walk the sum once",
         InsertBefore(evidence.span(loop), f"{total} = 0"),

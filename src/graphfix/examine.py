@@ -20,6 +20,7 @@ from graphfix.syntax import parse, parses
 
 if TYPE_CHECKING:
     from graphfix.baseline import Baseline, Known
+    from graphfix.engine import Analysis
     from graphfix.rewrite.fixpoint import Repaired
     from graphfix.settings.scope import Scope
 
@@ -32,7 +33,7 @@ class Job:
     """What to do with each file; plain data, so that it can travel to a worker.
 
     `scopes`: the settings by the folder from which on they hold, None for everywhere else; without any, `wanted` holds.
-    `stages`: tell what a file is after each rule's repairs.
+    `stages`: tell what a file is after each rule's repairs. `ahead`: without repairs, tell what these would bring to light, too.
     """
 
     roots: tuple[Path, ...]
@@ -43,6 +44,7 @@ class Job:
     scopes: Mapping[Path | None, Scope] = field(default_factory=dict)
     baseline: Baseline | None = None
     stages: bool = False
+    ahead: bool = False
 
     def wanted_for(self, path: Path) -> Wanted:
         """What is wanted of the file at `path`."""
@@ -71,8 +73,11 @@ class _Confined:
             visible = self.known.without(text, findings, visible)
         return self.source.confined(text, visible)
 
-    def counted(self, outcome: Outcome) -> Outcome:
-        return outcome if self.known is None else replace(outcome, known=self.known.met, stale=self.known.stale)
+    def counted(self, outcome: Outcome, *, all_seen: bool) -> Outcome:
+        """The outcome with what the baseline hid, and what it lists in vain where all that it may list was looked for."""
+        if self.known is None:
+            return outcome
+        return replace(outcome, known=self.known.met, stale=self.known.stale if all_seen else 0)
 
     def applies(self, fix: Fix | None) -> bool:
         return self.wanted.applies(fix)
@@ -105,13 +110,40 @@ def _named(error: Exception) -> str:
 
 
 def _checked(source: Source, job: Job) -> Outcome:
-    from graphfix.engine import findings_of
+    from graphfix.engine import analyse
 
     wanted = _confined(source, job)
-    every = findings_of(source.path, source.text, job.roots, wanted.conventions)
+    analysis = analyse(source.path, source.text, job.roots, wanted.conventions)
+    later, analysis = _revealed(source, job, analysis) if job.ahead else ([], analysis)
+    every = [*analysis.findings, *later]
     found = wanted.visible(source.text, every)
-    outcome = wanted.counted(Outcome(source.path, unused=_unused(source, every)))
-    return _with_findings(outcome, source, found, job)
+    outcome = wanted.counted(Outcome(source.path, unused=_unused(source, every)), all_seen=job.ahead)
+    return _with_findings(_limited(outcome, analysis), source, found, job)
+
+
+def _revealed(source: Source, job: Job, analysis: Analysis) -> tuple[list[Finding], Analysis]:
+    """The findings that only the repair of others shows, and the analysis with what went wrong on the way.
+
+    A baseline has them all, whatever it passes over.
+    """
+    wanted = _Confined(job.wanted_for(source.path), source, None)
+    if not any(wanted.applies(finding.fix) for finding in wanted.visible(source.text, analysis.findings)):
+        return [], analysis
+    from graphfix.engine import Fault
+    from graphfix.rewrite.ahead import revealed
+    from graphfix.rewrite.fixpoint import Circle, repair
+
+    try:
+        done = repair(source.path, source.text, job.roots, wanted, analysis)
+    except Circle as circle:
+        return [], replace(analysis, faults=(*analysis.faults, Fault("fixes", circle)))
+    return list(revealed(source.text, done)), replace(analysis, faults=done.faults, unfinished=done.unfinished)
+
+
+def _limited(outcome: Outcome, analysis: Analysis | Repaired) -> Outcome:
+    """The outcome with what the analysis did not get to."""
+    faults = tuple((fault.code, _named(fault.error)) for fault in analysis.faults)
+    return replace(outcome, faults=faults, unfinished=analysis.unfinished)
 
 
 def _confined(source: Source, job: Job) -> _Confined:
@@ -131,7 +163,7 @@ def _unused(source: Source, every: Sequence[Finding]) -> tuple[tuple[str, str], 
 
 
 def _repaired(source: Source, job: Job) -> Outcome:
-    from graphfix.engine import findings_of
+    from graphfix.engine import analyse
     from graphfix.rewrite.fixpoint import repair
 
     wanted = _confined(source, job)
@@ -139,13 +171,14 @@ def _repaired(source: Source, job: Job) -> Outcome:
     made = source.edited(done.text) if done.text != source.text else source
     left = done.left
     if left and made.text != done.text:  # their places are those of the text that they were found in
-        left = tuple(wanted.visible(made.text, findings_of(source.path, made.text, job.roots, wanted.conventions)))
+        again = analyse(source.path, made.text, job.roots, wanted.conventions)
+        left = tuple(wanted.visible(made.text, again.findings))
     outcome = Outcome(
         source.path, before=source.data, after=made.data, fixed=done.fixed, refused=done.refused, broken=done.broken
     )
     if job.stages:
         outcome = replace(outcome, stages=tuple(_stages(source, done)))
-    return _with_findings(wanted.counted(outcome), made, left, job)
+    return _with_findings(_limited(wanted.counted(outcome, all_seen=False), done), made, left, job)
 
 
 def _stages(source: Source, done: Repaired) -> Iterator[Stage]:

@@ -44,6 +44,7 @@ class Stage:
 class Outcome:
     """Exactly one per file. `findings` lie in `source`; after a repair they are what is left.
 
+    `faults`: the codes of rules that raised, and how; their findings are missing. `unfinished`: why the analysis ended early.
     `unused`: place and code of suppressions that silence nothing. `known` findings are hidden by the baseline, of which `stale`
     ones for this file are no more.
     """
@@ -67,6 +68,8 @@ class Outcome:
     known: int = 0
     stale: int = 0
     stages: tuple[Stage, ...] = ()
+    faults: tuple[tuple[str, str], ...] = ()
+    unfinished: str = ""
 
     @property
     def changed(self) -> bool:

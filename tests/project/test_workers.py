@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 import graphfix.engine
+from graphfix.engine import Analysis
 from graphfix.examine import Job
-from graphfix.model import Finding
 from graphfix.outcome import Outcome, Status
 from graphfix.project.workers import examine_all
 
@@ -48,12 +48,12 @@ def test_a_worker_that_dies_costs_its_file_only(
 ) -> None:
     files = many(tmp_path, loops, 40)
 
-    def dies(path: Path, text: str, roots: tuple[Path, ...], conventions: object) -> list[Finding]:
+    def dies(path: Path, text: str, roots: tuple[Path, ...], conventions: object) -> Analysis:
         if path.name == "f010.py":
             os._exit(9)
-        return []
+        return Analysis()
 
-    monkeypatch.setattr(graphfix.engine, "findings_of", dies)
+    monkeypatch.setattr(graphfix.engine, "analyse", dies)
     outcomes = list(examine_all(files, Job((tmp_path,)), 2))
     failed = [outcome.path.name for outcome in outcomes if outcome.status is Status.INTERNAL]
     assert [outcome.path for outcome in outcomes] == files
@@ -66,12 +66,12 @@ def test_an_engine_that_raises_costs_its_file_only(
 ) -> None:
     files = many(tmp_path, loops, 2)
 
-    def raises(path: Path, text: str, roots: tuple[Path, ...], conventions: object) -> list[Finding]:
+    def raises(path: Path, text: str, roots: tuple[Path, ...], conventions: object) -> Analysis:
         if path == files[0]:
             raise error
-        return []
+        return Analysis()
 
-    monkeypatch.setattr(graphfix.engine, "findings_of", raises)
+    monkeypatch.setattr(graphfix.engine, "analyse", raises)
     first, second = examine_all(files, Job((tmp_path,)), 1)
     assert (first.status, second.status) == (Status.INTERNAL, Status.EXAMINED)
     assert type(error).__name__ in first.reason

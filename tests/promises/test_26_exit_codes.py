@@ -31,9 +31,7 @@ CHECK, DIFF, DRY, APPLY = ["check"], ["diff"], ["apply", "--dry-run"], ["apply"]
         ("hard link", (1, 1, 1, 2)),
     ],
 )
-def test_exit_code_by_outcome(
-    tmp_path: Path, loops: SimpleNamespace, graphfix: Run, kind: str, codes: tuple[int, ...]
-) -> None:
+def test_exit_code_by_outcome(tmp_path: Path, loops: SimpleNamespace, graphfix: Run, kind: str, codes: tuple[int, ...]) -> None:
     file = tmp_path / "x.py"
     texts = {
         "silenced": loops.total.replace("+= loss", "+= loss  # noqa: GF101"),
@@ -60,6 +58,9 @@ def test_exit_code_by_outcome(
     ("words", "message"),
     [
         (["check", "nowhere"], "no such file or folder: nowhere"),
+        (["check", ""], "a path is empty"),
+        (["apply", ""], "a path is empty"),
+        (["apply", "x.py", ""], "a path is empty"),
         (["check", "--select", "GF1x", "."], "unknown rule code 'GF1x', did you mean GF1"),
         (["check", "--ignore", "E501", "."], "unknown rule code 'E501'"),
         (["rule", "GF999"], "unknown rule code 'GF999'"),
@@ -80,9 +81,22 @@ def test_misuse_is_2_with_a_message(graphfix: Run, words: list[str], message: st
 
 BREAKS = """
 import graphfix.engine
-def findings_of(path, text, roots, conventions):
+def analyse(path, text, roots, conventions):
     raise KeyError("odd")
-graphfix.engine.findings_of = findings_of
+graphfix.engine.analyse = analyse
+from graphfix.cli import main
+import sys
+sys.exit(main())
+"""
+
+
+BREAKS_A_RULE = """
+import dataclasses
+import graphfix.codemods
+def find(evidence):
+    raise KeyError("odd")
+first, *others = graphfix.codemods.RULES
+graphfix.codemods.RULES = (dataclasses.replace(first, find=find), *others)
 from graphfix.cli import main
 import sys
 sys.exit(main())
@@ -90,9 +104,23 @@ sys.exit(main())
 
 
 @pytest.mark.parametrize("words", [CHECK, DIFF, DRY, APPLY])
-def test_a_fault_of_ours_is_2_and_names_the_file(
+def test_a_fault_of_a_rule_is_2_and_the_others_go_on(
     tmp_path: Path, loops: SimpleNamespace, command: str, words: list[str]
 ) -> None:
+    (tmp_path / "x.py").write_text(loops.both)
+    python = Path(command).with_name("python")
+    done = subprocess.run([python, "-c", BREAKS_A_RULE, *words, "x.py"], cwd=tmp_path, capture_output=True)
+    assert done.returncode == 2
+    assert b"x.py: internal error: GF101: KeyError: 'odd'" in done.stderr
+    assert b"Traceback" not in done.stderr
+    if words == APPLY:
+        assert ".item()" in (tmp_path / "x.py").read_text()
+    elif words == CHECK:
+        assert b"GF901" in done.stdout
+
+
+@pytest.mark.parametrize("words", [CHECK, DIFF, DRY, APPLY])
+def test_a_fault_of_ours_is_2_and_names_the_file(tmp_path: Path, loops: SimpleNamespace, command: str, words: list[str]) -> None:
     (tmp_path / "x.py").write_text(loops.total)
     python = Path(command).with_name("python")
     done = subprocess.run([python, "-c", BREAKS, *words, "x.py"], cwd=tmp_path, capture_output=True)

@@ -8,6 +8,7 @@ import pytest
 
 import graphfix.engine
 import graphfix.rewrite
+from graphfix.engine import Analysis
 from graphfix.model import Applicability, Finding, Fix, Replace, Span
 from graphfix.rewrite.fixpoint import Circle, Repaired, repair
 from graphfix.selection import Wanted
@@ -37,10 +38,10 @@ def rules(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Repaired]:
     monkeypatch.setattr(graphfix.rewrite, "apply_fixes", splice)
 
     def run(text: str, *pairs: tuple[str, str]) -> Repaired:
-        def findings_of(path: Path, now: str, roots: tuple[Path, ...], conventions: object) -> list[Finding]:
-            return [finding_of(now, part, content) for part, content in pairs if part in now]
+        def analyse(path: Path, now: str, roots: tuple[Path, ...], conventions: object) -> Analysis:
+            return Analysis(tuple(finding_of(now, part, content) for part, content in pairs if part in now))
 
-        monkeypatch.setattr(graphfix.engine, "findings_of", findings_of)
+        monkeypatch.setattr(graphfix.engine, "analyse", analyse)
         return repair(HERE, text, (), Wanted())
 
     return run

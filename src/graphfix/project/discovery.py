@@ -47,7 +47,7 @@ def discover(paths: Sequence[Path], excludes: Excludes = _nothing, *, force: boo
     files: dict[str, Path] = {}
     skipped: dict[Path, str] = {}
     for path in paths:
-        is_folder = path.is_dir()
+        is_folder = os.path.isdir(path)
         excluded = excludes(path, is_folder)
         if excluded and force:
             continue
@@ -69,7 +69,7 @@ def root_of(path: Path) -> Path:
     """The real folder that bounds what may be written for the argument `path`."""
     if not os.path.lexists(path):
         raise MissingPath(f"no such file or folder: {path}")
-    folder = path if path.is_dir() else path.parent
+    folder = path if os.path.isdir(path) else path.parent
     return Path(os.path.realpath(folder))
 
 

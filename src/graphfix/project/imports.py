@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import os
 from pathlib import Path
 
 from graphfix.source import SourceError, read
@@ -54,7 +55,7 @@ class Importer:
             while folder != root and root in folder.parents:
                 folder = folder.parent
                 folders.append(folder)
-            if root.is_dir():
+            if os.path.isdir(root):
                 folders.extend((root, root / "src"))
         return list(dict.fromkeys(folders))
 
@@ -91,7 +92,7 @@ def parsed(path: Path, name: str) -> Program | None:
 def module_file(folder: Path, parts: tuple[str, ...]) -> Path | None:
     base = folder.joinpath(*parts)
     for candidate in (base.with_suffix(".py") if parts else None, base / "__init__.py"):
-        if candidate is not None and candidate.is_file() and not candidate.is_symlink():
+        if candidate is not None and os.path.isfile(candidate) and not os.path.islink(candidate):
             return candidate
     return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -73,7 +74,7 @@ def folder_of(name: str) -> str:
 
 def owners(top: Path) -> Callable[[str], str]:
     """Tells the owners of a file's name, as the repository's CODEOWNERS has them: the last pattern that fits decides."""
-    file = next((top / name for name in OWNER_FILES if (top / name).is_file()), None)
+    file = next((top / name for name in OWNER_FILES if os.path.isfile(top / name)), None)
     if file is None:
         raise NotMade(f"--split owner: there is no CODEOWNERS ({', '.join(OWNER_FILES)})")
     try:

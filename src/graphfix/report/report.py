@@ -45,8 +45,8 @@ class Report:
         return [outcome for outcome in self.outcomes if outcome.changed]
 
     def failed(self) -> bool:
-        """Whether anything went wrong: a file not examined or not written, a fix that broke."""
-        return any(outcome.status is not Status.EXAMINED or outcome.broken for outcome in self.outcomes)
+        """Whether anything went wrong: a file not examined or not written, a rule or a fix that broke."""
+        return any(outcome.status is not Status.EXAMINED or outcome.broken or outcome.faults for outcome in self.outcomes)
 
     def exit_code(self, *, changes_count: bool) -> int:
         """0 nothing left to do, 1 findings (or pending changes), 2 something failed."""
@@ -57,16 +57,20 @@ class Report:
         return 1 if self.findings or pending or unused else 0
 
     def problems(self) -> Iterator[str]:
-        """One line for every file that was not examined or not written, and for every fix that broke."""
+        """One line for every file that was not examined or not written, and for every rule and every fix that broke."""
         for outcome in self.outcomes:
             if outcome.status is not Status.EXAMINED:
                 yield problem(outcome)
+            for code, why in outcome.faults:
+                yield f"{escaped(str(outcome.path))}: internal error: {code}: {escaped(why)}"
             for finding, reason in outcome.broken:
                 yield f"{escaped(str(outcome.path))}: internal error: {finding.code}: {escaped(reason)}"
 
     def notes(self) -> Iterator[str]:
-        """One line for every suppression that silences nothing, and one for a baseline that holds too much."""
+        """One line for every file not analysed to its end and every suppression that silences nothing, one for a stale baseline."""
         for outcome in self.outcomes:
+            if outcome.unfinished:
+                yield f"{escaped(str(outcome.path))}: not analysed to the end: {outcome.unfinished}; findings may be missing"
             for where, code in outcome.unused:
                 yield f"{escaped(str(outcome.path))}:{where}: unused suppression of {escaped(code) or 'all rules'}"
         stale = self.gone + sum(outcome.stale for outcome in self.outcomes)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from graphfix.conventions import Conventions
 from graphfix.model import Finding, Fix
 from graphfix.syntax import parses
+
+if TYPE_CHECKING:
+    from graphfix.engine import Analysis, Fault
 
 MAX_PASSES = 10
 
@@ -34,15 +37,19 @@ class Filter(Protocol):
 
 @dataclass(frozen=True)
 class Step:
-    """One pass: the text that it began with, and what it fixed there."""
+    """One pass: the text that it began with, the findings there, and those that it fixed."""
 
     text: str
     fixed: tuple[Finding, ...]
+    found: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True)
 class Repaired:
-    """The text at rest. `left` lies in `text`; `fixed` lies in the text of the pass that fixed it."""
+    """The text at rest. `left` lies in `text`; `fixed` lies in the text of the pass that fixed it.
+
+    `faults` and `unfinished`: of the analysis of any of the texts.
+    """
 
     text: str
     fixed: tuple[Finding, ...] = ()
@@ -51,6 +58,8 @@ class Repaired:
     broken: tuple[tuple[Finding, str], ...] = ()
     passes: int = 0
     steps: tuple[Step, ...] = ()
+    faults: tuple[Fault, ...] = ()
+    unfinished: str = ""
 
 
 @dataclass(frozen=True)
@@ -61,25 +70,31 @@ class _Pass:
     broken: tuple[Fix, ...]
 
 
-def repair(path: Path, text: str, roots: tuple[Path, ...], wanted: Filter) -> Repaired:
-    """Apply the wanted fixes of `text` until a pass changes nothing; `Circle` if none does."""
-    from graphfix.engine import findings_of
+def repair(path: Path, text: str, roots: tuple[Path, ...], wanted: Filter, analysis: Analysis | None = None) -> Repaired:
+    """Apply the wanted fixes of `text` until a pass changes nothing; `Circle` if none does. `analysis`: that of `text`, if known."""
+    from graphfix.engine import analyse
 
     seen = {text}
     steps: list[Step] = []
+    faults: dict[str, Fault] = {}
+    unfinished = ""
     for number in range(MAX_PASSES + 1):
-        left = wanted.visible(text, findings_of(path, text, roots, wanted.conventions))
+        analysis = analysis or analyse(path, text, roots, wanted.conventions)
+        faults.update((fault.code, fault) for fault in analysis.faults)
+        unfinished = unfinished or analysis.unfinished
+        left = wanted.visible(text, analysis.findings)
+        analysis = None
         fixable = [finding for finding in left if wanted.applies(finding.fix)]
         done = _one_pass(text, [finding.fix for finding in fixable if finding.fix is not None])
         if done.text == text:
             fixed = tuple(finding for step in steps for finding in step.fixed)
             refused, broken = _refused(fixable, done), _broken(fixable, done)
-            return Repaired(text, fixed, tuple(left), refused, broken, number, tuple(steps))
+            return Repaired(text, fixed, tuple(left), refused, broken, number, tuple(steps), tuple(faults.values()), unfinished)
         if done.text in seen:
             raise Circle("fixes undo one another")
         seen.add(done.text)
         applied = set(done.applied)
-        steps.append(Step(text, tuple(finding for finding in fixable if finding.fix in applied)))
+        steps.append(Step(text, tuple(finding for finding in fixable if finding.fix in applied), tuple(left)))
         text = done.text
     raise Circle(f"fixes do not come to rest in {MAX_PASSES} passes")
 

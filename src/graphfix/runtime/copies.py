@@ -46,7 +46,7 @@ def copied(project: Path, changes: Mapping[Path, bytes]) -> Iterator[Path]:
         copy.mkdir()
         for path in files:
             target = copy / path.relative_to(project)
-            if path.is_dir() and not path.is_symlink():
+            if os.path.isdir(path) and not os.path.islink(path):
                 target.mkdir(exist_ok=True)
             elif path in changes:
                 target.write_bytes(changes[path])
@@ -60,10 +60,10 @@ def _files(project: Path) -> Iterator[Path]:
     """Folders before what is in them; only what can be copied."""
     for folder, folders, names in os.walk(project):
         here = Path(folder)
-        links = [name for name in folders if (here / name).is_symlink()]
+        links = [name for name in folders if os.path.islink(here / name)]
         folders[:] = sorted(name for name in folders if name not in LEFT_OUT and not os.path.lexists(here / name / "pyvenv.cfg"))
         yield from (here / name for name in folders)
-        yield from (here / name for name in names if (here / name).is_symlink() or (here / name).is_file())
+        yield from (here / name for name in names if os.path.islink(here / name) or os.path.isfile(here / name))
         folders[:] = [name for name in folders if name not in links]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 import warnings
 from functools import cached_property
@@ -48,6 +49,21 @@ class Program:
     def parents(self) -> dict[ast.AST, ast.AST]:
         """The node that each node stands in."""
         return {child: parent for parent in ast.walk(self.tree) for child in ast.iter_child_nodes(parent)}
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Every name that the file spells, whatever it stands for."""
+        found: set[str] = set()
+        for node in ast.walk(self.tree):
+            for _, value in ast.iter_fields(node):
+                parts = value if isinstance(value, list) else [value]
+                found.update(part for part in parts if isinstance(part, str))
+        return frozenset(word for text in found for word in text.split("."))
+
+    def fresh(self, *wanted: str) -> str:
+        """The first of the `wanted` names that means nothing in the file; the first with a number where all of them do."""
+        numbered = (f"{wanted[0]}{number}" for number in itertools.count(2))
+        return next(name for name in itertools.chain(wanted, numbered) if name not in self.words)
 
     def block_of(self, statement: ast.stmt) -> list[ast.stmt]:
         """The list of statements that `statement` is one of."""

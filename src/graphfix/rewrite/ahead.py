@@ -1,0 +1,49 @@
+"""What repairs bring to light: findings that are there only once others are repaired, told beforehand."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from graphfix.model import Finding, Fix
+from graphfix.rewrite.fixpoint import Repaired
+from graphfix.rewrite.origin import original_span
+
+
+def revealed(text: str, done: Repaired) -> Iterator[Finding]:
+    """The findings of later passes of a repair of `text` that the passes before did not show, with their places in `text`.
+
+    Such a finding cannot be repaired by itself, so its fix has a title and no operations.
+    """
+    known: Counter[tuple[str, int]] = Counter()
+    for number, (now, found, fixed) in enumerate(_passes(done)):
+        present = Counter(_place(text, now, finding) for finding in found)
+        for finding in found if number else ():
+            place = _place(text, now, finding)
+            if known[place] > 0:
+                known[place] -= 1
+            else:
+                yield _told_beforehand(text, now, finding)
+        known = present - Counter(_place(text, now, finding) for finding in fixed)
+
+
+def _passes(done: Repaired) -> Iterator[tuple[str, Sequence[Finding], Sequence[Finding]]]:
+    """The text of each pass, what was found in it, and what of that was fixed."""
+    for step in done.steps:
+        yield step.text, step.found, step.fixed
+    yield done.text, done.left, ()
+
+
+def _place(text: str, now: str, finding: Finding) -> tuple[str, int]:
+    """What a finding in `now` is known again by: its rule, and where the code to blame starts in `text`."""
+    return finding.code, original_span(text, now, finding.span).start
+
+
+def _told_beforehand(text: str, now: str, finding: Finding) -> Finding:
+    story = tuple(
+        replace(label, span=original_span(text, now, label.span)) if label.path == finding.path else label
+        for label in finding.story
+    )
+    repair = finding.fix and Fix(finding.fix.applicability, f"{finding.fix.title}, once the other fixes are in", ())
+    return replace(finding, span=original_span(text, now, finding.span), story=story, fix=repair)
