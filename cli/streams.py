@@ -6,7 +6,7 @@ import errno
 import io
 import os
 import sys
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -83,7 +83,8 @@ def _over(stream: TextIO | None, number: int, kind: type[Output]) -> TextIO:
     if stream is None:
         buffer = io.BufferedWriter(kind(io.FileIO(number, "w", closefd=False)))
         return io.TextIOWrapper(buffer, "utf-8", "backslashreplace")
-    raw: io.RawIOBase = getattr(stream.buffer, "raw", stream.buffer)  # without a buffer under `python -u`
+    below: Any = stream.buffer
+    raw: io.RawIOBase = getattr(below, "raw", below)  # without a buffer under `python -u`
     buffer = io.BufferedWriter(kind(raw))
     return io.TextIOWrapper(buffer, stream.encoding, stream.errors, line_buffering=bool(stream.line_buffering))
 
