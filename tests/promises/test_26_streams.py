@@ -27,6 +27,7 @@ SPEAKING = [
     "config --schema",
     "rule",
     "rule GF101",
+    "verify --select GF904 clean.py",
     "--version",
     "--help",
     "check --help",
@@ -52,6 +53,14 @@ def test_output_that_is_lost_is_2(shell: Run, words: str, closing: str, why: str
     done = shell(f"graphfix {words} {closing}")
     assert done.returncode == 2, done.stderr
     assert done.stderr.decode() == f"graphfix: error: cannot write to standard output: {why}\n"
+
+
+def test_a_pull_request_text_that_is_lost_is_2(shell: Run) -> None:
+    identity = "git config user.name t; git config user.email t@e.org"
+    shell(f"git init -q; {identity}; git add .; git commit -qm first")
+    done = shell("graphfix pr > /dev/full")
+    assert done.returncode == 2
+    assert done.stderr.endswith(b"\ngraphfix: error: cannot write to standard output: no space left on device\n")
 
 
 def test_nothing_to_say_needs_no_output(shell: Run) -> None:
