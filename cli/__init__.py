@@ -2,39 +2,44 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from typing import NoReturn
 
-from graphfix.cli.exits import INTERRUPTED
+from graphfix.cli.ending import ended, heed_signals
+from graphfix.cli.exits import ERROR, OK
 from graphfix.cli.shield import shield
+from graphfix.cli.streams import hold
 
 
 def main() -> int:
-    """Run the command line; typer leaves by `SystemExit` with the exit code."""
+    """Run the command line; a command leaves by `SystemExit` with the exit code."""
+    hold()
     shield()
     if sys.argv[1:] == ["--version"]:
         # answered before typer is imported, which takes longer than everything else
-        from graphfix import __version__
+        return ended(_version)
+    sys.exit(ended(_command))
 
-        print(f"graphfix {__version__}")
-        return 0
+
+def _version() -> int:
+    from graphfix import __version__
+
+    print(f"graphfix {__version__}")
+    return OK
+
+
+def _command() -> int:
+    heed_signals()
+    import click
+
+    from graphfix.cli.app import app
+
     try:
-        from graphfix.cli.app import app
-
-        app(prog_name="graphfix")
-    except KeyboardInterrupt:
-        # before a command could start: the commands themselves say what was written
-        leave_interrupted()
-    except SystemExit as stop:
-        if stop.code == INTERRUPTED:
-            leave_interrupted()
-        raise
-    return 0
-
-
-def leave_interrupted() -> NoReturn:
-    """End at once: an interpreter that shuts down waits for the threads of a pool whose workers are gone."""
-    for stream in (sys.stdout, sys.stderr):
-        stream.flush()
-    os._exit(INTERRUPTED)
+        # standing alone, typer would end some failures with the code of findings
+        code = app(prog_name="graphfix", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return ERROR
+    except click.Abort as error:
+        # what typer makes of an end of input
+        raise error.__cause__ or error  # noqa: B904
+    return code if isinstance(code, int) else OK

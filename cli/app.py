@@ -1,4 +1,7 @@
-"""The typer application: each command gathers its options and hands over."""
+"""The typer application: each command gathers its options and hands over.
+
+Help is given as an argument: `python -OO` takes docstrings away.
+"""
 
 import sys
 from typing import Any
@@ -16,7 +19,6 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    help="Finds and repairs misuse of PyTorch's autograd graph.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -29,18 +31,17 @@ def _show_version(value: bool) -> None:
         raise typer.Exit()
 
 
-@app.callback()
+@app.callback(help="Finds and repairs misuse of PyTorch's autograd graph.")
 def graphfix(
     version: bool = typer.Option(False, "--version", callback=_show_version, is_eager=True, help="Show the version."),
 ) -> None:
-    """Finds and repairs misuse of PyTorch's autograd graph."""
     for stream in (sys.stdout, sys.stderr):
         # a name that the terminal's encoding cannot show must not end the run
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
 
 
-@app.command(short_help="Report findings.")
+@app.command(short_help="Report findings.", help="Report findings; exit 1 if there are any.")
 def check(
     paths: o.Paths = None,
     select: o.Select = None,
@@ -62,14 +63,16 @@ def check(
     quiet: o.Quiet = False,
     verbose: o.Verbose = False,
 ) -> None:
-    """Report findings; exit 1 if there are any."""
     chosen = _options(locals())
     from graphfix.cli.check import run
 
     raise typer.Exit(run(chosen, write_baseline))
 
 
-@app.command(short_help="Print the patch that apply would make.")
+@app.command(
+    short_help="Print the patch that apply would make.",
+    help="Print the patch that apply would make; exit 1 if there are findings.",
+)
 def diff(
     paths: o.Paths = None,
     select: o.Select = None,
@@ -89,14 +92,13 @@ def diff(
     quiet: o.Quiet = False,
     verbose: o.Verbose = False,
 ) -> None:
-    """Print the patch that apply would make; exit 1 if there are findings."""
     chosen = _options(locals())
     from graphfix.cli.diff import Target, run
 
     raise typer.Exit(run(chosen, Target(output, by_rule)))
 
 
-@app.command(short_help="Fix in place.")
+@app.command(short_help="Fix in place.", help="Fix in place; exit 1 if findings are left.")
 def apply(
     paths: o.Paths = None,
     select: o.Select = None,
@@ -120,14 +122,20 @@ def apply(
     quiet: o.Quiet = False,
     verbose: o.Verbose = False,
 ) -> None:
-    """Fix in place; exit 1 if findings are left."""
     chosen = _options(locals())
     from graphfix.cli.apply import run
 
     raise typer.Exit(run(chosen, dry_run=dry_run, allow_dirty=allow_dirty, verify=verify, timeout=timeout))
 
 
-@app.command(short_help="Decide on each finding at the terminal.")
+@app.command(
+    short_help="Decide on each finding at the terminal.",
+    help="""Decide on each finding at the terminal; exit 1 if any are left.
+
+        Shows the story and the fix, safe or not, and asks. Files change at the end, once that is confirmed; a review that was
+        stopped goes on where it was.
+    """,
+)
 def review(
     paths: o.Paths = None,
     select: o.Select = None,
@@ -144,18 +152,19 @@ def review(
     quiet: o.Quiet = False,
     verbose: o.Verbose = False,
 ) -> None:
-    """Decide on each finding at the terminal; exit 1 if any are left.
-
-    Shows the story and the fix, safe or not, and asks. Files change at the end, once that is confirmed; a review that was
-    stopped goes on where it was.
-    """
     chosen = _options(locals())
     from graphfix.cli.review import run
 
     raise typer.Exit(run(chosen, allow_dirty=allow_dirty, restart=restart))
 
 
-@app.command(short_help="Turn the fixes into a branch and a pull request.")
+@app.command(
+    short_help="Turn the fixes into a branch and a pull request.",
+    help="""Make a branch, one commit for each rule, and the text of a pull request.
+
+        The work tree has to be clean and stays as it is: commits are made beside it. Runs code only with --check and --verify.
+    """,
+)
 def pr(
     paths: o.Paths = None,
     branch: o.Branch = "graphfix/autograd",
@@ -183,10 +192,6 @@ def pr(
     quiet: o.Quiet = False,
     verbose: o.Verbose = False,
 ) -> None:
-    """Make a branch, one commit for each rule, and the text of a pull request.
-
-    The work tree has to be clean and stays as it is: commits are made beside it. Runs code only with --check and --verify.
-    """
     given = locals()
     chosen = _options(given)
     from graphfix.cli.delivery import Wish
@@ -198,7 +203,10 @@ def pr(
     raise typer.Exit(run(chosen, wish))
 
 
-@app.command(short_help="Show the settings of a file and their origin.")
+@app.command(
+    short_help="Show the settings of a file and their origin.",
+    help="Show the settings that hold for a file, and where each comes from.",
+)
 def config(
     path: str = typer.Argument(".", metavar="[PATH]", help="The file or folder whose settings are wanted."),
     select: o.Select = None,
@@ -213,14 +221,24 @@ def config(
     output_format: o.ConfigFormat = o.ListFormat.TEXT,
     schema: o.Schema = False,
 ) -> None:
-    """Show the settings that hold for a file, and where each comes from."""
     from graphfix.cli.config import run
 
     given = {name: value for name, value in locals().items() if name != "output_format"}
     raise typer.Exit(run(path, given, as_json=output_format is o.ListFormat.JSON, schema=schema))
 
 
-@app.command(short_help="Run fixtures, or a script, before and after repair.")
+@app.command(
+    short_help="Run fixtures, or a script, before and after repair.",
+    help="""Run the fixtures, or a script of yours, before and after the repairs.
+
+        Runs code: without SCRIPT the bundled fixtures, with the PyTorch of this Python. Each shows its fault before, runs clean and
+        flat after, and computes the same, on each device; exit 1 if any falls short.
+
+        With SCRIPT, a copy of its project as it is and one with the fixes, one after the other with the same seed and arguments:
+        is the error gone, are the numbers the same, does the graph stay flat? Nothing in your tree changes. Exit 0 verified,
+        1 it falls short, 2 no verdict.
+    """,
+)
 def verify(
     words: o.Words = None,
     module: o.Module = False,
@@ -240,15 +258,6 @@ def verify(
     jobs: o.Jobs = None,
     quiet: o.Quiet = False,
 ) -> None:
-    """Run the fixtures, or a script of yours, before and after the repairs.
-
-    Runs code: without SCRIPT the bundled fixtures, with the PyTorch of this Python. Each shows its fault before, runs clean and
-    flat after, and computes the same, on each device; exit 1 if any falls short.
-
-    With SCRIPT, a copy of its project as it is and one with the fixes, one after the other with the same seed and arguments:
-    is the error gone, are the numbers the same, does the graph stay flat? Nothing in your tree changes. Exit 0 verified,
-    1 it falls short, 2 no verdict.
-    """
     if words:
         from graphfix.cli.trial import Script
         from graphfix.cli.trial import run as run_script
@@ -262,9 +271,8 @@ def verify(
     raise typer.Exit(run(Wish(tuple(select or ()), tuple(case or ()), device, output_format, plot, fixtures, jobs, quiet)))
 
 
-@app.command(short_help="Explain one rule, or list all.")
+@app.command(help="Explain one rule, or list all.")
 def rule(code: str = typer.Argument("", metavar="[CODE]", help="A rule's code; all rules without it.")) -> None:
-    """Explain one rule, or list all."""
     from graphfix.cli.rule import run
 
     raise typer.Exit(run(code))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Generator
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -52,7 +51,7 @@ class Session:
 
     def _outcomes(self) -> Generator[Outcome, None, None]:
         if self.options.stdin:
-            yield examine(self.found.files[0], self.job, sys.stdin.buffer.read())
+            yield examine(self.found.files[0], self.job, _input())
             return
         yield from examine_all(self.found.files, self.job, self.options.jobs or processors())
 
@@ -76,6 +75,15 @@ def fail(message: str) -> NoReturn:
 
     ERR.say(f"graphfix: error: {escaped(message)}")
     raise typer.Exit(ERROR)
+
+
+def _input() -> bytes:
+    from graphfix.cli.streams import read_input, reason
+
+    try:
+        return read_input()
+    except OSError as error:
+        fail(f"cannot read standard input: {reason(error)}")
 
 
 def _found(options: Options) -> Discovered:

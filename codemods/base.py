@@ -139,8 +139,17 @@ def rule(
     cuts: Callable[[Evidence], Iterator[ast.expr]] = nothing, witnessed: bool = False,
 ) -> Rule:  # fmt: skip
     """The rule documented by the docstring of the module that defines `find`."""
-    page = inspect.cleandoc(module["__doc__"] if isinstance(module, dict) else module.__doc__ or "")
+    page = inspect.cleandoc(_documented(module if isinstance(module, dict) else vars(module)))
     return Rule(code, name, page.splitlines()[0].rstrip("."), f"# {name} ({code})\n\n{page}\n", find, repairs, cuts, witnessed)
+
+
+def _documented(module: dict) -> str:
+    """The docstring of a module, from its file where Python has left it out (`-OO`)."""
+    text: str | None = module["__doc__"]
+    if text is None:
+        source = module["__spec__"].loader.get_source(module["__name__"])
+        text = ast.get_docstring(ast.parse(source))
+    return text or ""
 
 
 def leaves_function(evidence: Evidence, store: Store) -> bool:

@@ -212,5 +212,5 @@ def test_interrupted_while_it_runs_nothing_is_written(project: Path, number: sig
     time.sleep(0.2)
     process.send_signal(number)
     process.communicate(timeout=20)
-    assert process.returncode == (130 if number is signal.SIGINT else -number)
+    assert process.returncode == (-number if number is signal.SIGKILL else 128 + number)
     assert snapshot(project) == before

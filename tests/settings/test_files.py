@@ -63,6 +63,20 @@ def test_an_error_in_an_extended_file_names_that_file(tmp_path: Path) -> None:
         load(tmp_path / "graphfix.toml")
 
 
+@pytest.mark.parametrize(
+    ("number", "said"), [(50, ""), (51, "c50.toml:1: extend: more than 50 files extend each other"), (500, "c50")]
+)
+def test_files_extend_each_other_only_so_far(tmp_path: Path, number: int, said: str) -> None:
+    for count in range(1, number):
+        (tmp_path / f"c{count}.toml").write_text(f"extend = 'c{count + 1}.toml'\n")
+    (tmp_path / f"c{number}.toml").write_text("jobs = 7\n")
+    if said:
+        with pytest.raises(SettingsError, match=said):
+            load(tmp_path / "c1.toml")
+    else:
+        assert [loaded.values for loaded in load(tmp_path / "c1.toml").chain()][-1] == {"jobs": 7}
+
+
 def test_invalid_utf8_is_an_error_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "graphfix.toml").write_bytes(b"jobs = 1\n# \xff\n")
     with pytest.raises(SettingsError, match=r"graphfix\.toml:2: not valid utf-8"):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import multiprocessing
+import os
 import signal
+import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -15,6 +17,7 @@ from graphfix.examine import Job, examine
 from graphfix.outcome import Outcome, Status
 
 _BATCH = 8
+_ENDING = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 # what a worker does with its files: it comes with the fork, for it may be large and each batch would carry it
 _jobs: list[Job] = []
 
@@ -52,8 +55,8 @@ def _pool(workers: int, job: Job) -> ProcessPoolExecutor:
 
 @contextmanager
 def _no_interrupt() -> Iterator[None]:
-    """Keep Ctrl-C waiting: Python loses one that falls into its own work around a fork."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    """Keep Ctrl-C and its like waiting: Python loses one that falls into its own work around a fork."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
     try:
         yield
     finally:
@@ -63,9 +66,20 @@ def _no_interrupt() -> Iterator[None]:
 def _start_worker(job: Job) -> None:
     _jobs[:] = [job]
     # Ctrl-C reaches the whole group: a worker goes at once and silently, the parent tells what was written
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    for number in _ENDING:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     gc.set_threshold(100_000)
+
+
+def _end_with_parent() -> None:
+    """A parent that was killed tells nobody: a worker would wait for its next files for ever."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _warm(job: Job) -> None:

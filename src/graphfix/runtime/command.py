@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from graphfix.runtime.copies import copied, import_paths
+from graphfix.runtime.guard import over, own_group
 from graphfix.runtime.launch import GRACE, Job, launch
 from graphfix.runtime.record import Failure, Run
 
@@ -114,8 +115,8 @@ def _shell(text: str, folder: Path, limit: float, environment: Mapping[str, str]
     """Run `text` by the shell; its end is all that there is to tell."""
     own = {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}
     process = subprocess.Popen(
-        text, shell=True, cwd=folder, env={**own, **environment}, start_new_session=True, text=True, errors="replace",
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text, shell=True, cwd=folder, env={**own, **environment}, text=True, errors="replace", stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, **own_group(),
     )  # fmt: skip
     try:
         out, err = process.communicate(timeout=limit)
@@ -128,6 +129,7 @@ def _shell(text: str, folder: Path, limit: float, environment: Mapping[str, str]
             os.killpg(process.pid, signal.SIGKILL)
         with suppress(subprocess.TimeoutExpired):
             process.wait(GRACE)
+        over(process.pid)
     if process.returncode:
         said = (err.strip() or out.strip()).rpartition("\n")[2]
         return Run("failed", process.returncode, Failure(f"exit code {process.returncode}", said), stdout=out, stderr=err)

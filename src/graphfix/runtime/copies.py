@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from graphfix.runtime.folders import temporary
+
 LIMIT = 4 << 30  # bytes of one copy
 # caches, and environments that are used from where they are; everything else may be what a script reads
 LEFT_OUT = frozenset(
@@ -40,9 +42,9 @@ def copied(project: Path, changes: Mapping[Path, bytes]) -> Iterator[Path]:
     Links stay links. Raises `TooLarge` before anything is copied.
     """
     files = list(_files(project))
-    with tempfile.TemporaryDirectory(prefix="graphfix-", ignore_cleanup_errors=True) as name:
-        _check_room(files, Path(name))
-        copy = Path(os.path.realpath(name)) / project.name
+    with temporary() as folder:
+        _check_room(files, folder)
+        copy = Path(os.path.realpath(folder)) / project.name
         copy.mkdir()
         for path in files:
             target = copy / path.relative_to(project)

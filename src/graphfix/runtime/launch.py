@@ -11,13 +11,14 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from graphfix.runtime.folders import temporary
+from graphfix.runtime.guard import over, own_group
 from graphfix.runtime.record import Failure, Run, from_report
 
 PROBE = Path(__file__).with_name("probe")
@@ -61,13 +62,12 @@ class Job:
 
 def launch(job: Job) -> Run:
     """Run one script as by hand, and tell what happened. Ctrl-C ends the script's process group, too."""
-    with tempfile.TemporaryDirectory(prefix="graphfix-") as name:
-        folder = Path(name)
+    with temporary() as folder:
         streams = [None, None] if job.show else [open(folder / stream, "wb") for stream in ("out", "err")]
         words = [*job.python, str(PROBE), *_words(job, folder / "report.json")]
         process = subprocess.Popen(
-            words, cwd=job.folder, env={**_own_environment(), **_environment(job)}, start_new_session=True,
-            stdin=subprocess.DEVNULL, stdout=streams[0], stderr=streams[1],
+            words, cwd=job.folder, env={**_own_environment(), **_environment(job)}, stdin=subprocess.DEVNULL,
+            stdout=streams[0], stderr=streams[1], **own_group(),
         )  # fmt: skip
         for stream in streams:
             if stream is not None:
@@ -77,6 +77,7 @@ def launch(job: Job) -> Run:
         finally:
             _kill(process.pid, signal.SIGKILL)  # whatever is left of the group
             process.wait()
+            over(process.pid)
         return _run(folder / "report.json", folder / "out", folder / "err", process.returncode, late)
 
 
@@ -88,8 +89,7 @@ def launch_all(jobs: Iterable[Job], workers: int = 0, python: tuple[str, ...] = 
     listed = list(jobs)
     if not listed:
         return
-    with tempfile.TemporaryDirectory(prefix="graphfix-") as name, _server(python) as server:
-        folder = Path(name)
+    with temporary() as folder, _server(python) as server:
         assert server.stdin is not None and server.stdout is not None
         lines = [json.dumps({"workers": workers or processors()})]
         lines += [json.dumps(_request(index, job, folder)) for index, job in enumerate(listed)]
@@ -126,7 +126,7 @@ def devices(python: tuple[str, ...] = (sys.executable,)) -> tuple[str, tuple[str
 def _server(python: tuple[str, ...]) -> Iterator[subprocess.Popen[str]]:
     server = subprocess.Popen(
         [*python, str(PROBE), "--serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        env={**_own_environment(), **UNTOUCHED}, start_new_session=True,
+        env={**_own_environment(), **UNTOUCHED}, **own_group(),
     )  # fmt: skip
     try:
         yield server
@@ -137,6 +137,7 @@ def _server(python: tuple[str, ...]) -> Iterator[subprocess.Popen[str]]:
                 server.wait(GRACE)
         _kill(server.pid, signal.SIGKILL)
         server.wait()
+        over(server.pid)
         assert server.stdout is not None
         server.stdout.close()
 

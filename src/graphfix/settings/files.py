@@ -16,6 +16,7 @@ from graphfix.source import SourceError, read_bytes
 
 NAMES = ("graphfix.toml", "pyproject.toml")
 _TABLE = ("tool", "graphfix")
+_LONGEST = 50  # files that extend each other: no project needs as many, and each takes some of Python's stack
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +72,8 @@ def _base(loaded: Loaded, below: tuple[Path, ...]) -> Loaded:
     path = Path(os.path.normpath(Path(os.path.abspath(loaded.path)).parent / named))
     if Path(os.path.realpath(path)) in below:
         raise _error(loaded.path, loaded.row("extend"), f"extend: {named!r} extends this file in turn")
+    if len(below) >= _LONGEST:
+        raise _error(loaded.path, loaded.row("extend"), f"extend: more than {_LONGEST} files extend each other")
     if not os.path.lexists(path):
         raise _error(loaded.path, loaded.row("extend"), f"extend: no such file: {named}")
     try:

@@ -1,0 +1,104 @@
+"""A process that outlives a killed graphfix just long enough to end what it had started and to remove its folders.
+
+A signal to graphfix alone, above all SIGKILL, reaches neither the process groups of the scripts that it runs nor its temporary
+folders. The guard reads from a pipe what there is; the end of the pipe is the end of graphfix, whichever way that came about.
+This file is also the guard's script: it imports nothing but the standard library.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from typing import Any
+
+GRACE = 2.0  # seconds for a group to end what it has started in groups of its own
+_PAUSE = 0.02
+_guards: dict[int, subprocess.Popen[bytes]] = {}  # by the process that started it: a fork has a life of its own
+
+
+def own_group() -> dict[str, Any]:
+    """What `subprocess` has to be given for a process that leads a group of its own, which the guard knows of."""
+    pipe = _pipe()
+
+    def tell() -> None:
+        # by the child itself, before it becomes the program: there is no moment at which nobody knows of it
+        before = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+        with suppress(OSError):
+            os.write(pipe, f"+group {os.getpid()}\n".encode())
+        signal.signal(signal.SIGPIPE, before)
+
+    return {"start_new_session": True, "preexec_fn": tell}
+
+
+def over(group: int) -> None:
+    """The group has ended: its number may be that of another one from now on."""
+    _say(f"-group {group}")
+
+
+def keep_folder(name: str) -> None:
+    """Have the folder removed if this process is not there to do it."""
+    _say(f"+folder {os.fsencode(name).hex()}")
+
+
+def folder_gone(name: str) -> None:
+    """The folder has been removed."""
+    _say(f"-folder {os.fsencode(name).hex()}")
+
+
+def _say(line: str) -> None:
+    with suppress(OSError):  # a guard that somebody has ended is no reason to end, too
+        os.write(_pipe(), f"{line}\n".encode())
+
+
+def _pipe() -> int:
+    """The way to this process's guard, which is started with the first word to it."""
+    here = os.getpid()
+    if here not in _guards:
+        _guards[here] = subprocess.Popen(
+            [sys.executable, "-I", "-S", __file__], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, start_new_session=True, bufsize=0,
+        )  # fmt: skip
+    pipe = _guards[here].stdin
+    assert pipe is not None
+    return pipe.fileno()
+
+
+def watch() -> None:
+    """Read until there is nobody left to write, then clear up what was not said to be over."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    left: dict[str, set[str]] = {"group": set(), "folder": set()}
+    for line in sys.stdin:
+        kind, _, what = line.strip().partition(" ")
+        (left[kind[1:]].add if kind[0] == "+" else left[kind[1:]].discard)(what)
+    end({int(group) for group in left["group"]})
+    for folder in left["folder"]:
+        shutil.rmtree(os.fsdecode(bytes.fromhex(folder)), ignore_errors=True)
+
+
+def end(groups: set[int]) -> None:
+    """End process groups: politely first, so that a server of forks can end these."""
+    for group in groups:
+        _kill(group, signal.SIGTERM)
+    limit = time.monotonic() + GRACE
+    while any(_kill(group, 0) for group in groups) and time.monotonic() < limit:
+        time.sleep(_PAUSE)
+    for group in groups:
+        _kill(group, signal.SIGKILL)
+
+
+def _kill(group: int, number: int) -> bool:
+    try:
+        os.killpg(group, number)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True
+
+
+if __name__ == "__main__":
+    watch()
