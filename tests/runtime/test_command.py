@@ -83,6 +83,16 @@ def test_a_project_that_is_installed_in_place_is_imported_from_the_copy(project:
     assert run.stdout == "new\n"
 
 
+def test_with_a_seed_strings_have_one_hash_unless_the_user_says_which(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (project / "use.py").write_text("import sys\nprint(hash('graph'), sys.flags.hash_randomization)\n")
+    monkeypatch.delenv("PYTHONHASHSEED", raising=False)
+    seeded = parsed(f"{PYTHON} use.py", project, 60, seed=1)
+    assert seeded.run({}).stdout == seeded.run({}).stdout
+    assert parsed(f"PYTHONHASHSEED=0 {PYTHON} use.py", project, 60, seed=1).run({}).stdout.endswith(" 0\n")
+    monkeypatch.setenv("PYTHONHASHSEED", "0")
+    assert seeded.run({}).stdout.endswith(" 0\n")
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
