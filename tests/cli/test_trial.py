@@ -258,6 +258,6 @@ def test_interrupted_while_it_runs_nothing_is_written(project: Path, number: sig
     process.stderr.readline()
     time.sleep(0.2)
     process.send_signal(number)
-    process.communicate(timeout=20)
+    process.communicate(timeout=300)
     assert process.returncode == (130 if number is signal.SIGINT else -number)
     assert snapshot(project) == before
