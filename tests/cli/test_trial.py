@@ -207,10 +207,14 @@ def test_a_program_with_other_numbers_each_time_is_no_verdict(project: Path, gra
     assert snapshot(project) == before
 
 
-def test_a_command_that_fails_at_times_decides_nothing(project: Path, graphfix: Run) -> None:
+@pytest.mark.parametrize("name", ["apply", "pr"])
+def test_a_command_that_fails_at_times_decides_nothing(project: Path, graphfix: Run, name: str) -> None:
+    for words in (["init"], ["add", "."], ["-c", "user.name=t", "-c", "user.email=t@e.org", "commit", "-m", "first"],
+                  ["config", "user.name", "t"], ["config", "user.email", "t@e.org"]):  # fmt: skip
+        subprocess.run(["git", *words], cwd=project, check=True, capture_output=True)
     before = snapshot(project)
     ran = shlex.quote(str(project.parent / f"{project.name}-ran"))
-    done = graphfix("apply", "-q", "--verify", f"test ! -e {ran} && touch {ran}", ".")
+    done = graphfix(name, "-q", "--verify", f"test ! -e {ran} && touch {ran}", ".")
     assert (done.returncode, done.stdout) == (2, b"")
     assert b"does not end in the same way each time (run twice as it is: finished, and exit code 1 after)" in done.stderr
     assert snapshot(project) == before
