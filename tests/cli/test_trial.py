@@ -250,13 +250,18 @@ def test_a_command_that_cannot_be_started_is_2(project: Path, graphfix: Run, tex
     assert snapshot(project) == before
 
 
+def heed_interrupts() -> None:
+    """A test run that a shell has put into the background ignores Ctrl-C, and so would all that it starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_interrupted_while_it_runs_nothing_is_written(project: Path, number: signal.Signals) -> None:
     before = snapshot(project)
     command = f"{PYTHON} -c 'import time; time.sleep(60)'"
     process = subprocess.Popen(
         [sys.executable, "-m", "graphfix", "apply", "--verify", command, "."], cwd=project, stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}, preexec_fn=heed_interrupts,
     )  # fmt: skip
     assert process.stderr is not None
     process.stderr.readline()
