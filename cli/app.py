@@ -236,7 +236,7 @@ def config(
 
         With SCRIPT, a copy of its project as it is and one with the fixes, one after the other with the same seed and arguments:
         is the error gone, are the numbers the same, does the graph stay flat? Nothing in your tree changes. Exit 0 verified,
-        1 it falls short, 2 no verdict.
+        1 it falls short, 2 no verdict, as where a second run of the original gives other numbers than the first.
     """,
 )
 def verify(

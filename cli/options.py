@@ -189,7 +189,7 @@ ProjectFolder = Annotated[
     Path | None,
     typer.Option("--project", metavar="DIR", help="What is copied and repaired: the script's git work tree, or its folder."),
 ]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", help="The seed of torch, random and numpy in both runs.")]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", help="The seed of torch, random, numpy and hashes in all runs.")]
 Timeout = Annotated[float, typer.Option("--timeout", min=1, metavar="SECONDS", help="The time that each run may take.")]
 VerifyCommand = Annotated[
     str | None,

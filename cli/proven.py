@@ -21,7 +21,12 @@ from graphfix.runtime.command import BadCommand, Command, parsed
 from graphfix.runtime.copies import TooLarge
 from graphfix.runtime.record import Run
 from graphfix.runtime.settle import Settled, settle
-from graphfix.runtime.trial import compared_as_far_as_they_go, failure_of, said
+from graphfix.runtime.steady import varies
+from graphfix.runtime.trial import compared_as_far_as_they_go, ends_alike, failure_of, said
+
+
+class NoVerdict(Exception):
+    """The command says nothing of the fixes: it does not do the same each time, or has nothing to compare."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +50,10 @@ class Proof:
     changed: Sequence[Outcome]
     items: Sequence[Item]
     before: Run
+    quiet: bool = True
     made: dict[tuple[Path, frozenset[Item]], Outcome] = field(default_factory=dict)
     last: Run | None = None
+    steady: bool = False  # a second run without fixes was like the first
 
     def outcomes(self, kept: Sequence[Item]) -> list[Outcome]:
         """The files as they are with the fixes `kept`, and without the others."""
@@ -63,11 +70,33 @@ class Proof:
         return self.made[key]
 
     def wrong(self, kept: Sequence[Item]) -> str:
-        """What is wrong with the fixes `kept`: where the command failed before, they must only not make it worse."""
+        """What is wrong with the fixes `kept`; before the first is blamed, the command shows that it does the same each time."""
+        reason = self._wrong(kept)
+        if reason:
+            self.see_that_it_is_steady()
+        return reason
+
+    def see_that_it_is_steady(self) -> None:
+        """Run the command without fixes once more; `NoVerdict` where that differs from the first run."""
+        if self.steady:
+            return
+        if not self.quiet:
+            ERR.say("it differs with the fixes: running it as it is once more")
+        why = varies(self.before, self.command.run({}), numbers=self.command.job is not None)
+        if why:
+            raise NoVerdict(why)
+        self.steady = True
+
+    def codes(self, kept: Sequence[Item]) -> set[str]:
+        """The rules that the fixes `kept` are of."""
+        return {finding.code for outcome in self.outcomes(kept) for finding in outcome.fixed}
+
+    def _wrong(self, kept: Sequence[Item]) -> str:
+        """Where the command failed before, the fixes must only not make it worse."""
         outcomes = self.outcomes(kept)
         changes = {Path(os.path.realpath(outcome.path)): outcome.after for outcome in outcomes if outcome.changed}
         self.last = run = self.command.run(changes)
-        codes = {finding.code for outcome in outcomes for finding in outcome.fixed}
+        codes = self.codes(kept)
         if run.outcome == "late":
             return f"the command is not at its end after {self.command.limit:g} s"
         failure = failure_of(run)
@@ -75,7 +104,7 @@ class Proof:
             return f"the command ends in {said(failure)}"
         if self.command.job is None:
             return ""  # what a shell prints is no result
-        if failure is not None and run.walk_count < self.before.walk_count:
+        if failure is not None and run.walk_count < self.before.walk_count and not ends_alike(self.before, run, codes):
             return f"the command ends earlier, in {said(failure)}"
         compared = compared_as_far_as_they_go(self.before, run, codes)
         return compared.reason if not compared.equal and compared.compared else ""
@@ -131,25 +160,32 @@ def proven(
             ERR.say(f"it {how}; running it with {count(len(items), 'fix', 'es')}")
         if seen is not None:
             seen.append(before)
-        proof = Proof(command, job, changed, items, before)
-        settled = settle(items, proof.wrong)
+        proof = Proof(command, job, changed, items, before, quiet)
+        settled = _only_if_it_passes(settle(items, proof.wrong), proof)
+    except NoVerdict as error:
+        session.fail(f"--verify: no verdict, and nothing was changed: {error}")
     except TooLarge as error:
         session.fail(f"--verify: {command.project} cannot be copied to run in: {error}")
-    settled = _only_if_it_passes(settled, proof)
     _name_untested(settled.kept, proof)
     made = {outcome.path: outcome for outcome in proof.outcomes(settled.kept)}
     return [made.get(outcome.path, outcome) for outcome in outcomes], [(str(item), why) for item, why in settled.refused]
 
 
 def _only_if_it_passes(settled: Settled[Item], proof: Proof) -> Settled[Item]:
-    """All fixes are backed out where the command does not pass with those that are left."""
+    """All fixes are backed out where the command neither passes with those that are left nor fails for a reason of its own."""
     if not settled.kept or proof.before.clean:
         return settled
     if settled.refused:
         proof.wrong(settled.kept)  # the last run may have been with a set that fell
     failure = failure_of(proof.last) if proof.last is not None else None
-    if failure is None:
+    if failure is None or proof.last is None:
         return settled
+    codes = proof.codes(settled.kept)
+    if ends_alike(proof.before, proof.last, codes):
+        if not proof.last.walk_count or not compared_as_far_as_they_go(proof.before, proof.last, codes).equal:
+            raise NoVerdict(f"the command fails with and without the fixes: {said(failure)}")
+        return settled
+    proof.see_that_it_is_steady()
     why = f"the command still ends in {said(failure)}"
     return Settled([], [*settled.refused, *((item, why) for item in settled.kept)], settled.runs)
 

@@ -19,6 +19,7 @@ from graphfix.report.report import Report
 from graphfix.runtime.command import Command, script_command
 from graphfix.runtime.copies import TooLarge
 from graphfix.runtime.launch import Job
+from graphfix.runtime.steady import doubtful, reconsidered
 from graphfix.runtime.trial import Trial, Verdict, judge
 
 
@@ -38,7 +39,7 @@ class Script:
 
 
 def run(script: Script, options: Options) -> int:
-    """Run the script twice, tell the verdict and give the exit code: 0 verified, 1 it falls short, 2 no verdict."""
+    """Run the script as it is and repaired, and give the exit code: 0 verified, 1 it falls short, 2 no verdict."""
     project = _project(script)
     _check_plot(script)
     report = Report(options.unsafe)
@@ -106,7 +107,12 @@ def _tried(command: Command, changed: list[Outcome], *, quiet: bool) -> Trial:
     if not quiet:
         ERR.say(f"running {command.text} with the fixes")
     after = command.run(changes)
-    return judge(before, after, {finding.code for outcome in changed for finding in outcome.fixed})
+    trial = judge(before, after, {finding.code for outcome in changed for finding in outcome.fixed})
+    if not doubtful(trial):
+        return trial
+    if not quiet:
+        ERR.say("they differ: running it as it is once more")
+    return reconsidered(trial, command.run({}))
 
 
 def _show(script: Script, trial: Trial, changed: list[Outcome]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -9,6 +10,15 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# what a test says must not hang on what else the machine does
+settings.register_profile("graphfix", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("graphfix")
+# nor on the git of whoever runs it: settings of the account, and the repository whose hook runs the tests
+os.environ |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+for name in ("GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE"):
+    os.environ.pop(name, None)
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 
@@ -65,6 +75,6 @@ def graphfix(command: str, tmp_path: Path) -> Run:
 
     def run(*words: str, cwd: Path = tmp_path, **options: object) -> subprocess.CompletedProcess[bytes]:
         options.setdefault("stdin", subprocess.DEVNULL) if "input" not in options else None
-        return subprocess.run([command, *words], cwd=cwd, capture_output=True, timeout=60, **options)  # type: ignore[call-overload]
+        return subprocess.run([command, *words], cwd=cwd, capture_output=True, timeout=600, **options)  # type: ignore[call-overload]
 
     return run

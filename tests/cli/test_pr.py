@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -292,10 +294,11 @@ def test_in_a_linked_work_tree_and_a_folder_below(repository: Path, graphfix: Ru
 
 
 def test_verified_repairs_carry_their_measures(repository: Path, pr: Run) -> None:
-    done = pr("a", "--verify", "python a/both.py", "--select", "GF901")
+    command = f"{shlex.quote(sys.executable)} a/both.py"
+    done = pr("a", "--verify", command, "--select", "GF901")
     assert done.returncode == 0, done.stderr
     text = done.stdout.decode()
-    assert "`python a/both.py` ran before and after:" in text and "| graph |" in text and "| after | finished" in text
+    assert f"`{command}` ran before and after:" in text and "| graph |" in text and "| after | finished" in text
 
 
 class Forge(BaseHTTPRequestHandler):

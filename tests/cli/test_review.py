@@ -22,7 +22,7 @@ class Sitting:
     def __init__(self, command: str, folder: Path, words: tuple[str, ...], environment: dict[str, str]) -> None:
         variables = os.environ | {"XDG_STATE_HOME": str(folder.parent / "state"), "TERM": "dumb"} | environment
         self.child = pexpect.spawn(
-            command, ["review", *words], cwd=folder, env=variables, encoding="utf-8", timeout=30, dimensions=(50, 160)
+            command, ["review", *words], cwd=folder, env=variables, encoding="utf-8", timeout=300, dimensions=(50, 160)
         )
 
     def shown(self, prompt: str = ASKS) -> str:

@@ -173,13 +173,64 @@ def test_the_fix_that_changes_the_results_is_refused(project: Path, graphfix: Ru
     assert "h.detach()" in (project / "carried.py").read_text()
 
 
-def test_a_command_that_fails_anyway_backs_out_everything(project: Path, graphfix: Run) -> None:
+def test_a_command_that_fails_anyway_decides_nothing(project: Path, graphfix: Run) -> None:
     before = snapshot(project)
     done = graphfix("apply", "--verify", "false; exit 1", ".")
-    assert done.returncode == 1
-    assert done.stdout.decode().count("refused ") == 2
-    assert b"the command still ends in exit code 1" in done.stdout
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"no verdict, and nothing was changed: the command fails with and without the fixes: exit code 1" in done.stderr
     assert snapshot(project) == before
+
+
+def test_the_error_that_is_still_there_backs_out_everything(project: Path, graphfix: Run) -> None:
+    (project / "train.py").write_text(TRAIN + "exec('loss.backward()')\n")
+    before = snapshot(project)
+    done = graphfix("apply", "--verify", f"{PYTHON} train.py", "train.py")
+    assert done.returncode == 1, done
+    assert done.stdout.decode().count("refused ") == 1 and b"the command still ends in RuntimeError: Trying to" in done.stdout
+    assert snapshot(project) == before
+
+
+def test_a_program_with_other_numbers_each_time_is_no_verdict(project: Path, graphfix: Run) -> None:
+    drawn = TRAIN.replace("torch.randn(8, 4)", "torch.from_numpy(draw.standard_normal((8, 4))).float()")
+    (project / "train.py").write_text("import numpy\ndraw = numpy.random.default_rng()\n" + drawn)
+    before = snapshot(project)
+    done = graphfix("verify", "train.py")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"they differ: running it as it is once more\n" in done.stderr
+    said = "no verdict: your program gives other numbers each time (run twice as it is: the loss of walk 1 is "
+    assert said in done.stderr.decode().splitlines()[-1]
+    assert json.loads(graphfix("verify", "train.py", "--output-format", "json").stdout)["verdict"] == "no verdict"
+    done = graphfix("apply", "-q", "--verify", f"{PYTHON} train.py", ".")
+    assert (done.returncode, done.stdout) == (2, b"")
+    (line,) = done.stderr.decode().splitlines()
+    assert line.startswith("graphfix: error: --verify: no verdict, and nothing was changed: your program gives other numbers")
+    assert snapshot(project) == before
+
+
+@pytest.mark.parametrize("name", ["apply", "pr"])
+def test_a_command_that_fails_at_times_decides_nothing(project: Path, graphfix: Run, name: str) -> None:
+    for words in (["init"], ["add", "."], ["-c", "user.name=t", "-c", "user.email=t@e.org", "commit", "-m", "first"],
+                  ["config", "user.name", "t"], ["config", "user.email", "t@e.org"]):  # fmt: skip
+        subprocess.run(["git", *words], cwd=project, check=True, capture_output=True)
+    before = snapshot(project)
+    ran = shlex.quote(str(project.parent / f"{project.name}-ran"))
+    done = graphfix(name, "-q", "--verify", f"test ! -e {ran} && touch {ran}", ".")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"does not end in the same way each time (run twice as it is: finished, and exit code 1 after)" in done.stderr
+    assert snapshot(project) == before
+
+
+@pytest.mark.parametrize("end", ["sys.exit(3)", "open('gone.csv')"])
+def test_an_end_of_its_own_is_not_blamed_on_the_fixes(project: Path, graphfix: Run, end: str) -> None:
+    (project / "train.py").write_text(TRAIN.replace("import argparse", "import argparse\nimport sys") + end + "\n")
+    done = graphfix("verify", "train.py")
+    text = done.stdout.decode()
+    assert done.returncode == 0, done
+    assert "results  equal up to its end: " in text and "over 8 backward passes" in text
+    done = graphfix("apply", "--verify", f"{PYTHON} train.py", "train.py")
+    assert done.returncode == 0, done
+    assert b"it fails; running it with 1 fix" in done.stderr
+    assert "total += loss.item()" in (project / "train.py").read_text()
 
 
 def test_a_command_without_an_end_decides_nothing(project: Path, graphfix: Run) -> None:
@@ -199,18 +250,23 @@ def test_a_command_that_cannot_be_started_is_2(project: Path, graphfix: Run, tex
     assert snapshot(project) == before
 
 
+def heed_interrupts() -> None:
+    """A test run that a shell has put into the background ignores Ctrl-C, and so would all that it starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_interrupted_while_it_runs_nothing_is_written(project: Path, number: signal.Signals) -> None:
     before = snapshot(project)
     command = f"{PYTHON} -c 'import time; time.sleep(60)'"
     process = subprocess.Popen(
         [sys.executable, "-m", "graphfix", "apply", "--verify", command, "."], cwd=project, stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}, preexec_fn=heed_interrupts,
     )  # fmt: skip
     assert process.stderr is not None
     process.stderr.readline()
     time.sleep(0.2)
     process.send_signal(number)
-    process.communicate(timeout=20)
+    process.communicate(timeout=300)
     assert process.returncode == (-number if number is signal.SIGKILL else 128 + number)
     assert snapshot(project) == before

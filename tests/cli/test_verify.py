@@ -47,6 +47,19 @@ def test_a_repair_that_falls_short_is_1_and_told(graphfix: Run, tmp_path: Path) 
     assert data["tolerance"] == {"relative": 1e-4, "absolute": 1e-6}
 
 
+def test_a_fixture_with_other_numbers_each_time_is_not_blamed_on_the_repair(graphfix: Run, tmp_path: Path) -> None:
+    case = tmp_path / "fixtures/GF201-carried-state/gru_state"
+    shutil.copytree(ROOT / "fixtures/GF201-carried-state/gru_state", case)
+    for path in case.glob("*.py"):
+        path.write_text(path.read_text().replace("torch.manual_seed(0)", "torch.seed()"))
+    assert "torch.seed()" in (case / "before.py").read_text()
+    done = graphfix("verify", "--fixtures", "fixtures", "--output-format", "json", "--device", "cpu")
+    assert done.returncode == 1, done.stderr
+    (row,) = json.loads(done.stdout)["verdicts"]
+    (problem,) = row["problems"]
+    assert problem.startswith("no verdict: your program gives other numbers each time (run twice as it is: ")
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

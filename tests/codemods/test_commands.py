@@ -29,7 +29,7 @@ def test_every_command_describes_itself_in_one_sentence() -> None:
 
 def codemod(name: str, path: Path) -> subprocess.CompletedProcess[bytes]:
     words = ["codemod", "-x", "--no-format", "--hide-progress", f"graphfix.codemods.commands.{name}", path.name]
-    return subprocess.run([sys.executable, "-m", "libcst.tool", *words], cwd=path.parent, capture_output=True, timeout=120)
+    return subprocess.run([sys.executable, "-m", "libcst.tool", *words], cwd=path.parent, capture_output=True, timeout=600)
 
 
 def test_the_command_does_what_apply_does(tmp_path: Path, loops: SimpleNamespace, command: str) -> None:

@@ -38,7 +38,7 @@ def step(tmp_path: Path, command: str) -> Step:
             "GITHUB_WORKSPACE": str(work), "RUNNER_TEMP": str(tmp_path / "temp"),
         }  # fmt: skip
         words = ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", which["run"]]
-        return subprocess.run(words, cwd=work, env=environment, capture_output=True, text=True, timeout=60)
+        return subprocess.run(words, cwd=work, env=environment, capture_output=True, text=True, timeout=600)
 
     return run
 

@@ -54,7 +54,7 @@ def hook(tmp_path: Path, command: str, loops: SimpleNamespace) -> Hook:
         git(target, "add", ".pre-commit-config.yaml")
         return subprocess.run(
             [sys.executable, "-m", "pre_commit", "run", name, *words],
-            cwd=target, env=environment, capture_output=True, text=True, timeout=120,
+            cwd=target, env=environment, capture_output=True, text=True, timeout=600,
         )  # fmt: skip
 
     return run

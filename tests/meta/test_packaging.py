@@ -49,7 +49,7 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, copy)
     words = ["wheel", "-q", "--no-deps", "--no-build-isolation", "--no-index", "-w", str(folder), str(copy)]
-    subprocess.run([sys.executable, "-m", "pip", *words], check=True, timeout=120)
+    subprocess.run([sys.executable, "-m", "pip", *words], check=True, timeout=600)
     (wheel,) = folder.glob("*.whl")
     return zipfile.ZipFile(wheel).namelist()
 

@@ -42,7 +42,7 @@ def written(text: str, cookie: str, newline: str, bom: bool, final: bool) -> byt
     return (b"\xef\xbb\xbf" if bom else b"") + text.encode(encoding)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     variant=variants(),
     indent=st.sampled_from(["    ", "\t", "  "]),

@@ -82,7 +82,7 @@ def git(root: Path, *words: str) -> None:
 def test_no_command_leaves_a_mark(hostile: Path, command: str, words: list[str], module: bool) -> None:
     start = [sys.executable, "-m", "graphfix"] if module else [command]
     environment = os.environ | ({} if module else {"PYTHONPATH": ""})
-    done = subprocess.run([*start, *words], cwd=hostile, capture_output=True, env=environment, timeout=120)
+    done = subprocess.run([*start, *words], cwd=hostile, capture_output=True, env=environment, timeout=600)
     assert done.returncode in (0, 1), done.stderr
     assert not (hostile.parent / "MARK").exists(), (hostile.parent / "MARK").read_text()
 
@@ -108,7 +108,7 @@ def test_no_branch_leaves_a_mark(hostile: Path, command: str, words: list[str]) 
     for file in hostile.glob("*.py"):
         os.utime(file, (1, 1))
     (hostile.parent / "MARK").unlink(missing_ok=True)
-    done = subprocess.run([command, *words], cwd=hostile, capture_output=True, timeout=120)
+    done = subprocess.run([command, *words], cwd=hostile, capture_output=True, timeout=600)
     assert done.returncode == 0, done.stderr
     assert b"made branch" in done.stderr
     assert not (hostile.parent / "MARK").exists(), (hostile.parent / "MARK").read_text()
@@ -116,7 +116,7 @@ def test_no_branch_leaves_a_mark(hostile: Path, command: str, words: list[str]) 
 
 def test_no_review_leaves_a_mark(hostile: Path, command: str) -> None:
     environment = os.environ | {"XDG_STATE_HOME": str(hostile.parent / "state"), "TERM": "dumb"}
-    child = pexpect.spawn(command, ["review", "--allow-dirty", "ast.py"], cwd=hostile, env=environment, timeout=60)
+    child = pexpect.spawn(command, ["review", "--allow-dirty", "ast.py"], cwd=hostile, env=environment, timeout=300)
     for answer in (b"?", b"y", b"y"):
         child.expect(rb"\? \[[^]]*\] ")
         child.send(answer)

@@ -63,7 +63,7 @@ def checked(tmp_path_factory: pytest.TempPathFactory, command: str, loops: Simpl
         (root / f"f{number:02}.py").write_bytes(data)
     (root / "good.py").write_text(loops.total)
     before = {path.name: path.read_bytes() for path in root.iterdir()}
-    done = subprocess.run([command, "apply", "."], cwd=root, capture_output=True, timeout=120)
+    done = subprocess.run([command, "apply", "."], cwd=root, capture_output=True, timeout=600)
     after = {path.name: path.read_bytes() for path in root.iterdir()}
     return SimpleNamespace(done=done, lines=done.stderr.decode().splitlines(), before=before, after=after)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -122,8 +123,7 @@ def test_a_fault_of_a_rule_is_2_and_the_others_go_on(
 @pytest.mark.parametrize("words", [CHECK, DIFF, DRY, APPLY])
 def test_a_fault_of_ours_is_2_and_names_the_file(tmp_path: Path, loops: SimpleNamespace, command: str, words: list[str]) -> None:
     (tmp_path / "x.py").write_text(loops.total)
-    python = Path(command).with_name("python")
-    done = subprocess.run([python, "-c", BREAKS, *words, "x.py"], cwd=tmp_path, capture_output=True)
+    done = subprocess.run([sys.executable, "-c", BREAKS, *words, "x.py"], cwd=tmp_path, capture_output=True)
     assert done.returncode == 2
     assert done.stderr.decode().startswith("x.py: internal error: KeyError: 'odd'")
     assert b"Traceback" not in done.stderr

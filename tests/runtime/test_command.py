@@ -41,7 +41,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ids=["script", "environment and options", "module"],
 )
 def test_a_script_is_watched(project: Path, text: str) -> None:
-    command = parsed(text, project, 60)
+    command = parsed(text, project, 600)
     run = command.run({})
     assert command.job is not None
     assert run.clean, run
@@ -53,21 +53,21 @@ def test_a_script_is_watched(project: Path, text: str) -> None:
 
 def test_the_changed_file_is_what_runs(project: Path) -> None:
     changed = {project / "sub/train.py": b"raise SystemExit('changed')\n"}
-    run = parsed(f"{PYTHON} sub/train.py", project, 60).run(changed)
+    run = parsed(f"{PYTHON} sub/train.py", project, 600).run(changed)
     assert (run.outcome, run.exit_code) == ("exited", 1)
 
 
 def test_the_working_folder_stays_the_same_one(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(project / "sub")
-    run = parsed(f"{PYTHON} train.py", project, 60).run({})
+    run = parsed(f"{PYTHON} train.py", project, 600).run({})
     assert run.clean and [walk.file for walk in run.walks] == ["train.py"] * 3
 
 
 def test_a_shell_command_has_an_end_only(project: Path) -> None:
-    command = parsed("test -f sub/train.py && echo yes", project, 60)
+    command = parsed("test -f sub/train.py && echo yes", project, 600)
     assert command.job is None
     assert command.run({}).stdout == "yes\n"
-    assert parsed("true; exit 3", project, 60).run({}).exit_code == 3
+    assert parsed("true; exit 3", project, 600).run({}).exit_code == 3
 
 
 def test_a_shell_command_that_takes_too_long(project: Path) -> None:
@@ -79,8 +79,18 @@ def test_a_project_that_is_installed_in_place_is_imported_from_the_copy(project:
     (project / "lib/model.py").write_text("NAME = 'old'\n")
     (project / "use.py").write_text("import model, torch\nprint(model.NAME)\n")
     monkeypatch.setenv("PYTHONPATH", str(project / "lib"))
-    run = parsed(f"{PYTHON} use.py", project, 60).run({project / "lib/model.py": b"NAME = 'new'\n"})
+    run = parsed(f"{PYTHON} use.py", project, 600).run({project / "lib/model.py": b"NAME = 'new'\n"})
     assert run.stdout == "new\n"
+
+
+def test_with_a_seed_strings_have_one_hash_unless_the_user_says_which(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (project / "use.py").write_text("import sys\nprint(hash('graph'), sys.flags.hash_randomization)\n")
+    monkeypatch.delenv("PYTHONHASHSEED", raising=False)
+    seeded = parsed(f"{PYTHON} use.py", project, 600, seed=1)
+    assert seeded.run({}).stdout == seeded.run({}).stdout
+    assert parsed(f"PYTHONHASHSEED=0 {PYTHON} use.py", project, 600, seed=1).run({}).stdout.endswith(" 0\n")
+    monkeypatch.setenv("PYTHONHASHSEED", "0")
+    assert seeded.run({}).stdout.endswith(" 0\n")
 
 
 @pytest.mark.parametrize(
@@ -94,4 +104,4 @@ def test_a_project_that_is_installed_in_place_is_imported_from_the_copy(project:
 )
 def test_what_cannot_be_started(project: Path, text: str, why: str) -> None:
     with pytest.raises(BadCommand, match=why):
-        parsed(text, project, 60)
+        parsed(text, project, 600)

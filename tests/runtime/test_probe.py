@@ -176,7 +176,7 @@ print(__name__, __file__)
 
 @pytest.fixture(scope="module")
 def runs(run_scripts: Callable[..., dict[str, Run]]) -> dict[str, Run]:
-    return run_scripts(SCRIPTS, saved=True, limit=60.0)
+    return run_scripts(SCRIPTS, saved=True, limit=600.0)
 
 
 def test_errors_name_the_line_of_the_script(runs: dict[str, Run]) -> None:

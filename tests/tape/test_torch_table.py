@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import random
+import subprocess
 import sys
-import time
 from importlib import resources
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -27,11 +29,24 @@ def test_every_row_is_on_its_own_line_and_in_order() -> None:
     assert len(names) == len(table()) - 1
 
 
-def test_reading_the_table_is_fast() -> None:
+def test_the_table_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+    loads = json.loads
+
+    def counted(text: bytes, **more: Any) -> Any:
+        read.append(len(text))
+        return loads(text, **more)
+
     table.cache_clear()
-    start = time.perf_counter()
-    table()
-    assert time.perf_counter() - start < 0.05  # 3 ms where nothing else runs
+    facts.cache_clear()
+    monkeypatch.setattr(json, "loads", counted)
+    assert facts("torch.add") and facts("torch.mul") and table() is table()
+    assert len(read) == 1 and read[0] < 1_000_000
+
+
+def test_reading_the_table_imports_no_torch() -> None:
+    code = "import sys; from graphfix.tape.torch_model import facts; facts('torch.add'); print('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True).stdout == b"False\n"
 
 
 def test_unknown_names_have_no_facts() -> None:

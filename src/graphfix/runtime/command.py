@@ -45,7 +45,7 @@ class Command:
             here = copy / self.place
             if self.job is None:
                 return _shell(self.text, here, self.limit, self._environment(copy, {}))
-            environment = self._environment(copy, self.job.environment)
+            environment = self._environment(copy, {**_hashing(self.job), **self.job.environment})
             run = launch(replace(self.job, folder=here, limit=self.limit, environment=environment))
             return _translated(run, copy, self.project)
 
@@ -55,6 +55,13 @@ class Command:
         # what the user's own PYTHONPATH has of the project is in `paths` by now
         others = [entry for entry in old.split(os.pathsep) if entry]
         return {**given, **({"PYTHONPATH": os.pathsep.join([*mapped, *others])} if mapped else {})}
+
+
+def _hashing(job: Job) -> dict[str, str]:
+    """With a seed, sets of strings have one order in all runs, unless the user says which."""
+    if job.seed is None or "PYTHONHASHSEED" in os.environ:
+        return {}
+    return {"PYTHONHASHSEED": str(job.seed % (1 << 32))}
 
 
 def script_command(job: Job, project: Path, limit: float) -> Command:

@@ -20,7 +20,7 @@ class Comparison:
     """What two runs have in common. `reason` says how they differ, or why nothing could be compared."""
 
     equal: bool
-    compared: int  # numbers
+    compared: int  # numbers, and counts that differ; 0: there was nothing to compare
     reason: str = ""
     steps: int = 0  # walks up to which they were compared
 
@@ -60,7 +60,7 @@ def compare(before: Run, after: Run, walks: bool = True, strict: bool = False) -
 
 def _losses(before: Run, after: Run, steps: int, died: bool) -> tuple[int, str]:
     if not died and before.walk_count != after.walk_count:
-        return 0, f"{before.walk_count} walks before, {after.walk_count} after"
+        return 1, f"{before.walk_count} walks before, {after.walk_count} after"
     ours, theirs = dict(before.losses), dict(after.losses)
     for walk in range(steps):
         if walk in ours and not (walk in theirs and close(ours[walk], theirs[walk])):
@@ -88,7 +88,7 @@ def _printed(before: str, after: str, died: bool) -> tuple[int, str]:
     """Numbers that were printed, in order, each as far as both show it; what is between them may be spelt in another way."""
     ours, theirs = numbers_in(before), numbers_in(after)
     if not died and len(ours) != len(theirs):
-        return 0, f"prints {len(ours)} numbers before, {len(theirs)} after"
+        return 1, f"prints {len(ours)} numbers before, {len(theirs)} after"
     for at, one in enumerate(ours):
         if at >= len(theirs) or not shown_alike(one, theirs[at]):
             return at + 1, f"prints {one} as number {at + 1}, and {theirs[at] if at < len(theirs) else 'nothing'} after"
@@ -98,10 +98,10 @@ def _printed(before: str, after: str, died: bool) -> tuple[int, str]:
 def _parameters(before: Run, after: Run) -> tuple[int, str]:
     ours, theirs = before.parameters, after.parameters
     if [one.shape for one in ours] != [two.shape for two in theirs]:
-        return 0, f"{len(ours)} parameters before, {len(theirs)} after, or of other shapes"
+        return 1, f"{len(ours)} parameters before, {len(theirs)} after, or of other shapes"
     for number, (one, two) in enumerate(zip(ours, theirs), 1):
         if not close(one.norm, two.norm) or first_difference(one.values, two.values) is not None:
-            return 0, f"parameter {number} of {len(ours)} has another value"
+            return 1, f"parameter {number} of {len(ours)} has another value"
     return sum(len(one.values) for one in ours), ""
 
 

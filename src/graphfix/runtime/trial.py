@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
@@ -12,6 +13,7 @@ from graphfix.runtime.symptoms import grows
 
 # rules whose repairs join, drop or add walks: what is printed and the parameters decide, not the single walks
 OTHER_WALKS = frozenset(("GF204", "GF301", "GF302", "GF304", "GF308"))
+ADDRESS = re.compile(r"\b0x[0-9a-fA-F]+")  # of an object: another one in each run
 
 
 class Verdict(str, enum.Enum):
@@ -39,11 +41,11 @@ class Trial:
 
 def judge(before: Run, after: Run, codes: Collection[str] = ()) -> Trial:
     """What the runs show of a repair by the rules `codes`."""
-    why = no_verdict(before, after)
+    why = no_verdict(before, after, codes)
     if why:
         return Trial(before, after, Verdict.NONE, why)
-    failure = failure_of(after)
-    if failure is not None and after.outcome != "late":
+    failure, alike = failure_of(after), ends_alike(before, after, codes)
+    if failure is not None and after.outcome != "late" and not alike:
         same = failure_of(before)
         still = (
             "still ends in" if same is not None and (same.kind, same.message) == (failure.kind, failure.message) else "ends in"
@@ -52,25 +54,37 @@ def judge(before: Run, after: Run, codes: Collection[str] = ()) -> Trial:
     compared = compared_as_far_as_they_go(before, after, codes)
     if not compared.equal and compared.compared:
         return Trial(before, after, Verdict.SHORT, f"other results: {compared.reason}")
+    if alike and not compared.compared:
+        return Trial(before, after, Verdict.NONE, f"the script fails with and without the fixes: {said(failure)}")
     if grows(after):
         return Trial(before, after, Verdict.SHORT, "the graph still grows", told(compared, before))
     return Trial(before, after, Verdict.GOOD, results=told(compared, before))
 
 
-def no_verdict(before: Run, after: Run) -> str:
+def no_verdict(before: Run, after: Run, codes: Collection[str] = ()) -> str:
     """Why these runs say nothing about a repair; empty where they do."""
     for run in (before, after):
         if run.outcome in ("lost", "interrupted") or run.outcome == "killed":
             return f"the run was {run.outcome}: {said(run.failure)}" if run.failure else f"the run was {run.outcome}"
-    ours, theirs = failure_of(before), failure_of(after)
-    if ours is not None and theirs is not None and before.walk_count == after.walk_count:
-        if (ours.kind, ours.message) == (theirs.kind, theirs.message) and not is_of_the_graph(ours) and before.outcome != "late":
-            return f"the script fails with and without the fixes: {said(ours)}"
+    if ends_alike(before, after, codes) and not (before.walk_count and after.walk_count):
+        return f"the script fails with and without the fixes: {said(failure_of(before))}"
     if before.torch is None and after.torch is None and before.walk_count == 0:
         return "the script never imported torch"
     if before.walk_count == 0 and after.walk_count == 0:
         return "nothing was walked" + (" in the time that it had" if "late" in (before.outcome, after.outcome) else "")
     return ""
+
+
+def ends_alike(before: Run, after: Run, codes: Collection[str]) -> bool:
+    """Whether both runs end in one failure that is the program's own: no fix has brought it, and none would take it away."""
+    ours, theirs = failure_of(before), failure_of(after)
+    if ours is None or theirs is None or before.outcome != after.outcome or before.outcome == "late" or is_of_the_graph(ours):
+        return False
+    if before.walk_count != after.walk_count and OTHER_WALKS.isdisjoint(codes):
+        return False
+    if ours.kind == theirs.kind and ours.kind.startswith("exit code"):
+        return True  # whatever was written last, such as a bar of progress with its times
+    return ours.kind == theirs.kind and ADDRESS.sub("", ours.message) == ADDRESS.sub("", theirs.message)
 
 
 def is_of_the_graph(failure: Failure) -> bool:
@@ -103,6 +117,8 @@ def said(failure: Failure | None) -> str:
 def compared_as_far_as_they_go(before: Run, after: Run, codes: Collection[str]) -> Comparison:
     """Compare what both runs reached: one that died, or ran out of time, is compared up to its end."""
     walks = OTHER_WALKS.isdisjoint(codes)
+    if ends_alike(before, after, codes):
+        return compare(_ended(before), _ended(after), walks)
     if before.outcome == "late" or after.outcome == "late":
         steps = min(before.walk_count, after.walk_count)
         before = replace(before, outcome="failed", failure=before.failure or Failure("late", ""), walk_count=steps)
@@ -112,6 +128,11 @@ def compared_as_far_as_they_go(before: Run, after: Run, codes: Collection[str]) 
     if before.thread_failures or before.outcome == "exited":
         before = replace(before, outcome="failed", failure=failure_of(before))
     return compare(before, after, walks)
+
+
+def _ended(run: Run) -> Run:
+    """The run as one that came to its end: what the other one is to match is all of it."""
+    return replace(run, outcome="finished", failure=None, thread_failures=())
 
 
 def _common(ours: str, theirs: str) -> str:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from graphfix.runtime.compare import Comparison, compare
 from graphfix.runtime.expected import Expected, expected
 from graphfix.runtime.fixtures import Case, Kind
 from graphfix.runtime.launch import Job, launch_all
 from graphfix.runtime.record import Run
+from graphfix.runtime.steady import varies
 from graphfix.runtime.symptoms import faults, symptom
 
 LIMIT = 120.0  # seconds for one script: an accelerator takes some to start
 WALKS = 5  # fewer do not show that nothing grows
+OTHER = "other results"  # how a problem begins that a run of its own may explain
 WAYS = {
     "cut": "the original, walked graphs cut off",
     "retain": "the original, graphs retained",
@@ -65,8 +67,20 @@ def verify(cases: Iterable[Case], devices: Iterable[str], workers: int = 0) -> I
         done[index] = run
         while turn < len(tasks) and all(part in done for part in parts[turn]):
             case, device = tasks[turn]
-            yield judge(case, device, Runs(*(done.pop(part) for part in parts[turn])))
+            yield _reconsidered(judge(case, device, Runs(*(done.pop(part) for part in parts[turn]))))
             turn += 1
+
+
+def _reconsidered(verdict: Verdict) -> Verdict:
+    """Other results are no fault of the repair where the original has others each time: run it once more."""
+    if not any(problem.startswith(OTHER) for problem in verdict.problems):
+        return verdict
+    again = dict(launch_all(jobs_of(verdict.case, verdict.device)[:1]))[0]
+    why = varies(verdict.runs.before, again)
+    if not why:
+        return verdict
+    others = [problem for problem in verdict.problems if not problem.startswith(OTHER)]
+    return replace(verdict, equal=None, problems=(*others, f"no verdict: {why}"))
 
 
 def jobs_of(case: Case, device: str) -> list[Job]:
@@ -120,7 +134,7 @@ def results(runs: Runs, wanted: Expected) -> tuple[bool | None, str, list[str]]:
         upto = f"equal over {first.steps} walk{'s' * (first.steps != 1)} before the error"
         said.append(upto if died else f"equal: {first.compared} numbers")
     elif binding:
-        problems.append(f"other results: {first.reason}")
+        problems.append(f"{OTHER}: {first.reason}")
     equal: bool | None = first.equal if binding or first.equal else None
     if wanted.reference and (died or not first.equal):
         assert runs.reference is not None
@@ -129,7 +143,7 @@ def results(runs: Runs, wanted: Expected) -> tuple[bool | None, str, list[str]]:
             # which goes further than the error
             said = [f"equal to {WAYS[wanted.reference]}: {more.compared} numbers"]
         else:
-            problems.append(f"other results than {WAYS[wanted.reference]}: {more.reason}")
+            problems.append(f"{OTHER} than {WAYS[wanted.reference]}: {more.reason}")
         equal = more.equal and not problems
     elif died and not wanted.reason:
         problems.append("nothing says what the results are to be measured by")
