@@ -23,7 +23,7 @@ def told(done: Repaired) -> list[tuple[str, str]]:
 
 
 def passes(first: list[Finding], fixed: list[Finding], left: list[Finding]) -> Repaired:
-    return Repaired(SECOND, tuple(fixed), tuple(left), steps=(Step(FIRST, tuple(fixed), tuple(first)),))
+    return Repaired(SECOND, tuple(fixed), steps=(Step(FIRST, tuple(fixed), tuple(first)),), found=tuple(left))
 
 
 def test_what_was_there_before_is_not_told_again() -> None:
@@ -57,7 +57,7 @@ def test_its_story_lies_in_the_text_as_it_is_and_its_fix_has_no_operations() -> 
 
 def test_nothing_is_revealed_where_nothing_was_repaired() -> None:
     one = finding(FIRST, "a = one")
-    assert list(revealed(FIRST, Repaired(FIRST, left=(one,)))) == []
+    assert list(revealed(FIRST, Repaired(FIRST, found=(one,)))) == []
 
 
 def test_places_are_followed_back() -> None:

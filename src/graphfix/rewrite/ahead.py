@@ -32,7 +32,7 @@ def _passes(done: Repaired) -> Iterator[tuple[str, Sequence[Finding], Sequence[F
     """The text of each pass, what was found in it, and what of that was fixed."""
     for step in done.steps:
         yield step.text, step.found, step.fixed
-    yield done.text, done.left, ()
+    yield done.text, done.found, ()
 
 
 def _place(text: str, now: str, finding: Finding) -> tuple[str, int]:

@@ -37,7 +37,7 @@ class Filter(Protocol):
 
 @dataclass(frozen=True)
 class Step:
-    """One pass: the text that it began with, the findings there, and those that it fixed."""
+    """One pass: the text that it began with, all findings there, wanted or not, and those that it fixed."""
 
     text: str
     fixed: tuple[Finding, ...]
@@ -48,6 +48,7 @@ class Step:
 class Repaired:
     """The text at rest. `left` lies in `text`; `fixed` lies in the text of the pass that fixed it.
 
+    `found`: all findings in `text`, wanted or not.
     `faults` and `unfinished`: of the analysis of any of the texts.
     """
 
@@ -58,6 +59,7 @@ class Repaired:
     broken: tuple[tuple[Finding, str], ...] = ()
     passes: int = 0
     steps: tuple[Step, ...] = ()
+    found: tuple[Finding, ...] = ()
     faults: tuple[Fault, ...] = ()
     unfinished: str = ""
 
@@ -79,22 +81,32 @@ def repair(path: Path, text: str, roots: tuple[Path, ...], wanted: Filter, analy
     faults: dict[str, Fault] = {}
     unfinished = ""
     for number in range(MAX_PASSES + 1):
-        analysis = analysis or analyse(path, text, roots, wanted.conventions)
+        analysis = analysis if analysis is not None and not steps else analyse(path, text, roots, wanted.conventions)
         faults.update((fault.code, fault) for fault in analysis.faults)
         unfinished = unfinished or analysis.unfinished
         left = wanted.visible(text, analysis.findings)
-        analysis = None
         fixable = [finding for finding in left if wanted.applies(finding.fix)]
         done = _one_pass(text, [finding.fix for finding in fixable if finding.fix is not None])
         if done.text == text:
             fixed = tuple(finding for step in steps for finding in step.fixed)
             refused, broken = _refused(fixable, done), _broken(fixable, done)
-            return Repaired(text, fixed, tuple(left), refused, broken, number, tuple(steps), tuple(faults.values()), unfinished)
+            return Repaired(
+                text,
+                fixed,
+                tuple(left),
+                refused,
+                broken,
+                number,
+                tuple(steps),
+                analysis.findings,
+                tuple(faults.values()),
+                unfinished,
+            )
         if done.text in seen:
             raise Circle("fixes undo one another")
         seen.add(done.text)
         applied = set(done.applied)
-        steps.append(Step(text, tuple(finding for finding in fixable if finding.fix in applied), tuple(left)))
+        steps.append(Step(text, tuple(finding for finding in fixable if finding.fix in applied), analysis.findings))
         text = done.text
     raise Circle(f"fixes do not come to rest in {MAX_PASSES} passes")
 
