@@ -20,17 +20,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.generated import deep, ordinary
+from graphfix.analysis.contributors import Facts
+from graphfix.analysis.explore import Explorer, Tape
 from graphfix.codemods import RULES
 from graphfix.codemods.base import Evidence
-from graphfix.engine import is_relevant
-from graphfix.project.discovery import discover
+from graphfix.files.discovery import discover
 from graphfix.rewrite.fixpoint import repair
-from graphfix.selection import Wanted
-from graphfix.source import Source, SourceError, read
-from graphfix.syntax import parse
-from graphfix.tape.contributors import Facts
-from graphfix.tape.explore import Explorer, Tape
-from graphfix.tape.program import Program
+from graphfix.run.engine import is_relevant
+from graphfix.run.selection import Wanted
+from graphfix.source.decode import Source, SourceError, read
+from graphfix.source.document import Program
+from graphfix.source.guard import parse
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 RUNS = 3

@@ -15,9 +15,9 @@ import collections
 import json
 from pathlib import Path
 
-from graphfix.engine import findings_of
-from graphfix.selection import Wanted
-from graphfix.source import Source, SourceError, read, shown_cell
+from graphfix.run.engine import findings_of
+from graphfix.run.selection import Wanted
+from graphfix.source.decode import Source, SourceError, read, shown_cell
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from graphfix.runtime.launch import PROBE
+from graphfix.verify.launch import PROBE
 
 HEAD = """\
 import sys, time

@@ -195,8 +195,8 @@ def pr(
     given = locals()
     chosen = _options(given)
     from graphfix.cli.delivery import Wish
+    from graphfix.cli.effective_options import words_of
     from graphfix.cli.pr import run
-    from graphfix.cli.settle import words_of
 
     kind = forge.value if forge is not None else ""
     wish = Wish(branch, base, check, verify or "", push, kind, split, open, draft, update, output, timeout, words_of(given))
@@ -259,13 +259,13 @@ def verify(
     quiet: o.Quiet = False,
 ) -> None:
     if words:
-        from graphfix.cli.trial import Script
-        from graphfix.cli.trial import run as run_script
+        from graphfix.cli.verify_script import Script
+        from graphfix.cli.verify_script import run as run_script
 
         script = Script(words[0], tuple(words[1:]), module, python, project, seed, timeout, output_format, plot)
         given = {name: value for name, value in locals().items() if name != "output_format"}
         raise typer.Exit(run_script(script, _options({**given, "paths": None})))
-    from graphfix.cli.verify import Wish, run
+    from graphfix.cli.verify_fixtures import Wish, run
 
     jobs = jobs or 0
     raise typer.Exit(run(Wish(tuple(select or ()), tuple(case or ()), device, output_format, plot, fixtures, jobs, quiet)))
@@ -280,6 +280,6 @@ def rule(code: str = typer.Argument("", metavar="[CODE]", help="A rule's code; a
 
 def _options(given: dict[str, Any]) -> o.Options:
     """What a command's parameters come to, with the settings files."""
-    from graphfix.cli.settle import settled
+    from graphfix.cli.effective_options import settled
 
     return settled(given)

@@ -10,11 +10,11 @@ from pathlib import Path
 from graphfix.cli import diff, session
 from graphfix.cli.exits import ERROR, FINDINGS, INTERRUPTED, OK
 from graphfix.cli.options import Options
-from graphfix.cli.screen import ERR, OUT, Screen, quiet_pipe
+from graphfix.cli.terminal import ERR, OUT, Screen, quiet_pipe
 from graphfix.cli.writing import recover, refuses, sweep, write_together
-from graphfix.outcome import Outcome, Status
 from graphfix.report.escape import escaped
 from graphfix.report.report import Report
+from graphfix.run.outcome import Outcome, Status
 
 
 def run(options: Options, *, dry_run: bool, allow_dirty: bool, verify: str | None = None, timeout: float = 600) -> int:
@@ -85,7 +85,7 @@ def _prove(report: Report, work: session.Session, verify: str, timeout: float) -
 
 
 def _show_refused(refused: list[tuple[str, str]]) -> None:
-    from graphfix.report.trial import refused as lines
+    from graphfix.report.script_verdict import refused as lines
 
     for line in lines(refused) if refused else ():
         OUT.say(line)
@@ -93,7 +93,7 @@ def _show_refused(refused: list[tuple[str, str]]) -> None:
 
 def _write_together(report: Report, work: session.Session, written: list[Path]) -> None:
     """All files or none."""
-    from graphfix.rewrite.together import Change
+    from graphfix.files.together import Change
 
     changed = report.changed
     if changed:
@@ -108,8 +108,8 @@ def _write(report: Report, work: session.Session, written: list[Path]) -> None:
 
 
 def _written(outcome: Outcome, work: session.Session, written: list[Path]) -> Outcome:
-    from graphfix.rewrite.write import NotWritten
-    from graphfix.rewrite.write import replace as replace_file
+    from graphfix.files.write import NotWritten
+    from graphfix.files.write import replace as replace_file
 
     try:
         replace_file(outcome.path, outcome.before, outcome.after, work.found.roots)

@@ -8,7 +8,7 @@ from pathlib import Path
 from graphfix.cli import session
 from graphfix.cli.exits import ERROR, INTERRUPTED, OK
 from graphfix.cli.options import Options
-from graphfix.cli.screen import ERR, OUT, quiet_pipe
+from graphfix.cli.terminal import ERR, OUT, quiet_pipe
 from graphfix.report.escape import escaped
 from graphfix.report.report import Report, count
 
@@ -37,7 +37,7 @@ def run(options: Options, write_baseline: Path | None) -> int:
 
 
 def _accept(report: Report, options: Options, path: Path) -> int:
-    from graphfix.baseline import BaselineError, renewed, written
+    from graphfix.run.baseline import BaselineError, renewed, written
 
     session.show_problems(report, verbose=options.verbose)
     try:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from graphfix.cli import session
+from graphfix.cli.effective_options import resolved
 from graphfix.cli.exits import OK
-from graphfix.cli.screen import OUT, quiet_pipe
-from graphfix.cli.settle import resolved
+from graphfix.cli.terminal import OUT, quiet_pipe
 from graphfix.report.escape import escaped
 from graphfix.settings.effective import Setting
 from graphfix.settings.errors import SettingsError

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from graphfix.cli import session
 from graphfix.cli.options import Split
-from graphfix.cli.screen import ERR
+from graphfix.cli.terminal import ERR
+from graphfix.files.git import GitFailed, without_credentials
 from graphfix.pullrequest.commits import Made, foreign, same
 from graphfix.pullrequest.forge import Forge, forge_of
 from graphfix.pullrequest.repository import NotMade, Repository
 from graphfix.report.escape import escaped
 from graphfix.report.report import count
-from graphfix.rewrite.git import GitFailed, without_credentials
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from pathlib import Path
 from graphfix.cli import session
 from graphfix.cli.exits import INTERRUPTED
 from graphfix.cli.options import Options
-from graphfix.cli.screen import ERR, OUT, quiet_pipe
-from graphfix.outcome import Outcome, Status
-from graphfix.project.discovery import Discovered
+from graphfix.cli.terminal import ERR, OUT, quiet_pipe
+from graphfix.files.discovery import Discovered
 from graphfix.report.escape import escaped
 from graphfix.report.report import Report
+from graphfix.run.outcome import Outcome, Status
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def _deliver(report: Report, work: session.Session, target: Target) -> None:
         patch, report.outcomes[number] = _patch(outcome, base)
         patches.append(patch)
     if target.folder is not None:
-        from graphfix.cli.series import write_series
+        from graphfix.cli.patch_series import write_series
 
         for path in write_series(report, target.folder, lambda path, old, new: _unified(path, old, new, base)):
             OUT.say(escaped(str(path)))

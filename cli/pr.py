@@ -11,18 +11,18 @@ from graphfix.cli import session
 from graphfix.cli.delivery import Delivery, Target, Wish, claim, deliver, target_of
 from graphfix.cli.exits import ERROR, FINDINGS, INTERRUPTED, OK
 from graphfix.cli.options import Options, Split
-from graphfix.cli.screen import ERR, OUT, quiet_pipe
-from graphfix.outcome import Outcome
+from graphfix.cli.terminal import ERR, OUT, quiet_pipe
+from graphfix.files.git import GitFailed
+from graphfix.files.worktree import top_of
 from graphfix.pullrequest.commits import build, clean, name_of
 from graphfix.pullrequest.parts import Part, by_key, by_rule, folder_of, owners
 from graphfix.pullrequest.repository import NotMade, Repository, identity, repository_at
 from graphfix.pullrequest.text import Change, Check, Place, Proof, Story, body, commit_message, title
 from graphfix.report.escape import escaped
 from graphfix.report.report import Report, count
-from graphfix.rewrite.git import GitFailed
 from graphfix.rewrite.patch import unified
-from graphfix.rewrite.worktree import top_of
-from graphfix.series import Step, steps
+from graphfix.run.outcome import Outcome
+from graphfix.run.series import Step, steps
 
 
 class CheckFailed(Exception):
@@ -162,7 +162,7 @@ def _change(step: Step, repository: Repository, rule: object) -> Change:
 def _left(outcome: Outcome, repository: Repository) -> list[Place]:
     """What is left in a file, with the lines that it has in the commit."""
     from graphfix.rewrite.origin import original_row
-    from graphfix.source import decode
+    from graphfix.source.decode import decode
 
     if outcome.source is None:
         return []
@@ -207,8 +207,8 @@ def _checked(making: Making, part: Part) -> tuple[Check, ...]:
         return ()
     import time
 
-    from graphfix.runtime.command import BadCommand, parsed
-    from graphfix.runtime.copies import TooLarge
+    from graphfix.verify.command import BadCommand, parsed
+    from graphfix.verify.copies import TooLarge
 
     quiet, text = making.work.options.quiet, making.wish.check
     changes = {Path(os.path.realpath(outcome.path)): outcome.after for outcome in part.outcomes if outcome.changed}
@@ -235,9 +235,9 @@ def _checked(making: Making, part: Part) -> tuple[Check, ...]:
 def _proven(making: Making, report: Report) -> list[Outcome]:
     """Only the fixes with which the command runs and computes the same; what it showed becomes part of the text."""
     from graphfix.cli.proven import command_of, proven
-    from graphfix.report.trial import rows
-    from graphfix.runtime.record import Run
-    from graphfix.runtime.trial import judge
+    from graphfix.report.script_verdict import rows
+    from graphfix.verify.record import Run
+    from graphfix.verify.script import judge
 
     work, seen = making.work, list[Run]()
     command = command_of(making.wish.verify, work.found.roots, making.wish.limit)

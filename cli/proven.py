@@ -8,21 +8,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from graphfix.baseline import Baseline
 from graphfix.cli import session
-from graphfix.cli.screen import ERR
-from graphfix.examine import Job, examine
-from graphfix.fingerprint import Mark, marks
-from graphfix.outcome import Outcome
-from graphfix.project.place import project_of
+from graphfix.cli.terminal import ERR
+from graphfix.files.place import project_of
 from graphfix.report.escape import escaped
 from graphfix.report.report import count
-from graphfix.runtime.command import BadCommand, Command, parsed
-from graphfix.runtime.copies import TooLarge
-from graphfix.runtime.record import Run
-from graphfix.runtime.settle import Settled, settle
-from graphfix.runtime.steady import varies
-from graphfix.runtime.trial import compared_as_far_as_they_go, ends_alike, failure_of, said
+from graphfix.run.baseline import Baseline
+from graphfix.run.examine import Job, examine
+from graphfix.run.fingerprint import Mark, marks
+from graphfix.run.outcome import Outcome
+from graphfix.verify.backout import Settled, settle
+from graphfix.verify.command import BadCommand, Command, parsed
+from graphfix.verify.copies import TooLarge
+from graphfix.verify.record import Run
+from graphfix.verify.script import compared_as_far_as_they_go, ends_alike, failure_of, said
+from graphfix.verify.steady import varies
 
 
 class NoVerdict(Exception):
@@ -205,8 +205,8 @@ def _name_untested(kept: Sequence[Item], proof: Proof) -> None:
 
 def items_of(outcome: Outcome, job: Job) -> list[Item]:
     """The fixes of a file by what they are known by in its original text."""
-    from graphfix.engine import findings_of
-    from graphfix.source import decode
+    from graphfix.run.engine import findings_of
+    from graphfix.source.decode import decode
 
     source = decode(outcome.path, outcome.before)
     wanted = job.wanted_for(outcome.path)

@@ -9,17 +9,17 @@ from pathlib import Path
 
 from graphfix.cli import session
 from graphfix.cli.exits import ERROR, FINDINGS, INTERRUPTED, OK
-from graphfix.cli.interview import Answer, Interview
 from graphfix.cli.options import Options
-from graphfix.cli.screen import ERR, OUT
+from graphfix.cli.prompts import Answer, Interview
+from graphfix.cli.terminal import ERR, OUT
 from graphfix.cli.writing import journal_of, recover, refuses, sweep, write_together
-from graphfix.outcome import Outcome
+from graphfix.files.together import Change
 from graphfix.report.escape import escaped
 from graphfix.report.report import Report, count
 from graphfix.review.decisions import BadProgress, Progress, load, place_of, written
 from graphfix.review.review import Review, resumed
 from graphfix.review.reviewed import Reviewed
-from graphfix.rewrite.together import Change
+from graphfix.run.outcome import Outcome
 
 
 @dataclass
@@ -99,7 +99,7 @@ def _desk(found: list[Outcome], work: session.Session, *, restart: bool) -> Desk
 
 def _place(project: Path) -> Path:
     """Where the progress is kept; the folder is made, and cleared of what a killed run left in it."""
-    from graphfix.rewrite.write import sweep as sweep_folders
+    from graphfix.files.write import sweep as sweep_folders
 
     place = place_of(project)
     try:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from graphfix.cli import session
 from graphfix.cli.exits import OK
-from graphfix.cli.screen import OUT, quiet_pipe
-from graphfix.selection import UnknownCode, exact_code
+from graphfix.cli.terminal import OUT, quiet_pipe
+from graphfix.run.selection import UnknownCode, exact_code
 
 
 def run(code: str) -> int:

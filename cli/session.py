@@ -14,20 +14,20 @@ import typer
 from graphfix.cli.exits import ERROR
 from graphfix.cli.options import Options
 from graphfix.cli.progress import shown_progress
-from graphfix.cli.screen import ERR, Screen
-from graphfix.examine import Job, examine
-from graphfix.outcome import Outcome, Status
-from graphfix.project.discovery import Discovered, MissingPath, discover
-from graphfix.project.workers import examine_all, processors
+from graphfix.cli.terminal import ERR, Screen
+from graphfix.files.discovery import Discovered, MissingPath, discover
 from graphfix.report.forms import FORMS, Form
 from graphfix.report.report import Report
-from graphfix.selection import UnknownCode, Wanted, parse_codes
+from graphfix.run.examine import Job, examine
+from graphfix.run.outcome import Outcome, Status
+from graphfix.run.selection import UnknownCode, Wanted, parse_codes
+from graphfix.run.workers import examine_all, processors
 from graphfix.settings.errors import SettingsError
 from graphfix.settings.scope import Scope
 
 if TYPE_CHECKING:
-    from graphfix.baseline import Baseline
     from graphfix.report.view import View
+    from graphfix.run.baseline import Baseline
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def _scopes(options: Options, found: Discovered) -> dict[Path | None, Scope]:
 def _baseline(options: Options) -> Baseline | None:
     if options.baseline is None:
         return None
-    from graphfix.baseline import BaselineError, load
+    from graphfix.run.baseline import BaselineError, load
 
     try:
         return load(options.baseline)
@@ -169,8 +169,8 @@ def _store_findings(report: Report, form: Form, path: Path) -> None:
 
 def store_bytes(path: Path, data: bytes) -> None:
     """Make `data` the content of a file that the user named, whole or not at all."""
-    from graphfix.rewrite.store import store
-    from graphfix.rewrite.write import NotWritten
+    from graphfix.files.store import store
+    from graphfix.files.write import NotWritten
 
     try:
         store(path, data)

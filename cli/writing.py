@@ -8,25 +8,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphfix.cli import session
-from graphfix.cli.screen import ERR
+from graphfix.cli.terminal import ERR
 from graphfix.report.escape import escaped
 from graphfix.report.report import count
 
 if TYPE_CHECKING:
-    from graphfix.rewrite.together import Change
+    from graphfix.files.together import Change
 
 
 def journal_of(work: session.Session) -> Path:
     """The folder whose journal says which files are written as one: the project that holds all that is examined."""
-    from graphfix.project.place import project_of
+    from graphfix.files.place import project_of
 
     return project_of(Path(os.path.commonpath(work.found.roots)))
 
 
 def recover(work: session.Session) -> None:
     """Finish what a run that was killed had begun to write as one."""
-    from graphfix.project.place import project_of
-    from graphfix.rewrite.together import recover
+    from graphfix.files.place import project_of
+    from graphfix.files.together import recover
 
     folders = {journal_of(work), *(project_of(root) for root in work.found.roots)}
     done = sum(recover(folder) for folder in sorted(folders))
@@ -36,7 +36,7 @@ def recover(work: session.Session) -> None:
 
 def sweep(work: session.Session) -> None:
     """Remove the temporary files that killed runs left beside the files that are looked at."""
-    from graphfix.rewrite.write import sweep
+    from graphfix.files.write import sweep
 
     swept = sweep(sorted({path.parent for path in work.found.files}))
     if swept and not work.options.quiet:
@@ -45,7 +45,7 @@ def sweep(work: session.Session) -> None:
 
 def refuses(paths: Iterable[Path]) -> bool:
     """Whether git could not restore some file that would be written; says which."""
-    from graphfix.rewrite.worktree import GitFailed, dirty
+    from graphfix.files.worktree import GitFailed, dirty
 
     try:
         states = dirty(paths)
@@ -62,8 +62,8 @@ def refuses(paths: Iterable[Path]) -> bool:
 
 def write_together(changes: Sequence[Change], work: session.Session) -> None:
     """All files or none."""
-    from graphfix.rewrite.together import replace_all
-    from graphfix.rewrite.write import NotWritten
+    from graphfix.files.together import replace_all
+    from graphfix.files.write import NotWritten
 
     try:
         replace_all(changes, journal_of(work))

@@ -43,14 +43,14 @@ import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from graphfix.analysis.explore import Run
+from graphfix.analysis.second_backward import program_of
+from graphfix.autograd.graph import Node, history, split_loop
 from graphfix.codemods.base import Evidence, fix, rule, safe_if, short
-from graphfix.codemods.cuts import Cut, expressions_to_cut, plan
+from graphfix.interpreter.recording import Store
+from graphfix.interpreter.values import Instance
 from graphfix.model import Finding, Label
-from graphfix.tape.diagnosis import program_of
-from graphfix.tape.explore import Run
-from graphfix.tape.graph import Node, history, split_loop
-from graphfix.tape.recording import Store
-from graphfix.tape.values import Instance
+from graphfix.repairs.cut import Cut, expressions_to_cut, plan
 
 ADDING = frozenset(("add", "add_", "sub", "sub_", "lerp", "lerp_", "mul", "mul_"))
 

@@ -42,9 +42,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from graphfix.analysis.second_backward import Cause
 from graphfix.codemods.base import Evidence, fix, rule, short
 from graphfix.model import AddArgument, Applicability, Finding, Fix
-from graphfix.tape.diagnosis import Cause
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:

@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from types import ModuleType
 
+from graphfix.analysis.contributors import Facts
+from graphfix.analysis.evaluations import Regions
+from graphfix.analysis.explore import Run, Tape
+from graphfix.analysis.second_backward import SecondWalk, second_walks
+from graphfix.autograd.graph import history
+from graphfix.interpreter.interpreter import Machine
+from graphfix.interpreter.recording import Store
+from graphfix.interpreter.values import Opaque, Plain, Tensor, Value, nodes_in
 from graphfix.model import Applicability, Finding, Fix, Label, Operation, Span
-from graphfix.tape.contributors import Facts
-from graphfix.tape.diagnosis import SecondWalk, second_walks
-from graphfix.tape.explore import Run, Tape
-from graphfix.tape.graph import history
-from graphfix.tape.machine import Machine
-from graphfix.tape.program import Program
-from graphfix.tape.recording import Store
-from graphfix.tape.regions import Regions
-from graphfix.tape.values import Opaque, Plain, Tensor, Value, nodes_in
+from graphfix.source.document import Program
 
 URL = "https://github.com/graphfix/graphfix/blob/main/docs/rules/{code}.md"
 

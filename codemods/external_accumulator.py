@@ -38,10 +38,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from graphfix.analysis.second_backward import Cause, SecondWalk
 from graphfix.codemods.base import Evidence, fix, rule, short
 from graphfix.codemods.external_graph import names_read_outside
 from graphfix.model import Append, Applicability, Finding, Fix, Move, Replace
-from graphfix.tape.diagnosis import Cause, SecondWalk
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:

@@ -42,14 +42,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from graphfix.analysis.contributors import is_tensor_always
+from graphfix.analysis.second_backward import Cause, SecondWalk
+from graphfix.autograd.graph import Leaf, Node, history
 from graphfix.codemods.base import Evidence, fix, rule, safe_if, short
 from graphfix.codemods.non_leaf_parameter import nameless
+from graphfix.interpreter.recording import Store
+from graphfix.interpreter.values import Sequence, Tensor
 from graphfix.model import Append, Applicability, Finding, Fix, Move
-from graphfix.tape.contributors import is_tensor_always
-from graphfix.tape.diagnosis import Cause, SecondWalk
-from graphfix.tape.graph import Leaf, Node, history
-from graphfix.tape.recording import Store
-from graphfix.tape.values import Sequence, Tensor
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
@@ -193,7 +193,7 @@ def recomputed(
 
 def draws(part: ast.AST) -> bool:
     """A random draw that the tape does not see as a node of the graph, such as `torch.randn`."""
-    from graphfix.tape.torch_model import facts
+    from graphfix.models.table import facts
 
     if not isinstance(part, ast.Call):
         return False

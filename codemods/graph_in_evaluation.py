@@ -44,9 +44,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from graphfix.analysis.evaluations import Region
 from graphfix.codemods.base import Evidence, fix, rule, safe_if, short
 from graphfix.model import Decorate, Finding, Fix, Label, Operation, Wrap
-from graphfix.tape.regions import Region
 
 NO_GRAD = "torch.no_grad()"
 

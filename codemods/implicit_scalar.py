@@ -36,12 +36,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from graphfix.analysis.call_graph import word
+from graphfix.analysis.contributors import Facts
 from graphfix.codemods.base import Evidence, blamed, fix, operand, rule, safe_if, short
+from graphfix.interpreter.recording import Number
+from graphfix.interpreter.values import Opaque, Tensor
 from graphfix.model import Append, Finding, Operation, Replace
-from graphfix.tape.call_graph import word
-from graphfix.tape.contributors import Facts
-from graphfix.tape.recording import Number
-from graphfix.tape.values import Opaque, Tensor
 
 CONVERSIONS = frozenset(("float", "int", "complex"))
 

@@ -38,12 +38,12 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from graphfix.analysis.explore import Run
+from graphfix.autograd.graph import Overwritten, Walk, Write
 from graphfix.codemods.base import Evidence, fix, rule, safe_if, short
+from graphfix.interpreter.values import Layer
 from graphfix.model import Delete, Finding, Fix, InsertBefore, Operation, RemoveArgument, Replace
-from graphfix.tape.explore import Run
-from graphfix.tape.graph import Overwritten, Walk, Write
-from graphfix.tape.torch_model import facts
-from graphfix.tape.values import Layer
+from graphfix.models.table import facts
 
 OPERATORS: dict[type, str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**", ast.MatMult: "@"}
 CLOSED = (ast.Name, ast.Constant, ast.Call, ast.Attribute, ast.Subscript)

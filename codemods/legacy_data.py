@@ -35,13 +35,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from graphfix.analysis.explore import Run
+from graphfix.analysis.sharing import chain, origin, shares
 from graphfix.codemods.base import Evidence, blamed, fix, operand, rule, safe_if, short
 from graphfix.codemods.legacy_scalar import no_dimension, summed_up
+from graphfix.interpreter.recording import Alias
+from graphfix.interpreter.values import Plain, Tensor
 from graphfix.model import Finding, Replace
-from graphfix.tape.explore import Run
-from graphfix.tape.recording import Alias
-from graphfix.tape.sharing import chain, origin, shares
-from graphfix.tape.values import Plain, Tensor
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:

@@ -36,13 +36,13 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from graphfix.analysis.contributors import Facts
+from graphfix.analysis.explore import Run
 from graphfix.codemods.base import Evidence, blamed, fix, operand, rule, safe_if, short
+from graphfix.interpreter.recording import Read
+from graphfix.interpreter.values import Plain, Tensor, Value
 from graphfix.model import Applicability, Finding, Fix, Replace
-from graphfix.tape.contributors import Facts
-from graphfix.tape.explore import Run
-from graphfix.tape.recording import Read
-from graphfix.tape.shapes import SCALAR, shape_of
-from graphfix.tape.values import Plain, Tensor, Value
+from graphfix.models.shapes import SCALAR, shape_of
 
 STRIPPED = frozenset(("cpu", "numpy", "detach", "tolist", "clone", "cuda"))
 

@@ -41,10 +41,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from graphfix.analysis.explore import Run, Tape
+from graphfix.analysis.volatile import Region, region, trial
+from graphfix.autograd.graph import Walk
 from graphfix.codemods.base import Evidence, blamed, fix, rule, safe_if, short
-from graphfix.codemods.evaluation import Region, region, trial
 from graphfix.codemods.needless_retain import in_sight, needed
-from graphfix.codemods.unwrapping import Seen, Unwrapped, flag, operations, unwrapped
+from graphfix.interpreter.recording import Seed
 from graphfix.model import (
     AddArgument,
     Append,
@@ -57,10 +59,8 @@ from graphfix.model import (
     RemoveArgument,
     Wrap,
 )
-from graphfix.tape.explore import Run, Tape
-from graphfix.tape.graph import Walk
-from graphfix.tape.recording import Seed
-from graphfix.tape.shapes import ONE, SCALAR, shape_of
+from graphfix.models.shapes import ONE, SCALAR, shape_of
+from graphfix.repairs.unwrap import Seen, Unwrapped, flag, operations, unwrapped
 
 CODE, NAME = "GF903", "legacy-variable"
 ORIGINS = ("torch.autograd", "torch.autograd.variable")

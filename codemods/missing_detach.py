@@ -44,10 +44,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from graphfix.analysis.conflicts import Meeting, meetings
+from graphfix.analysis.unretained import unretained
 from graphfix.codemods.base import Evidence, fix, rule, safe_if, short
-from graphfix.codemods.conflicts import Meeting, meetings
 from graphfix.codemods.needless_retain import in_sight
-from graphfix.codemods.unretained import unretained
 from graphfix.model import Append, Finding, Operation, RemoveArgument
 
 

@@ -42,9 +42,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from graphfix.codemods.base import Evidence, rule
-from graphfix.codemods.boundary import carried
-from graphfix.codemods.unwalked import unwalked
 from graphfix.model import Finding
+from graphfix.repairs.detach import carried
+from graphfix.repairs.unwalked import unwalked
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:

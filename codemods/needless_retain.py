@@ -34,12 +34,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from graphfix.analysis.explore import Run
+from graphfix.autograd.graph import Walk
 from graphfix.codemods.base import Evidence, fix, rule, safe_if
+from graphfix.interpreter.recording import Store
+from graphfix.interpreter.values import Instance
 from graphfix.model import AddArgument, Applicability, Finding, RemoveArgument, Replace
-from graphfix.tape.explore import Run
-from graphfix.tape.graph import Walk
-from graphfix.tape.recording import Store
-from graphfix.tape.values import Instance
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:

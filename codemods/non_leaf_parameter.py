@@ -43,11 +43,11 @@ import ast
 import functools
 from collections.abc import Iterator
 
+from graphfix.analysis.second_backward import Cause
+from graphfix.autograd.graph import Leaf, Node, history
 from graphfix.codemods.base import Evidence, fix, rule, short
+from graphfix.interpreter.values import Tensor
 from graphfix.model import Append, Applicability, Finding, Fix, RemoveArgument, Replace
-from graphfix.tape.diagnosis import Cause
-from graphfix.tape.graph import Leaf, Node, history
-from graphfix.tape.values import Tensor
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:

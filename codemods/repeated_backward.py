@@ -39,12 +39,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from graphfix.analysis.second_backward import Cause, SecondWalk
+from graphfix.autograd.graph import Node
 from graphfix.codemods.base import Evidence, fix, rule, short
 from graphfix.codemods.external_graph import external_nodes, names_in, recomputed, statements_of
-from graphfix.codemods.step_order import is_harmless
 from graphfix.model import Applicability, Delete, Finding, Fix, InsertBefore, Move, Operation, Replace
-from graphfix.tape.diagnosis import Cause, SecondWalk
-from graphfix.tape.graph import Node
+from graphfix.repairs.reorder import is_harmless
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:

@@ -36,13 +36,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from graphfix.analysis.conflicts import meetings
+from graphfix.analysis.explore import Run
+from graphfix.analysis.second_backward import Cause, SecondWalk
+from graphfix.autograd.graph import Walk
 from graphfix.codemods.base import Evidence, fix, rule, safe_if, short
-from graphfix.codemods.conflicts import meetings
-from graphfix.codemods.step_order import is_harmless
 from graphfix.model import AddArgument, Delete, Finding, Fix, InsertAfter, InsertBefore, Replace
-from graphfix.tape.diagnosis import Cause, SecondWalk
-from graphfix.tape.explore import Run
-from graphfix.tape.graph import Walk
+from graphfix.repairs.reorder import is_harmless
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:

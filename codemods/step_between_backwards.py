@@ -45,10 +45,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from graphfix.analysis.conflicts import Meeting, meetings
 from graphfix.codemods.base import Evidence, rule, short
-from graphfix.codemods.conflicts import Meeting, meetings
-from graphfix.codemods.step_order import reordered
 from graphfix.model import Finding, Label
+from graphfix.repairs.reorder import reordered
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:

@@ -41,16 +41,16 @@ import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from graphfix.analysis.contributors import Facts
+from graphfix.analysis.explore import Run
+from graphfix.analysis.second_backward import Cause, is_live, program_of
+from graphfix.autograd.graph import history, split_loop
 from graphfix.codemods.accumulated_graph import is_sure
 from graphfix.codemods.base import Evidence, fix, leaves_function, rule, safe_if, short
-from graphfix.codemods.cuts import expressions_to_cut, plan
+from graphfix.interpreter.recording import Store
+from graphfix.interpreter.values import Instance, Mapping, Opaque, Sequence
 from graphfix.model import Finding
-from graphfix.tape.contributors import Facts
-from graphfix.tape.diagnosis import Cause, is_live, program_of
-from graphfix.tape.explore import Run
-from graphfix.tape.graph import history, split_loop
-from graphfix.tape.recording import Store
-from graphfix.tape.values import Instance, Mapping, Opaque, Sequence
+from graphfix.repairs.cut import expressions_to_cut, plan
 
 PUTS = frozenset(("append", "extend", "="))
 

@@ -42,5 +42,5 @@ def test_the_command_does_what_apply_does(tmp_path: Path, loops: SimpleNamespace
 
 
 def test_nothing_that_starts_imports_libcst() -> None:
-    program = "import sys, graphfix.cli.app, graphfix.codemods, graphfix.engine; sys.exit('libcst' in sys.modules)"
+    program = "import sys, graphfix.cli.app, graphfix.codemods, graphfix.run.engine; sys.exit('libcst' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

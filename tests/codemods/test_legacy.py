@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from graphfix.examine import Job, examine
-from graphfix.selection import Wanted
+from graphfix.run.examine import Job, examine
+from graphfix.run.selection import Wanted
 
 HEAD = """\
 import math

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from graphfix.examine import Job, examine
-from graphfix.selection import Wanted
+from graphfix.run.examine import Job, examine
+from graphfix.run.selection import Wanted
 
 COLLECTED = """\
 import torch

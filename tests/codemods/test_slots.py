@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from graphfix.engine import findings_of
+from graphfix.run.engine import findings_of
 
 FIT = """\
 import torch

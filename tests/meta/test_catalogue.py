@@ -14,9 +14,9 @@ import pytest
 
 from graphfix.codemods import RULES
 from graphfix.codemods.base import Rule
-from graphfix.examine import Job, examine
 from graphfix.model import Finding
-from graphfix.selection import Wanted
+from graphfix.run.examine import Job, examine
+from graphfix.run.selection import Wanted
 
 ROOT = Path(__file__).parents[2]
 SECTIONS = ["What it does", "Why is this bad", "Example", "Use instead", "Fix safety", "References"]

@@ -9,32 +9,39 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+ROOMS = (
+    "analysis", "autograd", "files", "interpreter", "models", "pullrequest", "repairs", "report", "review", "rewrite", "run",
+    "settings", "source", "verify",
+)  # fmt: skip
 FOLDERS = {
     "graphfix.cli": ROOT / "cli",
     "graphfix.codemods": ROOT / "codemods",
-    **{
-        f"graphfix.{part}": ROOT / "src/graphfix" / part
-        for part in ("tape", "project", "pullrequest", "settings", "rewrite", "report", "review", "runtime")
-    },
+    **{f"graphfix.{room}": ROOT / "src/graphfix" / room for room in ROOMS},
 }
+OUTSIDE = ("settings", "codemods", "rewrite", "report", "run", "cli", "verify", "review", "pullrequest")
 FORBIDDEN = {
-    "graphfix.tape": ("settings", "codemods", "rewrite", "report", "cli"),
-    "graphfix.project": ("settings", "codemods", "rewrite", "report", "cli"),
+    "graphfix.source": ("autograd", "interpreter", "models", "analysis", "repairs", "files", *OUTSIDE),
+    "graphfix.autograd": ("models", "analysis", "repairs", "files", *OUTSIDE),
+    "graphfix.interpreter": ("analysis", "repairs", "files", *OUTSIDE),
+    "graphfix.models": ("analysis", "repairs", "files", *OUTSIDE),
+    "graphfix.analysis": ("repairs", *(room for room in OUTSIDE if room != "codemods")),
+    "graphfix.repairs": tuple(room for room in OUTSIDE if room != "codemods"),
+    "graphfix.files": ("autograd", "interpreter", "models", "analysis", "repairs", *OUTSIDE),
+    "graphfix.run": ("verify", "report", "review", "pullrequest", "cli"),
     "graphfix.codemods": ("rewrite", "report", "cli"),
     "graphfix.rewrite": ("codemods", "report", "cli"),
-    "graphfix.pullrequest": ("settings", "runtime", "cli"),
+    "graphfix.pullrequest": ("settings", "verify", "cli"),
     "graphfix.report": ("settings", "cli"),
     "graphfix.review": ("settings", "codemods", "report", "cli"),
     "graphfix.settings": ("rewrite", "cli"),
-    "graphfix.runtime": ("cli",),
+    "graphfix.verify": ("cli",),
 }
 # the child process knows no graphfix: its imports are relative, and nothing but torch and the standard library
-PROBE = ROOT / "src/graphfix/runtime/probe"
-# what joins two layers on purpose: the libcst commands, `python -m graphfix`, and a pool that loads all before it forks
+PROBE = ROOT / "src/graphfix/verify/probe"
+# what joins two layers on purpose: the libcst commands, and `python -m graphfix`
 ALLOWED = {
     ("codemods/commands.py", "graphfix.rewrite.command"),
     ("src/graphfix/__main__.py", "graphfix.cli"),
-    ("src/graphfix/project/pool.py", "graphfix.rewrite"),
 }
 
 

@@ -65,5 +65,5 @@ def test_nothing_else_lies_at_the_top(names: list[str]) -> None:
 
 
 def test_the_recorded_facts_about_torch_are_in_the_wheel(names: list[str]) -> None:
-    wanted = [f"graphfix/tape/{path.name}" for path in (ROOT / "src/graphfix/tape").glob("*.json")]
+    wanted = [f"graphfix/models/{path.name}" for path in (ROOT / "src/graphfix/models").glob("*.json")]
     assert wanted and set(wanted) <= set(names)

@@ -13,7 +13,7 @@ SOURCES = sorted(
 )
 BROAD = {"Exception", "BaseException"}
 # what a failure costs at the most: one rule on one file, one file, or the run, which ends with its exit code; each is named
-BOUNDARIES = ["cli/ending.py", "src/graphfix/engine.py", "src/graphfix/examine.py"]
+BOUNDARIES = ["cli/ending.py", "src/graphfix/run/engine.py", "src/graphfix/run/examine.py"]
 
 
 def names(node: ast.ExceptHandler) -> set[str]:

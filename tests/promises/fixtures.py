@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from graphfix.examine import Job, examine
-from graphfix.outcome import Outcome
-from graphfix.selection import Wanted
+from graphfix.run.examine import Job, examine
+from graphfix.run.outcome import Outcome
+from graphfix.run.selection import Wanted
 
 FOLDER = Path(__file__).parents[2] / "fixtures"
 PAIRS = sorted(path.parent for path in FOLDER.glob("*/*/after.py"))

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from graphfix.examine import Job, examine
-from graphfix.outcome import Status
+from graphfix.run.examine import Job, examine
+from graphfix.run.outcome import Status
 
 from .fixtures import PAIRS, label, repaired
 

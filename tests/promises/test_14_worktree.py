@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from graphfix.rewrite.worktree import GitFailed, dirty
+from graphfix.files.worktree import GitFailed, dirty
 
 
 def git(folder: Path, *words: str, check: bool = True) -> None:

@@ -81,10 +81,10 @@ def test_misuse_is_2_with_a_message(graphfix: Run, words: list[str], message: st
 
 
 BREAKS = """
-import graphfix.engine
+import graphfix.run.engine
 def analyse(path, text, roots, conventions):
     raise KeyError("odd")
-graphfix.engine.analyse = analyse
+graphfix.run.engine.analyse = analyse
 from graphfix.cli import main
 import sys
 sys.exit(main())

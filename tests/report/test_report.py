@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from graphfix.model import Append, Applicability, Edit, Finding, Fix, Label, Span
-from graphfix.outcome import Outcome, Status
 from graphfix.report.jsonform import render
 from graphfix.report.report import Report
-from graphfix.source import Source
+from graphfix.run.outcome import Outcome, Status
+from graphfix.source.decode import Source
 
 
 def finding(applicability: Applicability | None) -> Finding:

@@ -7,7 +7,7 @@ import pytest
 from graphfix.model import Append, Applicability, Finding, Fix, Label, Span
 from graphfix.report.escape import escaped
 from graphfix.report.text import Line, concise, indexes_of, story
-from graphfix.source import LineIndex, Source
+from graphfix.source.decode import LineIndex, Source
 
 CODE = """\
 for x in data:

@@ -28,13 +28,13 @@ def found(text: str, code: str, applicability: Applicability) -> list[Finding]:
 
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    module = ModuleType("graphfix.engine")
+    module = ModuleType("graphfix.run.engine")
 
     def findings_of(path: Path, text: str, roots: tuple[Path, ...] = ()) -> list[Finding]:
         return found(text, "GF101", Applicability.SAFE)
 
     module.findings_of = findings_of  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "graphfix.engine", module)
+    monkeypatch.setitem(sys.modules, "graphfix.run.engine", module)
     return module
 
 

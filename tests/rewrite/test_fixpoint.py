@@ -6,12 +6,12 @@ from types import SimpleNamespace
 
 import pytest
 
-import graphfix.engine
 import graphfix.rewrite
-from graphfix.engine import Analysis
+import graphfix.run.engine
 from graphfix.model import Applicability, Finding, Fix, Replace, Span
 from graphfix.rewrite.fixpoint import Circle, Repaired, repair
-from graphfix.selection import Wanted
+from graphfix.run.engine import Analysis
+from graphfix.run.selection import Wanted
 
 HERE = Path("x.py")
 
@@ -41,7 +41,7 @@ def rules(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Repaired]:
         def analyse(path: Path, now: str, roots: tuple[Path, ...], conventions: object) -> Analysis:
             return Analysis(tuple(finding_of(now, part, content) for part, content in pairs if part in now))
 
-        monkeypatch.setattr(graphfix.engine, "analyse", analyse)
+        monkeypatch.setattr(graphfix.run.engine, "analyse", analyse)
         return repair(HERE, text, (), Wanted())
 
     return run

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from graphfix import __version__
 from graphfix.pullrequest.repository import Blob, Commit, NotMade, Repository, scratch
-from graphfix.series import Step
+from graphfix.run.series import Step
 
 RULE, PATCH, VERSION = "Graphfix-Rule", "Graphfix-Patch", "Graphfix-Version"
 
@@ -97,7 +97,7 @@ def same(repository: Repository, made: Made) -> bool:
 
 def clean(repository: Repository, paths: Iterable[Path]) -> list[str]:
     """What keeps commits from being what is in the tree: one line for each file."""
-    from graphfix.rewrite.worktree import dirty
+    from graphfix.files.worktree import dirty
 
     lines = [f"{name}: differs from the commit" for name in repository.dirty()]
     return lines or [f"{path}: {state}" for path, state in dirty(paths)]

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from graphfix.examine import Job, examine
-from graphfix.outcome import Outcome
 from graphfix.pullrequest.repository import NotMade
+from graphfix.run.examine import Job, examine
+from graphfix.run.outcome import Outcome
 
 OWNER_FILES = (".github/CODEOWNERS", ".gitlab/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS")
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from graphfix.rewrite.git import GitFailed, entries, filters_off, run, user_environment
-from graphfix.rewrite.write import PREFIX, SUFFIX, is_alive
+from graphfix.files.git import GitFailed, entries, filters_off, run, user_environment
+from graphfix.files.write import PREFIX, SUFFIX, is_alive
 
 # a diff that is the same whatever the user's settings, so that its id is
 _DIFF = (

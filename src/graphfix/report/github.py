@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphfix.outcome import Status
 from graphfix.report.escape import escaped
 from graphfix.report.places import Region
 from graphfix.report.report import problem
 from graphfix.report.text import Line, Piece
 from graphfix.report.view import Told, View, plain, rooted
+from graphfix.run.outcome import Status
 
 
 def lines(view: View) -> Iterator[Line]:

@@ -6,10 +6,10 @@ import hashlib
 import json
 from collections.abc import Iterator
 
-from graphfix.outcome import Outcome
 from graphfix.report.report import problem
 from graphfix.report.text import Line, Piece
 from graphfix.report.view import Told, View, plain, rooted
+from graphfix.run.outcome import Outcome
 
 _SEVERITIES = {"error": "major", "warning": "minor"}
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from graphfix.model import Edit, Finding, Span
-from graphfix.outcome import Outcome
 from graphfix.report.text import Indexes, Line, Piece, indexes_of
-from graphfix.source import LineIndex
+from graphfix.run.outcome import Outcome
+from graphfix.source.decode import LineIndex
 
 if TYPE_CHECKING:
     from graphfix.report.view import View

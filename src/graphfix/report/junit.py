@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from xml.etree import ElementTree
 
 from graphfix.model import Finding
-from graphfix.outcome import Outcome, Status
 from graphfix.report.escape import escaped
 from graphfix.report.report import problem
 from graphfix.report.text import Line, Piece, indexes_of, story
 from graphfix.report.view import View, plain
+from graphfix.run.outcome import Outcome, Status
 
 
 def lines(view: View) -> Iterator[Line]:

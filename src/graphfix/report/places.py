@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from graphfix.model import Span
-from graphfix.source import LineIndex, Source, SourceError, read
+from graphfix.source.decode import LineIndex, Source, SourceError, read
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def _point(lines: LineIndex, offset: int) -> Point:
 
 def _in_json(source: Source, shown: LineIndex, offset: int) -> Point:
     """The row of the notebook's JSON text that holds the line of a cell."""
-    from graphfix.notebook import Notebook
+    from graphfix.source.notebook import Notebook
 
     assert isinstance(source, Notebook)
     cell, (row, _) = shown.cell(offset), shown.place(offset)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from graphfix.outcome import Status
 from graphfix.report.places import Region
 from graphfix.report.report import problem
 from graphfix.report.suggestion import merged
 from graphfix.report.text import Line, Piece
 from graphfix.report.view import Told, View, plain
+from graphfix.run.outcome import Status
 
 
 def lines(view: View) -> Iterator[Line]:

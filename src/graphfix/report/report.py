@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from graphfix.model import Applicability, Finding
-from graphfix.outcome import Outcome, Status
 from graphfix.report.escape import escaped
-from graphfix.source import shown_cell
+from graphfix.run.outcome import Outcome, Status
+from graphfix.source.decode import shown_cell
 
 
 @dataclass

@@ -11,11 +11,11 @@ from urllib.parse import quote
 
 from graphfix import __version__
 from graphfix.model import Span
-from graphfix.outcome import Outcome, Status
 from graphfix.report.places import Point, Region
 from graphfix.report.report import problem
 from graphfix.report.text import Line, Piece
 from graphfix.report.view import Told, View, plain
+from graphfix.run.outcome import Outcome, Status
 
 if TYPE_CHECKING:
     from graphfix.codemods.base import Rule

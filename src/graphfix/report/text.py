@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from graphfix.model import Applicability, Finding, Label, Span
 from graphfix.report.escape import escaped, shown, width
-from graphfix.source import LineIndex, Source, SourceError, read, shown_cell
+from graphfix.source.decode import LineIndex, Source, SourceError, read, shown_cell
 
 if TYPE_CHECKING:
     from graphfix.report.view import View

@@ -8,9 +8,9 @@ import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from graphfix.runtime.compare import ABSOLUTE, RELATIVE
-from graphfix.runtime.record import Run
-from graphfix.runtime.verify import Verdict
+from graphfix.verify.compare import ABSOLUTE, RELATIVE
+from graphfix.verify.fixtures import Verdict
+from graphfix.verify.record import Run
 
 WIDTH = 160  # where there is no terminal
 NARROWEST = 120

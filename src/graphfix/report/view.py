@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from graphfix.fingerprint import marks
 from graphfix.model import Edit, Finding
-from graphfix.outcome import Outcome, Status
 from graphfix.report.places import Files
+from graphfix.run.fingerprint import marks
+from graphfix.run.outcome import Outcome, Status
 
 if TYPE_CHECKING:
     from graphfix.codemods.base import Rule

@@ -10,8 +10,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from graphfix.fingerprint import Mark
 from graphfix.model import Applicability
+from graphfix.run.fingerprint import Mark
 
 VERSION = 1
 

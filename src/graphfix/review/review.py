@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from graphfix.examine import Job
-from graphfix.fingerprint import Mark
 from graphfix.model import Applicability, Finding
 from graphfix.review.decisions import Choice, Decision, Progress, digest
 from graphfix.review.reviewed import Refused, Reviewed, decided
+from graphfix.run.examine import Job
+from graphfix.run.fingerprint import Mark
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from graphfix.examine import Job, examine
-from graphfix.fingerprint import Mark, marks
 from graphfix.model import Finding
-from graphfix.outcome import Status
 from graphfix.review.decisions import Choice, Decision
 from graphfix.review.lines import put
 from graphfix.rewrite import apply_fixes
-from graphfix.source import LineIndex, Source, SourceError, decode
+from graphfix.run.examine import Job, examine
+from graphfix.run.fingerprint import Mark, marks
+from graphfix.run.outcome import Status
+from graphfix.source.decode import LineIndex, Source, SourceError, decode
 
 
 class Refused(Exception):
@@ -88,7 +88,7 @@ def _taken(reviewed: Reviewed, text: str, mark: Mark, job: Job) -> Reviewed:
 
 def with_text(reviewed: Reviewed, text: str, job: Job) -> Reviewed:
     """The file once it holds `text`, examined again; `Refused` where that does not parse or cannot be written down."""
-    from graphfix.ipython import Torn
+    from graphfix.source.ipython import Torn
 
     try:
         source = reviewed.source.edited(text)

@@ -31,7 +31,7 @@ class RuleCommand(CodemodCommand):
         return tree if text == tree.code else cst.parse_module(text)
 
     def findings(self, text: str) -> list[Finding]:
-        from graphfix.engine import findings_of
+        from graphfix.run.engine import findings_of
 
         path = Path(self.context.filename or "<string>")
         manager = self.context.metadata_manager

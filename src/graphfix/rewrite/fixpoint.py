@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from graphfix.conventions import Conventions
+from graphfix.interpreter.conventions import Conventions
 from graphfix.model import Finding, Fix
-from graphfix.syntax import parses
+from graphfix.source.guard import parses
 
 if TYPE_CHECKING:
-    from graphfix.engine import Analysis, Fault
+    from graphfix.run.engine import Analysis, Fault
 
 MAX_PASSES = 10
 
@@ -74,7 +74,7 @@ class _Pass:
 
 def repair(path: Path, text: str, roots: tuple[Path, ...], wanted: Filter, analysis: Analysis | None = None) -> Repaired:
     """Apply the wanted fixes of `text` until a pass changes nothing; `Circle` if none does. `analysis`: that of `text`, if known."""
-    from graphfix.engine import analyse
+    from graphfix.run.engine import analyse
 
     seen = {text}
     steps: list[Step] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from graphfix.conventions import ACCUMULATE
+from graphfix.interpreter.conventions import ACCUMULATE
 from graphfix.report.forms import FORMS
 from graphfix.settings.kinds import Choice, Codes, CodesByPattern, Count, Flag, Kind, Names, Patterns, Schema, Text
 

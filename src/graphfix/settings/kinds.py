@@ -6,8 +6,8 @@ import difflib
 import re
 from dataclasses import dataclass
 
-from graphfix.conventions import NAME_PATTERN
-from graphfix.selection import CODE_PATTERN, UnknownCode, parse_codes
+from graphfix.interpreter.conventions import NAME_PATTERN
+from graphfix.run.selection import CODE_PATTERN, UnknownCode, parse_codes
 
 Schema = dict[str, object]
 NAMES = {bool: "a boolean", str: "a string", int: "a whole number", float: "a number", list: "a list", dict: "a table"}
@@ -140,7 +140,7 @@ Kind = Text | Flag | Count | Choice | Patterns | Names | Codes | CodesByPattern
 
 def check_pattern(pattern: str) -> None:
     """Raise `WrongValue` for what is no pattern of .gitignore."""
-    from graphfix.project.gitignore import why_no_pattern
+    from graphfix.files.gitignore import why_no_pattern
 
     if why_no_pattern(pattern):
         raise WrongValue(f"{pattern!r} is not a pattern of .gitignore")

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from graphfix.conventions import Conventions
-from graphfix.project.gitignore import compiled, matched_name
-from graphfix.selection import Wanted
+from graphfix.files.gitignore import compiled, matched_name
+from graphfix.interpreter.conventions import Conventions
+from graphfix.run.selection import Wanted
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec

@@ -1,0 +1,162 @@
+"""`graphfix verify SCRIPT`: the user's script beside a repaired copy of it. Runs code, in copies only."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from graphfix.cli import session
+from graphfix.cli.exits import ERROR, FINDINGS, INTERRUPTED, OK
+from graphfix.cli.options import ListFormat, Options
+from graphfix.cli.terminal import ERR, OUT, quiet_pipe
+from graphfix.files.place import project_of
+from graphfix.report.escape import escaped
+from graphfix.report.report import Report
+from graphfix.run.outcome import Outcome
+from graphfix.verify.command import Command, script_command
+from graphfix.verify.copies import TooLarge
+from graphfix.verify.launch import Job
+from graphfix.verify.script import Trial, Verdict, judge
+from graphfix.verify.steady import doubtful, reconsidered
+
+
+@dataclass(frozen=True)
+class Script:
+    """What to run and how."""
+
+    name: str
+    arguments: tuple[str, ...] = ()
+    module: bool = False
+    python: str | None = None
+    project: Path | None = None
+    seed: int = 0
+    limit: float = 600.0
+    form: ListFormat = ListFormat.TEXT
+    plot: Path | None = None
+
+
+def run(script: Script, options: Options) -> int:
+    """Run the script as it is and repaired, and give the exit code: 0 verified, 1 it falls short, 2 no verdict."""
+    project = _project(script)
+    _check_plot(script)
+    report = Report(options.unsafe)
+    work = session.start(options_for(options, project), repair=True)
+    try:
+        work.examine(report)
+        changed = [outcome for outcome in report.changed if Path(os.path.realpath(outcome.path)).is_relative_to(project)]
+        if not changed:
+            OUT.say(f"graphfix finds nothing to fix in {os.path.relpath(project)}; nothing was run")
+            return OK
+        trial = _tried(_command(script, project), changed, quiet=options.quiet)
+    except KeyboardInterrupt:
+        ERR.say("graphfix: interrupted; nothing was changed")
+        return INTERRUPTED
+    except TooLarge as error:
+        session.fail(f"{project} cannot be copied to run in: {error}; --project names a smaller folder")
+    with quiet_pipe():
+        _show(script, trial, changed)
+    if script.plot is not None:
+        _plot(script.plot, trial, script.name)
+    return {Verdict.GOOD: OK, Verdict.SHORT: FINDINGS, Verdict.NONE: ERROR}[trial.verdict]
+
+
+def options_for(options: Options, project: Path) -> Options:
+    """The same options over the files of the project."""
+    from dataclasses import replace
+
+    return replace(options, paths=(os.path.relpath(project),))
+
+
+def _project(script: Script) -> Path:
+    if script.project is not None:
+        if not script.project.is_dir():
+            session.fail(f"no such folder: {script.project}")
+        return Path(os.path.realpath(script.project))
+    if not script.module and not Path(script.name).is_file():
+        session.fail(f"no such script: {script.name}")
+    return project_of(Path(os.curdir) if script.module else Path(script.name))
+
+
+def _command(script: Script, project: Path) -> Command:
+    job = Job(script.name, script.arguments, script.module, python=_python(script.python), seed=script.seed, saved=True)
+    return script_command(job, project, script.limit)
+
+
+def _python(wanted: str | None) -> tuple[str, ...]:
+    """The interpreter of the user's scripts: the one that is named, or graphfix's own where that has torch."""
+    import importlib.util
+
+    if wanted is not None:
+        found = shutil.which(wanted)
+        if found is None:
+            session.fail(f"--python {wanted}: no such interpreter")
+        return (os.path.abspath(found),)
+    if importlib.util.find_spec("torch") is not None:
+        return (sys.executable,)
+    return (os.path.abspath(shutil.which("python3") or shutil.which("python") or sys.executable),)
+
+
+def _tried(command: Command, changed: list[Outcome], *, quiet: bool) -> Trial:
+    changes = {Path(os.path.realpath(outcome.path)): outcome.after for outcome in changed}
+    if not quiet:
+        ERR.say(f"running {command.text} as it is")
+    before = command.run({})
+    if not quiet:
+        ERR.say(f"running {command.text} with the fixes")
+    after = command.run(changes)
+    trial = judge(before, after, {finding.code for outcome in changed for finding in outcome.fixed})
+    if not doubtful(trial):
+        return trial
+    if not quiet:
+        ERR.say("they differ: running it as it is once more")
+    return reconsidered(trial, command.run({}))
+
+
+def _show(script: Script, trial: Trial, changed: list[Outcome]) -> None:
+    from graphfix.report.script_verdict import as_json, lines
+
+    fixes = places(changed, set(trial.before.loaded) | set(trial.after.loaded))
+    if script.form is ListFormat.JSON:
+        OUT.say(as_json(trial, fixes))
+        return
+    if trial.verdict is Verdict.NONE:
+        ERR.say(f"graphfix: no verdict: {escaped(trial.reason)}")
+        return
+    for line in lines(trial, fixes):
+        OUT.say(line)
+
+
+def places(changed: list[Outcome], loaded: set[str]) -> list[str]:
+    """The file of every fix and its rules, for people; the runs say nothing of files that they did not load."""
+
+    def place(outcome: Outcome) -> str:
+        ran = os.path.realpath(outcome.path) in loaded
+        return f"{outcome.path} {', '.join(sorted(finding.code for finding in outcome.fixed))}{'' if ran else ' (not run)'}"
+
+    return [place(outcome) for outcome in changed]
+
+
+def _check_plot(script: Script) -> None:
+    """Before anything has run."""
+    if script.plot is None:
+        return
+    from graphfix.verify.plot import ENDINGS, NoPlotter, check
+
+    if script.plot.suffix.lower() not in ENDINGS:
+        session.fail(f"--plot writes {' or '.join(ENDINGS)}, not {script.plot.name}")
+    try:
+        check()
+    except NoPlotter as error:
+        session.fail(str(error))
+
+
+def _plot(file: Path, trial: Trial, title: str) -> None:
+    from graphfix.verify.plot import draw
+
+    try:
+        draw(trial.before, trial.after, file, title)
+    except OSError as error:
+        session.fail(f"cannot write {file}: {error.strerror}")

@@ -1,0 +1,131 @@
+"""What other files of the project do with a file: the entries that reach its code from there.
+
+A class that another file drives in a loop is simulated without that loop when its own file is read. Each file that imports it is
+run here as a script and by its own entries, with the import bound to the very program under analysis. Further callers may
+exist out of sight, so that what such runs show is true of one way to use the file, and never of all of them.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from graphfix.analysis.call_graph import word
+from graphfix.analysis.explore import Explorer, Run, Tape
+from graphfix.analysis.importers import importing
+from graphfix.interpreter.frames import Env
+from graphfix.interpreter.imports import Importer, parsed
+from graphfix.interpreter.interpreter import Machine
+from graphfix.source.document import Program
+
+# Importing files that are read for one file, those of them that are run, and the statements and calls that each may simulate
+MAX_LOOKED_AT = 16
+MAX_CALLERS = 2
+CALLER_STEPS = 6_000
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+# What builds an object, and what data loading calls: no graph is there yet
+BUILDING = frozenset(("__init__", "__getitem__", "__len__", "__iter__", "__next__", "__repr__", "__str__"))
+TESTING = frozenset(("pytest", "unittest", "hypothesis", "nose"))
+LIMITS = ("OutOfSteps", "RecursionError")
+WALKING = frozenset(("backward", "manual_backward", "grad"))
+# Names that are spelled everywhere and mean something else there
+ANYWHERE = frozenset(("forward", "train", "eval", "load", "save", "step", "reset", "update", "get", "run", "main"))
+
+
+class CallerImporter(Importer):
+    """Resolves the imports of a caller; the file under analysis is not read a second time."""
+
+    def __init__(self, path: Path, roots: tuple[Path, ...], analysed: Program) -> None:
+        super().__init__(path, roots)
+        self.analysed = analysed
+        self.real = Path(os.path.realpath(analysed.path))
+
+    def find(self, name: str, importing: Path) -> Path | None:
+        found = super().find(name, importing)
+        return Path(os.path.realpath(found)) if found is not None else None
+
+    def program_at(self, path: Path, name: str) -> Program | None:
+        return self.analysed if path == self.real else parsed(path, name)
+
+
+class CallerExplorer(Explorer):
+    """Runs the tape over a file that imports the analysed one."""
+
+    def __init__(self, caller: Program, tape: Tape, names: frozenset[str]) -> None:
+        super().__init__(caller, tape.roots, tape.conventions)
+        self.importer = CallerImporter(Path(caller.path), tape.roots, tape.program)
+        self.names = names
+        self.budget = CALLER_STEPS
+        self.kinds = ()  # each side of a branch once is enough to see how the file is used
+        self.times = 1
+
+    def entries(self) -> Iterator[tuple[str, ast.AST, Callable[[Machine, Env], None]]]:
+        """Those that spell a walk themselves first: the budget may end before the others."""
+        yield from sorted(super().entries(), key=lambda entry: not any(word(part) in WALKING for part in ast.walk(entry[1])))
+
+    def is_relevant(self, definition: ast.AST) -> bool:
+        """Whether the code, or what it calls in its file by name, walks a graph or names what the analysed file defines."""
+        return definition in self.reading
+
+    def wanted_words(self) -> frozenset[str]:
+        """What walks a graph, and what the analysed file defines."""
+        return self.names
+
+
+def called(tape: Tape) -> Tape | None:
+    """The runs by which other files reach functions of the file of `tape`; None where no other file is known to."""
+    program = tape.program
+    functions = {part for part in ast.walk(program.tree) if isinstance(part, FUNCTIONS)}
+    entered = {part for run in tape.runs if run.entry == "module" for part in run.recording.entered}
+    wanted = worth_reaching(program, functions - entered)
+    if not wanted:
+        return None
+    walks = any(word(part) in WALKING for part in ast.walk(program.tree))
+    found: list[Run] = []
+    tried = 0
+    for path in itertools.islice(importing(Path(program.path), tape.roots), MAX_LOOKED_AT):
+        caller = parsed(path, path.stem) if tried < MAX_CALLERS else None
+        words = {word(part) for part in ast.walk(caller.tree)} if caller is not None else set()
+        if caller is None or not words & wanted or not (walks or words & WALKING) or is_test(caller):
+            continue
+        tried += 1
+        runs = CallerExplorer(caller, tape, wanted | WALKING | tape.conventions.walking).explore().runs
+        # what a caller does up to the end of the budget proves nothing
+        found.extend(run for run in runs if run.recording.ended_by not in LIMITS and functions & run.recording.entered)
+    for run in found:
+        run.entry = f"{run.entry} of another file"  # not the module of the analysed one
+    return Tape(program, found, True, tape.roots, tape.conventions) if found else None
+
+
+def is_test(program: Program) -> bool:
+    """Whether the file is about tests, which also do what is to fail."""
+    modules = {part.module or "" for part in ast.walk(program.tree) if isinstance(part, ast.ImportFrom)}
+    modules |= {alias.name for part in ast.walk(program.tree) if isinstance(part, ast.Import) for alias in part.names}
+    return any(module.split(".")[0] in TESTING for module in modules)
+
+
+def worth_reaching(program: Program, functions: set[ast.AST]) -> frozenset[str]:
+    """The names under which other files use those functions that walk a graph, read a number out of one or keep something."""
+    names = set()
+    for function in functions:
+        if function.name in BUILDING or not any(keeps(part) or word(part) in WALKING for part in ast.walk(function)):
+            continue
+        owner = program.parents.get(function)
+        implied = function.name.startswith("__") or function.name in ANYWHERE  # it is the class that other files name
+        names.add(owner.name if implied and isinstance(owner, ast.ClassDef) else function.name)
+    return frozenset(names)
+
+
+def keeps(part: ast.AST) -> bool:
+    """Whether something may outlive the call (it is put into an attribute, an item or a container), or is read as in torch 0.3."""
+    if isinstance(part, ast.Attribute):
+        return isinstance(part.ctx, ast.Store) or part.attr in ("append", "extend")
+    if not isinstance(part, ast.Subscript):
+        return False
+    if isinstance(part.ctx, ast.Store):
+        return True
+    first = isinstance(part.slice, ast.Constant) and part.slice.value == 0
+    return first and any(word(below) == "data" for below in ast.walk(part.value))

@@ -1,0 +1,133 @@
+"""Which expression to cut so that a stored value no longer carries a graph, and how: `.item()` or `.detach()`.
+
+The cut is tried on the tape itself: with the expression read as a number the file is run again, and any use of
+that number that only a tensor allows, or that is not known, decides for `.detach()`.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Iterable
+
+from graphfix.analysis.explore import Tape
+from graphfix.autograd.graph import Node, raises_again
+from graphfix.interpreter.frames import Trace
+from graphfix.interpreter.recording import Store, Use
+from graphfix.interpreter.values import Instance, Opaque, Tensor
+from graphfix.source.document import Program
+
+DISPLAYS = (ast.Dict, ast.List, ast.Tuple)
+ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div)
+
+
+class Facts:
+    """What all runs together know of expressions and nodes."""
+
+    def __init__(self, tape: Tape) -> None:
+        self.uses: dict[ast.expr, list[Use]] = {}
+        self.plain: set[ast.expr] = set()
+        self.proven: set[ast.AST] = set()
+        self.modules = tape.modules
+        self.sure: dict[Node, bool] = {}
+        for run in tape.runs:
+            self.plain |= run.recording.plain
+            self.proven |= {node.site for node in run.recording.proven}
+            for expression, uses in run.recording.graphs.items():
+                self.uses.setdefault(expression, []).extend(uses)
+
+    def is_sure(self, node: Node) -> bool:
+        """Whether a node is known to be part of a graph: made by torch, walked somewhere, or returned by a module."""
+        known = self.sure.get(node)
+        if known is None:
+            self.sure[node] = False
+            known = node.certain or node.site in self.proven or node.callee in self.modules
+            # what torch makes of a sure part is sure as well; what an unknown call makes of it is not
+            known = known or (node.callee is None and any(self.is_sure(parent) for parent in node.parents))
+            self.sure[node] = known
+        return known
+
+    def is_spent(self, node: Node, before: float = math.inf) -> bool:
+        """Whether any walk through `node` would raise, so that a detach there changes no run that works."""
+        return raises_again(node, self.is_sure, before)
+
+    def is_single(self, use: Use) -> bool:
+        """Whether the value is known to have one element: a full reduction, or the root of a backward pass."""
+        if isinstance(use.value, Tensor) and use.value.single:
+            return True
+        return all(node.site in self.proven for node in use.nodes) and isinstance(use.value, (Tensor, Opaque))
+
+
+def contributors(facts: Facts, expression: ast.expr, own: set[Node]) -> list[ast.expr]:
+    """The operands of `expression` that carry a graph other than the nodes in `own` (the place's old content)."""
+    if isinstance(expression, ast.BinOp) and isinstance(expression.op, ARITHMETIC):
+        return contributors(facts, expression.left, own) + contributors(facts, expression.right, own)
+    if isinstance(expression, ast.UnaryOp):
+        return contributors(facts, expression.operand, own)
+    if isinstance(expression, (ast.Tuple, ast.List)):
+        return [part for item in expression.elts for part in contributors(facts, item, own)]
+    if isinstance(expression, ast.Dict):
+        return [part for item in expression.values for part in contributors(facts, item, own)]
+    if isinstance(expression, ast.Call) and all(isinstance(use.value, Instance) for use in facts.uses.get(expression, ())):
+        made_of = (*expression.args, *(keyword.value for keyword in expression.keywords))
+        return [part for item in made_of for part in contributors(facts, item, own)]  # a record of what it is built from
+    uses = [use for use in facts.uses.get(expression, ()) if any(facts.is_sure(node) for node in use.nodes)]
+    if not uses or all(set(use.nodes) <= own for use in uses):
+        return []
+    return [expression]
+
+
+def is_tensor_always(facts: Facts, expression: ast.expr) -> bool:
+    """Whether the expression held one tensor, and nothing else, wherever it was seen."""
+    return expression not in facts.plain and all(
+        isinstance(use.value, (Tensor, Opaque)) for use in facts.uses.get(expression, ())
+    )
+
+
+def at_caller(facts: Facts, program: Program, trace: Trace, nodes: Iterable[Node]) -> list[ast.expr]:
+    """The argument of a call, closest to the store, that brings `nodes` in and is always one tensor; of a display, its parts."""
+    wanted = set(nodes)
+    for frame, statement in reversed(trace[:-1]):
+        if frame.env.program is not program:
+            continue
+        for part in ast.walk(statement):
+            for argument in handed_over(part):
+                parts = contributors(facts, argument, set()) if isinstance(argument, DISPLAYS) else [argument]
+                if parts and all(brings(facts, inner, wanted) for inner in parts):
+                    return parts
+    return []
+
+
+def handed_over(part: ast.AST) -> list[ast.expr]:
+    """The expressions that a call, or an assignment to an item of an object, gives to the function that it enters."""
+    if isinstance(part, ast.Call):
+        return [*part.args, *(keyword.value for keyword in part.keywords)]
+    if isinstance(part, ast.Assign) and any(isinstance(target, ast.Subscript) for target in part.targets):
+        return [part.value]
+    return []
+
+
+def brings(facts: Facts, argument: ast.expr, wanted: set[Node]) -> bool:
+    """Whether the expression is always one tensor, and for sure one with a graph that is wanted."""
+    uses = facts.uses.get(argument, [])
+    sure = any(wanted & set(use.nodes) and any(facts.is_sure(node) for node in use.nodes) for use in uses)
+    return sure and is_tensor_always(facts, argument)
+
+
+def cut_text(facts: Facts, expression: ast.expr, numbers: bool) -> str:
+    """`.item()` where only numbers are wanted and the value has one element, else `.detach()`."""
+    uses = facts.uses.get(expression, [])
+    return ".item()" if numbers and uses and all(facts.is_single(use) for use in uses) else ".detach()"
+
+
+def stored_nodes(tape: Tape, stores: Iterable[Store]) -> set[Node]:
+    """Every node that any run stores in the places of `stores`, or by the same assignments (a place is another object in each run)."""
+    places = {store.place for store in stores}
+    targets = {store.target for store in stores}
+    return {
+        node
+        for run in tape.runs
+        for store in run.recording.stores
+        if store.target in targets or store.place in places
+        for node in store.nodes
+    }

@@ -1,0 +1,349 @@
+"""Evaluations: loops, functions and statements that build graphs which nobody walks, in no run.
+
+Read off the record: the forward passes that no walk reaches, and the statements in which gradients are asked for, in which what a
+walk reaches is made, and out of which graph gets to code that is not in sight. What is left around a forward pass is its region.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from graphfix.analysis.contributors import Facts
+from graphfix.analysis.explore import Run, Tape
+from graphfix.autograd.graph import Context, Leaf, Node, history
+from graphfix.interpreter.frames import Env, Frame, Trace
+from graphfix.interpreter.recording import Store
+from graphfix.interpreter.values import Class, Instance, Layer, Mapping, Opaque, Project, Sequence, Value, leaves_in
+from graphfix.source.document import Program
+
+LOOPS = (ast.For, ast.AsyncFor, ast.While)
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+SCOPES = (*FUNCTIONS, ast.Lambda, ast.ClassDef)
+YIELDS = (ast.Yield, ast.YieldFrom, ast.Await)
+# What torch's own ways to ask for a gradient are spelled with: code that no run reaches may hold them
+ASKS = frozenset(("backward", "manual_backward", "grad", "requires_grad_", "requires_grad", "enable_grad", "set_grad_enabled"))
+# https://pytorch.org/docs/stable/generated/torch.nn.TransformerEncoder.html: these take a fast path where no gradient is recorded
+FAST_PATHS = ("Transformer", "MultiheadAttention")
+
+
+@dataclass(eq=False)
+class Region:
+    """A function, a loop, or adjacent statements (`parts`) in which no gradient is wanted.
+
+    `forwards`: the forward passes in it, each with the statement of the region's own frame that runs it. `evaluates`: a
+    module in evaluation mode runs there. `sure`: everything that is called there is in sight.
+    """
+
+    parts: tuple[ast.stmt, ...]
+    forwards: list[tuple[Node, ast.stmt]] = field(default_factory=list)
+    evaluates: bool = False
+    sure: bool = True
+
+    @property
+    def function(self) -> ast.FunctionDef | None:
+        """The function that is the region, None where it is a loop or statements."""
+        return self.parts[0] if isinstance(self.parts[0], ast.FunctionDef) else None
+
+    @cached_property
+    def statements(self) -> set[ast.AST]:
+        """All statements of the region; of a function those of its body."""
+        within = {inner for part in self.parts for inner in ast.walk(part) if isinstance(inner, ast.stmt)}
+        return within - {self.function}
+
+    def contains(self, other: Region) -> bool:
+        return other is not self and self.statements >= set(other.parts)
+
+    def holds(self, trace: Trace) -> bool:
+        return any(statement in self.statements for _, statement in trace)
+
+
+class Regions:
+    """Finds the regions of one file."""
+
+    def __init__(self, tape: Tape, facts: Facts) -> None:
+        self.tape = tape
+        self.facts = facts
+        self.program: Program = tape.program
+        self.touched: set[ast.AST] = set()
+        self.asking: set[ast.AST] = set()
+        self.building: set[ast.AST] = set()
+        self.foreign: set[ast.AST] = set()
+        self.trained: set[Leaf] = set()
+        self.callees: set[object] = set()
+        self.cut: dict[Node, set[Context]] = {}
+        self.detached: set[ast.stmt] = set()
+        self.recording: set[ast.AST] = set()
+        self.found: list[Region] = []
+        if not tape.truncated:
+            self.find()
+
+    @cached_property
+    def knows_torch(self) -> bool:
+        """Whether the file binds the name `torch` to the library."""
+        imports = [s for s in self.program.tree.body if isinstance(s, ast.Import)]
+        return any(alias.name.split(".")[0] == "torch" and alias.asname is None for s in imports for alias in s.names)
+
+    def find(self) -> None:
+        for run in self.tape.runs:
+            self.note_walked(run)
+        for run in self.tape.runs:
+            self.note_asked(run)
+        placed: dict[ast.stmt, Region] = {}
+        for run in self.tape.runs:
+            for node in run.recording.nodes:
+                if not node.walks:
+                    self.mark(self.recording, node.trace)
+                    if self.is_forward(node):
+                        self.place(node, run, placed)
+        for part, region in placed.items():
+            if part in self.detached:
+                continue  # a forward pass that is detached is meant to be
+            if not any(part in other.parts for other in self.found):
+                region.parts = self.extent(part)
+                region.forwards.extend(f for p in region.parts[1:] if p in placed for f in placed[p].forwards)
+                region.sure &= self.is_sure(region)
+                self.found.append(region)
+        # two runs may see a loop by itself and within its function: the wider one tells all, unless only the narrower is sure
+        self.found = [r for r in self.found if not any(o.contains(r) and o.sure >= r.sure for o in self.found)]
+        self.found = [r for r in self.found if not any(r.contains(o) for o in self.found)]
+
+    # What the runs say
+
+    def note_walked(self, run: Run) -> None:
+        for node in run.recording.nodes:
+            if node.walks:
+                self.mark(self.touched, node.trace)
+                self.trained.update(node.leaves)
+                if node.callee is not None:
+                    self.callees.add(node.callee)
+
+    def note_asked(self, run: Run) -> None:
+        recording = run.recording
+        by_context: dict[Context, list[Node]] = {}
+        for node, contexts in recording.cuts.items():
+            for context in contexts:
+                by_context.setdefault(context, []).append(node)
+        for context, nodes in by_context.items():
+            for node in history(nodes):
+                self.cut.setdefault(node, set()).add(context)
+        steps = [update.trace for update in recording.updates if update.steps and update.leaves is not None]
+        for trace in (*recording.asks, *steps):
+            self.mark(self.touched, trace)
+            self.mark(self.asking, trace)
+        for trace in recording.builds:
+            self.mark(self.building, trace)
+        called: dict[ast.AST, set[object]] = {}
+        for call in recording.foreign:
+            self.mark(self.foreign, call.trace)
+            called.setdefault(call.site, set()).add(call.callee)
+        for node, escapes in recording.escapes.items():
+            if any(not self.returns_graph(called.get(site)) for site, _, _ in escapes):
+                self.mark(self.touched, node.trace)
+        if run.entry != "module":
+            kept = out_of_sight(run)
+            for store in recording.stores:
+                if store.nodes and is_kept(store, kept):
+                    for node in store.nodes:
+                        self.mark(self.touched, node.trace)
+
+    def returns_graph(self, callees: set[object] | None) -> bool:
+        """Whether an unknown callee hands the graph on, as a walk over its result shows elsewhere: it does not walk itself."""
+        return bool(callees) and callees <= self.callees
+
+    def mark(self, marked: set[ast.AST], trace: Trace) -> None:
+        """All statements and functions of this file in which `trace` lies."""
+        for _, statement in trace:
+            part: ast.AST | None = statement
+            while part is not None and part not in marked and part in self.program.parents:
+                marked.add(part)
+                if isinstance(part, SCOPES) and part is not statement:
+                    break
+                part = self.program.parents.get(part)
+
+    def is_forward(self, node: Node) -> bool:
+        """Whether a module (or an operation on parameters) made the node and saved tensors for their gradient."""
+        if not node.saves or not self.facts.is_sure(node):
+            return False
+        return bool(node.leaves) or (node.callee in self.facts.modules and node.training is False)
+
+    # Where the regions are
+
+    def place(self, node: Node, run: Run, placed: dict[ast.stmt, Region]) -> None:
+        """Find the widest region around a forward pass that nobody walks."""
+        chains = self.chains(node)
+        frames = [frame for frame, _, _ in chains]
+        wide = [(frame, statement, part) for frame, statement, around in chains for part in around]
+        for frame, statement, part in (*wide, *((frame, statement, statement) for frame, statement, _ in chains[-1:])):
+            if part not in self.touched and self.qualifies(part, node, frames, frame):
+                region = placed.setdefault(part, Region((part,)))
+                region.forwards.append((node, statement))
+                region.evaluates |= node.training is False
+                region.sure &= run.entry == "module"
+                return
+
+    def chains(self, node: Node) -> list[tuple[Frame, ast.stmt, list[ast.stmt]]]:
+        """For each call in this file that leads to `node`: frame, statement, functions and loops around it, outermost first."""
+        found: list[tuple[Frame, ast.stmt, list[ast.stmt]]] = []
+        for frame, statement in node.trace:
+            if is_module_call(frame):
+                break  # what a module does inside is its callers' affair
+            if statement in self.program.parents and not isinstance(statement, (*FUNCTIONS, ast.ClassDef)):
+                found.append((frame, statement, [p for p in self.around(statement) if isinstance(p, (*FUNCTIONS, *LOOPS))]))
+        return found
+
+    def around(self, statement: ast.stmt) -> list[ast.stmt]:
+        """The statements around `statement` in its function, outermost first, headed by the function itself."""
+        chain: list[ast.stmt] = []
+        part: ast.AST | None = statement
+        while part is not None:
+            if isinstance(part, ast.stmt):
+                chain.append(part)
+            if isinstance(part, SCOPES) and part is not statement:
+                break
+            part = self.program.parents.get(part)
+        return chain[::-1]
+
+    def qualifies(self, part: ast.stmt, node: Node, frames: list[Frame], frame: Frame) -> bool:
+        """Whether `part`, in `frame`, is an evaluation: in that mode, or a loop over a forward pass that is trained elsewhere."""
+        if not self.is_sound(part):
+            return False
+        evaluates = node.training is False
+        loops = {e.loop: e.frame for e, _ in node.context if isinstance(e.loop, LOOPS) and e.frame in frames}
+        if self.is_cut_at_once(node) and not (
+            evaluates and any(isinstance(inner, LOOPS) and inner in loops for inner in ast.walk(part))
+        ):
+            self.detached.add(part)
+            return False
+        if isinstance(part, LOOPS):
+            return part in loops and (evaluates or self.is_trained(node))
+        if isinstance(part, FUNCTIONS):
+            if not isinstance(part, ast.FunctionDef) or part in self.building or has_own_module(frame, node):
+                return False
+            return evaluates or (
+                self.is_trained(node) and any(isinstance(inner, LOOPS) and inner in loops for inner in ast.walk(part))
+            )
+        if isinstance(part, (ast.ClassDef, ast.Return, ast.If, ast.Try, ast.Match)):
+            return False
+        # one forward pass beside the training of the same loop
+        beside = any(loop in self.asking for loop, where in loops.items() if where is frame)
+        return evaluates and beside and calls_module(frame, node)
+
+    def is_cut_at_once(self, node: Node) -> bool:
+        """Whether the iteration that makes the node also detaches what it becomes, so that no graph outlives it."""
+        return any(context[: len(node.context)] == node.context for context in self.cut.get(node, ()))
+
+    def is_trained(self, node: Node) -> bool:
+        """Whether some walk reaches the same parameters, or those of which they are a copy."""
+        if node.callee is not None and node.callee in self.callees:
+            return True
+        leaves = {leaf for below in history([node]) for leaf in below.leaves}
+        return any(leaf in self.trained or leaf.origin in self.trained for leaf in leaves)
+
+    def is_sound(self, part: ast.stmt) -> bool:
+        """Whether nothing that no run reaches asks for gradients, and no block would be left half-way."""
+        for inner in ast.walk(part):
+            if isinstance(inner, YIELDS):
+                return False
+            word = inner.attr if isinstance(inner, ast.Attribute) else inner.arg if isinstance(inner, ast.keyword) else ""
+            if word in ASKS:
+                return False
+        return True
+
+    def extent(self, part: ast.stmt) -> tuple[ast.stmt, ...]:
+        """A function or loop stands for itself; a statement goes together with those after it that go on with what it makes."""
+        if isinstance(part, (*FUNCTIONS, *LOOPS)):
+            return (part,)
+        block = self.program.block_of(part)
+        start = end = block.index(part)
+        for index in range(start + 1, len(block)):
+            if block[index] in self.touched or isinstance(block[index], (*SCOPES, ast.Return)) or not self.is_sound(block[index]):
+                break
+            if block[index] in self.recording:
+                end = index
+        return tuple(block[start : end + 1])
+
+    # What may be said of them
+
+    def is_sure(self, region: Region) -> bool:
+        """Whether all code of the region is in sight and ran: nothing in it can want a gradient or act otherwise without."""
+        executed = {statement for run in self.tape.runs for statement in run.recording.executed}
+        for part in region.parts:
+            if part in self.foreign:
+                return False
+            inner = [s for s in ast.walk(part) if isinstance(s, ast.stmt) and s is not part]
+            if any(s not in executed for s in inner):
+                return False
+        return not any(
+            layer.name.startswith(FAST_PATHS)
+            for node, _ in region.forwards
+            for below in history([node])
+            for layer in below.leaves
+        )
+
+    def covers(self, store: Store) -> bool:
+        """Whether what is put away is made, and put away, in a region whose repair is safe: without graphs it keeps none."""
+        if not self.knows_torch:
+            return False
+        return any(r.sure and r.holds(store.trace) and all(r.holds(node.trace) for node in store.nodes) for r in self.found)
+
+
+def is_module_call(frame: Frame) -> bool:
+    """Whether the frame is a module's forward pass."""
+    receiver = frame.receiver
+    return (
+        getattr(frame.definition, "name", "") in ("forward", "__call__")
+        and isinstance(receiver, Instance)
+        and (receiver.is_module() or receiver.cls.is_open())
+    )
+
+
+def out_of_sight(run: Run) -> set[int]:
+    """What code that is not in sight may read: the object whose method was run, and what it holds (by identity)."""
+    env = run.recording.env
+    pending: list[Value] = [env.variables["self"]] if env is not None and "self" in env.variables else []
+    found: set[int] = set()
+    while pending:
+        value = pending.pop()
+        if id(value) in found:
+            continue
+        found.add(id(value))
+        if isinstance(value, (Instance, Layer)):
+            pending.extend(value.attributes.values())
+        elif isinstance(value, Sequence):
+            pending.extend(value.items)
+        elif isinstance(value, Mapping):
+            pending.extend(value.items.values())
+    return found
+
+
+def is_kept(store: Store, kept: set[int]) -> bool:
+    """Whether what is stored outlives a run of which the callers are not in sight."""
+    holder, place = store.holder, store.place[0]
+    if any(isinstance(value, (Opaque, Class, Project)) for value in (holder, place)):
+        return True
+    return id(holder) in kept or id(place) in kept or (isinstance(place, Env) and place.parent is None)
+
+
+def calls_module(frame: Frame, node: Node) -> bool:
+    """Whether `frame` itself runs the module that made `node`, and no function of another file does."""
+    below = [inner for inner, _ in node.trace if inner.depth > frame.depth]
+    return not below or is_module_call(below[0])
+
+
+def has_own_module(frame: Frame, node: Node) -> bool:
+    """Whether the module that made `node` is a local variable of the call: what builds or loads it is no evaluation alone."""
+    arguments = getattr(frame.definition, "args", None)
+    given = {a.arg for a in ast.walk(arguments) if isinstance(a, ast.arg)} if arguments is not None else set()
+    leaves = {leaf for below in history([node]) for leaf in below.leaves}
+
+    def holds(value: Value) -> bool:
+        if isinstance(value, Opaque):
+            return node.callee is not None and value.key == node.callee
+        return isinstance(value, (Layer, Instance)) and not leaves.isdisjoint(leaves_in(value))
+
+    variables = frame.env.variables
+    return any(holds(v) for n, v in variables.items() if n not in given) and not any(
+        holds(variables[n]) for n in given if n in variables
+    )

@@ -1,0 +1,122 @@
+"""Which files of the project import a given file: the other direction of `imports`, found in the text alone."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from graphfix.files.discovery import JUNK
+from graphfix.files.gitignore import Ignored
+from graphfix.interpreter.imports import Importer
+from graphfix.source.decode import SourceError, read_bytes
+
+# A project that is larger is not searched: the files that were found would depend on where the search ended
+MAX_ENTRIES = 20_000
+MAX_BYTES = 30_000_000
+MAX_FILE_BYTES = 200_000
+IMPORT = re.compile(rb"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n#;]*)|import[ \t]+([^\n#;]*))", re.MULTILINE)
+WORD = re.compile(rb"[\w.]+")
+# Files that drive a module through another one, such as a subclass of a trainer, are one step further away
+STEPS = 2
+
+
+# Last word of an imported name: the files that may import it, and by which dotted name
+Imports = dict[str, list[tuple[Path, str]]]
+
+
+def importing(path: Path, roots: tuple[Path, ...]) -> Iterator[Path]:
+    """The files below `roots` that import `path`, those that do so themselves first; close ones before far ones."""
+    real = Path(os.path.realpath(path))
+    roots = tuple(Path(os.path.realpath(root)) for root in roots)
+    seen = {real}
+    current = [real]
+    for _ in range(STEPS):
+        found: dict[Path, None] = {}
+        for target in current:
+            for root in roots:
+                found.update(dict.fromkeys(file for file in direct(target, root, roots) if file not in seen))
+        current = sorted(found, key=lambda file: (distance(file, real), file.parts))
+        seen.update(current)
+        yield from current
+
+
+def direct(target: Path, root: Path, roots: tuple[Path, ...]) -> Iterator[Path]:
+    word = target.parent.name if target.name == "__init__.py" else target.stem
+    for file, name in imports_below(root).get(word, ()):
+        if file != target and Importer(file, roots).find(name, file) == target:
+            yield file
+
+
+def distance(one: Path, two: Path) -> int:
+    """How many folders lie between two files."""
+    shared = len(os.path.commonpath((one, two)).split(os.sep))
+    return len(one.parts) + len(two.parts) - 2 * shared
+
+
+@functools.lru_cache(maxsize=8)
+def imports_below(root: Path) -> Imports:
+    """What the files below `root` import; nothing where there is too much."""
+    by_word: Imports = {}
+    read = 0
+    for path, size in scripts_below(root) or ():
+        read += size
+        if read > MAX_BYTES:
+            return {}
+        for name in names_imported(path):
+            by_word.setdefault(name.rsplit(".", 1)[-1], []).append((path, name))
+    return by_word
+
+
+def scripts_below(root: Path) -> list[tuple[Path, int]] | None:
+    """The Python files of ordinary size below `root`, sorted; None where there are too many files of any kind to look at."""
+    found: list[tuple[Path, int]] = []
+    pending = [(root, Ignored.above(root))]
+    left = MAX_ENTRIES
+    while pending:
+        folder, rules = pending.pop()
+        entries = entries_of(folder, left + 1)
+        left -= len(entries)
+        if left < 0:
+            return None
+        rules = rules.within(folder, {entry.name for entry in entries})
+        for entry in entries:
+            path = folder / entry.name
+            if entry.is_dir(follow_symlinks=False):
+                if entry.name not in JUNK and not entry.name.startswith(".") and not rules.ignores(path, folder=True):
+                    pending.append((path, rules))
+            elif entry.name.endswith(".py") and entry.is_file(follow_symlinks=False):
+                size = entry.stat(follow_symlinks=False).st_size
+                if size <= MAX_FILE_BYTES and not rules.ignores(path, folder=False):
+                    found.append((path, size))
+    return sorted(found)
+
+
+def entries_of(folder: Path, limit: int) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return list(itertools.islice(entries, limit))
+    except OSError:
+        return []
+
+
+def names_imported(path: Path) -> list[str]:
+    """Every dotted name that the import statements of a file may mean as a module."""
+    try:
+        data = read_bytes(path)
+    except SourceError:
+        return []
+    found: dict[str, None] = {}
+    for package, members, modules in IMPORT.findall(data):
+        base = package.decode("ascii", "replace")
+        prefix = base if base.endswith(".") or not base else f"{base}."
+        if base:
+            found[base] = None
+        for part in (members or modules).strip(b"()").split(b","):
+            words = WORD.findall(part)  # what follows is `as` and another name
+            if words:
+                found[prefix + words[0].decode("ascii", "replace")] = None
+    return list(found)

@@ -1,0 +1,293 @@
+"""Why a walk met a freed graph: the second walks of all runs, grouped by cause.
+
+The cause is read off the iterations in which the node was born, freed and hit; see `classify`.
+"""
+
+from __future__ import annotations
+
+import ast
+import enum
+from dataclasses import dataclass, field
+
+from graphfix.analysis.explore import Run, Tape
+from graphfix.autograd.graph import Hit, LoopEntry, Node, Walk, history, split_loop
+from graphfix.interpreter.frames import Frame, Trace
+from graphfix.interpreter.recording import Boundary, Store
+from graphfix.interpreter.values import Value
+from graphfix.source.document import Program
+
+
+class Cause(enum.Enum):
+    """Where the graph that is walked twice comes from, seen from the second walk."""
+
+    CARRIED = "made in an earlier iteration and carried in by a name"
+    KEPT = "made in an earlier iteration and taken out of a container"
+    TOTAL = "a running total of earlier iterations"
+    EXTERNAL = "made outside of the loop"
+    SEQUENTIAL = "made in the same iteration, by another loss"
+    REPEATED = "the same loss, walked before"
+    THREADS = "walked by another thread"
+
+
+@dataclass(eq=False)
+class SecondWalk:
+    """All hits of one cause at one backward call. `loop` is the loop between the two walks, None where there is none."""
+
+    cause: Cause
+    walk: Walk
+    freed_by: Walk
+    loop: ast.AST | None
+    frame: Frame | None
+    entry: str
+    hits: list[tuple[Run, Walk, Hit]] = field(default_factory=list)
+    carriers: dict[str, Node] = field(default_factory=dict)
+    stores: list[Store] = field(default_factory=list)
+    always: bool = True
+    entries: list[tuple[Run, LoopEntry | None]] = field(default_factory=list)
+
+
+def program_of(trace: Trace) -> Program:
+    return trace[-1][0].env.program
+
+
+def statement_in(trace: Trace, frame: Frame | None) -> ast.stmt | None:
+    """The statement that `frame` was at, where the trace passes through it."""
+    return next((statement for active, statement in trace if active is frame), None)
+
+
+def second_walks(tape: Tape) -> list[SecondWalk]:
+    """Every certain second walk over a freed graph, grouped by backward call, loop and cause, in source order."""
+    groups: dict[tuple, SecondWalk] = {}
+    for run in tape.runs:
+        raised: dict[tuple, Walk] = {}
+        for event in run.recording.walks:
+            for hit in event.hits:
+                if hit.certain and raised.setdefault(meeting(event, hit), event) is event:
+                    add_hit(groups, run, event, hit)
+    for group in groups.values():
+        group.always = happens_always(tape, group)
+    return list(groups.values())
+
+
+def meeting(event: Walk, hit: Hit) -> tuple:
+    """Which walk meets what which other freed, in which loop: torch raises the first time, so that no later one happens."""
+    index = split_loop(hit.freed_by.context, event.context)
+    return event.site, hit.freed_by.site, event.context[index][0] if index is not None else event
+
+
+def add_hit(groups: dict[tuple, SecondWalk], run: Run, event: Walk, hit: Hit) -> None:
+    index = split_loop(hit.freed_by.context, event.context)
+    entry = event.context[index][0] if index is not None else None
+    boundary = boundary_of(run, entry)
+    cause, crossing = classify(event, hit, index) if event.thread == hit.freed_by.thread else (Cause.THREADS, None)
+    if cause is Cause.EXTERNAL and serve_one_step(run, event, hit):
+        cause = Cause.SEQUENTIAL
+    names: list[str] = []
+    if cause is Cause.CARRIED and crossing is not None:
+        names = carriers(run, boundary, crossing, hit)
+        if not names:
+            cause = Cause.KEPT
+        elif is_total(event, hit, crossing):
+            cause = Cause.TOTAL
+    loop = entry.loop if entry is not None else None
+    key = (event.site, loop, cause, hit.freed_by.site, run.entry)
+    group = groups.get(key)
+    if group is None:
+        frame = entry.frame if entry is not None else None
+        group = groups[key] = SecondWalk(cause, event, hit.freed_by, loop, frame, run.entry)  # type: ignore[arg-type]
+    group.hits.append((run, event, hit))
+    group.entries.append((run, entry))
+    for name in names:
+        group.carriers.setdefault(name, crossing)  # type: ignore[arg-type]
+    for name, node in also_carried(run, boundary, event).items() if cause is Cause.CARRIED else ():
+        group.carriers.setdefault(name, node)
+    if cause is Cause.KEPT and crossing is not None:
+        group.stores.extend(store for store in crossing.stores if isinstance(store, Store))
+
+
+def serve_one_step(run: Run, event: Walk, hit: Hit) -> bool:
+    """Whether the loop only gathers gradients: a step comes after the walks, none between them."""
+    steps = [update.order for update in run.recording.updates if update.steps]
+    return any(order > event.order for order in steps) and not any(hit.freed_by.order < order < event.order for order in steps)
+
+
+def classify(event: Walk, hit: Hit, index: int | None) -> tuple[Cause, Node | None]:
+    """The cause of a hit, and the node through which the older iteration's graph enters where it is carried."""
+    same = set(event.roots) == set(hit.freed_by.roots) and "autograd.grad" not in (event.function, hit.freed_by.function)
+    if index is None:
+        return (Cause.REPEATED if same else Cause.SEQUENTIAL), None
+    entry, iteration = event.context[index]
+
+    def born(node: Node) -> int | None:
+        return node.context[index][1] if len(node.context) > index and node.context[index][0] is entry else None
+
+    when = born(hit.node)
+    if when is None:
+        if all(born(root) is None for root in event.roots):
+            return (Cause.REPEATED if same else Cause.SEQUENTIAL), None
+        outside = next(node for node in hit.path if born(node) is None)
+        return (Cause.SEQUENTIAL if is_item(outside, entry.loop) else Cause.EXTERNAL), None
+    crossing = next((node for node in hit.path if (born(node) if born(node) is not None else -1) < iteration), hit.node)
+    return Cause.CARRIED, crossing
+
+
+def is_item(node: Node, loop: ast.AST | None) -> bool:
+    """Whether a loop runs over a container that holds this node: a loop over losses."""
+    return any(isinstance(store, Store) and store.how == "for" and store.trace[-1][1] is loop for store in node.stores)
+
+
+def boundary_of(run: Run, entry: LoopEntry | None) -> Boundary | None:
+    return next((b for b in run.recording.boundaries if b.entry is entry), None) if entry is not None else None
+
+
+def carriers(run: Run, boundary: Boundary | None, crossing: Node, hit: Hit) -> list[str]:
+    """The names that bring `crossing` into the second iteration; plain names before attributes."""
+    if boundary is None:
+        return []
+    position = hit.path.index(crossing)
+    used = hit.path[position - 1].order if position else 0
+    held = [name for name, (_, nodes, _, _) in boundary.held.items() if crossing in nodes]
+    found = [name for name in held if brings(run, boundary, name, crossing, used)]
+    plain = [name for name in found if "." not in name]
+    return plain or found[:1]
+
+
+def also_carried(run: Run, boundary: Boundary | None, event: Walk) -> dict[str, Node]:
+    """Further names that bring a graph into this walk which is spent, or will be in the next: all of them have to be repaired."""
+    found: dict[str, Node] = {}
+    later = [node for node in history(list(event.roots)) if boundary is not None and node.order > boundary.order]
+    entering = {parent: node.order for node in sorted(later, key=lambda n: -n.order) for parent in node.parents}
+    for name, (_, nodes, freed, _) in boundary.held.items() if boundary is not None else ():
+        if (freed or name in boundary.spent) and "." not in name:
+            for node in nodes:
+                if node in entering and node.certain and brings(run, boundary, name, node, entering[node]):
+                    found.setdefault(name, node)
+    return found
+
+
+def brings(run: Run, boundary: Boundary, name: str, crossing: Node, used: int) -> bool:
+    """Whether it is by `name` that `crossing` comes from the boundary to where the node of order `used` takes it up."""
+    rebound = {
+        ast.unparse(store.target)
+        for store in run.recording.stores
+        if boundary.order < store.order < used
+        and isinstance(store.target, (ast.Name, ast.Attribute))
+        and (store.trace[-1][0] is boundary.frame or isinstance(store.target, ast.Attribute))
+        and crossing not in store.nodes
+    }
+    # a container that is made in each iteration is state like any other; one from before the loop is a pile
+    piles = [
+        store.holder
+        for store in crossing.stores
+        if isinstance(store, Store)
+        and store.how in ("append", "extend")
+        and all(active is not boundary.entry for active, _ in getattr(store.holder, "context", None) or ())
+    ]
+    return name not in rebound and boundary.held[name][0] not in piles and is_live(boundary.entry.loop, name)
+
+
+def is_live(loop: ast.AST | None, name: str) -> bool:
+    """Whether an iteration may read the variable `name` before it binds it anew: the state at the top of the loop is live."""
+    if "." in name or not isinstance(loop, (ast.For, ast.AsyncFor, ast.While)):
+        return True
+    if isinstance(loop, ast.While) and reads(loop.test, name):
+        return True
+    if not isinstance(loop, ast.While) and any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(loop.target)):
+        return False
+    first = first_use(loop.body, name)
+    return first if first is not None else not reads(loop, name)
+
+
+def first_use(block: list[ast.stmt], name: str) -> bool | None:
+    """Whether `name` is read (True) or bound (False) first on some way through the block; None where neither is sure."""
+    for statement in block:
+        found = use_in(statement, name)
+        if found is not None:
+            return found
+    return None
+
+
+def use_in(statement: ast.stmt, name: str) -> bool | None:
+    if isinstance(statement, (ast.Assign, ast.AnnAssign)):
+        if statement.value is not None and reads(statement.value, name):
+            return True
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        return False if any(binds(target, name) for target in targets) else (True if reads(statement, name) else None)
+    if isinstance(statement, ast.If):
+        if reads(statement.test, name):
+            return True
+        sides = (first_use(statement.body, name), first_use(statement.orelse, name))
+        return True if True in sides else (False if sides == (False, False) else None)
+    if isinstance(statement, (ast.With, ast.AsyncWith)):
+        return True if any(reads(item, name) for item in statement.items) else first_use(statement.body, name)
+    if isinstance(statement, (ast.For, ast.AsyncFor)):
+        return True if reads(statement.iter, name) or first_use(statement.body, name) else None
+    return True if reads(statement, name) else None
+
+
+def reads(node: ast.AST, name: str) -> bool:
+    """Whether `name` is read in `node`; an augmented assignment reads its target."""
+    return any(
+        isinstance(part, ast.Name)
+        and part.id == name
+        and isinstance(part.ctx, ast.Load)
+        or isinstance(part, ast.AugAssign)
+        and isinstance(part.target, ast.Name)
+        and part.target.id == name
+        for part in ast.walk(node)
+    )
+
+
+def binds(target: ast.AST, name: str) -> bool:
+    if isinstance(target, (ast.Tuple, ast.List)):
+        return any(binds(part, name) for part in target.elts)
+    return isinstance(target, ast.Name) and target.id == name
+
+
+def is_total(event: Walk, hit: Hit, crossing: Node) -> bool:
+    """Whether the older graph enters by being added up in the place that is walked."""
+    position = hit.path.index(crossing)
+    if position == 0:
+        return False
+    places = {store.place for store in crossing.stores if isinstance(store, Store)}
+    *above, adding = hit.path[:position]
+    return is_sum(adding, places) and all(is_sum(node, places) or is_scaling(node) for node in above)
+
+
+def is_sum(node: Node, places: set[tuple[object, object]]) -> bool:
+    """Whether the node adds to what one of `places` holds, and is kept there."""
+    adds = isinstance(node.site, (ast.AugAssign, ast.BinOp)) and isinstance(node.site.op, ast.Add)
+    return adds and any(isinstance(store, Store) and store.place in places for store in node.stores)
+
+
+def is_scaling(node: Node) -> bool:
+    """Whether the node's value is the value below it up to a factor, a sum or a mean."""
+    return len(node.parents) == 1 and not node.leaves
+
+
+def happens_always(tape: Tape, group: SecondWalk) -> bool:
+    """False where some run passed the same backward in a later iteration (or after the same first walk) unharmed."""
+    for run in tape.runs:
+        for event in run.recording.walks:
+            if event.site is not group.walk.site or event.hits:
+                continue
+            if group.loop is not None or group.cause in (Cause.CARRIED, Cause.TOTAL, Cause.EXTERNAL, Cause.KEPT):
+                if any(entry.loop is group.loop and iteration > 0 for entry, iteration in event.context):
+                    return False
+            elif any(
+                other.site is group.freed_by.site and other.order < event.order and other.context == event.context
+                for other in run.recording.walks
+            ):
+                return False
+    return True
+
+
+def held_at(tape: Tape, loop: ast.AST | None, name: str) -> list[tuple[Boundary, Value, bool, bool]]:
+    """What `name` carried into the second iteration of `loop`, in every run: (boundary, value, freed, unfreed)."""
+    found = []
+    for run in tape.runs:
+        for boundary in run.recording.boundaries:
+            if boundary.entry.loop is loop and name in boundary.held:
+                value, _, freed, unfreed = boundary.held[name]
+                found.append((boundary, value, freed, unfreed))
+    return found

@@ -1,0 +1,63 @@
+"""Findings that only a caller in another file shows: told, never repaired, as further callers may be out of sight."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+
+from graphfix.analysis.callers import called
+from graphfix.analysis.contributors import Facts
+from graphfix.analysis.explore import Tape
+from graphfix.analysis.second_backward import SecondWalk, second_walks
+from graphfix.codemods.base import Evidence, Rule
+from graphfix.interpreter.recording import Store
+from graphfix.model import Finding, Span
+
+
+class Elsewhere(Exception):
+    """A rule asked for the place of something that stands in another file."""
+
+
+class CallerEvidence(Evidence):
+    """What the runs from other files say of this one; nothing of another file gets a place in this one."""
+
+    @property
+    def shows_all_uses(self) -> bool:
+        return False
+
+    @cached_property
+    def second_walks(self) -> list[SecondWalk]:
+        """Those at the backward calls of this file: the others are found where they stand."""
+        return [walk for walk in second_walks(self.tape) if self.holds(walk.walk.site)]
+
+    def tells(self, store: Store) -> bool:
+        """Whether the value is made in this file: one that a caller hands over is cut there, and told there."""
+        made = {*store.nodes, *(parent for node in store.nodes for parent in node.parents)}
+        storing = store.trace[-1][1]
+        return any(
+            frame.env.program is self.program and statement is not storing for node in made for frame, statement in node.trace
+        )
+
+    def span(self, node: ast.AST) -> Span:
+        if not self.holds(node):
+            raise Elsewhere
+        return super().span(node)
+
+
+def told_by_callers(tape: Tape, known: Iterable[Finding], rules: tuple[Rule, ...]) -> Iterator[Finding]:
+    """What no run of the file itself shows: findings of rules for which one run that fails is proof enough."""
+    reached = called(tape)
+    if reached is None:
+        return
+    taken = {finding.span for finding in known}
+    evidence = CallerEvidence(reached, Facts(reached), rules)
+    for rule in rules:
+        try:
+            for finding in rule.find(evidence) if rule.witnessed else ():
+                if finding.span not in taken:
+                    taken.add(finding.span)
+                    yield dataclasses.replace(finding, fix=None)
+        except Elsewhere:
+            continue

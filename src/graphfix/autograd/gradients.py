@@ -1,0 +1,107 @@
+"""What becomes of the gradients that a walk leaves in the leaves: used by a step, or cleared before any step comes.
+
+A gradient that is cleared unused may be cut off without changing any training: that decides which of two walks over one
+graph wants a `detach()`, and where.
+"""
+
+from __future__ import annotations
+
+import ast
+import enum
+from collections.abc import Iterable
+
+from graphfix.autograd.graph import Leaf, Node, Walk, history
+from graphfix.interpreter.recording import Recording
+
+
+class Fate(enum.Enum):
+    """What happens first to a gradient."""
+
+    USED = "a step reads it"
+    DROPPED = "it is cleared"
+    UNKNOWN = "the run ends, or an optimizer that is not in sight steps"
+
+
+class Fates:
+    """The fate of every gradient of one run, by walk and leaf."""
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+        self.idle: tuple[bool, set[Leaf]] | None = None
+        self.led: dict[Walk, set[Node]] = {}
+        self.below: dict[Walk, set[Leaf]] = {}
+        self.known: dict[tuple[object, Leaf], set[Fate]] = {}
+        for event in recording.walks:
+            for leaf in self.leaves_below(event):
+                self.known.setdefault((event.site, leaf), set()).add(self.fate(event, leaf))
+
+    def leaves_below(self, event: Walk) -> set[Leaf]:
+        """The leaves in which the walk leaves a gradient."""
+        if event not in self.below:
+            self.below[event] = {leaf for node in history(list(event.roots)) for leaf in node.leaves}
+        return self.below[event]
+
+    def fate(self, event: Walk, leaf: Leaf) -> Fate:
+        for update in self.recording.updates:
+            if update.order < event.order:
+                continue
+            if update.leaves is None:
+                return Fate.UNKNOWN
+            if leaf in update.leaves:
+                return Fate.USED if update.steps else Fate.DROPPED
+        return Fate.UNKNOWN
+
+    def is_dropped(self, event: Walk, leaf: Leaf) -> bool:
+        """Whether every gradient that this call leaves in `leaf` is cleared unused; the end of the run says nothing."""
+        fates = self.known.get((event.site, leaf), set())
+        return Fate.DROPPED in fates and Fate.USED not in fates or self.is_idle(leaf)
+
+    def is_idle(self, leaf: Leaf) -> bool:
+        """Whether the leaf belongs to a module that nobody trains: every step of the run is known, and none is over it."""
+        if self.idle is None:
+            steps = [update.leaves for update in self.recording.updates if update.steps]
+            known = bool(steps) and all(leaves is not None for leaves in steps) and not self.reads_gradients()
+            self.idle = (known, {other for leaves in steps for other in leaves or ()})
+        known, stepped = self.idle
+        return known and leaf.module and leaf not in stepped
+
+    def reads_gradients(self) -> bool:
+        """Whether the program reads a `.grad`: a step that the tape does not see may be made with it."""
+        env = self.recording.env
+        return env is None or any(
+            isinstance(part, ast.Attribute)
+            and part.attr == "grad"
+            and ast.unparse(part.value) not in ("torch.autograd", "autograd")
+            for part in ast.walk(env.program.tree)
+        )
+
+    def is_used(self, event: Walk, leaf: Leaf) -> bool:
+        return Fate.USED in self.known.get((event.site, leaf), set())
+
+    def leading(self, event: Walk) -> set[Node]:
+        """The nodes of the walk that carry a gradient to a leaf where it may be used."""
+        if event in self.led:
+            return self.led[event]
+        found = self.led[event] = set()
+        for node in sorted(history(list(event.roots)), key=lambda n: n.order):
+            if any(parent in found for parent in node.parents) or any(not self.is_dropped(event, leaf) for leaf in node.leaves):
+                found.add(node)
+        return found
+
+
+def severable(fates: Fates, event: Walk, bad: Iterable[Node]) -> list[tuple[Node, Node]] | None:
+    """The edges (node, parent) of the walk behind which `bad` nodes lie and only gradients that are dropped.
+
+    None where a gradient that may be used passes one of them: then no cut leaves the training as it is.
+    """
+    wanted = set(bad)
+    kept = fates.leading(event)
+    if not kept or kept & wanted:
+        return None
+    edges = [
+        (node, parent)
+        for node in kept
+        for parent in node.parents
+        if parent not in kept and any(below in wanted for below in history([parent]))
+    ]
+    return sorted(edges, key=lambda edge: edge[0].order) or None

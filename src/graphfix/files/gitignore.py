@@ -1,0 +1,114 @@
+"""Nested `.gitignore` files, read as git reads them; git itself is not run."""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from graphfix.source.decode import SourceError, read_bytes
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+
+# git reads larger files and longer patterns, nobody writes them
+MAX_BYTES = 1 << 18
+MAX_PATTERN = 1_000
+
+
+def compiled(lines: Iterable[str]) -> GitIgnoreSpec:
+    """The matcher for patterns of `.gitignore`; ValueError where one means nothing.
+
+    RE2 takes time linear in the name whatever the pattern (https://github.com/google/re2/wiki/WhyRE2), where Python's `re`
+    tries every way to read `*-*-*-*-*.tmp`.
+    """
+    import re2
+    from pathspec import GitIgnoreSpec
+
+    lines = list(lines)
+    if any(len(line) > MAX_PATTERN for line in lines):
+        raise ValueError(f"longer than {MAX_PATTERN} characters")
+    try:
+        with warnings.catch_warnings():
+            # `[[` in a pattern may mean something else to a later Python: nothing that its author could do about
+            warnings.simplefilter("ignore", FutureWarning)
+            return GitIgnoreSpec.from_lines(lines, backend="re2")
+    except (re.error, re2.error) as error:
+        raise ValueError(str(error)) from error
+
+
+def _specs(lines: list[str]) -> Iterator[GitIgnoreSpec]:
+    """The matchers for `lines`, in order: one, but where a pattern means nothing (git passes over it), or all are too many for one."""
+    try:
+        yield compiled(lines)
+    except ValueError:
+        middle = len(lines) // 2
+        for half in (lines[:middle], lines[middle:]) if middle else ():
+            yield from _specs(half)
+
+
+def why_no_pattern(line: str) -> str:
+    """What is wrong with a pattern, or nothing."""
+    try:
+        compiled([line])
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def matched_name(path: str) -> str:
+    """The path as patterns name it: with slashes, and bytes that are no UTF-8 replaced, as where a pattern holds them."""
+    return os.fsencode(path.replace(os.sep, "/")).decode("utf-8", "replace")
+
+
+def _lines(file: Path) -> list[str]:
+    """The patterns in a file; none in a device, a pipe, or what is too large to have been written by a person."""
+    try:
+        return read_bytes(file, MAX_BYTES).decode("utf-8", "replace").splitlines()
+    except SourceError:
+        return []
+
+
+@dataclass(frozen=True)
+class Ignored:
+    """The ignore files that hold for one folder, outermost first."""
+
+    layers: tuple[tuple[str, GitIgnoreSpec], ...] = ()
+
+    @staticmethod
+    def above(folder: Path) -> Ignored:
+        """The rules that the folders around `folder` set, up to the top of its git work tree."""
+        start = Path(os.path.abspath(folder))
+        around = []
+        for parent in start.parents if not os.path.lexists(start / ".git") else ():
+            around.append(parent)
+            if os.path.lexists(parent / ".git"):
+                break
+        else:
+            around = []
+        rules = Ignored()
+        for parent in reversed(around):
+            rules = rules.within(parent, {".gitignore"})
+        return rules
+
+    def within(self, folder: Path, names: set[str]) -> Ignored:
+        """These rules and those of the `.gitignore` among the `names` in `folder`."""
+        if ".gitignore" not in names:
+            return self
+        base = os.path.abspath(folder)
+        return Ignored((*self.layers, *((base, spec) for spec in _specs(_lines(folder / ".gitignore")))))
+
+    def ignores(self, path: Path, *, folder: bool) -> bool:
+        """Whether the innermost rule that speaks of `path` ignores it."""
+        absolute = os.path.abspath(path)
+        for base, spec in reversed(self.layers):
+            relative = matched_name(os.path.relpath(absolute, base))
+            verdict = spec.check_file(relative + "/" if folder else relative).include
+            if verdict is not None:
+                return verdict
+        return False

@@ -1,0 +1,81 @@
+"""The git state of the files that would be written: what git cannot give back is not touched unasked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from graphfix.files.git import GitFailed, entries, filters_off, run
+
+_CHUNK = 500
+_STATES = {"??": "untracked", "!!": "ignored by git"}
+_CONFLICTS = frozenset({"DD", "AU", "UD", "UA", "DU", "AA", "UU"})
+
+
+def dirty(paths: Iterable[Path]) -> tuple[tuple[Path, str], ...]:
+    """The files among `paths` that git could not restore, each with its state; none outside of git."""
+    by_top: dict[Path, dict[str, Path]] = {}
+    for path in paths:
+        real = Path(os.path.realpath(path))
+        top = top_of(real)
+        if top is not None:
+            by_top.setdefault(top, {})[real.relative_to(top).as_posix()] = path
+    found: list[tuple[Path, str]] = []
+    for top, names in by_top.items():
+        found += [(names[name], state) for name, state in sorted(_states(top, list(names)).items())]
+    return tuple(found)
+
+
+def top_of(path: Path) -> Path | None:
+    """The work tree that holds the real `path`."""
+    for parent in path.parents:
+        if os.path.lexists(parent / ".git"):
+            return parent
+    return None
+
+
+def _states(top: Path, names: Sequence[str]) -> dict[str, str]:
+    states: dict[str, str] = {}
+    filters = filters_off(top)
+    for start in range(0, len(names), _CHUNK):
+        chunk = names[start : start + _CHUNK]
+        states.update(_unrestorable(top, filters, chunk))
+    return states
+
+
+def _unrestorable(top: Path, filters: list[str], names: Sequence[str]) -> dict[str, str]:
+    tracked: set[str] = set()
+    states: dict[str, str] = {}
+    for entry in _ask(top, filters, "ls-files", "-v", "-z", "--", *names):
+        tag, name = entry[0], entry[2:]
+        tracked.add(name)
+        # lower case: assume-unchanged, S: skip-worktree; git status does not look at these
+        if tag.islower() or tag == "S":
+            states[name] = "hidden from git status"
+    status = _ask(
+        top, filters, "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all",
+        "--ignore-submodules=all", "--", *names,
+    )  # fmt: skip
+    for entry in status:
+        code, name = entry[:2], entry[3:]
+        states[name] = _STATES.get(code) or _describe(code)
+    for name in names:
+        if name not in tracked:
+            states.setdefault(name, "not tracked by git")
+    return {name: state for name, state in states.items() if name in names}
+
+
+def _describe(code: str) -> str:
+    if code in _CONFLICTS:
+        return "in conflict"
+    if code[1] != " ":
+        return "has changes that are not staged"
+    return "has changes that are not committed"
+
+
+def _ask(top: Path, filters: list[str], *words: str) -> list[str]:
+    try:
+        return entries(run(top, *words, options=filters))
+    except GitFailed as error:
+        raise GitFailed(f"git cannot tell the state of {top}: {error}") from error

@@ -1,0 +1,161 @@
+"""Operators: on numbers they are folded, on tensors they record a node."""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from collections.abc import Iterator
+
+from graphfix.autograd.graph import Storage
+from graphfix.interpreter.interpreter import Machine
+from graphfix.interpreter.iteration import iterate
+from graphfix.interpreter.keys import cut_of, key_of
+from graphfix.interpreter.values import (
+    MAX_ITEMS,
+    MAX_TEXT,
+    Function,
+    Instance,
+    Known,
+    Opaque,
+    Plain,
+    Sequence,
+    Tensor,
+    Value,
+)
+from graphfix.models.saving import divided, has_grad, keep, overwrite
+from graphfix.models.shapes import operator_shape
+
+ARITHMETIC = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow,
+}  # fmt: skip
+# a format with a width or precision that is given apart, or has many digits, may make a text of any length
+WIDE = re.compile(r"\*|\d{4}")
+# https://pytorch.org/docs/stable/notes/autograd.html: sums keep nothing for their backward
+NOTHING_SAVED = (ast.Add, ast.Sub)
+
+
+def arithmetic(m: Machine, site: ast.AST, left: Value, right: Value, op: ast.operator) -> Value:
+    """`left op right`."""
+    if isinstance(left, Known) and isinstance(right, Known):
+        return fold(op, left, right)
+    if isinstance(left, Sequence) or isinstance(right, Sequence):
+        return sequence_arithmetic(m, site, left, right, op)
+    if isinstance(left, Known) and isinstance(left.value, str):
+        return Plain(("text", site, m.now()))
+    if isinstance(left, Instance) or isinstance(right, Instance):
+        return overloaded(m, site, left, right, op)
+    saves = not isinstance(op, NOTHING_SAVED)
+    if isinstance(left, Tensor) or isinstance(right, Tensor):
+        tensors = [value for value in (left, right) if isinstance(value, (Tensor, Opaque))]
+        single = all(value.single if isinstance(value, Tensor) else False for value in tensors)
+        made = Tensor(m.record(site, (left, right), saves), single=single, shape=operator_shape(left, right))
+        keep(made, [value for value in operands_saved(op, left, right) if isinstance(value, Tensor)])
+        if isinstance(op, ast.Pow) and isinstance(left, Known):
+            keep(made, [made])
+        return made
+    key = (type(op).__name__, key_of(left), key_of(right))
+    if isinstance(left, Opaque) or isinstance(right, Opaque):
+        return Opaque(key, m.record(site, (left, right), saves))
+    return Plain(key, cut=cut_of(left, right))
+
+
+def operands_saved(op: ast.operator, left: Value, right: Value) -> Iterator[Value]:
+    """The operands that the backward of `left op right` needs."""
+    if isinstance(op, (ast.Mult, ast.MatMult)):
+        if has_grad(right):
+            yield left
+        if has_grad(left):
+            yield right
+    elif isinstance(op, ast.Div):
+        yield from divided(left, right)
+    elif isinstance(op, ast.Pow):
+        yield from (left, right)
+
+
+def fold(op: ast.operator, left: Known, right: Known) -> Value:
+    function = ARITHMETIC.get(type(op))
+    one, two = left.value, right.value
+    try:
+        if function is not None and is_small(op, one, two):
+            return Known(function(one, two))
+    except (ArithmeticError, TypeError, ValueError, MemoryError) as error:  # the program's own: its result is not known
+        return Plain(("failed", type(error).__name__, repr(one), repr(two)))
+    return Plain((type(op).__name__, repr(one)[:80], repr(two)[:80]))
+
+
+def is_small(op: ast.operator, left: object, right: object) -> bool:
+    """Whether the result needs little time and memory, however often the program computes on with it."""
+    if isinstance(op, (ast.Pow, ast.Mult)):
+        numbers = all(isinstance(value, (int, float)) and abs(value) < 1e6 for value in (left, right))
+        return numbers and not (isinstance(op, ast.Pow) and isinstance(right, (int, float)) and abs(right) > 64)
+    if isinstance(op, ast.Mod) and isinstance(left, (str, bytes)):
+        return WIDE.search(left if isinstance(left, str) else left.decode("latin-1")) is None
+    return sum(len(value) for value in (left, right) if isinstance(value, (str, bytes, tuple))) <= MAX_TEXT
+
+
+def sequence_arithmetic(m: Machine, site: ast.AST, left: Value, right: Value, op: ast.operator) -> Value:
+    if isinstance(op, ast.Add):
+        items: list[Value] = []
+        for part in (left, right):
+            if isinstance(part, Sequence):
+                items.extend(part.items)
+            else:
+                items.extend(iterate(m, part, site))
+        kind = left.kind if isinstance(left, Sequence) else "list"
+        most = max(MAX_ITEMS, *(len(part.items) for part in (left, right) if isinstance(part, Sequence)))
+        is_open = getattr(left, "open", True) or getattr(right, "open", True) or len(items) > most
+        return Sequence(kind, items[:most], is_open)
+    if isinstance(op, ast.Mult):
+        part, count = (left, right) if isinstance(left, Sequence) else (right, left)
+        assert isinstance(part, Sequence)
+        times = count.value if isinstance(count, Known) and isinstance(count.value, int) else 2
+        repeats = max(0, min(times, 4))
+        fitting = max(1, MAX_ITEMS // max(1, len(part.items)))
+        return Sequence(part.kind, part.items * min(repeats, fitting), open_=not isinstance(count, Known) or fitting < repeats)
+    return Opaque(("sequence", site, m.now()), m.record(site, (left, right), True))
+
+
+def overloaded(m: Machine, site: ast.AST, left: Value, right: Value, op: ast.operator) -> Value:
+    """An operator that a class of the project may define."""
+    from graphfix.interpreter.calls import call
+
+    word = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.MatMult: "matmul"}.get(type(op))
+    for this, other, prefix in ((left, right, ""), (right, left, "r")):
+        method = this.cls.find(f"__{prefix}{word}__") if isinstance(this, Instance) and word else None
+        if isinstance(method, Function):
+            return call(m, method, [this, other], {}, site)
+    return Opaque(("operator", site, m.now()), m.record(site, (left, right), True))
+
+
+def in_place(m: Machine, site: ast.AST, left: Value, right: Value, op: ast.operator) -> Value:
+    """`left op= right`: a tensor is changed in place, so that every name of it sees the new graph."""
+    if isinstance(left, Tensor):
+        m.recording.written.append((left, right.node is not None))
+        if left.leaf is not None and left.leaf.requires_grad and not m.grad_enabled:
+            m.write_leaf(left.leaf, site)
+            return left
+        if left.severed == "data":
+            return left
+        kept, left.storage = left.storage, Storage()  # the write itself saves no more than a copy of what it overwrites
+        result = arithmetic(m, site, left, right, op)
+        left.storage = kept
+        if right is left and isinstance(op, (ast.Mult, ast.Div)) and result.node is not None:
+            result.node.saved += ((kept, kept.version),)
+        overwrite(m, left, site, site.target if isinstance(site, ast.AugAssign) else None)
+        left.single = left.single and getattr(result, "single", True)
+        if result.node is not None:
+            left.node = result.node
+        return left
+    if isinstance(left, Sequence) and left.kind == "list" and isinstance(op, ast.Add):
+        left.items.extend(right.items if isinstance(right, Sequence) else iterate(m, right, site))
+        del left.items[MAX_ITEMS:]
+        return left
+    if isinstance(left, Instance):
+        from graphfix.interpreter.calls import call
+
+        method = left.cls.find("__iadd__")
+        if isinstance(op, ast.Add) and isinstance(method, Function):
+            return call(m, method, [left, right], {}, site)
+    return arithmetic(m, site, left, right, op)

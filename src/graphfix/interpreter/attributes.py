@@ -1,0 +1,297 @@
+"""Reading attributes and items of values."""
+
+from __future__ import annotations
+
+import ast
+
+from graphfix.interpreter.expressions import evaluate
+from graphfix.interpreter.interning import kind_of
+from graphfix.interpreter.interpreter import Machine
+from graphfix.interpreter.keys import key_of
+from graphfix.interpreter.places import is_hashable, item_of
+from graphfix.interpreter.recording import Alias, Read
+from graphfix.interpreter.values import (
+    NONE,
+    Bound,
+    Class,
+    External,
+    Function,
+    Instance,
+    Known,
+    Layer,
+    Mapping,
+    Opaque,
+    Optimizer,
+    Plain,
+    Project,
+    Sequence,
+    SuperProxy,
+    Tensor,
+    Value,
+)
+from graphfix.models import versions
+from graphfix.models.saving import keep, view
+from graphfix.models.shapes import OTHER, item_shape, shape_of
+from graphfix.models.table import facts
+
+# the fields of what `max(dim=0)`, `sort` and their like return: a plain tuple has none
+# https://docs.pytorch.org/docs/stable/generated/torch.max.html
+FIELDS = {"values": 0, "indices": 1}
+
+
+def find_method(m: Machine, receiver: Value, name: str) -> Value | None:
+    """What `receiver.name` is where the program defines it; None where it comes from a library."""
+    if isinstance(receiver, Instance):
+        if name in receiver.attributes:
+            return receiver.attributes[name]
+        found = receiver.cls.find(name)
+        return bind(receiver, receiver.cls, name, found) if found is not None else None
+    if isinstance(receiver, Class):
+        found = receiver.find(name)
+        if isinstance(found, Function) and "classmethod" in found.wrappers:
+            return Bound(receiver, name, found)
+        return found
+    if isinstance(receiver, SuperProxy):
+        cls = receiver.receiver.cls if isinstance(receiver.receiver, Instance) else receiver.after
+        order = list(cls.linearised())
+        start = order.index(receiver.after) + 1 if receiver.after in order else 1
+        for base in order[start:]:
+            if isinstance(base, Class) and name in base.attributes:
+                return bind(receiver.receiver, cls, name, base.attributes[name])
+        return None
+    if isinstance(receiver, Project):
+        return receiver.env.get(name)
+    if isinstance(receiver, External):
+        return versions.of_library(f"{receiver.name}.{name}")
+    if isinstance(receiver, Layer):
+        return receiver.names.get(name) or receiver.attributes.get(name)
+    if isinstance(receiver, (Opaque, Optimizer)):
+        return receiver.attributes.get(name)
+    return None
+
+
+def bind(receiver: Value, cls: Class, name: str, found: Value) -> Value:
+    if not isinstance(found, Function) or "staticmethod" in found.wrappers:
+        return found
+    return Bound(cls if "classmethod" in found.wrappers else receiver, name, found)
+
+
+def get_attribute(m: Machine, value: Value, name: str, site: ast.AST) -> Value:
+    """`value.name`."""
+    found = find_method(m, value, name)
+    if found is not None:
+        if isinstance(found, Bound) and isinstance(found.function, Function) and "property" in found.function.wrappers:
+            from graphfix.interpreter.calls import call
+
+            return call(m, found.function, [value], {}, site)
+        return found
+    if isinstance(value, (Tensor, Opaque)):
+        return tensor_attribute(m, value, name, site)
+    if isinstance(value, Plain):
+        if value.cut is not None and name in ("data", "grad", "requires_grad", "device", "dtype", "shape", "grad_fn"):
+            m.recording.misuses.append(Read(site, m.trace(), value, "tensor"))
+        return Plain(("attribute", value.key, name), cut=value.cut if name == "data" else None)
+    if isinstance(value, Instance):
+        return instance_attribute(m, value, name)
+    if isinstance(value, Layer):
+        return mode_read(m, value, ("training", id(value))) if name == "training" else layer_attribute(value, name)
+    if isinstance(value, Optimizer):
+        return value.attributes.setdefault(name, Plain((name, id(value))))
+    if isinstance(value, Class):
+        return Opaque(("attribute", id(value), name))
+    if isinstance(value, Sequence) and value.kind == "tuple" and FIELDS.get(name, len(value.items)) < len(value.items):
+        return value.items[FIELDS[name]]
+    return versions.part_of(value, name) or Bound(value, name)
+
+
+def tensor_attribute(m: Machine, value: Tensor | Opaque, name: str, site: ast.AST) -> Value:
+    if isinstance(value, Opaque) and name in value.attributes:
+        return value.attributes[name]
+    if name == "data" and (isinstance(value, Tensor) or value.node is not None):
+        m.note_cut(value)
+        made = Tensor(single=isinstance(value, Tensor) and value.single, base=value, severed="data", shape=shape_of(value))
+        m.recording.aliases.append(Alias(site, m.trace(), value, made, "data"))
+        return made
+    if name in ("shape", "dtype", "device", "requires_grad", "is_leaf", "grad_fn", "ndim", "is_cuda"):
+        return Plain((name, key_of(value)))
+    if isinstance(value, Tensor):
+        if name == "grad":
+            return Tensor(severed="grad")
+        known = facts(f"torch.Tensor.{name}")
+        if known is not None and known.kind == "attribute":
+            return view(Tensor(m.record(site, [value], False), severed=value.severed), value, name)
+        return Bound(value, name)
+    made = Opaque(("attribute", value.key, name), value.node, value.outside)
+    value.attributes[name] = made
+    return made
+
+
+def mode_read(m: Machine, value: Instance | Layer, key: object) -> Value:
+    """`module.training`: known where `train()` or `eval()` was called before."""
+    mode = m.mode_of(value)
+    return Plain(key) if mode is None else Known(mode)
+
+
+def instance_attribute(m: Machine, value: Instance, name: str) -> Value:
+    key = ("attribute", value.key, name)
+    if name == "training":
+        return mode_read(m, value, key)
+    if name == "__class__":
+        return value.cls
+    if name == "__dict__":
+        return Mapping(dict(value.attributes), open_=True)
+    if not value.is_module() and not value.cls.is_open():
+        hook = value.cls.find("__getattr__")
+        if isinstance(hook, Function):
+            return Opaque(key)
+    if name in (
+        "parameters",
+        "named_parameters",
+        "modules",
+        "children",
+        "state_dict",
+        "train",
+        "eval",
+        "zero_grad",
+        "to",
+        "cuda",
+    ):
+        return Bound(value, name)
+    made = Opaque(key)
+    value.attributes[name] = made
+    return made
+
+
+def layer_attribute(value: Layer, name: str) -> Value:
+    if name == "module" and value.kind == "DataParallel" and value.children:
+        return value.children[0]
+    if (
+        name in ("weight", "bias", "in_proj_weight", "weight_ih", "weight_hh", "weight_ih_l0", "weight_hh_l0")
+        and value.leaf is not None
+    ):
+        return Tensor(leaf=value.leaf)
+    if name in ("running_mean", "running_var", "num_batches_tracked"):
+        return Tensor()
+    if value.children is not None and name.isdigit() and int(name) < len(value.children):
+        return value.children[int(name)]
+    if facts(f"torch.nn.{value.kind}.{name}") is None and not name.endswith(
+        ("features", "size", "channels", "dim", "layers", "p", "stride")
+    ):
+        return Bound(value, name)
+    return Plain((name, id(value)))
+
+
+def get_item(m: Machine, value: Value, index_node: ast.expr, site: ast.Subscript) -> Value:
+    """`value[index]`."""
+    index = evaluate(m, index_node)
+    if isinstance(value, Tensor):
+        return tensor_item(m, value, index, index_node, site)
+    if isinstance(value, Sequence):
+        return sequence_item(m, value, index, site)
+    if isinstance(value, Mapping):
+        return mapping_item(m, value, index, site)
+    if isinstance(value, Layer) and value.children:
+        if (
+            isinstance(index, Known)
+            and isinstance(index.value, int)
+            and -len(value.children) <= index.value < len(value.children)
+        ):
+            return value.children[index.value]
+        if isinstance(index, Known) and isinstance(index.value, str):
+            return value.names.get(index.value, value.children[0])
+        return value.children[1 if isinstance(index, Plain) and index.first is False and len(value.children) > 1 else 0]
+    if isinstance(value, Instance):
+        return instance_item(m, value, index, site)
+    if isinstance(value, Known) and isinstance(index, Known):
+        try:
+            return Known(value.value[index.value])
+        except (TypeError, IndexError, KeyError):
+            return Plain(("item", repr(value.value)[:40], repr(index.value)[:40]))
+    if isinstance(value, Plain):
+        note_legacy(m, value, index, site)
+        return Plain(("item", value.key, key_of(index)), cut=value.cut)
+    if isinstance(value, Opaque):
+        return opaque_item(m, value, index, site)
+    if isinstance(value, (Class, External)):
+        return value
+    return Opaque(("item", site, m.now()), value.node)
+
+
+def note_legacy(m: Machine, value: Value, index: Value, site: ast.Subscript) -> None:
+    """`[0]` on what was read out of a tensor: the spelling of torch 0.3 for a number."""
+    if isinstance(index, Known) and index.value == 0 and not isinstance(index.value, bool):
+        m.recording.legacy.append(Read(site, m.trace(), value, "index"))
+
+
+def tensor_item(m: Machine, value: Tensor, index: Value, index_node: ast.expr, site: ast.Subscript) -> Value:
+    note_legacy(m, value, index, site)
+    gathers = isinstance(index, (Tensor, Opaque, Sequence)) and not isinstance(index_node, ast.Slice)
+    if isinstance(index, Sequence) and index.kind == "tuple":
+        gathers = any(isinstance(part, Tensor) for part in index.items)
+    made = Tensor(m.record(site, [value, index] if gathers else [value], gathers))
+    made.severed = value.severed
+    made.shape = item_shape(value, index)
+    made.single = made.shape is not None
+    if made.node is None and not gathers:
+        made.base = value
+        made.shape = made.shape if made.shape is not None else OTHER
+    if gathers:
+        keep(made, [part for part in (index,) if isinstance(part, Tensor)])
+    elif isinstance(index, (Known, Plain)):
+        made.storage = value.storage
+    else:
+        made.storage.near = value.storage
+    return made
+
+
+def sequence_item(m: Machine, value: Sequence, index: Value, site: ast.AST) -> Value:
+    items = value.items
+    if isinstance(index, Known) and isinstance(index.value, slice):
+        try:
+            return Sequence(value.kind, items[index.value], value.open)
+        except (TypeError, ValueError):
+            return Sequence(value.kind, list(items), value.open)
+    if isinstance(index, Plain) and kind_of(index.key) == "slice":
+        return Sequence(value.kind, list(items), True)
+    if isinstance(index, Known) and isinstance(index.value, int):
+        return item_of(m, value, index.value, site)
+    if isinstance(index, Plain) and index.first is not None and items:
+        return items[0] if index.first or len(items) == 1 else items[1]
+    if isinstance(index, (Tensor, Opaque)) and items and value.kind == "list" and isinstance(items[0], (Tensor, Opaque)):
+        return items[-1]
+    return items[-1] if items else Opaque(("item", id(value), key_of(index), m.now()))
+
+
+def mapping_item(m: Machine, value: Mapping, index: Value, site: ast.AST) -> Value:
+    slot = index.value if isinstance(index, Known) and is_hashable(index.value) else ("unknown", key_of(index))
+    if slot in value.items:
+        return value.items[slot]
+    if value.default is not None:
+        from graphfix.interpreter.calls import call
+
+        made = call(m, value.default, [], {}, site)
+    elif isinstance(slot, tuple) and value.items:
+        return list(value.items.values())[-1]
+    else:
+        made = Opaque(("item", id(value), slot))
+    value.items[slot] = made
+    return made
+
+
+def instance_item(m: Machine, value: Instance, index: Value, site: ast.AST) -> Value:
+    from graphfix.interpreter.calls import call
+
+    method = value.cls.find("__getitem__")
+    if isinstance(method, Function):
+        return call(m, method, [value, index], {}, site)
+    if value.cls.fields and isinstance(index, Known) and isinstance(index.value, int) and index.value < len(value.cls.fields):
+        return value.attributes.get(value.cls.fields[index.value], NONE)
+    return Opaque(("item", value.key, key_of(index)))
+
+
+def opaque_item(m: Machine, value: Opaque, index: Value, site: ast.Subscript) -> Value:
+    slot: object = index.value if isinstance(index, Known) and is_hashable(index.value) else ("unknown", key_of(index))
+    note_legacy(m, value, index, site)
+    if slot not in value.items:
+        value.items[slot] = Opaque(("item", value.key, slot), value.node, value.outside)
+    return value.items[slot]

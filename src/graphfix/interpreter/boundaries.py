@@ -1,0 +1,99 @@
+"""The boundary of an iteration: what crosses it by name, and what of that a detach would change nothing for."""
+
+from __future__ import annotations
+
+import ast
+import functools
+
+from graphfix.autograd.graph import LoopEntry, Node, raises_again
+from graphfix.interpreter.frames import Env, Frame
+from graphfix.interpreter.interpreter import Machine
+from graphfix.interpreter.recording import Boundary
+from graphfix.interpreter.values import (
+    Instance,
+    Mapping,
+    Opaque,
+    Sequence,
+    Tensor,
+    Value,
+    held_leaves,
+    nodes_in,
+)
+
+
+def visible(frame: Frame) -> dict[str, Value]:
+    """The values that a loop's frame can name: variables, and attributes of the objects that they hold."""
+    names: dict[str, Value] = {}
+    env: Env | None = frame.env
+    while env is not None:
+        names = {**names, **{name: value for name, value in env.variables.items() if name not in names}}
+        env = env.parent
+    for name, value in list(names.items()):
+        if isinstance(value, Instance) and not value.cls.is_frozen():
+            for attribute, inner in value.attributes.items():
+                names[f"{name}.{attribute}"] = inner
+                if isinstance(inner, Instance):
+                    names.update({f"{name}.{attribute}.{last}": lowest for last, lowest in inner.attributes.items()})
+    return names
+
+
+def crossing(frame: Frame, loop: ast.AST | None) -> dict[str, Value]:
+    """What may cross a loop's boundary: of the containers, which may be large, only those that the loop mentions."""
+    mentioned = names_in(loop) if loop is not None else None
+    return {
+        name: value
+        for name, value in visible(frame).items()
+        if mentioned is None or not isinstance(value, (Sequence, Mapping)) or name.split(".")[0] in mentioned
+    }
+
+
+@functools.lru_cache(maxsize=256)
+def names_in(loop: ast.AST) -> frozenset[str]:
+    return frozenset(part.id for part in ast.walk(loop) if isinstance(part, ast.Name))
+
+
+def can_be_detached(value: Value) -> bool:
+    return isinstance(value, (Tensor, Opaque, Sequence, Mapping)) or isinstance(value, Instance) and value.cls.is_tuple()
+
+
+def cuts_nothing(value: Value, walkable: set[Node]) -> bool:
+    """Whether detaching `value` here would change no run that works: it has no graph, or one that is freed already.
+
+    `walkable` collects the nodes through which a walk would not raise.
+    """
+    if not can_be_detached(value):
+        return True
+    spent = all(raises_again(node, is_certain, walkable=walkable) for node in nodes_in(value, attributes=False))
+    leaves = [value.leaf] if isinstance(value, Tensor) and value.leaf is not None else held_leaves(value)
+    return spent and not any(leaf.requires_grad for leaf in leaves)
+
+
+def is_certain(node: Node) -> bool:
+    return node.certain
+
+
+def note_boundary(m: Machine, entry: LoopEntry, first: dict[str, tuple[Value, bool]]) -> None:
+    """Record what enters the second iteration of a loop with a graph."""
+    held: dict[str, tuple[Value, tuple, bool, bool]] = {}
+    walkable: set[Node] = set()
+    for name, value in crossing(m.frame, entry.loop).items():
+        if not can_be_detached(value):
+            continue
+        nodes = nodes_in(value, attributes=False)
+        if nodes:
+            spent = [raises_again(node, is_certain, walkable=walkable) for node in nodes]
+            freed, unfreed = any(spent), not all(spent)
+            held[name] = (value, tuple(nodes), freed, unfreed)
+    m.recording.boundaries.append(Boundary(entry, m.frame, held, first, m.now()))
+
+
+def note_end(m: Machine, entry: LoopEntry, iteration: int) -> None:
+    """Add to the boundary what leaves the second iteration spent: a third would walk into it."""
+    boundary = next((b for b in reversed(m.recording.boundaries) if b.entry is entry), None)
+    if iteration != 1 or boundary is None:
+        return
+    walkable: set[Node] = set()
+    for name, value in crossing(m.frame, entry.loop).items():
+        if name in boundary.held and can_be_detached(value):
+            if any(raises_again(node, is_certain, walkable=walkable) for node in nodes_in(value, attributes=False)):
+                boundary.spent.add(name)

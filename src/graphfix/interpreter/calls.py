@@ -1,0 +1,366 @@
+"""Calls: those of the project are entered, those of torch and Python are looked up, the rest depends on its arguments."""
+
+from __future__ import annotations
+
+import ast
+
+from graphfix.interpreter.attributes import find_method
+from graphfix.interpreter.expressions import evaluate
+from graphfix.interpreter.frames import Env, Frame
+from graphfix.interpreter.interpreter import MAX_DEPTH, Machine, Return
+from graphfix.interpreter.iteration import iterate
+from graphfix.interpreter.keys import key_of
+from graphfix.interpreter.recording import Foreign
+from graphfix.interpreter.values import (
+    NONE,
+    Arguments,
+    Bound,
+    Class,
+    External,
+    Function,
+    GradMode,
+    Instance,
+    Keywords,
+    Known,
+    Layer,
+    Mapping,
+    Opaque,
+    Partial,
+    Plain,
+    Sequence,
+    SuperProxy,
+    Tensor,
+    Value,
+)
+from graphfix.models import autograd_calls as walks
+from graphfix.models.containers import call_container_method
+from graphfix.models.functions import call_torch
+from graphfix.models.modules import call_layer, make_layer
+from graphfix.models.python import call_library
+from graphfix.models.tensor_methods import call_torch_method
+from graphfix.models.threads import thread_method
+
+
+def call_node(m: Machine, node: ast.Call) -> Value:
+    """Evaluate a call expression."""
+    target = node.func
+    if isinstance(target, ast.Attribute):
+        receiver = evaluate(m, target.value)
+        method = find_method(m, receiver, target.attr)
+        arguments, keywords = arguments_of(m, node)
+        name = qualified(method) if method is not None else f"{qualified(receiver)}.{target.attr}"
+        made = conventional(m, name.lstrip("."), arguments, keywords, node)
+        if made is not None:
+            return made
+        if method is not None:
+            return call(m, method, arguments, keywords, node)
+        return call_method(m, receiver, target.attr, arguments, keywords, node)
+    callee = evaluate(m, target)
+    if isinstance(callee, External) and callee.name == "builtins.super":
+        return super_of(m, node)
+    arguments, keywords = arguments_of(m, node)
+    made = conventional(m, qualified(callee) or getattr(target, "id", ""), arguments, keywords, node)
+    return made if made is not None else call(m, callee, arguments, keywords, node)
+
+
+def conventional(m: Machine, name: str, arguments: Arguments, keywords: Keywords, site: ast.Call) -> Value | None:
+    """A call of a function that the project's settings name; None for any other."""
+    if m.conventions.walks(name):
+        return walks.launched(m, arguments, keywords, site)
+    if m.conventions.makes_tensor(name):
+        return Tensor(m.record(site, [*arguments, *keywords.values()], True))
+    return None
+
+
+def qualified(callee: Value) -> str:
+    """The name under which a function or class would be imported; empty for what has none."""
+    if isinstance(callee, External):
+        return callee.name
+    if isinstance(callee, Bound) and callee.function is not None:
+        return qualified(callee.function)
+    if isinstance(callee, Function) and not isinstance(callee.definition, ast.Lambda):
+        return f"{callee.env.program.name}.{callee.definition.name}"
+    return ""
+
+
+def arguments_of(m: Machine, node: ast.Call) -> tuple[Arguments, Keywords]:
+    arguments: Arguments = []
+    for part in node.args:
+        if isinstance(part, ast.Starred):
+            value = evaluate(m, part.value)
+            arguments.extend(iterate(m, value, part))
+        else:
+            value = evaluate(m, part)
+            m.note_use(part, value)
+            arguments.append(value)
+    keywords: Keywords = {}
+    for keyword in node.keywords:
+        value = evaluate(m, keyword.value)
+        m.note_use(keyword.value, value)
+        if keyword.arg is not None:
+            keywords[keyword.arg] = value
+        elif isinstance(value, Mapping):
+            keywords.update({key: item for key, item in value.items.items() if isinstance(key, str)})
+    return arguments, keywords
+
+
+def super_of(m: Machine, node: ast.Call) -> Value:
+    for frame in reversed(m.frames):
+        if isinstance(frame.owner, Class) and frame.receiver is not None:
+            return SuperProxy(frame.receiver, frame.owner)
+    return Opaque(("super", node))
+
+
+def call(m: Machine, callee: Value, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+    """Call `callee`."""
+    m.tick()
+    if isinstance(callee, Function):
+        return enter(m, callee, arguments, keywords, site)
+    if isinstance(callee, Bound):
+        if callee.function is not None:
+            return call(m, callee.function, [callee.receiver, *arguments], keywords, site)
+        return call_method(m, callee.receiver, callee.name, arguments, keywords, site)
+    if isinstance(callee, Class):
+        return instantiate(m, callee, arguments, keywords, site)
+    if isinstance(callee, (Instance, Layer)):
+        before, m.training = m.training, m.mode_of(callee)
+        try:
+            entered = call_instance if isinstance(callee, Instance) else call_layer
+            return entered(m, callee, arguments, keywords, site)  # type: ignore[arg-type]
+        finally:
+            m.training = before
+    if isinstance(callee, Partial):
+        return call(m, callee.function, [*callee.arguments, *arguments], {**callee.keywords, **keywords}, site)
+    if isinstance(callee, External):
+        if callee.name.startswith("torch.") or callee.name == "torch":
+            return call_torch(m, callee.name, arguments, keywords, site)
+        return call_library(m, callee.name, arguments, keywords, site)
+    if isinstance(callee, GradMode):
+        return with_mode(callee, arguments)
+    if isinstance(callee, Known):
+        return Plain(("call", site, m.now()))
+    return call_unknown(m, callee, arguments, keywords, site, key_of(callee))
+
+
+def call_unknown(m: Machine, callee: Value, arguments: Arguments, keywords: Keywords, site: ast.AST, key: object) -> Value:
+    """A call that cannot be entered: its result depends on all arguments, and it may keep them."""
+    values = [*arguments, *keywords.values()]
+    source = callee.receiver if isinstance(callee, Bound) else callee
+    if isinstance(source, Opaque) and source.outside:
+        return Opaque(("call", site, m.now()), outside=True)
+    m.recording.foreign.append(Foreign(site, m.trace(), key))
+    for value in values:
+        m.escape(value, site, "argument")
+        note_reader(m, value, site)
+    run_callbacks(m, values, site)
+    force = isinstance(callee, (Opaque, Instance)) or (
+        isinstance(callee, Bound) and isinstance(callee.receiver, (Opaque, Instance))
+    )
+    # what is called is no tensor: of an unknown callable, only a graph that it is known to hold goes on
+    inputs = values if isinstance(callee, Opaque) and is_bare(callee) else [callee, *values]
+    node = m.record(site, inputs, True, certain=False, callee=key, force=force)
+    if node is not None:
+        node.training = m.mode_of(callee)
+    return Opaque(("call", site, m.now()), node)
+
+
+def is_bare(callee: Opaque) -> bool:
+    """Whether the graph of an unknown value is only what it would have if it were a tensor."""
+    return callee.node is not None and not (callee.node.certain or callee.node.parents or callee.node.leaves)
+
+
+def run_callbacks(m: Machine, values: Arguments, site: ast.AST) -> None:
+    """A function of the project that is handed over is called, once, by whoever gets it."""
+    for value in values:
+        if (
+            isinstance(value, Function)
+            and isinstance(value.definition, ast.FunctionDef)
+            and m.active.get(value.definition, 0) == 0
+        ):
+            enter(m, value, [], {}, site)
+
+
+def note_reader(m: Machine, value: Value, site: ast.AST) -> None:
+    """A number that a repair made reaches code that is not known: it may have wanted the tensor."""
+    from graphfix.interpreter.recording import Read
+
+    stack = [value]
+    for item in stack:
+        if isinstance(item, Plain) and item.cut is not None:
+            m.recording.misuses.append(Read(site, m.trace(), item, "unknown"))
+        elif isinstance(item, (Sequence, Mapping)) and len(stack) < 60:
+            stack.extend(item.items.values() if isinstance(item, Mapping) else item.items)
+
+
+def enter(m: Machine, function: Function, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+    """Simulate a call of a function of the project."""
+    definition = function.definition
+    if is_abstract(definition):
+        return call_unknown(m, Opaque(("abstract", function.key)), arguments, keywords, site, ("abstract", function.key))
+    if len(m.frames) >= MAX_DEPTH or m.active.get(definition, 0) >= 2:
+        return m.unknown(site, [*arguments, *keywords.values()], callee=None)
+    env = Env(function.env.program, function.env)
+    prefix = m.trace()
+    frame = Frame(env, definition, prefix, m.context, len(m.frames))
+    bind_arguments(m, function, env, arguments, keywords)
+    frame.owner = function.owner
+    first = definition.args.args[:1] or definition.args.posonlyargs[:1]
+    if function.owner is not None and first:
+        frame.receiver = env.variables.get(first[0].arg)
+    before = m.grad_enabled
+    if "no_grad" in function.wrappers:
+        m.grad_enabled = False
+    elif "enable_grad" in function.wrappers:
+        m.grad_enabled = True
+    m.frames.append(frame)
+    m.active[definition] = m.active.get(definition, 0) + 1
+    m.recording.entered.add(definition)
+    try:
+        run_body(m, frame, definition)
+    finally:
+        m.frames.pop()
+        m.active[definition] -= 1
+        m.grad_enabled = before
+    m.recording.returned[frame] = frame.returned or NONE
+    if frame.yielded:
+        made = Sequence("generator", [value for value, _ in frame.yielded])
+        made.grad_mode = frame.yielded[0][1]
+        return made
+    return frame.returned or NONE
+
+
+def is_abstract(definition: ast.AST) -> bool:
+    """A method that only says that a subclass defines it."""
+    body = [s for s in getattr(definition, "body", ()) if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))] \
+        if not isinstance(definition, ast.Lambda) else [definition]  # fmt: skip
+    return len(body) == 1 and isinstance(body[0], ast.Raise) and "NotImplemented" in ast.unparse(body[0])
+
+
+def run_body(m: Machine, frame: Frame, definition: ast.AST) -> None:
+    from graphfix.interpreter.statements import execute
+
+    if isinstance(definition, ast.Lambda):
+        frame.statement = frame.prefix[-1][1] if frame.prefix else None
+        frame.returned = evaluate(m, definition.body)
+        return
+    try:
+        execute(m, definition.body)
+    except Return:
+        pass
+
+
+def bind_arguments(m: Machine, function: Function, env: Env, arguments: Arguments, keywords: Keywords) -> None:
+    signature = function.definition.args
+    positional = [argument.arg for argument in (*signature.posonlyargs, *signature.args)]
+    variables = env.variables
+    for name, value in zip(positional, arguments):
+        variables[name] = value
+    if signature.vararg is not None:
+        variables[signature.vararg.arg] = Sequence("tuple", arguments[len(positional) :])
+    extra: dict[object, Value] = {}
+    names = {*positional, *(argument.arg for argument in signature.kwonlyargs)}
+    for key, value in keywords.items():
+        if key in names:
+            variables[key] = value
+        else:
+            extra[key] = value
+    if signature.kwarg is not None:
+        variables[signature.kwarg.arg] = Mapping(extra)
+    for name in (*positional, *(argument.arg for argument in signature.kwonlyargs)):
+        if name not in variables:
+            variables[name] = function.defaults.get(name) or Opaque(("parameter", function.key, name, len(m.frames)))
+
+
+def instantiate(m: Machine, cls: Class, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+    instance = Instance(cls, ("instance", site, m.now()))
+    instance.context = m.context
+    if instance.is_module():
+        m.recording.builds.append(m.trace())
+    initialiser = cls.find("__init__")
+    if isinstance(initialiser, Function):
+        call(m, initialiser, [instance, *arguments], keywords, site)
+    elif cls.fields is not None:
+        for name, value in zip(cls.fields, arguments):
+            instance.attributes[name] = value
+        instance.attributes.update({key: value for key, value in keywords.items() if key in cls.fields})
+    elif instance.is_module() and arguments:
+        return instance
+    for value in arguments if not isinstance(initialiser, Function) and cls.fields is None else ():
+        m.escape(value, site, "argument")
+    return instance
+
+
+def call_instance(m: Machine, instance: Instance, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+    for name in ("__call__", "forward"):
+        method = find_method(m, instance, name)
+        if method is not None:
+            return call(m, method, arguments, keywords, site)
+    layers = [base for base in instance.cls.external_bases() if base.startswith("torch.nn.") and base != "torch.nn.Module"]
+    if layers:
+        stand_in = make_layer(m, layers[0], [], {}, site)
+        if isinstance(stand_in, Layer):
+            stand_in.children = stand_in.children if stand_in.children is None else list(instance.attributes.values())
+            return call_layer(m, stand_in, arguments, keywords, site)
+    return call_unknown(m, instance, arguments, keywords, site, instance.key)
+
+
+def with_mode(mode: GradMode, arguments: Arguments) -> Value:
+    """`torch.no_grad()(function)`."""
+    if arguments and isinstance(arguments[0], Function) and mode.enabled is not None:
+        arguments[0].wrappers.append("enable_grad" if mode.enabled else "no_grad")
+    return arguments[0] if arguments else NONE
+
+
+def call_method(m: Machine, receiver: Value, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+    """Call a method that no code of the project defines."""
+    made = thread_method(m, receiver, name, arguments, keywords, site)
+    if made is None:
+        made = call_torch_method(m, receiver, name, arguments, keywords, site)
+    if made is None:
+        made = call_container_method(m, receiver, name, arguments, keywords, site)
+    if made is not None:
+        return made
+    if isinstance(receiver, Opaque):
+        inner = Bound(receiver, name)
+        return call_unknown(m, inner, arguments, keywords, site, ("method", receiver.key, name))
+    return call_unknown(m, Bound(receiver, name), arguments, keywords, site, ("method", id(receiver), name))
+
+
+def decorate(m: Machine, function: Function, decorators: list[ast.expr]) -> Value:
+    """The value that a decorated function's name is bound to."""
+    value: Value = function
+    for decorator in reversed(decorators):
+        applied = evaluate(m, decorator)
+        if isinstance(applied, External):
+            word = applied.name.rsplit(".", 1)[-1]
+            if word in ("property", "cached_property"):
+                function.wrappers.append("property")
+            elif word in ("staticmethod", "classmethod", "contextmanager", "asynccontextmanager"):
+                function.wrappers.append("contextmanager" if "context" in word else word)
+            elif word in ("no_grad", "inference_mode"):
+                function.wrappers.append("no_grad")
+            elif word == "enable_grad":
+                function.wrappers.append("enable_grad")
+        elif isinstance(applied, GradMode):
+            with_mode(applied, [function])
+        elif isinstance(applied, Function) and isinstance(value, Function):
+            value = call(m, applied, [value], {}, decorator)
+        elif isinstance(applied, Bound) and applied.name == "setter":
+            return m.frame.env.variables.get(function.definition.name, function)  # type: ignore[union-attr]
+    return value if isinstance(value, (Function, Partial, Instance, Bound)) else function
+
+
+def enter_context(m: Machine, manager: Value, site: ast.expr) -> tuple[Value, bool | None]:
+    """What `with manager as x` binds to x, and the grad mode of the block (None: as it was)."""
+    if isinstance(manager, GradMode):
+        return NONE, manager.enabled
+    if isinstance(manager, Sequence) and manager.kind == "generator":
+        return (manager.items[0] if manager.items else NONE), manager.grad_mode
+    if isinstance(manager, Instance):
+        method = find_method(m, manager, "__enter__")
+        if method is not None:
+            before = m.grad_enabled
+            entered = call(m, method, [], {}, site)
+            return entered, m.grad_enabled if m.grad_enabled != before else None
+        return manager, None
+    return manager, None

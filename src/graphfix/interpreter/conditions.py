@@ -1,0 +1,117 @@
+"""Conditions: what the program decides itself, and the questions that the run decides."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+
+from graphfix.interpreter.interning import Key, interned
+from graphfix.interpreter.interpreter import Machine
+from graphfix.interpreter.keys import key_of, known_truth
+from graphfix.interpreter.values import (
+    External,
+    Known,
+    Mapping,
+    Opaque,
+    Plain,
+    Sequence,
+    Value,
+)
+
+
+def truth(m: Machine, test: ast.expr, site: ast.AST, negated: bool = False) -> bool:
+    """Decide a condition; `site` is the branch that asks. `and`, `or`, `not` are decided part by part."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return not truth(m, test.operand, site, not negated)
+    if isinstance(test, ast.BoolOp):
+        wanted = isinstance(test.op, ast.Or)
+        return wanted if any(truth(m, part, site, negated) is wanted for part in test.values) else not wanted
+    from graphfix.interpreter.expressions import evaluate
+
+    value = evaluate(m, test)
+    known = known_truth(value)
+    return known if known is not None else decide_key(m, key_of(value), site, negated)
+
+
+def decide_key(m: Machine, key: object, site: ast.AST, negated: bool) -> bool:
+    asked = interned(key)
+    opposite = False
+    while isinstance(asked, Key) and len(asked.parts) == 2 and asked.parts[0] == "not":
+        asked, opposite = asked.parts[1], not opposite
+    return m.decide(asked, site, negated is not opposite) is not opposite
+
+
+def compare_two(left: Value, right: Value, op: ast.cmpop) -> Value:
+    if isinstance(op, (ast.Is, ast.IsNot)) and isinstance(right, Known) and right.value is None:
+        if not isinstance(left, (Opaque, Known, External)):
+            return Known(isinstance(op, ast.IsNot))
+    one, two = constant(left), constant(right)
+    if one is not None and two is not None:
+        known = compare_known(one.value, two.value, op)
+        if known is not None:
+            return Known(known)
+    if isinstance(left, Plain) and left.first is not None and isinstance(right, Known) and right.value == 0:
+        return compare_counter(left.first, op, key_of(left))
+    if isinstance(op, (ast.In, ast.NotIn)) and isinstance(right, (Sequence, Mapping)) and isinstance(left, Known):
+        found = contains(right, left)
+        if found is not None:
+            return Known(found is isinstance(op, ast.In))
+    first, second = key_of(left), key_of(right)
+    if isinstance(op, (ast.Eq, ast.NotEq, ast.Is, ast.IsNot)):
+        key: object = ("==", first, second)
+        return Plain(key if isinstance(op, (ast.Eq, ast.Is)) else ("not", key))
+    if isinstance(op, (ast.In, ast.NotIn)):
+        key = ("in", first, second)
+        return Plain(key if isinstance(op, ast.In) else ("not", key))
+    if isinstance(op, ast.Lt):
+        return Plain(("<", first, second))
+    if isinstance(op, ast.Gt):
+        return Plain(("<", second, first))
+    return Plain(("not", ("<", first, second) if isinstance(op, ast.GtE) else ("<", second, first)))
+
+
+def constant(value: Value, depth: int = 3) -> Known | None:
+    """A value that the program spells out: a small tuple of such ones is one, too. A list grows by more than two iterations show."""
+    if isinstance(value, Sequence) and value.kind == "tuple" and not value.open and depth and len(value.items) <= 10:
+        parts = [constant(item, depth - 1) for item in value.items]
+        made = tuple(part.value for part in parts if part is not None)
+        return Known(made) if len(made) == len(parts) else None
+    return value if isinstance(value, Known) else None
+
+
+def compare_known(left: object, right: object, op: ast.cmpop) -> bool | None:
+    tests: dict[type, Callable[[object, object], object]] = {
+        ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.Gt: operator.gt, ast.LtE: operator.le,
+        ast.GtE: operator.ge, ast.Is: lambda a, b: a is b or a == b, ast.IsNot: lambda a, b: not (a is b or a == b),
+        ast.In: lambda a, b: a in b, ast.NotIn: lambda a, b: a not in b,
+    }  # fmt: skip
+    try:
+        return bool(tests[type(op)](left, right))
+    except TypeError:
+        return None
+
+
+def compare_counter(first: bool, op: ast.cmpop, key: object) -> Value:
+    """A loop counter against zero: 0 in the first iteration, above it later."""
+    answers = {
+        ast.Eq: first,
+        ast.NotEq: not first,
+        ast.Gt: not first,
+        ast.LtE: first,
+        ast.Is: first,
+        ast.GtE: True,
+        ast.Lt: False,
+    }
+    answer = answers.get(type(op))
+    return Known(answer) if answer is not None else Plain(("counter", key))
+
+
+def contains(holder: Sequence | Mapping, item: Known) -> bool | None:
+    if isinstance(holder, Mapping):
+        if item.value in holder.items:
+            return True
+        return None if holder.open or holder.rest or any(isinstance(k, tuple) for k in holder.items) else False
+    if all(isinstance(part, Known) for part in holder.items) and not holder.open:
+        return any(part.value == item.value for part in holder.items if isinstance(part, Known))
+    return None

@@ -1,0 +1,272 @@
+"""What each expression evaluates to, and what it records on the tape."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable, Iterator
+
+from graphfix.interpreter.arithmetic import arithmetic
+from graphfix.interpreter.conditions import compare_two, decide_key, truth
+from graphfix.interpreter.frames import Env
+from graphfix.interpreter.interpreter import Machine
+from graphfix.interpreter.iteration import iterate
+from graphfix.interpreter.keys import cut_of, key_of, known_truth
+from graphfix.interpreter.places import assign, is_hashable
+from graphfix.interpreter.values import (
+    NONE,
+    External,
+    Function,
+    Known,
+    Mapping,
+    Opaque,
+    Plain,
+    Sequence,
+    Tensor,
+    Value,
+)
+
+BUILTINS = frozenset(dir(builtins))
+
+
+def evaluate(m: Machine, node: ast.expr) -> Value:
+    """The abstract value of an expression."""
+    value = EXPRESSIONS[type(node)](m, node)
+    if m.overrides and node in m.overrides:
+        return m.overrides[node](m, node, value)
+    return value
+
+
+def constant(m: Machine, node: ast.Constant) -> Value:
+    return Known(node.value)
+
+
+def name(m: Machine, node: ast.Name) -> Value:
+    value = m.frame.env.lookup(node.id)
+    if value is not None:
+        return value
+    if node.id in BUILTINS:
+        return External(f"builtins.{node.id}")
+    value = Opaque(("name", node.id))
+    m.frame.env.top().variables[node.id] = value
+    return value
+
+
+def attribute(m: Machine, node: ast.Attribute) -> Value:
+    from graphfix.interpreter.attributes import get_attribute
+
+    return get_attribute(m, evaluate(m, node.value), node.attr, node)
+
+
+def call_expression(m: Machine, node: ast.Call) -> Value:
+    from graphfix.interpreter.calls import call_node
+
+    return call_node(m, node)
+
+
+def binary(m: Machine, node: ast.BinOp) -> Value:
+    left, right = evaluate(m, node.left), evaluate(m, node.right)
+    result = arithmetic(m, node, left, right, node.op)
+    if not isinstance(result, Known):
+        m.note_use(node.left, left)
+        m.note_use(node.right, right)
+    return result
+
+
+def unary(m: Machine, node: ast.UnaryOp) -> Value:
+    value = evaluate(m, node.operand)
+    if isinstance(node.op, ast.Not):
+        known = known_truth(value)
+        return Plain(("not", key_of(value))) if known is None else Known(not known)
+    if isinstance(value, Known) and isinstance(value.value, (int, float)):
+        return Known(-value.value if isinstance(node.op, ast.USub) else value.value)
+    if isinstance(value, Tensor):
+        return Tensor(m.record(node, [value], False), single=value.single, shape=value.shape)
+    if isinstance(value, Opaque):
+        return Opaque(("-", value.key), m.record(node, [value], False))
+    return Plain(("-", key_of(value)), cut=cut_of(value))
+
+
+def boolean(m: Machine, node: ast.BoolOp) -> Value:
+    stops_at = isinstance(node.op, ast.Or)
+    value: Value = NONE
+    keys: list[object] = []
+    for part in node.values:
+        value = evaluate(m, part)
+        known = known_truth(value)
+        if known is stops_at:
+            return value
+        if known is None:
+            keys.append(key_of(value))
+            if isinstance(value, (Plain, Known)):
+                continue
+            if part is not node.values[-1] and decide_key(m, key_of(value), node, not stops_at) is stops_at:
+                return value
+    if isinstance(value, (Plain, Known)) and keys:
+        return Plain((type(node.op).__name__, *keys))
+    return value
+
+
+def compare(m: Machine, node: ast.Compare) -> Value:
+    left = evaluate(m, node.left)
+    rights = [evaluate(m, part) for part in node.comparators]
+    if len(rights) != 1:
+        return Plain(("compare", key_of(left), *map(key_of, rights)))
+    return compare_two(left, rights[0], node.ops[0])
+
+
+def conditional(m: Machine, node: ast.IfExp) -> Value:
+    taken = truth(m, node.test, node)
+    m.recording.covered.add((node, taken))
+    return evaluate(m, node.body if taken else node.orelse)
+
+
+def subscript(m: Machine, node: ast.Subscript) -> Value:
+    from graphfix.interpreter.attributes import get_item
+
+    return get_item(m, evaluate(m, node.value), node.slice, node)
+
+
+def items_of(m: Machine, parts: list[ast.expr]) -> list[Value]:
+    items: list[Value] = []
+    for part in parts:
+        if isinstance(part, ast.Starred):
+            items.extend(iterate(m, evaluate(m, part.value), part))
+        else:
+            value = evaluate(m, part)
+            m.note_use(part, value)
+            items.append(value)
+    return items
+
+
+def tuple_display(m: Machine, node: ast.Tuple) -> Value:
+    return Sequence("tuple", items_of(m, node.elts))
+
+
+def list_display(m: Machine, node: ast.List) -> Value:
+    made = Sequence("list", items_of(m, node.elts))
+    made.context = m.context
+    return made
+
+
+def set_display(m: Machine, node: ast.Set) -> Value:
+    return Sequence("set", items_of(m, node.elts))
+
+
+def dict_display(m: Machine, node: ast.Dict) -> Value:
+    made = Mapping({})
+    made.context = m.context
+    for key, part in zip(node.keys, node.values):
+        value = evaluate(m, part)
+        if key is None:
+            if isinstance(value, Mapping):
+                made.items.update(value.items)
+            else:
+                made.open = True
+            continue
+        index = evaluate(m, key)
+        slot = index.value if isinstance(index, Known) and is_hashable(index.value) else ("unknown", key_of(index))
+        m.note_use(part, value)
+        made.items[slot] = value
+    return made
+
+
+def comprehend(m: Machine, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Iterator[None]:
+    """Bind the targets for each combination of items that passes the conditions."""
+    frame, outer_env, outer = m.frame, m.frame.env, m.context
+    frame.env = Env(outer_env.program, outer_env)
+    entry = m.loop(node)
+    count = 0
+
+    def level(depth: int) -> Iterator[None]:
+        nonlocal count
+        if depth == len(node.generators):
+            m.context = (*outer, (entry, count))
+            count += 1
+            yield
+            return
+        generator = node.generators[depth]
+        for item in iterate(m, evaluate(m, generator.iter), generator.iter):
+            assign(m, generator.target, item, None, "for")
+            if all(truth(m, test, test) for test in generator.ifs):
+                yield from level(depth + 1)
+
+    try:
+        yield from level(0)
+    finally:
+        frame.env, m.context = outer_env, outer
+
+
+def list_comprehension(m: Machine, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Value:
+    items = [evaluate(m, node.elt) for _ in comprehend(m, node)]
+    kind = {ast.ListComp: "list", ast.SetComp: "set"}.get(type(node), "generator")
+    return Sequence(kind, items)
+
+
+def dict_comprehension(m: Machine, node: ast.DictComp) -> Value:
+    made = Mapping({})
+    for _ in comprehend(m, node):
+        key = evaluate(m, node.key)
+        slot = key.value if isinstance(key, Known) and is_hashable(key.value) else ("unknown", key_of(key))
+        made.items[slot] = evaluate(m, node.value)
+    return made
+
+
+def lambda_expression(m: Machine, node: ast.Lambda) -> Value:
+    from graphfix.interpreter.statements import note_defaults
+
+    function = Function(node, m.frame.env)
+    note_defaults(m, function)
+    return function
+
+
+def text(m: Machine, node: ast.JoinedStr) -> Value:
+    for part in node.values:
+        if isinstance(part, ast.FormattedValue):
+            evaluate(m, part.value)
+    return Plain(("text", node, m.context))
+
+
+def walrus(m: Machine, node: ast.NamedExpr) -> Value:
+    value = evaluate(m, node.value)
+    assign(m, node.target, value, node.value, "=")
+    return value
+
+
+def starred(m: Machine, node: ast.Starred) -> Value:
+    return evaluate(m, node.value)
+
+
+def awaited(m: Machine, node: ast.Await) -> Value:
+    return evaluate(m, node.value)
+
+
+def yielded(m: Machine, node: ast.Yield) -> Value:
+    value = evaluate(m, node.value) if node.value is not None else NONE
+    m.frame.yielded.append((value, m.grad_enabled))
+    return Opaque(("sent", node, m.now()))
+
+
+def yielded_from(m: Machine, node: ast.YieldFrom) -> Value:
+    for item in iterate(m, evaluate(m, node.value), node):
+        m.frame.yielded.append((item, m.grad_enabled))
+    return NONE
+
+
+def slice_expression(m: Machine, node: ast.Slice) -> Value:
+    parts = [evaluate(m, part) if part is not None else NONE for part in (node.lower, node.upper, node.step)]
+    if all(isinstance(part, Known) for part in parts):
+        return Known(slice(*(part.value for part in parts if isinstance(part, Known))))
+    return Plain(("slice", *map(key_of, parts)))
+
+
+EXPRESSIONS: dict[type, Callable[[Machine, ast.expr], Value]] = {
+    ast.Constant: constant, ast.Name: name, ast.Attribute: attribute, ast.Call: call_expression, ast.BinOp: binary,
+    ast.UnaryOp: unary, ast.BoolOp: boolean, ast.Compare: compare, ast.IfExp: conditional, ast.Subscript: subscript,
+    ast.Tuple: tuple_display, ast.List: list_display, ast.Set: set_display, ast.Dict: dict_display,
+    ast.ListComp: list_comprehension, ast.SetComp: list_comprehension, ast.GeneratorExp: list_comprehension,
+    ast.DictComp: dict_comprehension, ast.Lambda: lambda_expression, ast.JoinedStr: text, ast.NamedExpr: walrus,
+    ast.Starred: starred, ast.Await: awaited, ast.Yield: yielded, ast.YieldFrom: yielded_from, ast.Slice: slice_expression,
+}  # fmt: skip
+if hasattr(ast, "TemplateStr"):
+    EXPRESSIONS[ast.TemplateStr] = text

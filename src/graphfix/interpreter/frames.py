@@ -1,0 +1,88 @@
+"""Names and calls: environments, frames, and the trace that says where in the source something happened."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from graphfix.interpreter.values import External, Pending, Value
+
+if TYPE_CHECKING:
+    from graphfix.autograd.graph import Context
+    from graphfix.source.document import Program
+
+# The statement that each active call was at, outermost first.
+Trace = tuple[tuple["Frame", ast.stmt], ...]
+
+
+class Env:
+    """A scope: its variables and the scope around it."""
+
+    __slots__ = ("variables", "parent", "program", "is_class")
+
+    def __init__(self, program: Program, parent: Env | None = None, is_class: bool = False) -> None:
+        self.variables: dict[str, Value] = {}
+        self.parent = parent
+        self.program = program
+        self.is_class = is_class
+
+    def top(self) -> Env:
+        env = self
+        while env.parent is not None:
+            env = env.parent
+        return env
+
+    def get(self, name: str) -> Value | None:
+        """The variable of this very scope; an imported one is resolved now."""
+        value = self.variables.get(name)
+        if isinstance(value, Pending):
+            self.variables[name] = External(name)  # stands for the name while modules that import each other are read
+            value = self.variables[name] = value.resolve()
+        return value
+
+    def lookup(self, name: str) -> Value | None:
+        env: Env | None = self
+        inner = True
+        while env is not None:
+            value = env.variables.get(name)
+            if value is not None and (inner or not env.is_class):
+                return env.get(name) if type(value) is Pending else value
+            inner = False
+            env = env.parent
+        return None
+
+
+class Frame:
+    """One active call (or the body of a module or class)."""
+
+    __slots__ = (
+        "env", "definition", "prefix", "statement", "declared", "context", "returned", "yielded", "receiver", "owner", "depth", 
+    )  # fmt: skip
+
+    def __init__(self, env: Env, definition: ast.AST, prefix: Trace, context: Context, depth: int) -> None:
+        self.env = env
+        self.definition = definition
+        self.prefix = prefix
+        self.statement: ast.stmt | None = None
+        self.declared: dict[str, str] = {}
+        self.context = context
+        self.returned: Value | None = None
+        self.yielded: list[tuple[Value, bool]] = []
+        self.receiver: Value | None = None
+        self.owner: Value | None = None
+        self.depth = depth
+
+    def trace(self) -> Trace:
+        return (*self.prefix, (self, self.statement)) if self.statement is not None else self.prefix
+
+    def env_of(self, name: str) -> Env:
+        """The scope that an assignment to `name` in this frame writes to."""
+        how = self.declared.get(name)
+        if how is None:
+            return self.env
+        if how == "global":
+            return self.env.top()
+        env = self.env.parent
+        while env is not None and name not in env.variables:
+            env = env.parent
+        return env or self.env

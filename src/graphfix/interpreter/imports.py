@@ -1,0 +1,136 @@
+"""Which file of the project an import means, and its definitions."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import os
+from pathlib import Path
+
+from graphfix.interpreter.frames import Env, Frame
+from graphfix.interpreter.interpreter import Machine, OutOfSteps, Stop
+from graphfix.interpreter.values import Project, Value
+from graphfix.source.decode import SourceError, read
+from graphfix.source.document import Program
+
+MAX_MODULES = 60
+MAX_BYTES = 600_000
+# Names that a repository shadows more often by accident than by intent
+NEVER = frozenset(("torch", "numpy", "os", "sys", "math", "random", "typing", "collections", "tqdm"))
+
+
+class Importer:
+    """Resolves imports of one analysis. `roots`: folders that the project may be imported from; nothing is executed for real."""
+
+    def __init__(self, path: Path, roots: tuple[Path, ...]) -> None:
+        self.path = path
+        self.roots = roots
+        self.loaded: dict[Path, Project | None] = {}
+        self.bytes = 0
+
+    def __call__(self, m: Machine, name: str, env: Env) -> Value | None:
+        if name.split(".")[0] in NEVER:
+            return None
+        found = self.find(name, Path(env.top().program.path))
+        return self.load(m, found, name) if found is not None else None
+
+    def find(self, name: str, importing: Path) -> Path | None:
+        level = len(name) - len(name.lstrip("."))
+        parts = [part for part in name.lstrip(".").split(".") if part]
+        if level:
+            folder = importing.parent
+            for _ in range(level - 1):
+                folder = folder.parent
+            return module_file(folder, tuple(parts))
+        for folder in self.search_path(importing):
+            found = module_file(folder, tuple(parts))
+            if found is not None and found != importing:
+                return found
+        return None
+
+    def search_path(self, importing: Path) -> list[Path]:
+        folders = [importing.parent, self.path.parent]
+        for root in self.roots:
+            folder = self.path.parent
+            while folder != root and root in folder.parents:
+                folder = folder.parent
+                folders.append(folder)
+            if os.path.isdir(root):
+                folders.extend((root, root / "src"))
+        return list(dict.fromkeys(folders))
+
+    def load(self, m: Machine, path: Path, name: str) -> Project | None:
+        if path in self.loaded:
+            return self.loaded[path]
+        self.loaded[path] = None
+        if len(self.loaded) > MAX_MODULES or self.bytes > MAX_BYTES:
+            return None
+        program = self.program_at(path, name)
+        if program is None:
+            return None
+        self.bytes += len(program.text)
+        env = Env(program)
+        project = Project(env, name)
+        self.loaded[path] = project
+        define(m, env, program.tree.body)
+        return project
+
+    def program_at(self, path: Path, name: str) -> Program | None:
+        return parsed(path, name)
+
+
+@functools.lru_cache(maxsize=400)
+def parsed(path: Path, name: str) -> Program | None:
+    """A module of the project, or None where it cannot be read."""
+    try:
+        return Program(str(path), read(path).text, name)
+    except (SourceError, SyntaxError, ValueError, OSError):
+        return None
+
+
+@functools.lru_cache(maxsize=4000)
+def module_file(folder: Path, parts: tuple[str, ...]) -> Path | None:
+    base = folder.joinpath(*parts)
+    for candidate in (base.with_suffix(".py") if parts else None, base / "__init__.py"):
+        if candidate is not None and os.path.isfile(candidate) and not os.path.islink(candidate):
+            return candidate
+    return None
+
+
+DEFINING = (
+    ast.Import,
+    ast.ImportFrom,
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.ClassDef,
+    ast.Assign,
+    ast.AnnAssign,
+    ast.Try,
+    ast.If,
+)
+
+
+def define(m: Machine, env: Env, body: list[ast.stmt]) -> None:
+    """Execute what a module defines: no loops, no calls for their effect, not the part for running as a script."""
+    from graphfix.interpreter.statements import execute
+
+    frames, context, steps = m.frames, m.context, m.steps
+    frame = Frame(env, ast.Module([], []), (), (), 0)
+    m.frames, m.context = [frame], ()
+    try:
+        for statement in body:
+            if isinstance(statement, DEFINING) and not is_main_guard(statement):
+                try:
+                    execute(m, [statement])
+                except Stop:
+                    continue
+    except (OutOfSteps, RecursionError):
+        pass  # what was defined until then stands
+    finally:
+        m.frames, m.context, m.steps = frames, context, steps
+
+
+def is_main_guard(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.If) and any(
+        isinstance(part, ast.Name) and part.id == "__name__" for part in ast.walk(statement.test)
+    )

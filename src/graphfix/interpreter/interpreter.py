@@ -1,0 +1,230 @@
+"""One run of the tape over a program: the state that statements and expressions change.
+
+A run is one path. Where the program does not say which way a branch goes, the run's `Policy` does; the same question
+(same operation on the same values) gets the same answer for the whole run. `explore` makes several runs, so that
+"on every path" and "on some path" are read off by comparing them; nothing is ever joined, so aliasing is exact.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable
+
+from graphfix.autograd.graph import Context, Leaf, LoopEntry, Node, Storage, Walk, walk
+from graphfix.interpreter.conventions import NO_CONVENTIONS
+from graphfix.interpreter.frames import Env, Frame, Trace
+from graphfix.interpreter.interning import interned
+from graphfix.interpreter.recording import Mode, Recording, Update, Use
+from graphfix.interpreter.values import Known, Mapping, Opaque, Plain, Sequence, Tensor, Value, held_leaves, nodes_in
+
+MAX_DEPTH = 12
+MAX_STEPS = 12_000
+
+
+class OutOfSteps(Exception):
+    """The run has used up its budget; what it has seen so far stands."""
+
+
+class Stop(Exception):
+    """Control leaves the block: base of the four below."""
+
+
+class BreakLoop(Stop):
+    pass
+
+
+class ContinueLoop(Stop):
+    pass
+
+
+class Return(Stop):
+    pass
+
+
+class Raise(Stop):
+    pass
+
+
+def mode_key(module: Value) -> object:
+    return module.key if isinstance(module, Opaque) else id(module)
+
+
+class Machine:
+    """State of one run. `modules` resolves imports: dotted name to the value of that module, or None."""
+
+    def __init__(self, policy: Callable[..., bool], importer: Callable[[Machine, str, Env], Value | None]) -> None:
+        self.policy = policy
+        self.importer = importer
+        self.recording = Recording()
+        self.context: Context = ()
+        self.grad_enabled = True
+        self.thread: object = None
+        self.training: bool | None = None
+        self.modes: dict[object, tuple[Value, bool | None]] = {}
+        self.frames: list[Frame] = []
+        self.decisions: dict[object, bool] = {}
+        self.active: dict[object, int] = {}
+        self.steps = 0
+        self.order = 0
+        self.conventions = NO_CONVENTIONS
+        self.overrides: dict[ast.AST, Callable[[Machine, ast.AST, Value], Value]] = {}
+
+    @property
+    def frame(self) -> Frame:
+        return self.frames[-1]
+
+    def tick(self) -> None:
+        self.steps += 1
+        if self.steps > MAX_STEPS:
+            raise OutOfSteps
+
+    def now(self) -> int:
+        self.order += 1
+        return self.order
+
+    def trace(self) -> Trace:
+        return self.frames[-1].trace() if self.frames else ()
+
+    # Decisions
+
+    def decide(self, key: object, site: ast.AST, negated: bool = False) -> bool:
+        """Which way an undecided question goes in this run; `negated` where the branch is taken when the answer is no."""
+        if key in self.decisions:
+            return self.decisions[key]
+        iteration = self.context[-1][1] if self.context else 0
+        answer = self.policy(site, iteration, key, negated) is not negated
+        self.decisions[key] = answer
+        return answer
+
+    # Modules
+
+    def set_mode(self, modules: Iterable[Value], training: bool | None, site: ast.AST) -> None:
+        """`train()` or `eval()`: all of `modules` are in this mode from now on."""
+        for module in modules:
+            self.modes[mode_key(module)] = (module, training)
+        self.recording.modes.append(Mode(site, self.trace(), training, self.now()))
+
+    def mode_of(self, module: Value) -> bool | None:
+        """The mode that was set for `module`, or that of the module which calls it."""
+        return self.modes.get(mode_key(module), (None, self.training))[1]
+
+    # Loops
+
+    def loop(self, site: ast.AST) -> LoopEntry:
+        return LoopEntry(site, self.frames[-1] if self.frames else None)
+
+    # Graph
+
+    def record(
+        self, site: ast.AST, inputs: Iterable[Value], saves: bool, *, leaves: tuple[Leaf, ...] = (), certain: bool = True,
+        callee: object = None, force: bool = False, save_leaves: bool | None = None,
+    ) -> Node | None:  # fmt: skip
+        """The node that an operation on `inputs` makes, or None where autograd records nothing."""
+        if not self.grad_enabled:
+            return None
+        parents: dict[Node, None] = {}
+        direct: list[Leaf] = [leaf for leaf in leaves if leaf.requires_grad]
+        for value in inputs:
+            if isinstance(value, Tensor) and value.leaf is not None and value.leaf.requires_grad:
+                direct.append(value.leaf)
+            elif value.node is not None:
+                parents[value.node] = None
+            elif isinstance(value, (Sequence, Mapping)):
+                parents.update(dict.fromkeys(nodes_in(value, attributes=False, depth=3)))
+                direct.extend(leaf for leaf in held_leaves(value) if leaf.requires_grad)
+        if not parents and not direct and not force:
+            return None
+        if certain and not direct:
+            certain = any(parent.certain for parent in parents)
+        if save_leaves is None:
+            save_leaves = saves and (bool(parents) or len(direct) > 1)
+        node = Node(
+            site, self.trace(), self.context, tuple(parents), saves, tuple(direct), save_leaves, certain, interned(callee)
+        )
+        node.order = self.now()
+        node.training = self.training
+        self.recording.nodes.append(node)
+        return node
+
+    def tensor(self, site: ast.AST, inputs: Iterable[Value], saves: bool = True, **how: object) -> Tensor:
+        """The tensor that an operation on `inputs` returns."""
+        return Tensor(self.record(site, inputs, saves, **how))
+
+    def unknown(self, site: ast.AST, inputs: Iterable[Value], callee: object = None, key: object = None) -> Opaque:
+        """What an unknown call returns: it may be a tensor whose graph runs through all inputs."""
+        node = self.record(site, inputs, True, certain=False, callee=callee, force=callee is not None)
+        return Opaque(key or ("call", site, self.now()), node)
+
+    def backward(
+        self, site: ast.Call, roots: list[Value], *, retains: bool = False, creates: bool = False, keyword: object = None,
+        function: str = "backward", receiver: ast.expr | None = None,
+        targets: tuple[frozenset[Node], frozenset[Leaf]] | None = None,
+    ) -> Walk | None:  # fmt: skip
+        """Walk the graphs of `roots`; returns None where there is no graph to walk."""
+        nodes: list[Node] = []
+        self.recording.asks.append(self.trace())
+        for root in roots:
+            self.ensure_graph(root, site)
+            nodes.extend(nodes_in(root, attributes=False))
+        if not nodes:
+            return None
+        event = Walk(
+            site, self.trace(), self.context, tuple(dict.fromkeys(nodes)), retains or creates, creates, keyword, function,
+            self.now(), receiver, targets, self.thread,
+        )  # fmt: skip
+        walk(event)
+        self.recording.walks.append(event)
+        for node in event.roots if function == "backward" else ():
+            self.recording.proven.add(node)
+        return event
+
+    def ensure_graph(self, value: Value, site: ast.AST) -> None:
+        """`value.backward()` proves a graph: one that was made outside of what is simulated, where none is known."""
+        if isinstance(value, Opaque) and value.node is None and self.grad_enabled:
+            value.node = Node(site, self.trace(), (), (), True, (), True, False, interned(("given", value.key)))
+
+    def write_leaf(self, leaf: Leaf, site: ast.AST | None) -> None:
+        """A parameter is written to in place: as by a step, what saved it is stale."""
+        leaf.version += 1
+        if site is not None:
+            self.recording.updates.append(Update(site, self.now(), True, frozenset((leaf,)), self.trace()))
+
+    def escape(self, value: Value, site: ast.AST, why: str) -> None:
+        """Code that is not simulated gets hold of `value`: it may walk its graph, with all that lies below."""
+        self.recording.given.append(value)
+        pending = nodes_in(value)
+        while pending:
+            node = pending.pop()
+            known = node in self.recording.escapes
+            self.recording.escapes.setdefault(node, []).append((site, why, self.order))
+            if not known:
+                pending.extend(node.parents)
+
+    def names_of(self, storage: Storage, rebound: set[str] | None, holds: Callable[[Value, Storage], bool]) -> Iterable[str]:
+        """The variables of all active calls that hold `storage`, but for the names `rebound` (None: all) of the innermost one."""
+        seen: set[int] = set()
+        for frame in reversed(self.frames):
+            env: Env | None = frame.env
+            own = frame is self.frames[-1]
+            while env is not None and id(env) not in seen:
+                seen.add(id(env))
+                for name, value in env.variables.items():
+                    if not (own and (rebound is None or name in rebound)) and holds(value, storage):
+                        yield name
+                own, env = False, env.parent
+
+    def note_cut(self, value: Value) -> None:
+        """The program detaches `value` itself."""
+        if value.node is not None:
+            self.recording.cuts.setdefault(value.node, []).append(self.context)
+
+    def note_use(self, expression: ast.expr | None, value: Value) -> None:
+        """Remember whether `expression`, which is added, stored or passed on, carries a graph."""
+        if expression is None:
+            return
+        if isinstance(value, (Known, Plain)):
+            self.recording.plain.add(expression)
+            return
+        nodes = (value.node,) if value.node is not None else tuple(nodes_in(value, attributes=False, depth=3))
+        if nodes:
+            self.recording.graphs.setdefault(expression, []).append(Use(nodes, value))

@@ -1,0 +1,74 @@
+"""What a loop over a value sees."""
+
+from __future__ import annotations
+
+import ast
+
+from graphfix.interpreter.interpreter import Machine
+from graphfix.interpreter.keys import counter, key_of
+from graphfix.interpreter.values import (
+    NONE,
+    Function,
+    Instance,
+    Known,
+    Layer,
+    Mapping,
+    Opaque,
+    Parameters,
+    Plain,
+    Sequence,
+    Tensor,
+    Value,
+)
+from graphfix.models.shapes import OTHER
+
+LOOP_LIMIT = 4
+
+
+def iterate(m: Machine, value: Value, site: ast.AST) -> list[Value]:
+    """What a loop over `value` sees: the known items, or two unknown ones."""
+    if isinstance(value, Sequence) and (value.items or not value.open):
+        return value.items[:LOOP_LIMIT] if value.kind != "generator" else value.items[: 2 * LOOP_LIMIT]
+    if isinstance(value, Mapping) and (value.items or not value.open):
+        return [Known(key) if not isinstance(key, tuple) else Plain(key) for key in list(value.items)[:LOOP_LIMIT]]
+    if isinstance(value, Known) and isinstance(value.value, (str, tuple, bytes)):
+        return [Known(item) for item in value.value[:2]]
+    if isinstance(value, Tensor):
+        parts = [Tensor(m.record(site, [value], False), base=value, severed=value.severed, shape=OTHER) for _ in range(2)]
+        for part in parts:
+            part.storage = value.storage
+        return parts
+    if isinstance(value, Layer) and value.children:
+        return value.children[:LOOP_LIMIT]
+    if isinstance(value, Parameters):
+        return [value]
+    if isinstance(value, Instance):
+        return iterate_instance(m, value, site)
+    if isinstance(value, Plain):
+        return [Plain(("item", value.key, i, m.context)) for i in range(2)]
+    key = key_of(value)
+    outside = isinstance(value, Opaque) and value.outside
+    return [Opaque(("item", key, i, m.now()), value.node, outside) for i in range(2)]
+
+
+def iterate_instance(m: Machine, value: Instance, site: ast.AST) -> list[Value]:
+    from graphfix.interpreter.calls import call
+
+    if value.cls.fields is not None and value.cls.find("__iter__") is None:
+        return [value.attributes.get(field, NONE) for field in value.cls.fields]
+    method = value.cls.find("__iter__")
+    if isinstance(method, Function):
+        result = call(m, method, [value], {}, site)
+        if result is value:
+            step = value.cls.find("__next__")
+            if isinstance(step, Function):
+                return [call(m, step, [value], {}, site) for _ in range(2)]
+        return (
+            iterate(m, result, site)
+            if not isinstance(result, Instance)
+            else [Opaque(("item", site, i, m.now())) for i in range(2)]
+        )
+    method = value.cls.find("__getitem__")
+    if isinstance(method, Function):
+        return [call(m, method, [value, counter(("index", site), i)], {}, site) for i in range(2)]
+    return [Opaque(("item", id(value), i, m.now())) for i in range(2)]

@@ -1,0 +1,237 @@
+"""Where values are kept: variables, attributes and items, and the record of what is put there."""
+
+from __future__ import annotations
+
+import ast
+
+from graphfix.autograd.graph import Node
+from graphfix.interpreter.interning import kind_of
+from graphfix.interpreter.interpreter import Machine
+from graphfix.interpreter.recording import Store
+from graphfix.interpreter.values import (
+    MAX_ITEMS,
+    NONE,
+    Class,
+    Function,
+    Instance,
+    Known,
+    Layer,
+    Mapping,
+    Opaque,
+    Optimizer,
+    Parameters,
+    Plain,
+    Project,
+    Sequence,
+    Tensor,
+    Value,
+    leaves_in,
+    nodes_in,
+)
+from graphfix.models.shapes import OTHER
+
+
+def assign(m: Machine, target: ast.expr, value: Value, source: ast.expr | None, how: str) -> None:
+    """Bind `value`, computed by the expression `source`, to an assignment target."""
+    if isinstance(target, ast.Name):
+        env = m.frame.env_of(target.id)
+        note_store(m, target, (env, target.id), value, source, how, env.variables.get(target.id))
+        env.variables[target.id] = value
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        sources = source.elts if isinstance(source, (ast.Tuple, ast.List)) and len(source.elts) == len(target.elts) else None
+        for index, (part, item) in enumerate(zip(target.elts, unpack(m, value, target))):
+            inner = part.value if isinstance(part, ast.Starred) else part
+            assign(m, inner, item, sources[index] if sources else None, how)
+    elif isinstance(target, ast.Attribute):
+        set_attribute(m, target, value, source, how)
+    elif isinstance(target, ast.Subscript):
+        set_item(m, target, value, source, how)
+    elif isinstance(target, ast.Starred):
+        assign(m, target.value, value, source, how)
+
+
+def unpack(m: Machine, value: Value, target: ast.Tuple | ast.List) -> list[Value]:
+    """The values that each element of an unpacking target gets."""
+    count = len(target.elts)
+    star = next((i for i, part in enumerate(target.elts) if isinstance(part, ast.Starred)), None)
+    if isinstance(value, Sequence) and not (value.open and len(value.items) < count):
+        items = value.items
+        if star is not None and len(items) >= count - 1:
+            tail = count - star - 1
+            middle = items[star : len(items) - tail]
+            return [*items[:star], Sequence("list", list(middle)), *items[len(items) - tail :]]
+        if len(items) == count:
+            return list(items)
+    if isinstance(value, Instance) and value.cls.fields is not None and len(value.cls.fields) == count and star is None:
+        return [value.attributes.get(name, NONE) for name in value.cls.fields]
+    if isinstance(value, Known) and isinstance(value.value, (tuple, str)) and len(value.value) == count:
+        return [Known(item) for item in value.value]
+    return [item_of(m, value, index, target) for index in range(count)]
+
+
+def item_of(m: Machine, value: Value, key: object, site: ast.AST) -> Value:
+    """`value[key]` for a constant key of something that is not a known container."""
+    if isinstance(value, Tensor):
+        made = Tensor(m.record(site, [value], False), severed=value.severed, base=value, shape=OTHER)
+        made.storage = value.storage
+        return made
+    if isinstance(value, Sequence):
+        if isinstance(key, int) and -len(value.items) <= key < len(value.items):
+            return value.items[key]
+        return value.items[-1] if value.items else Opaque(("item", id(value), key, m.now()))
+    if isinstance(value, Opaque):
+        if key not in value.items:
+            value.items[key] = Opaque(("item", value.key, key), value.node, value.outside)
+        return value.items[key]
+    if isinstance(value, Plain):
+        return Plain(("item", value.key, key))
+    return Opaque(("item", site, key, m.now()), value.node)
+
+
+def set_attribute(m: Machine, target: ast.Attribute, value: Value, source: ast.expr | None, how: str) -> None:
+    from graphfix.interpreter.expressions import evaluate
+
+    holder = evaluate(m, target.value)
+    name = target.attr
+    if isinstance(holder, Tensor):
+        if name == "requires_grad":
+            set_requires_grad(m, holder, value, target)
+        elif name == "data":
+            pass  # the version counter does not move
+        return
+    if isinstance(holder, (Parameters, Layer)) and name == "requires_grad":
+        for leaf in leaves_in(holder):
+            leaf.requires_grad = not (isinstance(value, Known) and not value.value)
+        return
+    attributes = attributes_of(holder)
+    if attributes is None:
+        return
+    note_store(m, target, (holder, name), value, source, how, attributes.get(name))
+    attributes[name] = value
+    m.recording.kept.append(value)
+    if isinstance(holder, Layer) and isinstance(value, (Layer, Instance)):
+        holder.names[name] = value
+
+
+def attributes_of(holder: Value) -> dict[str, Value] | None:
+    """Where the attributes of `holder` are kept."""
+    if isinstance(holder, (Instance, Class, Layer, Optimizer, Opaque)):
+        return holder.attributes
+    if isinstance(holder, Project):
+        return holder.env.variables
+    return None
+
+
+def set_requires_grad(m: Machine, tensor: Tensor, value: Value, site: ast.AST) -> None:
+    """`t.requires_grad = flag` or `t.requires_grad_(flag)`."""
+    from graphfix.autograd.graph import Leaf
+
+    wanted = not (isinstance(value, Known) and not value.value)
+    m.recording.written.append((tensor, True))
+    if wanted:
+        m.recording.asks.append(m.trace())
+    if tensor.leaf is not None:
+        tensor.leaf.requires_grad = wanted
+    elif wanted and tensor.node is None:
+        tensor.leaf = Leaf(ast.unparse(site)[:40], True, site)
+
+
+def set_item(m: Machine, target: ast.Subscript, value: Value, source: ast.expr | None, how: str) -> None:
+    from graphfix.interpreter.expressions import evaluate
+
+    holder = evaluate(m, target.value)
+    index = evaluate(m, target.slice)
+    key = index.value if isinstance(index, Known) and is_hashable(index.value) else None
+    if isinstance(holder, Tensor):
+        m.recording.written.append((holder, value.node is not None))
+        if holder.leaf is None and holder.severed != "data" and value is not holder:
+            from graphfix.models.saving import overwrite
+
+            overwrite(m, holder, target, target.value)
+        if m.grad_enabled and holder.severed != "data" and value is not holder:
+            node = m.record(target, [holder, value], False)
+            if node is not None:
+                note_store(m, target, (holder, "[]"), Tensor(node), source, how, Tensor(holder.node))
+                holder.node = node
+    elif isinstance(holder, Mapping):
+        known = isinstance(index, Known)
+        slot = key if known else ("unknown", getattr(index, "key", id(index)))
+        note_store(m, target, (holder, slot), value, source, how, holder.items.get(slot), holder)
+        holder.items[slot] = value
+    elif isinstance(holder, Sequence):
+        if isinstance(key, int) and -len(holder.items) <= key < len(holder.items):
+            note_store(m, target, (holder, key), value, source, how, holder.items[key], holder)
+            holder.items[key] = value
+        elif isinstance(target.slice, ast.Slice):
+            holder.items[:] = list(value.items) if isinstance(value, Sequence) else []
+        elif holder.kind in ("list", "deque"):
+            note_store(m, target, (holder, m.now()), value, source, "append", None, holder)
+            if len(holder.items) < MAX_ITEMS:
+                holder.items.append(value)
+    elif isinstance(holder, Opaque):
+        slot = key if isinstance(index, Known) else ("unknown", getattr(index, "key", id(index)))
+        note_store(m, target, (holder, slot), value, source, how, holder.items.get(slot), holder)
+        holder.items[slot] = value
+    elif isinstance(holder, Instance):
+        method = holder.cls.find("__setitem__")
+        if isinstance(method, Function):
+            from graphfix.interpreter.calls import call
+
+            m.note_use(source, value)
+            call(m, method, [holder, index, value], {}, target)
+    elif isinstance(holder, Plain) and nodes_in(value) and not is_array(holder):
+        m.recording.asks.append(m.trace())  # a tensor that was taken for data would go on with the graph
+
+
+def is_array(value: Plain) -> bool:
+    """Whether the data came from numpy, which takes the number of a tensor."""
+    return str(kind_of(value.key)).startswith("numpy.")
+
+
+def is_hashable(value: object) -> bool:
+    return isinstance(value, (str, int, float, bool, type(None), bytes))
+
+
+def note_store(
+    m: Machine, target: ast.AST, place: tuple[object, object], value: Value, source: ast.expr | None, how: str,
+    old: Value | None = None, holder: Value | None = None,
+) -> None:  # fmt: skip
+    """Record that `value` is put into `place`, where it has a graph or takes the place of one."""
+    nodes: list[Node] = []
+    if value.node is not None:
+        nodes = [value.node]
+    elif isinstance(value, (Sequence, Mapping, Instance)):
+        nodes = nodes_in(value, attributes=True, depth=3)
+    if not nodes and (old is None or not nodes_in(old, attributes=False, depth=3)):
+        return  # no graph comes and none goes
+    before = tuple(nodes_in(old, attributes=False, depth=3)) if old is not None else ()
+    beside = tuple(nodes_in(holder, attributes=False, depth=3)) if holder is not None and not isinstance(holder, Opaque) else ()
+    store = Store(target, m.trace(), m.context, place, target, source, value, tuple(nodes), how, before, m.now(), holder, beside)
+    m.recording.stores.append(store)
+    for node in nodes:
+        node.stores.append(store)
+
+
+def delete(m: Machine, target: ast.expr) -> None:
+    """`del name`, `del object.name`, `del container[index]`."""
+    from graphfix.interpreter.expressions import evaluate
+
+    if isinstance(target, ast.Name):
+        m.frame.env_of(target.id).variables.pop(target.id, None)
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        for part in target.elts:
+            delete(m, part)
+    elif isinstance(target, ast.Attribute):
+        attributes = attributes_of(evaluate(m, target.value))
+        if attributes is not None:
+            attributes.pop(target.attr, None)
+    elif isinstance(target, ast.Subscript):
+        holder = evaluate(m, target.value)
+        index = evaluate(m, target.slice)
+        if isinstance(holder, Sequence):
+            if isinstance(target.slice, ast.Slice) or not isinstance(index, Known):
+                holder.items.clear()
+            elif isinstance(index.value, int) and -len(holder.items) <= index.value < len(holder.items):
+                del holder.items[index.value]
+        elif isinstance(holder, Mapping) and isinstance(index, Known) and is_hashable(index.value):
+            holder.items.pop(index.value, None)

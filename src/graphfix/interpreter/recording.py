@@ -1,0 +1,178 @@
+"""What a run has seen: the facts that rules ask for. Nothing here judges."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from graphfix.autograd.graph import Context, Leaf, LoopEntry, Node, Walk, Write
+from graphfix.interpreter.values import Keywords, Value
+
+if TYPE_CHECKING:
+    from graphfix.interpreter.frames import Env, Frame, Trace
+
+
+@dataclass(eq=False)
+class Store:
+    """A value was put into a variable, attribute, item or container.
+
+    `target` is the name, attribute or subscript written to (the container's expression for `append`), `place` what
+    identifies the location in this run, `value_site` the expression of what was stored. `old` are the nodes
+    that the place held before, `beside` those that a container already held.
+    """
+
+    site: ast.AST
+    trace: Trace
+    context: Context
+    place: tuple[object, object]
+    target: ast.AST
+    value_site: ast.expr | None
+    value: Value
+    nodes: tuple[Node, ...]
+    how: str
+    old: tuple[Node, ...] = ()
+    order: int = 0
+    holder: Value | None = None
+    beside: tuple[Node, ...] = ()
+
+
+@dataclass(eq=False)
+class Boundary:
+    """What was carried into the second iteration of a loop.
+
+    `held`: name to (value, its nodes, whether some of its graph is freed, whether some item of it is still alive).
+    `first`: name to what it was at the start of the first iteration, and whether a detach would have cut nothing there.
+    `spent`: the names that leave the second iteration with a graph of which some is freed.
+    """
+
+    entry: LoopEntry
+    frame: Frame | None
+    held: dict[str, tuple[Value, tuple[Node, ...], bool, bool]]
+    first: dict[str, tuple[Value, bool]]
+    order: int
+    spent: set[str] = field(default_factory=set)
+
+
+@dataclass(eq=False)
+class Update:
+    """An optimizer step or another write in place (`steps`), or the clearing of gradients, of these parameters; None where they are not known."""
+
+    site: ast.AST
+    order: int
+    steps: bool
+    leaves: frozenset[Leaf] | None
+    trace: Trace = ()
+
+
+@dataclass(eq=False)
+class Read:
+    """A number was read, or a tensor-only use was made, of a value."""
+
+    site: ast.AST
+    trace: Trace
+    value: Value
+    kind: str
+
+
+@dataclass(eq=False)
+class Number:
+    """Python took the number out of a tensor: `float(x)`, `math.exp(x)`, `x.item()`. `position` is that of the argument."""
+
+    site: ast.AST
+    trace: Trace
+    value: Value
+    how: str
+    position: int
+    grad_enabled: bool
+
+
+@dataclass(eq=False)
+class Alias:
+    """`x.data` or `Variable(x)` was read: `made` shares the memory of `source` and continues no graph."""
+
+    site: ast.AST
+    trace: Trace
+    source: Value
+    made: Value
+    how: str
+    keywords: Keywords = field(default_factory=dict)
+
+
+@dataclass(eq=False)
+class Seed:
+    """A walk was given the gradient to start with."""
+
+    site: ast.Call
+    trace: Trace
+    root: Value
+    gradient: Value
+
+
+@dataclass(frozen=True, eq=False)
+class Use:
+    """An expression that was added, stored or passed on had a value with these nodes."""
+
+    nodes: tuple[Node, ...]
+    value: Value
+
+
+@dataclass(eq=False)
+class Foreign:
+    """Code that is not in sight was called: `callee` is its key."""
+
+    site: ast.AST
+    trace: Trace
+    callee: object
+
+
+@dataclass(eq=False)
+class Mode:
+    """`train()` or `eval()` was called on a module."""
+
+    site: ast.AST
+    trace: Trace
+    training: bool | None
+    order: int
+
+
+@dataclass(eq=False)
+class Recording:
+    """The record of one run.
+
+    `asks`: where gradients are asked for, or grad mode is set; `builds`: where modules are made; `cuts`: nodes that the
+    program detaches, and the iterations in which it does. `written`: tensors that were written in place, and whether that
+    may have given them a graph or another shape. `given`: what code that is not in sight got hold of; `kept`: what was put
+    into attributes.
+    """
+
+    walks: list[Walk] = field(default_factory=list)
+    nodes: list[Node] = field(default_factory=list)
+    asks: list[Trace] = field(default_factory=list)
+    builds: list[Trace] = field(default_factory=list)
+    cuts: dict[Node, list[Context]] = field(default_factory=dict)
+    writes: list[Write] = field(default_factory=list)
+    foreign: list[Foreign] = field(default_factory=list)
+    modes: list[Mode] = field(default_factory=list)
+    stores: list[Store] = field(default_factory=list)
+    boundaries: list[Boundary] = field(default_factory=list)
+    legacy: list[Read] = field(default_factory=list)
+    numbers: list[Number] = field(default_factory=list)
+    aliases: list[Alias] = field(default_factory=list)
+    seeds: list[Seed] = field(default_factory=list)
+    written: list[tuple[Value, bool]] = field(default_factory=list)
+    given: list[Value] = field(default_factory=list)
+    kept: list[Value] = field(default_factory=list)
+    misuses: list[Read] = field(default_factory=list)
+    proven: set[Node] = field(default_factory=set)
+    modules: set[object] = field(default_factory=set)
+    escapes: dict[Node, list[tuple[ast.AST, str, int]]] = field(default_factory=dict)
+    updates: list[Update] = field(default_factory=list)
+    covered: set[tuple[ast.AST, bool]] = field(default_factory=set)
+    executed: set[ast.AST] = field(default_factory=set)
+    entered: set[ast.AST] = field(default_factory=set)
+    graphs: dict[ast.expr, list[Use]] = field(default_factory=dict)
+    plain: set[ast.expr] = field(default_factory=set)
+    returned: dict[Frame, Value] = field(default_factory=dict)
+    ended_by: str = ""
+    env: Env | None = None

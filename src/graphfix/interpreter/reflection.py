@@ -1,0 +1,112 @@
+"""What a program asks of its own values: `isinstance`, `type`, `getattr`, `setattr` and `hasattr`."""
+
+from __future__ import annotations
+
+import ast
+
+from graphfix.interpreter.interpreter import Machine
+from graphfix.interpreter.keys import key_of
+from graphfix.interpreter.values import (
+    NONE,
+    Class,
+    External,
+    Instance,
+    Known,
+    Layer,
+    Mapping,
+    Opaque,
+    Plain,
+    Sequence,
+    Tensor,
+    Value,
+)
+from graphfix.models.table import facts
+
+
+def is_instance(m: Machine, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
+    if len(arguments) != 2:
+        return Plain(("isinstance", site))
+    value, wanted = arguments
+    kinds = wanted.items if isinstance(wanted, Sequence) else [wanted]
+    answers = [is_a(value, kind) for kind in kinds]
+    if any(answer is True for answer in answers):
+        return Known(True)
+    if all(answer is False for answer in answers):
+        return Known(False)
+    return Plain(("isinstance", key_of(value), *map(key_of, kinds)))
+
+
+def is_a(value: Value, kind: Value) -> bool | None:
+    """Whether `value` is an instance of `kind`; None where that is not known."""
+    if isinstance(value, Opaque):
+        return None
+    if isinstance(kind, Class):
+        return isinstance(value, Instance) and kind in list(value.cls.linearised())
+    name = kind.name.rsplit(".", 1)[-1] if isinstance(kind, External) else ""
+    if not name:
+        return None
+    if isinstance(value, Sequence):
+        return name in (value.kind, "Sequence", "Iterable", "Collection", "Sized")
+    if isinstance(value, Mapping):
+        return name in ("dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict", "Iterable")
+    if isinstance(value, Tensor):
+        return name in ("Tensor", "FloatTensor", "Variable")
+    if isinstance(value, Known):
+        return type(value.value).__name__ == name or (name == "Number" and isinstance(value.value, (int, float)))
+    if isinstance(value, Layer):
+        return name == value.kind or name == "Module"
+    if isinstance(value, Instance):
+        return any(base.rsplit(".", 1)[-1] == name for base in value.cls.external_bases()) or (
+            None if value.cls.is_open() else False
+        )
+    if isinstance(value, Plain):
+        return False if name in ("Tensor", "list", "tuple", "dict", "Variable") and value.cut is not None else None
+    return None
+
+
+def get_named(m: Machine, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
+    from graphfix.interpreter.attributes import find_method, get_attribute
+
+    if len(arguments) >= 2 and isinstance(arguments[1], Known) and isinstance(arguments[1].value, str):
+        if (
+            len(arguments) == 3
+            and isinstance(arguments[0], Instance)
+            and find_method(m, arguments[0], arguments[1].value) is None
+        ):
+            return arguments[2]
+        return get_attribute(m, arguments[0], arguments[1].value, site)
+    if arguments and isinstance(arguments[0], External):
+        return External(f"{arguments[0].name}.<attribute>")
+    return Opaque(("getattr", *map(key_of, arguments)))
+
+
+def set_named(m: Machine, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
+    from graphfix.interpreter.places import attributes_of
+
+    if len(arguments) == 3 and isinstance(arguments[1], Known):
+        attributes = attributes_of(arguments[0])
+        if attributes is not None:
+            attributes[arguments[1].value] = arguments[2]
+    return NONE
+
+
+def has_named(m: Machine, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
+    from graphfix.interpreter.attributes import find_method
+
+    if len(arguments) != 2 or not isinstance(arguments[1], Known):
+        return None
+    if isinstance(arguments[0], Tensor) and facts(f"torch.Tensor.{arguments[1].value}") is not None:
+        return Known(True)
+    if isinstance(arguments[0], Instance):
+        if find_method(m, arguments[0], arguments[1].value) is not None:
+            return Known(True)
+        return None if arguments[0].cls.is_open() else Known(False)
+    return None
+
+
+def type_of(arguments: list[Value], site: ast.AST) -> Value:
+    if len(arguments) == 1 and isinstance(arguments[0], Instance):
+        return arguments[0].cls
+    if len(arguments) == 1 and isinstance(arguments[0], Sequence):
+        return External(f"builtins.{arguments[0].kind}")
+    return Plain(("type", *map(key_of, arguments)))

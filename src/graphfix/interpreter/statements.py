@@ -1,0 +1,316 @@
+"""How each statement changes a run."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable
+
+from graphfix.autograd.graph import Node
+from graphfix.interpreter.arithmetic import in_place
+from graphfix.interpreter.boundaries import crossing, cuts_nothing, note_boundary, note_end
+from graphfix.interpreter.calls import decorate, enter_context
+from graphfix.interpreter.conditions import truth
+from graphfix.interpreter.expressions import evaluate
+from graphfix.interpreter.frames import Env, Frame
+from graphfix.interpreter.interning import interned
+from graphfix.interpreter.interpreter import BreakLoop, ContinueLoop, Machine, Raise, Return
+from graphfix.interpreter.iteration import iterate
+from graphfix.interpreter.places import assign, delete
+from graphfix.interpreter.values import (
+    NONE,
+    Class,
+    External,
+    Function,
+    Known,
+    Opaque,
+    Pending,
+    Plain,
+    Project,
+    Value,
+)
+from graphfix.models import versions
+
+
+def execute(m: Machine, body: Iterable[ast.stmt]) -> None:
+    """Run a block of statements."""
+    frame = m.frame
+    for statement in body:
+        frame.statement = statement
+        m.tick()
+        m.recording.executed.add(statement)
+        handler = STATEMENTS.get(type(statement))
+        if handler is not None:
+            handler(m, statement)
+
+
+def run_expression(m: Machine, s: ast.Expr) -> None:
+    evaluate(m, s.value)
+
+
+def run_assign(m: Machine, s: ast.Assign) -> None:
+    value = evaluate(m, s.value)
+    m.note_use(s.value, value)
+    for target in s.targets:
+        assign(m, target, value, s.value, "=")
+
+
+def run_annotated(m: Machine, s: ast.AnnAssign) -> None:
+    if s.value is not None:
+        assign(m, s.target, evaluate(m, s.value), s.value, "=")
+
+
+def run_augmented(m: Machine, s: ast.AugAssign) -> None:
+    left = evaluate(m, s.target)
+    right = evaluate(m, s.value)
+    m.note_use(s.value, right)
+    result = in_place(m, s, left, right, s.op)
+    assign(m, s.target, result, s.value, "+=")
+
+
+def run_if(m: Machine, s: ast.If) -> None:
+    taken = truth(m, s.test, s)
+    m.recording.covered.add((s, taken))
+    execute(m, s.body if taken else s.orelse)
+
+
+def run_for(m: Machine, s: ast.For | ast.AsyncFor) -> None:
+    items = iterate(m, evaluate(m, s.iter), s)
+    run_loop(m, s, (lambda item=item: assign(m, s.target, item, None, "for") for item in items))
+
+
+def run_while(m: Machine, s: ast.While) -> None:
+    entered = 0
+
+    def starts() -> Iterable[Callable[[], object]]:
+        nonlocal entered
+        while entered < 2:
+            value = evaluate(m, s.test)
+            if isinstance(value, Known) and not value.value:
+                return
+            if not entered and not isinstance(value, Known) and not m.policy(s, 0):
+                return
+            entered += 1
+            yield lambda: None
+
+    run_loop(m, s, starts())
+
+
+def run_loop(m: Machine, s: ast.For | ast.AsyncFor | ast.While, starts: Iterable[Callable[[], object]]) -> None:
+    """Run the body once for each of `starts`, each in its own iteration."""
+    entry = m.loop(s)
+    outer = m.context
+    first: dict[str, tuple[Value, bool]] = {}
+    broke = False
+    for iteration, start in enumerate(starts):
+        m.frame.statement = s
+        m.context = (*outer, (entry, iteration))
+        if iteration == 0:
+            walkable: set[Node] = set()
+            first = {
+                name: (value, cuts_nothing(value, walkable))
+                for name, value in crossing(m.frame, s).items()
+                if not isinstance(value, (Function, Class))
+            }
+        elif iteration == 1:
+            note_boundary(m, entry, first)
+        try:
+            start()
+            execute(m, s.body)
+        except ContinueLoop:
+            continue
+        except BreakLoop:
+            broke = True
+            break
+        finally:
+            m.context = outer
+            note_end(m, entry, iteration)
+    if not broke:
+        execute(m, s.orelse)
+
+
+def run_return(m: Machine, s: ast.Return) -> None:
+    m.frame.returned = evaluate(m, s.value) if s.value is not None else NONE
+    raise Return
+
+
+def run_break(m: Machine, s: ast.Break) -> None:
+    raise BreakLoop
+
+
+def run_continue(m: Machine, s: ast.Continue) -> None:
+    raise ContinueLoop
+
+
+def run_raise(m: Machine, s: ast.Raise) -> None:
+    if s.exc is not None:
+        evaluate(m, s.exc)
+    raise Raise
+
+
+def run_try(m: Machine, s: ast.Try) -> None:
+    try:
+        try:
+            execute(m, s.body)
+        except Raise:
+            if not s.handlers:
+                raise
+            run_handler(m, s.handlers[0])
+        else:
+            if s.handlers and m.policy(s, 0):
+                run_handler(m, s.handlers[0])
+            else:
+                execute(m, s.orelse)
+    finally:
+        execute(m, s.finalbody)
+
+
+def run_handler(m: Machine, handler: ast.ExceptHandler) -> None:
+    if handler.name:
+        m.frame.env.variables[handler.name] = Plain(("exception", handler, m.now()))
+    execute(m, handler.body)
+
+
+def run_with(m: Machine, s: ast.With | ast.AsyncWith) -> None:
+    before = m.grad_enabled
+    try:
+        for item in s.items:
+            entered, mode = enter_context(m, evaluate(m, item.context_expr), item.context_expr)
+            if mode is not None:
+                m.grad_enabled = mode
+            if item.optional_vars is not None:
+                assign(m, item.optional_vars, entered, item.context_expr, "with")
+        execute(m, s.body)
+    finally:
+        m.grad_enabled = before
+
+
+def run_function(m: Machine, s: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+    function = Function(s, m.frame.env)
+    note_defaults(m, function)
+    m.frame.env_of(s.name).variables[s.name] = decorate(m, function, s.decorator_list)
+
+
+def note_defaults(m: Machine, function: Function) -> None:
+    """Evaluate the defaults once, where the function is defined."""
+    arguments = function.definition.args
+    positional = [*arguments.posonlyargs, *arguments.args]
+    for argument, default in zip(reversed(positional), reversed(arguments.defaults)):
+        function.defaults[argument.arg] = evaluate(m, default)
+    for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults):
+        if default is not None:
+            function.defaults[argument.arg] = evaluate(m, default)
+
+
+def run_class(m: Machine, s: ast.ClassDef) -> None:
+    bases = [evaluate(m, base) for base in s.bases]
+    env = Env(m.frame.env.program, m.frame.env, is_class=True)
+    frame = Frame(env, s, m.trace(), m.context, m.frame.depth + 1)
+    m.frames.append(frame)
+    try:
+        execute(m, s.body)
+    finally:
+        m.frames.pop()
+    cls = Class(s.name, bases, env.variables, s)
+    for value in cls.attributes.values():
+        if isinstance(value, Function) and value.owner is None:
+            value.owner = cls
+    if any("dataclass" in ast.unparse(decorator) for decorator in s.decorator_list) or any(
+        isinstance(base, External) and base.name.endswith("NamedTuple") for base in bases
+    ):
+        cls.fields = [item.target.id for item in s.body if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name)]
+    m.frame.env_of(s.name).variables[s.name] = cls
+
+
+def run_import(m: Machine, s: ast.Import) -> None:
+    env = m.frame.env
+    for alias in s.names:
+        top = alias.name if alias.asname else alias.name.split(".")[0]
+        wanted = alias.name if alias.asname else top
+        m.frame.env_of(top).variables[alias.asname or top] = Pending(
+            lambda wanted=wanted, top=top: m.importer(m, wanted, env) or External(top)
+        )
+
+
+def run_import_from(m: Machine, s: ast.ImportFrom) -> None:
+    origin = "." * s.level + (s.module or "")
+    env = m.frame.env
+    for alias in s.names:
+        if alias.name == "*":
+            module = m.importer(m, origin, env)
+            if isinstance(module, Project):
+                env.variables.update(module.env.variables)
+            continue
+        env.variables[alias.asname or alias.name] = Pending(lambda name=alias.name: imported(m, origin, name, env))
+
+
+def imported(m: Machine, origin: str, name: str, env: Env) -> Value:
+    """`from origin import name`: a name of a module of the project, a module of the project, or something of a library."""
+    module = m.importer(m, origin, env)
+    if isinstance(module, Project):
+        value = module.env.get(name)
+        if value is not None:
+            return value
+    submodule = origin + name if origin.endswith(".") else f"{origin}.{name}"
+    return m.importer(m, submodule, env) or versions.of_library(f"{origin.lstrip('.')}.{name}")
+
+
+def run_declaration(m: Machine, s: ast.Global | ast.Nonlocal) -> None:
+    how = "global" if isinstance(s, ast.Global) else "nonlocal"
+    m.frame.declared.update(dict.fromkeys(s.names, how))
+
+
+def run_delete(m: Machine, s: ast.Delete) -> None:
+    for target in s.targets:
+        delete(m, target)
+
+
+def run_assert(m: Machine, s: ast.Assert) -> None:
+    evaluate(m, s.test)
+
+
+def run_match(m: Machine, s: ast.Match) -> None:
+    subject = evaluate(m, s.subject)
+    for number, case in enumerate(s.cases):
+        always = isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None and case.guard is None
+        if always or m.decide(interned(("match", s, number, m.context)), case.pattern):
+            m.recording.covered.add((case.pattern, True))
+            for part in ast.walk(case.pattern):
+                name = getattr(part, "name", None) or getattr(part, "rest", None)
+                if isinstance(name, str):
+                    m.frame.env.variables[name] = (
+                        subject if part is case.pattern else Opaque(("match", part, m.now()), subject.node)
+                    )
+            return execute(m, case.body)
+        m.recording.covered.add((case.pattern, False))
+    return None
+
+
+STATEMENTS: dict[type, Callable] = {
+    ast.Expr: run_expression,
+    ast.Assign: run_assign,
+    ast.AnnAssign: run_annotated,
+    ast.AugAssign: run_augmented,
+    ast.If: run_if,
+    ast.For: run_for,
+    ast.AsyncFor: run_for,
+    ast.While: run_while,
+    ast.Return: run_return,
+    ast.Break: run_break,
+    ast.Continue: run_continue,
+    ast.Raise: run_raise,
+    ast.Try: run_try,
+    ast.With: run_with,
+    ast.AsyncWith: run_with,
+    ast.FunctionDef: run_function,
+    ast.AsyncFunctionDef: run_function,
+    ast.ClassDef: run_class,
+    ast.Import: run_import,
+    ast.ImportFrom: run_import_from,
+    ast.Global: run_declaration,
+    ast.Nonlocal: run_declaration,
+    ast.Delete: run_delete,
+    ast.Assert: run_assert,
+    ast.Match: run_match,
+}
+if hasattr(ast, "TryStar"):
+    STATEMENTS[ast.TryStar] = run_try

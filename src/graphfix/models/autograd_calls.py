@@ -1,0 +1,143 @@
+"""Every coat in which a backward pass comes, brought to `Machine.backward`."""
+
+from __future__ import annotations
+
+import ast
+
+from graphfix.autograd.graph import Leaf, Node
+from graphfix.interpreter.interpreter import Machine
+from graphfix.interpreter.recording import Seed
+from graphfix.interpreter.values import (
+    NONE,
+    Arguments,
+    Keywords,
+    Known,
+    Opaque,
+    Plain,
+    Sequence,
+    Tensor,
+    Value,
+    leaves_in,
+    nodes_in,
+)
+
+# Methods of trainers and launchers that run the backward pass of their first argument
+LAUNCHERS = frozenset(("manual_backward", "toggled_backward", "optimizer_backward"))
+
+
+def flags(keywords: Keywords) -> tuple[bool, bool, object]:
+    """(retains, creates a graph, the constant given to retain_graph or "unknown", None where it is not given)."""
+    creates = is_on(keywords.get("create_graph"))
+    given = keywords.get("retain_graph", keywords.get("retain_variables"))
+    if given is None or (isinstance(given, Known) and given.value is None):
+        return creates, creates, None
+    keyword = given.value if isinstance(given, Known) else "unknown"
+    return is_on(given), creates, keyword
+
+
+def is_on(value: Value | None) -> bool:
+    """An unknown flag counts as on: a graph that may be kept is not reported as freed."""
+    return value is not None and not (isinstance(value, Known) and not value.value)
+
+
+def backward_method(m: Machine, receiver: Tensor | Opaque, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+    """`loss.backward()`, and `engine.backward(loss)` where the receiver has no graph of its own."""
+    assert isinstance(site, ast.Call)
+    retains, creates, keyword = flags(keywords)
+    roots: list[Value] = [receiver]
+    source: ast.expr | None = site.func.value if isinstance(site.func, ast.Attribute) else None
+    given = arguments[0] if arguments else None
+    if isinstance(receiver, Opaque) and receiver.node is None and given is not None and not isinstance(given, (Known, Plain)):
+        roots, source = [given], site.args[0]
+    if (
+        isinstance(receiver, Opaque)
+        and receiver.node is not None
+        and not receiver.node.certain
+        and given is not None
+        and given.node is not None
+    ):
+        roots, source = [given], site.args[0]
+    if len(arguments) > 1 and "retain_graph" not in keywords and roots[0] is receiver:
+        retains, creates, keyword = flags({**keywords, "retain_graph": arguments[1]})
+    targets = targets_of(m, keywords.get("inputs"), site)
+    function = "backward" if roots[0] is receiver else "launcher"
+    gradient = given if given is not None else keywords.get("gradient")
+    if gradient is not None and roots[0] is receiver:
+        m.recording.seeds.append(Seed(site, m.trace(), receiver, gradient))
+    m.backward(
+        site, roots, retains=retains, creates=creates, keyword=keyword, function=function, receiver=source, targets=targets
+    )
+    return NONE
+
+
+def launcher_backward(m: Machine, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value | None:
+    """`self.manual_backward(loss)`; None where it is something else."""
+    return launched(m, arguments, keywords, site) if name in LAUNCHERS else None
+
+
+def launched(m: Machine, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value | None:
+    """A function that runs the backward pass of its first argument; None where it is given none."""
+    if not arguments or not isinstance(site, ast.Call):
+        return None
+    retains, creates, keyword = flags(keywords)
+    m.backward(site, arguments[:1], retains=retains, creates=creates, keyword=keyword, function="launcher", receiver=site.args[0])
+    return NONE
+
+
+def autograd_backward(m: Machine, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+    """`torch.autograd.backward(tensors, grad_tensors, retain_graph, create_graph)`: one pass over all of them."""
+    assert isinstance(site, ast.Call)
+    retains, creates, keyword = flags(keywords)
+    roots = arguments[:1] or [keywords.get("tensors", NONE)]
+    if isinstance(roots[0], Sequence):
+        roots = list(roots[0].items)
+    m.backward(
+        site,
+        roots,
+        retains=retains,
+        creates=creates,
+        keyword=keyword,
+        function="autograd.backward",
+        targets=targets_of(m, keywords.get("inputs"), site),
+    )
+    return NONE
+
+
+def autograd_grad(m: Machine, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+    """`torch.autograd.grad(outputs, inputs, ...)`: frees what lies between the two only."""
+    assert isinstance(site, ast.Call)
+    names = ("outputs", "inputs", "grad_outputs", "retain_graph", "create_graph")
+    given = {**dict(zip(names, arguments)), **keywords}
+    retains, creates, keyword = flags(given)
+    outputs = given.get("outputs", NONE)
+    roots = list(outputs.items) if isinstance(outputs, Sequence) else [outputs]
+    inputs = given.get("inputs")
+    event = m.backward(
+        site,
+        roots,
+        retains=retains,
+        creates=creates,
+        keyword=keyword,
+        function="autograd.grad",
+        targets=targets_of(m, inputs, site),
+    )
+    parts = len(inputs.items) if isinstance(inputs, Sequence) and inputs.items else 1
+    made: list[Value] = []
+    for _ in range(parts):
+        node = None
+        if creates and event is not None:
+            node = m.record(site, [*roots, *(inputs.items if isinstance(inputs, Sequence) else [inputs or NONE])], True)
+            event.created.extend([node] if node is not None else [])
+        made.append(Tensor(node))
+    return Sequence("tuple", made, open_=not isinstance(inputs, (Sequence, Tensor)))
+
+
+def targets_of(m: Machine, inputs: Value | None, site: ast.AST) -> tuple[frozenset[Node], frozenset[Leaf]] | None:
+    """The nodes and leaves at which a walk with `inputs=` ends; None where it walks everything."""
+    if inputs is None or (isinstance(inputs, Known) and inputs.value is None):
+        return None
+    nodes = nodes_in(inputs, attributes=False)
+    leaves = list(leaves_in(inputs))
+    if not nodes and not leaves:
+        return None
+    return frozenset(nodes), frozenset(leaves)

@@ -1,0 +1,138 @@
+"""Methods of lists, deques, dicts, strings and numbers."""
+
+from __future__ import annotations
+
+import ast
+
+from graphfix.interpreter.interpreter import Machine
+from graphfix.interpreter.iteration import iterate
+from graphfix.interpreter.keys import cut_of, key_of
+from graphfix.interpreter.places import note_store
+from graphfix.interpreter.recording import Read
+from graphfix.interpreter.values import (
+    MAX_ITEMS,
+    NONE,
+    Function,
+    Known,
+    Mapping,
+    Opaque,
+    Plain,
+    Sequence,
+    Value,
+)
+from graphfix.models.versions import string_method
+
+
+def call_container_method(
+    m: Machine, receiver: Value, name: str, arguments: list[Value], keywords: dict[str, Value], site: ast.AST
+) -> Value | None:
+    """A method of a list, deque, dict, string or number; None where there is no such thing."""
+    if isinstance(receiver, Sequence):
+        return sequence_method(m, receiver, name, arguments, keywords, site)
+    if isinstance(receiver, Mapping):
+        return mapping_method(m, receiver, name, arguments, keywords, site)
+    if isinstance(receiver, (Known, Plain)):
+        if isinstance(receiver, Plain) and receiver.cut is not None:
+            m.recording.misuses.append(Read(site, m.trace(), receiver, "tensor"))
+        known = string_method(receiver, name, arguments)
+        if known is not None:
+            return known
+        key = ("method", key_of(receiver), name, *map(key_of, arguments))
+        return Plain(key, cut=cut_of(receiver))
+    if isinstance(receiver, Function):
+        return Opaque(("method", id(receiver), name, m.now()))
+    return None
+
+
+def sequence_method(
+    m: Machine, receiver: Sequence, name: str, arguments: list[Value], keywords: dict[str, Value], site: ast.AST
+) -> Value | None:
+    items = receiver.items
+    if name in ("append", "appendleft", "add", "put") and arguments:
+        value = arguments[0]
+        source = site.args[0] if isinstance(site, ast.Call) and site.args else None
+        target = site.func.value if isinstance(site, ast.Call) and isinstance(site.func, ast.Attribute) else site
+        note_store(m, target, (receiver, m.now()), value, source, "append", None, receiver)
+        if len(items) < MAX_ITEMS:
+            items.append(value) if name != "appendleft" else items.insert(0, value)
+        return NONE
+    if name == "extend" and arguments:
+        source = site.args[0] if isinstance(site, ast.Call) and site.args else None
+        target = site.func.value if isinstance(site, ast.Call) and isinstance(site.func, ast.Attribute) else site
+        fresh = iterate(m, arguments[0], site)
+        for value in fresh:
+            note_store(m, target, (receiver, m.now()), value, source, "extend", None, receiver)
+        items.extend(fresh[: MAX_ITEMS - len(items)])
+        return NONE
+    if name == "insert" and len(arguments) == 2:
+        items.insert(0, arguments[1])
+        return NONE
+    if name in ("pop", "popleft"):
+        if not items:
+            return Opaque(("pop", site, m.now()))
+        first = name == "popleft" or (arguments and isinstance(arguments[0], Known) and arguments[0].value == 0)
+        return items.pop(0 if first else -1)
+    if name == "clear":
+        items.clear()
+        return NONE
+    if name == "copy":
+        return Sequence(receiver.kind, list(items), receiver.open)
+    if name == "reverse":
+        items.reverse()
+        return NONE
+    if name in ("remove", "discard", "sort", "rotate"):
+        return NONE
+    if name == "update" and receiver.kind == "set" and arguments:
+        items.extend(iterate(m, arguments[0], site)[: MAX_ITEMS - len(items)])
+        return NONE
+    if name in ("index", "count", "__len__"):
+        return Plain((name, id(receiver), len(items)))
+    return None
+
+
+def mapping_method(
+    m: Machine, receiver: Mapping, name: str, arguments: list[Value], keywords: dict[str, Value], site: ast.AST
+) -> Value | None:
+    key = arguments[0] if arguments else NONE
+    slot: object = key.value if isinstance(key, Known) else ("unknown", key_of(key))
+    if name == "items":
+        pairs = [Sequence("tuple", [Known(k) if not isinstance(k, tuple) else Plain(k[1]), v]) for k, v in receiver.items.items()]
+        if not pairs and receiver.open:
+            pairs = [
+                Sequence("tuple", [Plain(("key", id(receiver), i)), Opaque(("value", id(receiver), i, m.now()))])
+                for i in range(2)
+            ]
+        return Sequence("tuple", list(pairs), receiver.open)
+    if name == "keys":
+        return Sequence("tuple", [Known(k) if not isinstance(k, tuple) else Plain(k[1]) for k in receiver.items], receiver.open)
+    if name == "values":
+        return Sequence("tuple", list(receiver.items.values()), receiver.open)
+    if name in ("get", "setdefault", "pop"):
+        if isinstance(slot, (list, dict, set)):
+            return Opaque(("item", site, m.now()))
+        fallback = arguments[1] if len(arguments) > 1 else NONE
+        if slot in receiver.items:
+            return receiver.items.pop(slot) if name == "pop" else receiver.items[slot]
+        kept = [value for key, value in receiver.items.items() if isinstance(key, tuple)]
+        if isinstance(slot, tuple) and kept:
+            return kept[-1]  # one unknown key may be the other
+        if name == "setdefault":
+            receiver.items[slot] = fallback
+        if receiver.open and name == "get":
+            return Opaque(("item", id(receiver), slot))
+        return fallback
+    if name == "update":
+        for source in (*arguments, Mapping(dict(keywords))):
+            if isinstance(source, Mapping):
+                for inner, value in source.items.items():
+                    note_store(m, site, (receiver, inner), value, None, "update", receiver.items.get(inner), receiver)
+                    receiver.items[inner] = value
+            else:
+                receiver.open = True
+        return NONE
+    if name == "clear":
+        receiver.items.clear()
+        return NONE
+    if name == "copy":
+        return Mapping(dict(receiver.items), receiver.default, receiver.open)
+    return None

@@ -1,0 +1,284 @@
+"""Modules of `torch.nn`: building, calling and asking them."""
+
+from __future__ import annotations
+
+import ast
+
+from graphfix.autograd.graph import Leaf, Node
+from graphfix.interpreter.interning import kind_of
+from graphfix.interpreter.interpreter import Machine
+from graphfix.interpreter.iteration import iterate
+from graphfix.interpreter.keys import known_truth
+from graphfix.interpreter.recording import Update
+from graphfix.interpreter.values import (
+    NONE,
+    Arguments,
+    Instance,
+    Keywords,
+    Known,
+    Layer,
+    Mapping,
+    Opaque,
+    Parameters,
+    Plain,
+    Sequence,
+    Tensor,
+    Value,
+    leaves_in,
+    nodes_in,
+)
+from graphfix.models.operations import (
+    reduces_nothing,
+    reduces_nothing_at,
+    structure,
+    wanted_tensor,
+)
+from graphfix.models.saving import INPLACE_AT, keep, overwrite, save
+from graphfix.models.shapes import SCALAR
+from graphfix.models.table import OpFacts, facts
+
+MODULE_METHODS = frozenset(
+    "train eval to cuda cpu half float double parameters named_parameters modules named_modules children named_children state_dict "
+    "load_state_dict zero_grad requires_grad_ apply register_buffer register_parameter add_module share_memory type buffers "
+    "named_buffers compile register_forward_hook append extend flatten_parameters __init__ train_mode "
+    "get_parameter get_submodule items keys values insert".split()
+)
+
+
+MAY_BE_PACKED = frozenset(("RNN", "LSTM", "GRU"))
+
+
+def make_layer(m: Machine, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+    kind = name.rsplit(".", 1)[-1]
+    if kind == "Module":
+        return Opaque(("module", site, m.now()))
+    if kind in ("DataParallel", "DistributedDataParallel"):
+        return Layer("DataParallel", None, arguments[:1] or list(keywords.values())[:1])
+    if kind in ("Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict"):
+        return make_container(m, kind, arguments, site)
+    m.recording.builds.append(m.trace())
+    known = facts(f"torch.nn.{kind}")
+    leaf = Leaf(kind, True, site, True) if known is None or known.parameters else None
+    layer = Layer(kind, leaf)
+    layer.keywords = dict(keywords)
+    layer.site = site
+    if known is not None and "reduction" in known.variants and reduces_nothing_at(kind, arguments):
+        layer.keywords.setdefault("reduce", Known(False))
+    place = INPLACE_AT.get(kind, len(arguments))
+    if place < len(arguments):
+        layer.keywords["inplace"] = arguments[place]
+    return layer
+
+
+def make_container(m: Machine, kind: str, arguments: Arguments, site: ast.AST) -> Layer:
+    children: Arguments = []
+    names: dict[str, Value] = {}
+    for value in arguments:
+        if isinstance(value, Mapping):
+            names.update({str(key): item for key, item in value.items.items()})
+            children.extend(value.items.values())
+        elif isinstance(value, Sequence):
+            items = [
+                item.items[1]
+                if isinstance(item, Sequence) and len(item.items) == 2 and isinstance(item.items[0], Known)
+                else item
+                for item in value.items
+            ]
+            children.extend(items)
+        elif isinstance(value, Layer) and kind == "ModuleList":
+            children.extend(value.children or [value])
+        else:
+            children.append(value)
+    made = Layer(kind, None, children)
+    made.names = names
+    return made
+
+
+def call_layer(m: Machine, layer: Layer, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+    """Call a `torch.nn` module."""
+    from graphfix.interpreter.calls import call
+
+    values = [*arguments, *keywords.values()]
+    if layer.children is not None and layer.kind in ("Sequential", "DataParallel"):
+        value: Value = Sequence("tuple", arguments) if len(arguments) > 1 else (arguments[0] if arguments else NONE)
+        if layer.kind == "DataParallel" and layer.children:
+            return call(m, layer.children[0], arguments, keywords, site)
+        for child in layer.children:
+            value = call(m, child, [value], {}, site)
+        return value
+    known = facts(f"torch.nn.{layer.kind}")
+    if known is None:
+        leaves = tuple(leaf for leaf in leaves_in(layer))
+        return Tensor(m.record(site, values, True, leaves=leaves, save_leaves=True))
+    for value in values:
+        wanted_tensor(m, value, site)
+    inplace = layer.keywords.get("inplace")
+    if values and inplace is not None and not (isinstance(inplace, Known) and not inplace.value):
+        m.recording.written.append((values[0], True))
+    return layer_result(m, layer, known, values, site)
+
+
+def layer_result(m: Machine, layer: Layer, known: OpFacts, values: Arguments, site: ast.AST) -> Value:
+    leaves = (layer.leaf,) if layer.leaf is not None else ()
+    # A linear layer keeps its weight only for the gradient of its input
+    keeps = known.saves_parameters_plain or bool(known.saves_parameters and any(nodes_in(v, False, 3) for v in values))
+    saves = known.saves or bool(leaves)
+    node = m.record(site, values, saves, leaves=leaves, save_leaves=keeps)
+    if known.cuts and not leaves:
+        return Tensor()
+    if node is not None and known.random:
+        node.random = True
+    if known.result in ("tuple", "list"):
+        made = structure(known, node, {})
+        if layer.kind in MAY_BE_PACKED and isinstance(made, Sequence) and values and isinstance(values[0], Opaque):
+            made.items[0] = sequence_output(m, values[0], node, site)
+        return made
+    if node is None and values and known.alias:
+        return values[0]
+    single = known.scalar and not reduces_nothing(layer.keywords)
+    made = Tensor(node, None, single, shape=SCALAR if single else None)
+    if is_on(layer.keywords.get("inplace")) and values and isinstance(values[0], Tensor) and values[0].leaf is None:
+        return written_by_layer(m, layer, values[0], made, site)
+    if layer.leaf is None:
+        save(made, known, values, layer.kind)
+    elif layer.leaf.requires_grad and known.saves_inputs[:1] == (0,):
+        keep(made, [value for value in values[:1] if isinstance(value, Tensor)])
+    return made
+
+
+def is_on(flag: Value | None) -> bool:
+    return isinstance(flag, Known) and bool(flag.value)
+
+
+def written_by_layer(m: Machine, layer: Layer, target: Tensor, made: Tensor, site: ast.AST) -> Tensor:
+    """`nn.ReLU(inplace=True)(x)`: every name of `x` sees the new content and the new graph."""
+    known = facts(f"torch.nn.{layer.kind}")
+    changed = known.variants.get("inplace") if known is not None else None
+    overwrite(m, target, site, None, layer)
+    if made.node is not None and target.severed != "data":
+        target.node = made.node
+        if changed is not None and changed.saves_output:
+            keep(made, [target])
+    return target
+
+
+def sequence_output(m: Machine, value: Opaque, node: Node | None, site: ast.AST) -> Opaque:
+    """What an RNN makes of something unknown, or of a `PackedSequence`: another one, whose `.data` is the tensor."""
+    packed = kind_of(value.key) == "packed"
+    made = Opaque(("packed" if packed else "output", site, m.now()), node)
+    if packed:
+        made.attributes["data"] = Tensor(node)
+    return made
+
+
+def copy_module(value: Value, seen: dict[int, Value]) -> Value:
+    """A deep copy of a module: the same structure over new leaves."""
+    if id(value) in seen:
+        return seen[id(value)]
+    if isinstance(value, Layer):
+        made = Layer(value.kind, value.leaf.copied() if value.leaf else None)
+        seen[id(value)] = made
+        made.children = [copy_module(child, seen) for child in value.children] if value.children is not None else None
+        made.names = {name: copy_module(child, seen) for name, child in value.names.items()}
+        made.keywords = value.keywords
+        return made
+    if isinstance(value, Instance):
+        copy = Instance(value.cls, ("copy", value.key))
+        seen[id(value)] = copy
+        copy.attributes = {name: copy_module(inner, seen) for name, inner in value.attributes.items()}
+        return copy
+    if isinstance(value, Tensor) and value.leaf is not None:
+        return Tensor(leaf=value.leaf.copied())
+    return value
+
+
+def module_method(
+    m: Machine, receiver: Layer | Instance, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST
+) -> Value | None:
+    if name in ("parameters", "named_parameters", "buffers", "named_buffers"):
+        return Parameters([receiver])
+    if name in ("train", "eval"):
+        m.set_mode(with_submodules(receiver), mode_given(name, arguments, keywords), site)
+        return receiver
+    if name in ("to", "cuda", "cpu", "half", "float", "double", "apply", "share_memory", "type"):
+        return receiver
+    if name == "requires_grad_":
+        wanted = not (arguments and isinstance(arguments[0], Known) and not arguments[0].value)
+        for leaf in leaves_in(receiver):
+            leaf.requires_grad = wanted
+        return receiver
+    if name in ("add_module", "register_module") and isinstance(receiver, Layer) and len(arguments) == 2:
+        if receiver.children is not None:
+            receiver.children.append(arguments[1])
+        if isinstance(arguments[0], Known):
+            receiver.names[str(arguments[0].value)] = arguments[1]
+        return NONE
+    if (
+        name in ("register_buffer", "register_parameter", "add_module")
+        and len(arguments) == 2
+        and isinstance(arguments[0], Known)
+    ):
+        holder = receiver.attributes
+        holder[str(arguments[0].value)] = arguments[1]
+        return NONE
+    if name in ("append", "extend") and isinstance(receiver, Layer) and receiver.children is not None and arguments:
+        receiver.children.extend(arguments if name == "append" else iterate(m, arguments[0], site))
+        return NONE
+    if name in ("modules", "children", "named_children", "named_modules"):
+        return Sequence("tuple", submodules(receiver), True)
+    if name in ("items", "values", "keys") and isinstance(receiver, Layer):
+        return container_view(receiver, name)
+    if name == "zero_grad":
+        m.recording.updates.append(Update(site, m.now(), False, frozenset(leaves_in(receiver)), m.trace()))
+        return NONE
+    if name == "load_state_dict":
+        for leaf in leaves_in(receiver):
+            leaf.version += 1
+        return NONE
+    if name in MODULE_METHODS or name.startswith(("register_", "_")):
+        return Plain((name, id(receiver), m.now()))
+    return None
+
+
+def mode_given(name: str, arguments: Arguments, keywords: Keywords) -> bool | None:
+    """The mode that `train(mode)` or `eval()` sets; None where it is not known."""
+    if name == "eval":
+        return False
+    flag = arguments[0] if arguments else keywords.get("mode", Known(True))
+    return known_truth(flag)
+
+
+def with_submodules(receiver: Value) -> list[Value]:
+    """A module and all modules below it, which `train()` and `eval()` reach."""
+    found: dict[int, Value] = {}
+    pending = [receiver]
+    while pending:
+        value = pending.pop()
+        if id(value) in found or not isinstance(value, (Layer, Instance, Opaque)):
+            continue
+        if isinstance(value, Opaque) and value.node is not None:
+            continue
+        found[id(value)] = value
+        if isinstance(value, Layer):
+            pending.extend((*(value.children or ()), *value.names.values(), *value.attributes.values()))
+        elif isinstance(value, Instance):
+            pending.extend(value.attributes.values())
+    return list(found.values())
+
+
+def container_view(receiver: Layer, name: str) -> Value:
+    if name == "keys":
+        return Sequence("tuple", [Known(key) for key in receiver.names])
+    if name == "values":
+        return Sequence("tuple", list(receiver.names.values()) or list(receiver.children or []))
+    return Sequence("tuple", [Sequence("tuple", [Known(key), item]) for key, item in receiver.names.items()])
+
+
+def submodules(receiver: Layer | Instance) -> list[Value]:
+    found: list[Value] = []
+    inner = list(receiver.attributes.values()) if isinstance(receiver, Instance) else (receiver.children or [])
+    for value in inner:
+        if isinstance(value, Layer) or (isinstance(value, Instance) and value.is_module()):
+            found.append(value)
+            found.extend(submodules(value))
+    return found[:12]

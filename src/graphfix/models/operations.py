@@ -1,0 +1,194 @@
+"""What a torch operation returns and records, by the facts of the recorded table."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+from graphfix.autograd.graph import Leaf
+from graphfix.interpreter.interpreter import Machine
+from graphfix.interpreter.keys import key_of
+from graphfix.interpreter.places import note_store
+from graphfix.interpreter.recording import Read
+from graphfix.interpreter.values import (
+    NONE,
+    Arguments,
+    Keywords,
+    Known,
+    Opaque,
+    Plain,
+    Sequence,
+    Tensor,
+    Value,
+)
+from graphfix.models.saving import keep, overwrite, save, saved_inputs, view
+from graphfix.models.shapes import KEEPS_SHAPE, ONE, OTHER, RESHAPES, SCALAR, result_shape, sized
+from graphfix.models.table import OpFacts
+
+# with any other argument, `axis` for one, a reduction may leave dimensions
+REDUCES_ALL = frozenset(("dtype", "input", "out"))
+# where losses take `reduce`, counted from behind the input and the target; `reduction` follows, `size_average` lies before
+REDUCE_AT = {
+    "cross_entropy": 3, "nll_loss": 3, "binary_cross_entropy": 2, "binary_cross_entropy_with_logits": 2,
+    "multilabel_soft_margin_loss": 2, "hinge_embedding_loss": 2, "margin_ranking_loss": 3, "cosine_embedding_loss": 3,
+    "triplet_margin_loss": 6, "ctc_loss": 9,
+    "CrossEntropyLoss": 3, "NLLLoss": 3, "NLLLoss2d": 3, "BCELoss": 2, "BCEWithLogitsLoss": 2, "MultiLabelSoftMarginLoss": 2,
+    "HingeEmbeddingLoss": 2, "MarginRankingLoss": 2, "CosineEmbeddingLoss": 2, "TripletMarginLoss": 5, "CTCLoss": 9,
+}  # fmt: skip
+
+
+def operation(m: Machine, known: OpFacts | None, values: Arguments, keywords: Keywords, site: ast.AST, name: str) -> Value:
+    """The result of a torch operation by the facts recorded for it."""
+    for value in values:
+        wanted_tensor(m, value, site)
+    if known is None:
+        node = m.record(site, values, True, certain=False)
+        return Opaque((name, site, m.now()), node)
+    word = name.rsplit(".", 1)[-1]
+    positional = values[: len(values) - len(keywords)]
+    known = variant(known, keywords, [] if compares_two(word, values) else positional)
+    if (known.inplace or known.mutates) and values:
+        reshapes = name.rsplit(".", 1)[-1] in RESHAPES
+        m.recording.written.append((values[0], reshapes or any(value.node is not None for value in values)))
+    if known.factory:
+        made = new_leaf(m, known, keywords, site)
+        made.shape = sized(word, positional, keywords)
+        return made
+    plain = reduces_nothing(keywords) or ("reduction" in known.variants and reduces_nothing_at(word, positional[2:]))
+    single = known.scalar and not plain and not compares_two(word, values)
+    if word in KEEPS_SHAPE:
+        single = any(isinstance(value, Tensor) and value.single for value in values[:1])
+    shape = result_shape(word, values, single)
+    single |= shape in (SCALAR, ONE)
+    if known.result in ("number", "bool"):
+        return Plain((name, *map(key_of, values)))
+    if known.result in ("none", "dict"):
+        return NONE
+    if known.result == "other" and not known.differentiable:
+        return Plain((name, site, m.now()))
+    if known.cuts or not known.differentiable:
+        return Tensor(single=single, base=values[0] if values else None, severed="cut", shape=OTHER if shape is None else shape)
+    if isinstance(keywords.get("out"), Tensor):
+        m.recording.written.append((keywords["out"], False))
+    node = m.record(site, values, known.saves)
+    if node is not None and known.random:
+        node.random = True
+    if known.result in ("tuple", "list"):
+        made = structure(known, node, keywords)
+        if isinstance(made, Sequence) and made.items and isinstance(made.items[0], Tensor):
+            save(made.items[0], replace(known, saves_output=False), positional, name)
+        return made
+    if node is None and values and isinstance(values[0], Tensor) and known.alias and not known.inplace:
+        # a shape that is not known is that of the base, unless the operation may have changed it
+        shape = OTHER if shape is None and word not in KEEPS_SHAPE and word != "squeeze" else shape
+        return view(Tensor(None, None, single, values[0], values[0].severed, shape), values[0], name)
+    made = Tensor(node, None, single, shape=shape)
+    if known.inplace and word in RESHAPES and values and isinstance(values[0], Tensor):
+        values[0].shape = None
+    if known.inplace and values and isinstance(values[0], Tensor):
+        keep(made, [value for value in saved_inputs(known, positional, "") if isinstance(value, Tensor)])
+        changed = changed_in_place(m, values[0], made, values[1:], site)
+        if known.saves_output and made.node is not None:
+            keep(made, [changed])
+        return changed
+    save(made, known, positional, name)
+    return view(made, values[0], name) if known.alias and values else made
+
+
+def compares_two(word: str, values: Arguments) -> bool:
+    """`torch.max(a, b)` works element by element."""
+    return word in ("max", "min") and len(values) > 1 and isinstance(values[1], (Tensor, Opaque))
+
+
+def variant(known: OpFacts, keywords: Keywords, positional: Arguments) -> OpFacts:
+    for word, changed in known.variants.items():
+        if word in keywords and word not in ("reduction", "training", "p=0", "eval"):
+            given = keywords[word]
+            if isinstance(given, Known) and given.value in (False, None) and word in ("inplace", "return_indices"):
+                continue
+            return changed
+        # a norm's order, too: then more is known than is said
+        if word == "dim" and known.scalar and (len(positional) > 1 or keywords.keys() - REDUCES_ALL):
+            return changed
+    return known
+
+
+def reduces_nothing(keywords: Keywords) -> bool:
+    """`reduction="none"` and the older `reduce=False`, or a reduction that is not known."""
+    reduction = keywords.get("reduction")
+    if reduction is not None:
+        return not (isinstance(reduction, Known) and reduction.value in ("mean", "sum", "batchmean", "elementwise_mean"))
+    return "reduce" in keywords
+
+
+def reduces_nothing_at(word: str, given: Arguments) -> bool:
+    """The same, by position: `given` to the loss function or module `word` behind the tensors that it compares."""
+    if any(isinstance(value, Known) and value.value == "none" for value in given):
+        return True
+    place = REDUCE_AT.get(word, 1)
+    reduce, reduction = (*given[place : place + 2], NONE, NONE)[:2]
+    keeps = isinstance(reduce, Known) and reduce.value in (None, True)
+    return not keeps or not (isinstance(reduction, Known) and reduction.value in (None, "mean", "sum", "batchmean"))
+
+
+def new_leaf(m: Machine, known: OpFacts, keywords: Keywords, site: ast.AST) -> Tensor:
+    wanted = keywords.get("requires_grad")
+    if wanted is not None and not (isinstance(wanted, Known) and not wanted.value):
+        made = Tensor(leaf=Leaf("tensor", True, site))
+        m.recording.asks.append(m.trace())
+    else:
+        made = Tensor()
+    return made
+
+
+def structure(known: OpFacts, node: object, keywords: Keywords) -> Value:
+    """The tuple that an operation returns, nested as recorded."""
+
+    def build(shape: object) -> Value:
+        if isinstance(shape, (list, tuple)):
+            return Sequence("tuple", [build(part) for part in shape])
+        if shape in ("tensor", "cut"):
+            return Tensor(node if shape == "tensor" else None)  # type: ignore[arg-type]
+        return Plain(("item", shape))
+
+    shapes = known.items if not known.plural else (known.items or ("tensor",)) * 2
+    return Sequence("tuple", [build(shape) for shape in (shapes or ("tensor", "tensor"))], known.plural)
+
+
+def changed_in_place(
+    m: Machine, target: Tensor, made: Tensor, values: Arguments | tuple[Value, ...] = (), site: ast.AST | None = None
+) -> Tensor:
+    """`x.add_(y)`: every name of `x` sees the new graph."""
+    m.recording.written.append((target, made.node is not None))
+    if site is not None and target.leaf is None and target.severed != "data":
+        overwrite(
+            m, target, site, site.func.value if isinstance(site, ast.Call) and isinstance(site.func, ast.Attribute) else None
+        )
+    if target.leaf is not None and target.leaf.requires_grad:
+        m.write_leaf(target.leaf, site)
+        return target
+    if made.node is not None and target.severed != "data":
+        if (
+            isinstance(site, ast.Call)
+            and isinstance(site.func, ast.Attribute)
+            and any(value.node is not None for value in values)
+        ):
+            note_store(
+                m,
+                site.func.value,
+                (target, "in place"),
+                made,
+                site.args[0] if site.args else None,
+                "in place",
+                Tensor(target.node),
+            )
+        target.node = made.node
+    return target
+
+
+def wanted_tensor(m: Machine, value: Value, site: ast.AST) -> None:
+    """torch does not take a list of numbers where it wants tensors: a repair that made them would break this call."""
+    items = value.items if isinstance(value, Sequence) else [value]
+    for item in items:
+        if isinstance(item, Plain) and item.cut is not None:
+            m.recording.misuses.append(Read(site, m.trace(), item, "tensor"))

@@ -1,0 +1,326 @@
+"""Python's own functions and containers, and the libraries that training scripts use beside torch."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from graphfix.interpreter.arithmetic import arithmetic
+from graphfix.interpreter.interpreter import Machine
+from graphfix.interpreter.iteration import iterate
+from graphfix.interpreter.keys import counter, cut_of, key_of
+from graphfix.interpreter.recording import Foreign, Number
+from graphfix.interpreter.reflection import get_named, has_named, is_instance, set_named, type_of
+from graphfix.interpreter.values import (
+    NONE,
+    Bound,
+    Class,
+    External,
+    Instance,
+    Known,
+    Layer,
+    Mapping,
+    Opaque,
+    Parameters,
+    Partial,
+    Plain,
+    Sequence,
+    Tensor,
+    Value,
+)
+from graphfix.models import versions
+from graphfix.models.threads import make_thread
+
+# Libraries whose results are never tensors with a graph, and which keep nothing that they are given.
+PLAIN_LIBRARIES = frozenset(
+    "math random time datetime os sys json re logging argparse pathlib shutil glob csv string statistics uuid io pprint struct "
+    "numpy scipy pandas matplotlib PIL cv2 sklearn skimage seaborn warnings subprocess socket signal platform hashlib pickle yaml "
+    "tempfile textwrap traceback types typing inspect enum abc gc resource psutil gym gymnasium numbers operator ast".split()
+)
+PASS_THROUGH = frozenset(("tqdm", "trange", "track", "progress_bar"))
+
+
+def call_library(m: Machine, name: str, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
+    """Call a function of Python or of a library, by its qualified name."""
+    top, _, rest = name.partition(".")
+    word = name.rsplit(".", 1)[-1]
+    handler = BUILTINS.get(name)
+    if handler is not None:
+        made = handler(m, arguments, keywords, site)
+        if made is not None:
+            return made
+    version = versions.parsed(name, arguments)
+    if version is not None:
+        return version
+    thread = make_thread(m, name, arguments, keywords, site)
+    if thread is not None:
+        return thread
+    if top == "builtins":
+        return Plain((name, *map(key_of, arguments), *map(key_of, keywords.values())), cut=cut_of(*arguments))
+    if word in PASS_THROUGH:
+        if word == "trange":
+            return numbers_up_to(m, arguments, keywords, site)
+        return arguments[0] if arguments else keywords.get("iterable", Opaque(("tqdm", site, m.now())))
+    if top in PLAIN_LIBRARIES:
+        if top == "math":
+            note_numbers(m, name, arguments, site)
+        if top in ("math", "numpy") and arguments:
+            return Plain((name, *map(key_of, arguments)), cut=cut_of(*arguments) if top == "math" else None)
+        return (
+            Opaque((name, site, m.now()), outside=True)
+            if word[:1].isupper() or top in ("gym", "gymnasium")
+            else Plain((name, site, m.now()))
+        )
+    from graphfix.interpreter.calls import note_reader, run_callbacks
+
+    values = [*arguments, *keywords.values()]
+    m.recording.foreign.append(Foreign(site, m.trace(), name))
+    for value in values:
+        m.escape(value, site, "argument")
+        note_reader(m, value, site)
+    run_callbacks(m, values, site)
+    node = m.record(site, values, True, certain=False, callee=name)
+    return Opaque((name, site, m.now()), node)
+
+
+def note_numbers(m: Machine, name: str, arguments: list[Value], site: ast.AST) -> None:
+    """Python takes the number out of a tensor that it is given in a number's stead."""
+    for position, value in enumerate(arguments):
+        if isinstance(value, (Tensor, Opaque)):
+            m.recording.numbers.append(Number(site, m.trace(), value, name, position, m.grad_enabled))
+
+
+def length(m: Machine, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
+    value = arguments[0] if arguments else NONE
+    if isinstance(value, Sequence):
+        return Plain(("len", id(value), len(value.items)))
+    return Plain(("len", key_of(value)))
+
+
+def numbers_up_to(m: Machine, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
+    """`range`: a counter that is 0 in the first iteration where it starts at 0."""
+    known = [value.value for value in arguments if isinstance(value, Known) and isinstance(value.value, int)]
+    if len(known) == len(arguments) and known:
+        try:
+            numbers = range(*known)
+        except (TypeError, ValueError):
+            numbers = range(0)
+        if len(numbers) <= 3 and (len(numbers) != 1 or all(isinstance(part, ast.Constant) for part in getattr(site, "args", ()))):
+            return Sequence("tuple", [Known(number) for number in numbers])
+    from_zero = len(arguments) == 1
+    key = (site, m.now())
+    if from_zero:
+        return Sequence("tuple", [counter(key, 0), counter(key, 1)], True)
+    return Sequence("tuple", [Plain(("counter", key, index)) for index in range(2)], True)
+
+
+def enumerated(m: Machine, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
+    key = (site, m.now())
+    start = keywords.get("start") or (arguments[1] if len(arguments) > 1 else None)
+    items = iterate(m, arguments[0], site) if arguments else []
+    from_zero = start is None or (isinstance(start, Known) and start.value == 0)
+    pairs: list[Value] = []
+    for index, item in enumerate(items):
+        number: Value = counter(key, index) if from_zero else Plain(("counter", key, index))
+        pairs.append(Sequence("tuple", [number, item]))
+    return Sequence("tuple", pairs, True)
+
+
+def zipped(m: Machine, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
+    columns = [iterate(m, value, site) for value in arguments]
+    rows = [Sequence("tuple", list(row)) for row in zip(*columns)]
+    return Sequence("tuple", list(rows), True)
+
+
+def mapped(m: Machine, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
+    from graphfix.interpreter.calls import call
+
+    if len(arguments) < 2:
+        return Sequence("generator", [], True)
+    columns = [iterate(m, value, site) for value in arguments[1:]]
+    return Sequence("generator", [call(m, arguments[0], list(row), {}, site) for row in zip(*columns)])
+
+
+def filtered(m: Machine, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
+    if len(arguments) > 1 and isinstance(arguments[1], (Parameters, Bound)):
+        return arguments[1]
+    return Sequence("generator", iterate(m, arguments[1], site) if len(arguments) > 1 else [], True)
+
+
+def as_container(kind: str) -> Callable:
+    def make(m: Machine, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
+        if not arguments:
+            made = Sequence(kind, [])
+        elif isinstance(arguments[0], Parameters):
+            return arguments[0]
+        elif isinstance(arguments[0], Layer) and arguments[0].children is not None:
+            made = Sequence(kind, list(arguments[0].children))
+        elif isinstance(arguments[0], Sequence):
+            made = Sequence(kind, list(arguments[0].items), arguments[0].open)
+        else:
+            made = Sequence(kind, iterate(m, arguments[0], site), not isinstance(arguments[0], Mapping))
+        made.context = m.context
+        return made
+
+    return make
+
+
+def dictionary(m: Machine, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
+    made = Mapping(dict(keywords))
+    made.context = m.context
+    if arguments and isinstance(arguments[0], Mapping):
+        made.items.update(arguments[0].items)
+    elif arguments:
+        for pair in iterate(m, arguments[0], site):
+            if isinstance(pair, Sequence) and len(pair.items) == 2:
+                key = pair.items[0]
+                made.items[key.value if isinstance(key, Known) else ("unknown", key_of(key))] = pair.items[1]
+    return made
+
+
+def default_dictionary(m: Machine, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
+    made = Mapping({}, arguments[0] if arguments and not (isinstance(arguments[0], Known)) else None)
+    made.context = m.context
+    return made
+
+
+def number(m: Machine, word: str, arguments: list[Value], site: ast.AST) -> Value:
+    """`float`, `int` or `complex`."""
+    if arguments and isinstance(arguments[0], Known) and isinstance(arguments[0].value, (int, float, str)):
+        try:
+            return Known(float(arguments[0].value))
+        except (ValueError, OverflowError):
+            return Plain(("number", site))
+    note_numbers(m, word, arguments[:1], site)
+    return Plain(("number", *map(key_of, arguments)), cut=cut_of(*arguments))
+
+
+def summed(m: Machine, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
+    total: Value = arguments[1] if len(arguments) > 1 else Known(0)
+    for item in iterate(m, arguments[0], site) if arguments else []:
+        total = arithmetic(m, site, total, item, ast.Add())
+    if isinstance(total, Known):
+        return Plain(("sum", site, m.now()))
+    return total
+
+
+def extreme(m: Machine, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
+    items = iterate(m, arguments[0], site) if len(arguments) == 1 else arguments
+    for item in items:
+        if item.node is not None:
+            return item
+    return Plain(("extreme", *map(key_of, items)), cut=cut_of(*items))
+
+
+def passed_on(m: Machine, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
+    return arguments[0] if arguments else None
+
+
+def reversed_(m: Machine, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
+    if arguments and isinstance(arguments[0], Sequence):
+        return Sequence("tuple", list(reversed(arguments[0].items)), arguments[0].open)
+    return Sequence("tuple", list(reversed(iterate(m, arguments[0], site))), True) if arguments else None
+
+
+def sampled(m: Machine, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
+    """`random.sample`: any of the items, so all that are known."""
+    if arguments and isinstance(arguments[0], Sequence):
+        return Sequence("list", list(arguments[0].items), True)
+    return None
+
+
+def chosen(m: Machine, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
+    if arguments and isinstance(arguments[0], Sequence) and arguments[0].items:
+        return arguments[0].items[0]
+    return None
+
+
+def chained(m: Machine, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
+    if any(isinstance(value, (Parameters, Bound)) for value in arguments):
+        return Sequence("tuple", list(arguments))
+    return Sequence("tuple", [item for value in arguments for item in iterate(m, value, site)], True)
+
+
+def partial(m: Machine, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
+    return Partial(arguments[0], arguments[1:], keywords) if arguments else None
+
+
+def copied(m: Machine, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
+    from graphfix.models.modules import copy_module
+
+    value = arguments[0] if arguments else NONE
+    if isinstance(value, (Layer, Instance)):
+        return copy_module(value, {})
+    if isinstance(value, Tensor):
+        return Tensor(value.node, value.leaf, value.single, value.base, value.severed, value.shape)
+    if isinstance(value, Sequence):
+        return Sequence(value.kind, list(value.items), value.open)
+    if isinstance(value, Mapping):
+        return Mapping(dict(value.items), value.default, value.open)
+    return value
+
+
+def named_tuple(m: Machine, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
+    fields: list[str] = []
+    if len(arguments) > 1 and isinstance(arguments[1], Known):
+        fields = str(arguments[1].value).replace(",", " ").split()
+    elif len(arguments) > 1 and isinstance(arguments[1], Sequence):
+        for item in arguments[1].items:
+            inner = item.items[0] if isinstance(item, Sequence) and item.items else item
+            fields.append(str(inner.value) if isinstance(inner, Known) else "_")
+    made = Class("namedtuple", [External("builtins.tuple")], {}, None)
+    made.fields = fields
+    return made
+
+
+BUILTINS: dict[str, Callable] = {
+    "builtins.len": length, "builtins.range": numbers_up_to, "builtins.enumerate": enumerated, "builtins.zip": zipped,
+    "builtins.map": mapped, "builtins.filter": filtered, "builtins.list": as_container("list"), "builtins.tuple": as_container("tuple"),
+    "builtins.set": as_container("set"), "builtins.frozenset": as_container("set"), "builtins.sorted": as_container("list"),
+    "collections.deque": as_container("deque"), "builtins.dict": dictionary, "collections.OrderedDict": dictionary,
+    "collections.defaultdict": default_dictionary,
+    "builtins.float": lambda m, a, k, s: number(m, "float", a, s), "builtins.int": lambda m, a, k, s: number(m, "int", a, s), "builtins.sum": summed,
+    "builtins.max": extreme, "builtins.min": extreme, "builtins.isinstance": is_instance, "builtins.getattr": get_named,
+    "builtins.setattr": set_named, "builtins.hasattr": has_named, "builtins.iter": passed_on, "builtins.reversed": reversed_,
+    "random.sample": sampled, "random.choice": chosen, "random.choices": sampled, "itertools.chain": chained,
+    "functools.partial": partial, "copy.copy": copied, "copy.deepcopy": copied, "collections.namedtuple": named_tuple,
+    "typing.cast": lambda m, a, k, s: a[1] if len(a) > 1 else None, "functools.wraps": lambda m, a, k, s: External("functools.wraps.applied"),
+    "functools.wraps.applied": passed_on, "itertools.islice": passed_on, "itertools.cycle": passed_on,
+    "itertools.count": lambda m, a, k, s: numbers_up_to(m, [Plain(("count", s))] if not a else [a[0], Plain(("count", s))], k, s),
+    "collections.Counter": default_dictionary, "types.SimpleNamespace": lambda m, a, k, s: namespace(m, k, s),
+    "builtins.object": lambda m, a, k, s: Opaque(("object", s, m.now())), "builtins.next": lambda m, a, k, s: next_item(m, a, s),
+    "builtins.open": lambda m, a, k, s: Opaque(("open", s, m.now())), "builtins.vars": lambda m, a, k, s: Opaque(("vars", s, m.now())),
+    "builtins.abs": lambda m, a, k, s: absolute(m, a, s), "builtins.type": lambda m, a, k, s: type_of(a, s),
+}  # fmt: skip
+
+
+def namespace(m: Machine, keywords: dict[str, Value], site: ast.AST) -> Value:
+    made = Opaque(("namespace", site, m.now()))
+    made.attributes.update(keywords)
+    return made
+
+
+def next_item(m: Machine, arguments: list[Value], site: ast.AST) -> Value:
+    value = arguments[0] if arguments else NONE
+    if isinstance(value, Sequence) and value.items:
+        return value.items[min(m.context[-1][1] if m.context else 0, len(value.items) - 1)]
+    if isinstance(value, Parameters):
+        return Tensor()
+    if isinstance(value, Instance):
+        from graphfix.interpreter.attributes import find_method
+        from graphfix.interpreter.calls import call
+
+        method = find_method(m, value, "__next__")
+        if method is not None:
+            return call(m, method, [], {}, site)
+    return Opaque(("next", site, m.now()), value.node)
+
+
+def absolute(m: Machine, arguments: list[Value], site: ast.AST) -> Value | None:
+    if arguments and isinstance(arguments[0], (Tensor, Opaque)):
+        return (
+            Tensor(m.record(site, arguments, True))
+            if isinstance(arguments[0], Tensor)
+            else Opaque(("abs", key_of(arguments[0])), m.record(site, arguments, True))
+        )
+    return None

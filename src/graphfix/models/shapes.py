@@ -1,0 +1,92 @@
+"""What is known of a tensor's shape: no dimension, one dimension of size one, or anything else; None is that of its base.
+
+No more is kept: it is what tells a number that torch 0.3 held in a vector from one that torch 0.4 holds in a scalar.
+https://pytorch.org/blog/pytorch-0_4_0-migration-guide/#support-for-0-dimensional-scalar-tensors
+"""
+
+from __future__ import annotations
+
+from graphfix.interpreter.values import Arguments, Keywords, Known, Opaque, Sequence, Tensor, Value
+
+Shape = tuple[int, ...] | None
+SCALAR: Shape = ()
+ONE: Shape = (1,)
+OTHER: Shape = (-1,)
+
+# operations that return the shape of their first argument
+KEEPS_SHAPE = frozenset(
+    "cpu cuda to float double half clone contiguous type detach exp log sqrt abs neg sigmoid tanh relu clamp pow".split()
+)
+SIZED = frozenset(("ones", "zeros", "empty", "rand", "randn"))
+# results that have as many dimensions as their arguments say
+BY_DIMENSIONS = frozenset(("tensordot",))
+RESHAPES = frozenset(("unsqueeze_", "squeeze_", "resize_", "resize_as_", "set_", "as_strided_"))
+
+
+def shape_of(value: Value | None) -> Shape:
+    return value.shape if isinstance(value, Tensor) else None
+
+
+def result_shape(word: str, values: Arguments, single: bool) -> Shape:
+    """The shape of what the operation `word` returns, where `single` says that it reduces to one element."""
+    first = values[0] if values else None
+    if word in KEEPS_SHAPE:
+        return first.shape if isinstance(first, Tensor) else None
+    if single:
+        return SCALAR if word not in BY_DIMENSIONS else None
+    if word in ("view", "reshape"):
+        return viewed(first, values[1:])
+    if word == "squeeze":
+        return SCALAR if shape_of(first) in (SCALAR, ONE) else None
+    if word in ("unsqueeze", "flatten", "ravel"):
+        return ONE if shape_of(first) == SCALAR else OTHER
+    if word in ("view_as", "expand", "expand_as", "repeat", "t", "transpose", "permute"):
+        return OTHER
+    return None
+
+
+def viewed(value: Value | None, sizes: Arguments) -> Shape:
+    """`x.view(1)` says that x has one element, wherever it comes from; `x.view(-1)` keeps what is known."""
+    if len(sizes) == 1 and isinstance(sizes[0], Sequence):
+        sizes = sizes[0].items
+    if len(sizes) != 1:
+        return OTHER if sizes else SCALAR
+    if not isinstance(sizes[0], Known):
+        return None  # it may be a whole shape
+    keeps = sizes[0].value == -1 and shape_of(value) in (SCALAR, ONE)
+    return ONE if sizes[0].value == 1 or keeps else OTHER
+
+
+def operator_shape(left: Value, right: Value) -> Shape:
+    """The shape of `left op right`: that of the operand with more dimensions, where every tensor's is known."""
+    tensors = [value for value in (left, right) if isinstance(value, (Tensor, Opaque))]
+    shapes = [shape_of(value) for value in tensors]
+    return None if None in shapes else max(shapes, key=lambda shape: (shape == OTHER, shape), default=None)
+
+
+def item_shape(value: Tensor, index: Value) -> Shape:
+    """The shape of `value[index]`."""
+    return SCALAR if value.shape == ONE and isinstance(index, Known) and type(index.value) is int else None
+
+
+def data_shape(value: Value | None) -> Shape:
+    """The shape of `torch.tensor(value)`."""
+    if isinstance(value, Known) and isinstance(value.value, (int, float)):
+        return SCALAR
+    if isinstance(value, Sequence) and len(value.items) == 1 and not value.open:
+        return ONE if isinstance(value.items[0], Known) else None
+    return shape_of(value)
+
+
+def typed_shape(arguments: Arguments) -> Shape:
+    """The shape of `torch.FloatTensor(...)`: numbers are sizes, a list is the content."""
+    if len(arguments) == 1 and isinstance(arguments[0], Known):
+        return ONE if arguments[0].value == 1 else OTHER
+    return data_shape(arguments[0]) if len(arguments) == 1 else OTHER if arguments else None
+
+
+def sized(word: str, arguments: Arguments, keywords: Keywords) -> Shape:
+    """The shape of `torch.zeros(...)`."""
+    if word not in SIZED:
+        return None
+    return viewed(None, arguments) if arguments or "size" not in keywords else None

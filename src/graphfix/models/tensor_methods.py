@@ -1,0 +1,239 @@
+"""Methods of tensors, modules, optimizers and distributions, and of the unknown that may be one."""
+
+from __future__ import annotations
+
+import ast
+
+from graphfix.interpreter.interning import kind_of
+from graphfix.interpreter.interpreter import Machine
+from graphfix.interpreter.keys import key_of
+from graphfix.interpreter.places import set_requires_grad
+from graphfix.interpreter.recording import Number, Update
+from graphfix.interpreter.values import (
+    NONE,
+    Arguments,
+    Bound,
+    Class,
+    Function,
+    Instance,
+    Keywords,
+    Known,
+    Layer,
+    Opaque,
+    Optimizer,
+    Parameters,
+    Partial,
+    Plain,
+    Sequence,
+    Tensor,
+    Value,
+    leaves_in,
+    nodes_in,
+)
+from graphfix.models import autograd_calls as walks
+from graphfix.models.modules import (
+    mode_given,
+    module_method,
+)
+from graphfix.models.operations import (
+    changed_in_place,
+    operation,
+)
+from graphfix.models.saving import view
+from graphfix.models.shapes import shape_of
+from graphfix.models.table import OpFacts, facts
+
+# moves that the table cannot be recorded for on every machine
+MOVES = {"cuda": "cpu"}
+PROVES_MODULE = frozenset(("train", "eval", "parameters", "zero_grad", "state_dict", "load_state_dict", "named_parameters"))
+
+
+def call_torch_method(
+    m: Machine, receiver: Value, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST
+) -> Value | None:
+    """A method of a tensor, module, optimizer or of something unknown that may be one; None where it is not torch's."""
+    if isinstance(receiver, (Tensor, Opaque)):
+        return tensor_like_method(m, receiver, name, arguments, keywords, site)
+    if isinstance(receiver, Optimizer):
+        return optimizer_method(m, receiver, name, arguments, keywords, site)
+    if isinstance(receiver, Layer) or (isinstance(receiver, Instance) and (receiver.is_module() or receiver.cls.is_open())):
+        made = walks.launcher_backward(m, name, arguments, keywords, site)
+        return made if made is not None else module_method(m, receiver, name, arguments, keywords, site)
+    if isinstance(receiver, Parameters):
+        return receiver
+    if (
+        isinstance(receiver, Class)
+        and any(base == "torch.autograd.Function" for base in receiver.external_bases())
+        and name == "apply"
+    ):
+        return Tensor(m.record(site, arguments, True))
+    return None
+
+
+def tensor_like_method(
+    m: Machine, receiver: Tensor | Opaque, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST
+) -> Value | None:
+    if name == "backward":
+        return walks.backward_method(m, receiver, arguments, keywords, site)
+    if isinstance(receiver, Opaque):
+        if name in PROVES_MODULE:
+            m.recording.modules.add(receiver.key)
+        made = opaque_method(m, receiver, name, arguments, keywords, site)
+        if made is not None:
+            return made
+    if name in ("detach_", "requires_grad_") and isinstance(receiver, Tensor):
+        if name == "detach_":
+            m.note_cut(receiver)
+            receiver.node = None
+            receiver.severed = "detach"
+            m.recording.written.append((receiver, True))
+        else:
+            set_requires_grad(m, receiver, arguments[0] if arguments else Known(True), site)
+        return receiver
+    if name in ("item", "tolist", "numpy", "__float__", "__int__"):
+        m.recording.numbers.append(Number(site, m.trace(), receiver, name, 0, m.grad_enabled))
+        return Plain(("read", name, key_of(receiver)), source=receiver)
+    if name in ("detach",):
+        m.note_cut(receiver)
+        single = isinstance(receiver, Tensor) and receiver.single
+        made = Tensor(single=single, base=receiver, severed="detach", shape=shape_of(receiver))
+        return view(made, receiver, "detach")
+    if name == "register_hook" or name == "retain_grad":
+        m.recording.asks.append(m.trace())
+        return NONE
+    if name in ("new", "new_zeros", "new_ones", "new_tensor", "new_full", "new_empty", "new_ones"):
+        return Tensor()
+    known = facts(f"torch.Tensor.{MOVES.get(name, name)}")
+    if name == "type" and arguments and known is not None:
+        known = known.variants["dtype"]
+    if known is None:
+        if name.endswith("_"):
+            m.recording.written.append((receiver, True))  # `apply_`, `map_`, `set_`
+        return None if isinstance(receiver, Opaque) else m.unknown(site, [receiver, *arguments])
+    if isinstance(receiver, Opaque) and receiver.node is None and not nodes_in(Sequence("tuple", arguments), False, 3):
+        return opaque_without_graph(known, receiver, name, arguments, site)
+    if isinstance(receiver, Tensor) and known.inplace and not m.grad_enabled:
+        return changed_in_place(m, receiver, Tensor(), site=site)
+    made = operation(m, known, [receiver, *arguments, *keywords.values()], keywords, site, name)
+    if isinstance(receiver, Opaque) and isinstance(made, Tensor):
+        if known.inplace:
+            receiver.node = made.node or receiver.node
+            return receiver
+        if not known.cuts and not known.scalar:
+            return Opaque(("method", receiver.key, name, *map(key_of, arguments)), made.node)
+    if isinstance(made, Tensor) and made is not receiver and made.node is None and made.base is None and known.alias:
+        made.base = receiver
+        made.severed = receiver.severed if isinstance(receiver, Tensor) else ""
+    return made
+
+
+def opaque_without_graph(known: OpFacts, receiver: Opaque, name: str, arguments: Arguments, site: ast.AST) -> Value:
+    """A method that tensors have, called on something unknown that has no graph: it has none afterwards."""
+    key = ("method", receiver.key, name, *map(key_of, arguments))
+    if known.result in ("number", "bool", "other"):
+        return Plain(key)
+    return Opaque(key)
+
+
+def opaque_method(
+    m: Machine, receiver: Opaque, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST
+) -> Value | None:
+    """Methods of the unknown that mean something for the graph whatever the object is."""
+    kind = kind_of(receiver.key)
+    if kind == "distribution":
+        return distribution_method(m, receiver, name, arguments, site)
+    if kind == "scaler":
+        return scaler_method(m, receiver, name, arguments, keywords, site)
+    if name in ("train", "eval"):
+        m.set_mode([receiver], mode_given(name, arguments, keywords), site)
+        return receiver
+    if name in ("to", "cuda", "cpu", "double", "float", "half", "requires_grad_") and receiver.node is None:
+        return receiver
+    if name in ("parameters", "named_parameters"):
+        return Opaque(("parameters", receiver.key))
+    if name in ("zero_grad", "state_dict", "load_state_dict"):
+        return Plain((name, receiver.key, m.now()))
+    if name == "step" and not receiver.outside and kind != "scheduler":
+        if all(isinstance(value, (Function, Bound, Partial, Known)) for value in arguments):  # an environment is given an action
+            m.recording.updates.append(Update(site, m.now(), True, None, m.trace()))
+        for value in arguments:
+            if isinstance(value, (Function, Bound, Partial)):
+                return run_closure(m, value, site, 1)
+        made = m.record(site, arguments, True, certain=False, callee=("method", receiver.key, name))
+        return Opaque(("step", site, m.now()), made)
+    if name in ("append", "update", "add_scalar", "write", "info", "debug", "log", "set_postfix", "set_description"):
+        from graphfix.interpreter.calls import note_reader
+
+        for value in (*arguments, *keywords.values()):
+            if name in ("append", "update", "add_scalar", "log"):
+                m.escape(value, site, "argument")
+                note_reader(m, value, site)
+        return Plain((name, site, m.now()))
+    return None
+
+
+def distribution_method(m: Machine, receiver: Opaque, name: str, arguments: Arguments, site: ast.AST) -> Value:
+    if name in ("sample", "sample_n", "enumerate_support"):
+        return Tensor()
+    if name == "expand":
+        return receiver
+    node = m.record(site, [receiver, *arguments], True)
+    if node is not None and name == "rsample":
+        node.random = True
+    return Tensor(node)
+
+
+def scaler_method(m: Machine, receiver: Opaque, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+    """`torch.amp.GradScaler`."""
+    if name == "scale" and arguments:
+        value = arguments[0]
+        return Tensor(m.record(site, [value], True), single=isinstance(value, Tensor) and value.single, shape=shape_of(value))
+    if name == "step" and arguments:
+        from graphfix.interpreter.calls import call_method
+
+        return call_method(m, arguments[0], "step", arguments[1:], keywords, site)
+    return NONE
+
+
+def optimizer_method(
+    m: Machine, receiver: Optimizer, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST
+) -> Value:
+    if name == "step":
+        closure = arguments[0] if arguments else keywords.get("closure")
+        made: Value = NONE
+        if closure is not None and not isinstance(closure, Known):
+            made = run_closure(m, closure, site, 2 if receiver.kind == "LBFGS" else 1, receiver)
+        else:
+            bump(m, receiver, site)
+        return made
+    if name == "zero_grad":
+        m.recording.updates.append(Update(site, m.now(), False, frozenset(leaves_in(receiver)), m.trace()))
+    return Plain((name, id(receiver), m.now()))
+
+
+def bump(m: Machine, optimizer: Optimizer, site: ast.AST) -> None:
+    """A step: every parameter of the optimizer has a new version."""
+    leaves = frozenset(leaves_in(optimizer))
+    m.recording.updates.append(Update(site, m.now(), True, leaves, m.trace()))
+    for leaf in leaves:
+        leaf.version += 1
+        leaf.trained = True
+
+
+def run_closure(m: Machine, closure: Value, site: ast.AST, times: int, optimizer: Optimizer | None = None) -> Value:
+    """`step(closure)`: the closure runs once, or several times (LBFGS), each in an iteration of the optimizer's loop."""
+    from graphfix.interpreter.calls import call
+
+    made: Value = NONE
+    outer = m.context
+    entry = m.loop(site)
+    for iteration in range(times):
+        m.context = (*outer, (entry, iteration))
+        try:
+            result = call(m, closure, [], {}, site)
+        finally:
+            m.context = outer
+        made = result if iteration == 0 else made
+        if optimizer is not None:
+            bump(m, optimizer, site)
+    return made

@@ -1,0 +1,108 @@
+"""Threads: what they run is simulated where it is started, as a walk of its own thread.
+
+Grad mode belongs to the thread: a worker starts with gradients on, whatever the thread that starts it has set. See "Multithreaded
+Autograd", https://pytorch.org/docs/stable/notes/autograd.html#multithreaded-autograd.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from graphfix.interpreter.interning import kind_of
+from graphfix.interpreter.interpreter import Machine
+from graphfix.interpreter.iteration import iterate
+from graphfix.interpreter.values import NONE, Arguments, Bound, Instance, Keywords, Mapping, Opaque, Partial, Sequence, Value
+
+POOLS = frozenset(
+    ("concurrent.futures.ThreadPoolExecutor", "concurrent.futures.thread.ThreadPoolExecutor", "multiprocessing.pool.ThreadPool",
+     "multiprocessing.dummy.Pool", "torch.multiprocessing.pool.ThreadPool")
+)  # fmt: skip
+THREADS = frozenset(("threading.Thread", "threading.Timer", "multiprocessing.dummy.Process"))
+# Methods of a pool, by how they hand over the arguments of the function
+SUBMITS = frozenset(("submit", "apply_async", "apply"))
+MAPS = frozenset(("map", "imap", "imap_unordered", "map_async", "starmap", "starmap_async"))
+
+
+def make_thread(m: Machine, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value | None:
+    """`threading.Thread(target=f, args=(...))` or a pool of threads; None where it is something else."""
+    if name in POOLS:
+        return Opaque(("pool", site, m.now()))
+    if name not in THREADS:
+        return None
+    given = dict(
+        zip(("interval", "target") if name.endswith("Timer") else ("group", "target", "name", "args", "kwargs"), arguments)
+    )
+    given.update(keywords)
+    target = given.get("target", NONE)
+    inputs = given.get("args", NONE)
+    named = given.get("kwargs", NONE)
+    made = Opaque(("thread", site, m.now()))
+    made.attributes["run"] = Partial(
+        target,
+        list(inputs.items) if isinstance(inputs, Sequence) else [],
+        {str(k): v for k, v in named.items.items()} if isinstance(named, Mapping) else {},
+    )
+    return made
+
+
+def thread_method(
+    m: Machine, receiver: Value, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST
+) -> Value | None:
+    """A method of a thread or of a pool; None where it is something else."""
+    if isinstance(receiver, Instance):
+        run = receiver.cls.find("run") if "threading.Thread" in receiver.cls.external_bases() else None
+        return in_thread(m, Bound(receiver, "run", run), [], {}, site) if name == "start" and run is not None else None
+    kind = kind_of(receiver.key) if isinstance(receiver, Opaque) else None
+    if kind == "thread" and name == "start" and isinstance(receiver, Opaque):
+        return in_thread(m, receiver.attributes["run"], [], {}, site)
+    if kind == "future" and name in ("result", "get") and isinstance(receiver, Opaque):
+        return receiver.items["result"]
+    if kind != "pool" or not arguments:
+        return None
+    if name in SUBMITS:
+        return submit(m, name, arguments, keywords, site)
+    if name in MAPS:
+        return spread(m, name, arguments, site)
+    return None
+
+
+def submit(m: Machine, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+    inputs = arguments[1:]
+    if name != "submit":
+        given = inputs[0] if inputs else keywords.get("args", NONE)
+        inputs, keywords = (list(given.items) if isinstance(given, Sequence) else []), {}
+    result = in_thread(m, arguments[0], inputs, keywords, site)
+    if name == "apply":
+        return result
+    made = Opaque(("future", site, m.now()))
+    made.items["result"] = result
+    return made
+
+
+def spread(m: Machine, name: str, arguments: Arguments, site: ast.AST) -> Value:
+    """`pool.map(f, items)`: one call for each item."""
+    columns = [iterate(m, value, site) for value in arguments[1:]]
+    results: list[Value] = []
+    for row in zip(*columns):
+        inputs = list(row)
+        if name.startswith("starmap") and isinstance(row[0], Sequence):
+            inputs = list(row[0].items)
+        results.append(in_thread(m, arguments[0], inputs, {}, site))
+    made = Sequence("list", results)
+    if not name.endswith("_async"):
+        return made
+    future = Opaque(("future", site, m.now()))
+    future.items["result"] = made
+    return future
+
+
+def in_thread(m: Machine, function: Value, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+    """Call `function` as a thread of its own would."""
+    from graphfix.interpreter.calls import call
+
+    thread, mode = m.thread, m.grad_enabled
+    m.thread, m.grad_enabled = (site, m.now()), True
+    try:
+        return call(m, function, arguments, keywords, site)
+    finally:
+        m.thread, m.grad_enabled = thread, mode

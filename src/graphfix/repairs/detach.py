@@ -1,0 +1,155 @@
+"""Detaching state where it enters an iteration: the expression for its shape, and the place where the detach is safe."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from graphfix.analysis.second_backward import Cause, SecondWalk, held_at, statement_in
+from graphfix.codemods.base import Evidence, fix, safe_if
+from graphfix.interpreter.recording import Boundary, Store
+from graphfix.interpreter.values import Instance, Known, Mapping, Opaque, Plain, Sequence, Tensor, Value
+from graphfix.model import Finding, Fix, InsertAfter, InsertBefore, Label, Operation
+
+
+def detached(value: Value, text: str) -> str | None:
+    """An expression for `value`, which is written `text`, without its graph; None where its shape is not known."""
+    if isinstance(value, Tensor) or (isinstance(value, Opaque) and value.node is not None and value.node.certain):
+        return f"{text}.detach()"
+    if isinstance(value, (Known, Plain)):
+        return text
+    if isinstance(value, Sequence) and value.kind in ("tuple", "list") and value.items:
+        return detached_sequence(value, text)
+    if isinstance(value, Instance) and value.cls.is_tuple():
+        parts = {detached(item, "s") for item in value.attributes.values()}
+        part = parts.pop() if len(parts) == 1 else None
+        return f"type({text})(*({part} for s in {text}))" if part is not None else None
+    if isinstance(value, Mapping) and value.items and not value.rest:
+        if all(isinstance(item, Tensor) for item in value.items.values()):
+            return f"{{k: v.detach() for k, v in {text}.items()}}"
+        inner = next(iter(value.items.values()))
+        part = detached(inner, "v")
+        return f"{{k: {part} for k, v in {text}.items()}}" if part is not None and len(value.items) == 1 else None
+    return None
+
+
+def detached_sequence(value: Sequence, text: str) -> str | None:
+    variable = "s" if text != "s" else "t"
+    parts = [detached(item, variable) for item in value.items]
+    if None in parts:
+        return None
+    if len(set(parts)) == 1:
+        return (
+            f"tuple({parts[0]} for {variable} in {text})" if value.kind == "tuple" else f"[{parts[0]} for {variable} in {text}]"
+        )
+    if value.open:
+        return None
+    texts = [str(detached(item, f"{text}[{index}]")) for index, item in enumerate(value.items)]
+    return f"({', '.join(texts)})" if value.kind == "tuple" else f"[{', '.join(texts)}]"
+
+
+def is_none(value: Value) -> bool:
+    return isinstance(value, Known) and value.value is None
+
+
+def same_shape(one: Value, two: Value) -> bool:
+    if isinstance(one, Sequence) and isinstance(two, Sequence):
+        return len(one.items) == len(two.items) and all(same_shape(a, b) for a, b in zip(one.items, two.items))
+    if isinstance(one, Mapping) and isinstance(two, Mapping):
+        return one.items.keys() == two.items.keys()
+    if isinstance(one, Instance) and isinstance(two, Instance):
+        return one.cls is two.cls and one.cls.is_tuple()
+    return isinstance(one, Tensor) and isinstance(two, (Tensor, Opaque))
+
+
+def carried(evidence: Evidence, walks: list[SecondWalk], attributes: bool, code: str, name: str) -> Iterator[Finding]:
+    """Findings for state that crosses the boundary of a loop: in attributes, or in plain names."""
+    for (loop, carrier), group in by_carrier(walks).items():
+        if ("." in carrier) is attributes:
+            finding = carried_finding(evidence, loop, carrier, group, code, name)
+            if finding is not None:
+                yield finding
+
+
+def by_carrier(walks: list[SecondWalk]) -> dict[tuple[ast.AST | None, str], list[SecondWalk]]:
+    """The walks over carried state, by loop and name; what an inner loop detaches is detached for the loops around it."""
+    groups: dict[tuple[ast.AST | None, str], list[SecondWalk]] = {}
+    for walk in walks:
+        if walk.cause is Cause.CARRIED:
+            for carrier in walk.carriers:
+                groups.setdefault((walk.loop, carrier), []).append(walk)
+    inside = {
+        (loop, carrier)
+        for loop, carrier in groups
+        if loop is not None
+        and any(other is not None and other is not loop and name == carrier and other in ast.walk(loop) for other, name in groups)
+    }
+    return {key: group for key, group in groups.items() if key not in inside}
+
+
+def carried_finding(
+    evidence: Evidence, loop: ast.AST | None, carrier: str, group: list[SecondWalk], code: str, name: str
+) -> Finding | None:
+    walk = group[0]
+    crossing = walk.carriers[carrier]
+    stores = [s for s in crossing.stores if isinstance(s, Store) and evidence.holds(s.target)]
+    label = carrier.rsplit(".", 1)[-1]
+    named = [s for s in stores if ast.unparse(s.target).rsplit(".", 1)[-1] == label]
+    inside = set(ast.walk(loop)) if loop is not None else set()
+    candidates = [s for s in named if s.target in inside] or named or stores
+    where: ast.AST | None = candidates[-1].target if candidates else None
+    if where is None:
+        where = crossing.site if evidence.holds(crossing.site) else walk.walk.site
+    if not evidence.holds(where):
+        return None
+    story: list[Label] = [evidence.label(where, f"iteration 1 leaves its graph in `{carrier}`")]
+    below = next(
+        (hit.path[hit.path.index(crossing) - 1] for _, _, hit in walk.hits if crossing in hit.path and hit.path.index(crossing)),
+        None,
+    )
+    if below is not None and evidence.holds(below.site) and below.site is not where:
+        story.append(evidence.label(below.site, f"iteration 2 reads the `{carrier}` of iteration 1 here"))
+    if evidence.holds(walk.walk.site):
+        story.append(evidence.label(walk.walk.site, "iteration 1 frees that graph; iteration 2 walks into it again and raises"))
+    blamed = evidence.program.statement_of(where)
+    repair = boundary_fix(evidence, loop, carrier, walk)
+    message = f"`{carrier}` brings the graph of the previous iteration into this one"
+    return Finding(code, name, message, evidence.program.path, evidence.span(blamed), tuple(story), repair)
+
+
+def boundary_fix(evidence: Evidence, loop: ast.AST | None, carrier: str, walk: SecondWalk) -> Fix | None:
+    """Detach `carrier` once per iteration of `loop`, where every walk over what it holds would raise."""
+    if loop is None or not isinstance(loop, (ast.For, ast.AsyncFor, ast.While)) or not evidence.holds(loop):
+        return None
+    seen = held_at(evidence.tape, loop, carrier)
+    values = [value for _, value, _, _ in seen]
+    texts = {detached(value, carrier) for value in values}
+    if len(texts) != 1 or None in texts:
+        return None
+    statement = f"{carrier} = {texts.pop()}"
+    freed = all(was_freed and not unfreed for _, _, was_freed, unfreed in seen)
+    operation = placed(evidence, loop, carrier, walk, seen, statement)
+    if operation is None:
+        return None
+    return fix(safe_if(freed), f"detach `{carrier}` where it enters the iteration", operation)
+
+
+def placed(
+    evidence: Evidence, loop: ast.For | ast.AsyncFor | ast.While, carrier: str, walk: SecondWalk,
+    seen: list[tuple[Boundary, Value, bool, bool]], statement: str,
+) -> Operation | None:  # fmt: skip
+    """At the top of the body where the first iteration's value has the same shape and no graph, else after the walk."""
+    firsts = [(boundary.first.get(carrier), value) for boundary, value, _, _ in seen]
+    top = evidence.span(loop.body[0])
+    if all(first is not None and first[1] and same_shape(first[0], value) for first, value in firsts):
+        return InsertBefore(top, statement)
+    after = statement_in(walk.freed_by.trace, walk.frame)
+    if after is not None and after is not loop and evidence.holds(after):
+        crossing = walk.carriers[carrier]
+        last = max((s.order for s in crossing.stores if isinstance(s, Store)), default=0)
+        inner = evidence.program.enclosing(after, (ast.For, ast.While, ast.AsyncFor, ast.FunctionDef))
+        if inner is loop and last < walk.freed_by.order:
+            return InsertAfter(evidence.span(after), statement)
+    if all(first is not None and (first[1] and same_shape(first[0], value) or is_none(first[0])) for first, value in firsts):
+        return InsertBefore(top, f"if {carrier} is not None:\n    {statement}")
+    return None

@@ -1,0 +1,99 @@
+"""One file through the analysis: program, tape, findings."""
+
+from __future__ import annotations
+
+import gc
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from graphfix.interpreter.conventions import NO_CONVENTIONS, Conventions
+from graphfix.model import Finding
+
+if TYPE_CHECKING:
+    from graphfix.analysis.explore import Tape
+
+# What a walk is spelled with, and what a number that is read out of a graph is spelled with in a file that uses torch
+WALK = re.compile(r"backward\b|\bautograd\b|\bgrad\(|\btraining_step\b")
+READ = re.compile(r"\.data\b|\.item\b|\.tolist\b|\.eval\(|\bVariable\b")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A rule (by its code) that raised, which costs its findings in this file: a fault of graphfix."""
+
+    code: str
+    error: Exception
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """The findings of one file in source order. `unfinished`: why the analysis ended early, so that some may be missing."""
+
+    findings: tuple[Finding, ...] = ()
+    faults: tuple[Fault, ...] = ()
+    unfinished: str = ""
+
+
+def is_relevant(text: str) -> bool:
+    """Whether the text spells anything that the tape could follow; refused here, a file is not even parsed."""
+    return WALK.search(text) is not None or ("torch" in text and READ.search(text) is not None)
+
+
+def findings_of(path: Path, text: str, roots: tuple[Path, ...] = (), conventions: Conventions = NO_CONVENTIONS) -> list[Finding]:
+    """All findings in the file `path` with content `text`, in source order; raises what a rule raises. Else as `analyse`."""
+    found = analyse(path, text, roots, conventions)
+    for fault in found.faults:
+        raise fault.error
+    return list(found.findings)
+
+
+def analyse(path: Path, text: str, roots: tuple[Path, ...] = (), conventions: Conventions = NO_CONVENTIONS) -> Analysis:
+    """What is wrong in the file `path` with content `text`.
+
+    `roots` are the folders of the project, in which imports are followed; nothing is imported or executed for real.
+    `conventions`: what the project's settings say of its own functions.
+    Raises SyntaxError where `text` does not parse.
+    """
+    if not (is_relevant(text) or conventions.spelled_in(text)):
+        return Analysis()
+    collecting = gc.isenabled()
+    gc.disable()  # the tape makes many small objects that all live until its end: scanning them is a tenth of the time
+    try:
+        return _analysed(path, text, roots, conventions)
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _analysed(path: Path, text: str, roots: tuple[Path, ...], conventions: Conventions) -> Analysis:
+    from graphfix.analysis.contributors import Facts
+    from graphfix.analysis.explore import Explorer
+    from graphfix.analysis.told_by_callers import told_by_callers
+    from graphfix.codemods import RULES
+    from graphfix.codemods.base import Evidence
+    from graphfix.source.document import Program
+
+    tape = Explorer(Program(str(path), text), roots or (path.parent,), conventions).explore()
+    evidence = Evidence(tape, Facts(tape), RULES)
+    found: list[Finding] = []
+    faults: list[Fault] = []
+    for rule in RULES:
+        _guarded(rule.code, lambda rule=rule: rule.find(evidence), found, faults)
+    _guarded("callers", lambda: told_by_callers(tape, found, RULES), found, faults)
+    ordered = sorted(found, key=lambda f: (f.span.start, f.code, f.span.end))
+    return Analysis(tuple(ordered), tuple(faults), _unfinished(tape))
+
+
+def _guarded(code: str, find: Callable[[], Iterable[Finding]], found: list[Finding], faults: list[Fault]) -> None:
+    """Take in all findings of one rule, or none and its fault: the other rules go on."""
+    try:
+        found.extend(list(find()))
+    except Exception as error:  # whatever it is, it costs this rule
+        faults.append(Fault(code, error))
+
+
+def _unfinished(tape: Tape) -> str:
+    return "it takes more branches and calls than are simulated" if tape.truncated else ""

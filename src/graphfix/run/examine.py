@@ -1,0 +1,229 @@
+"""One file from its bytes to its outcome: what a worker does, and the one place that survives any failure."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from graphfix.interpreter.conventions import Conventions
+from graphfix.model import Edit, Finding, Fix
+from graphfix.run.outcome import Fixed, Outcome, Stage, Status
+from graphfix.run.selection import Wanted
+from graphfix.run.suppression import suppressions
+from graphfix.source.decode import Skipped, Source, SourceError, decode, read
+from graphfix.source.guard import parse, parses
+
+if TYPE_CHECKING:
+    from graphfix.rewrite.fixpoint import Repaired
+    from graphfix.run.baseline import Baseline, Known
+    from graphfix.run.engine import Analysis
+    from graphfix.settings.scope import Scope
+
+# trees within the gate's depth still need some frames per level in the analysis
+_FRAMES = 10_000
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to do with each file; plain data, so that it can travel to a worker.
+
+    `scopes`: the settings by the folder from which on they hold, None for everywhere else; without any, `wanted` holds.
+    `stages`: tell what a file is after each rule's repairs. `ahead`: without repairs, tell what these would bring to light, too.
+    """
+
+    roots: tuple[Path, ...]
+    wanted: Wanted = Wanted()
+    repair: bool = False
+    edits: bool = False
+    debug: bool = False
+    scopes: Mapping[Path | None, Scope] = field(default_factory=dict)
+    baseline: Baseline | None = None
+    stages: bool = False
+    ahead: bool = False
+
+    def wanted_for(self, path: Path) -> Wanted:
+        """What is wanted of the file at `path`."""
+        if not self.scopes:
+            return self.wanted
+        folders = Path(os.path.abspath(path)).parents
+        scope = next((self.scopes[folder] for folder in (*folders, None) if folder in self.scopes), None)
+        return self.wanted if scope is None else scope.wanted_for(path)
+
+
+@dataclass(frozen=True)
+class _Confined:
+    """What is wanted and was not accepted before, as far as the kind of file has room for it."""
+
+    wanted: Wanted
+    source: Source
+    known: Known | None
+
+    @property
+    def conventions(self) -> Conventions:
+        return self.wanted.conventions
+
+    def visible(self, text: str, findings: Sequence[Finding]) -> list[Finding]:
+        visible = self.wanted.visible(text, findings)
+        if self.known is not None:
+            visible = self.known.without(text, findings, visible)
+        return self.source.confined(text, visible)
+
+    def counted(self, outcome: Outcome, *, all_seen: bool) -> Outcome:
+        """The outcome with what the baseline hid, and what it lists in vain where all that it may list was looked for."""
+        if self.known is None:
+            return outcome
+        return replace(outcome, known=self.known.met, stale=self.known.stale if all_seen else 0)
+
+    def applies(self, fix: Fix | None) -> bool:
+        return self.wanted.applies(fix)
+
+
+def examine(path: Path, job: Job, data: bytes | None = None) -> Outcome:
+    """The outcome of the file at `path` (or of `data` in its stead); raises nothing but a keyboard interrupt."""
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), _FRAMES))
+    try:
+        source = read(path) if data is None else decode(path, data)
+        parse(source.text)
+        if suppressions(source.text).skip_file:
+            return Outcome(path, before=source.data, after=source.data, left_out=source.left_out)
+        outcome = _repaired(source, job) if job.repair else _checked(source, job)
+        return replace(outcome, left_out=source.left_out)
+    except SourceError as error:
+        status = Status.SKIPPED if isinstance(error, Skipped) else Status.UNREADABLE
+        return Outcome(path, status, error.reason, error.row, error.column, error.cell)
+    except Exception as error:  # the worker boundary: a fault of graphfix costs one file, and is named
+        if job.debug:
+            traceback.print_exc()
+        return Outcome(path, Status.INTERNAL, _named(error))
+
+
+def _named(error: Exception) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+    message = str(error).strip().splitlines()
+    return type(error).__name__ + (f": {message[0]}" if message else "") + where
+
+
+def _checked(source: Source, job: Job) -> Outcome:
+    from graphfix.run.engine import analyse
+
+    wanted = _confined(source, job)
+    analysis = analyse(source.path, source.text, job.roots, wanted.conventions)
+    later, analysis = _revealed(source, job, analysis) if job.ahead else ([], analysis)
+    every = [*analysis.findings, *later]
+    found = wanted.visible(source.text, every)
+    outcome = wanted.counted(Outcome(source.path, unused=_unused(source, every)), all_seen=job.ahead)
+    return _with_findings(_limited(outcome, analysis), source, found, job)
+
+
+def _revealed(source: Source, job: Job, analysis: Analysis) -> tuple[list[Finding], Analysis]:
+    """The findings that only the repair of others shows, and the analysis with what went wrong on the way.
+
+    A baseline has them all, whatever it passes over.
+    """
+    wanted = _Confined(job.wanted_for(source.path), source, None)
+    if not any(wanted.applies(finding.fix) for finding in wanted.visible(source.text, analysis.findings)):
+        return [], analysis
+    from graphfix.rewrite.ahead import revealed
+    from graphfix.rewrite.fixpoint import Circle, repair
+    from graphfix.run.engine import Fault
+
+    try:
+        done = repair(source.path, source.text, job.roots, wanted, analysis)
+    except Circle as circle:
+        return [], replace(analysis, faults=(*analysis.faults, Fault("fixes", circle)))
+    return list(revealed(source.text, done)), replace(analysis, faults=done.faults, unfinished=done.unfinished)
+
+
+def _limited(outcome: Outcome, analysis: Analysis | Repaired) -> Outcome:
+    """The outcome with what the analysis did not get to."""
+    faults = tuple((fault.code, _named(fault.error)) for fault in analysis.faults)
+    return replace(outcome, faults=faults, unfinished=analysis.unfinished)
+
+
+def _confined(source: Source, job: Job) -> _Confined:
+    if job.baseline is None:
+        return _Confined(job.wanted_for(source.path), source, None)
+    from graphfix.run.baseline import Known
+
+    return _Confined(job.wanted_for(source.path), source, Known(job.baseline.of(source.path)))
+
+
+def _unused(source: Source, every: Sequence[Finding]) -> tuple[tuple[str, str], ...]:
+    unused = suppressions(source.text).unused(every)
+    if not unused:
+        return ()
+    index = source.index()
+    return tuple((index.where(offset).rpartition(":")[0], code) for offset, code in unused)
+
+
+def _repaired(source: Source, job: Job) -> Outcome:
+    from graphfix.rewrite.fixpoint import repair
+    from graphfix.run.engine import analyse
+
+    wanted = _confined(source, job)
+    done = repair(source.path, source.text, job.roots, wanted)
+    made = source.edited(done.text) if done.text != source.text else source
+    left = done.left
+    if left and made.text != done.text:  # their places are those of the text that they were found in
+        again = analyse(source.path, made.text, job.roots, wanted.conventions)
+        left = tuple(wanted.visible(made.text, again.findings))
+    outcome = Outcome(
+        source.path, before=source.data, after=made.data, fixed=done.fixed, refused=done.refused, broken=done.broken
+    )
+    if job.stages:
+        outcome = replace(outcome, stages=tuple(_stages(source, done)))
+    return _with_findings(_limited(wanted.counted(outcome, all_seen=False), done), made, left, job)
+
+
+def _stages(source: Source, done: Repaired) -> Iterator[Stage]:
+    """The file as it goes through the passes rule by rule; it ends as what all repairs together make of it."""
+    from graphfix.rewrite import apply_fixes
+
+    waiting: list[Finding] = []
+    ends = [step.text for step in done.steps[1:]] + [done.text] * bool(done.steps)
+    for number, (step, end) in enumerate(zip(done.steps, ends, strict=True)):
+        rules = sorted({(finding.code, finding.name) for finding in step.fixed})
+        for code, name in rules:
+            waiting += [finding for finding in step.fixed if finding.code == code]
+            # the fixes of one pass do not touch one another, so any part of them can be applied
+            text = apply_fixes(step.text, [f.fix for f in step.fixed if f.code <= code and f.fix is not None]).text
+            if (code, name) == rules[-1]:
+                text = end
+            elif not parses(text):
+                continue
+            yield Stage(number, code, name, source.edited(text).data, tuple(_fixed(source, step.text, waiting)))
+            waiting = []
+
+
+def _fixed(source: Source, text: str, findings: Sequence[Finding]) -> Iterator[Fixed]:
+    """The `findings` in `text`, each with its place in the file as it was."""
+    from graphfix.rewrite.origin import original_row
+
+    index = source.index() if text == source.text else source.edited(text).index()
+    for finding in findings:
+        cell, row = index.cell(finding.span.start), index.place(finding.span.start)[0]
+        if text != source.text:
+            # the cells of a notebook are not compared one by one
+            row = original_row(source.text, text, row) if cell is None else 0
+        yield Fixed(finding, row, cell)
+
+
+def _with_findings(outcome: Outcome, source: Source, found: list[Finding] | tuple[Finding, ...], job: Job) -> Outcome:
+    if not found:
+        return outcome
+    edits = tuple(_edits(source.text, finding) for finding in found) if job.edits else ()
+    return replace(outcome, findings=tuple(found), source=source, edits=edits)
+
+
+def _edits(text: str, finding: Finding) -> tuple[Edit, ...]:
+    if finding.fix is None or not finding.fix.operations:
+        return ()
+    from graphfix.rewrite import edits_of
+
+    return tuple(edits_of(text, finding.fix))

@@ -1,0 +1,77 @@
+"""What came of one file: the value that travels from the workers to the reports."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from pathlib import Path
+
+from graphfix.model import Edit, Finding
+from graphfix.source.decode import Source
+
+
+class Status(enum.Enum):
+    """How far graphfix got with a file."""
+
+    EXAMINED = "examined"
+    SKIPPED = "skipped"
+    UNREADABLE = "unreadable"
+    UNWRITABLE = "unwritable"
+    INTERNAL = "internal error"
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """A finding that a fix took away, and its line (of the notebook's cell) in the file as it was; 0 where that has none."""
+
+    finding: Finding
+    row: int
+    cell: int | None = None
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A file after the repairs of one rule in one pass, on top of those before."""
+
+    number: int
+    code: str
+    name: str
+    after: bytes
+    fixed: tuple[Fixed, ...] = ()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Exactly one per file. `findings` lie in `source`; after a repair they are what is left.
+
+    `faults`: the codes of rules that raised, and how; their findings are missing. `unfinished`: why the analysis ended early.
+    `unused`: place and code of suppressions that silence nothing. `known` findings are hidden by the baseline, of which `stale`
+    ones for this file are no more.
+    """
+
+    path: Path
+    status: Status = Status.EXAMINED
+    reason: str = ""
+    row: int = 0
+    column: int = 0
+    cell: int | None = None
+    findings: tuple[Finding, ...] = ()
+    edits: tuple[tuple[Edit, ...], ...] = ()
+    source: Source | None = None
+    before: bytes = b""
+    after: bytes = b""
+    fixed: tuple[Finding, ...] = ()
+    refused: tuple[tuple[Finding, str], ...] = ()
+    broken: tuple[tuple[Finding, str], ...] = ()
+    left_out: tuple[str, ...] = ()
+    unused: tuple[tuple[str, str], ...] = ()
+    known: int = 0
+    stale: int = 0
+    stages: tuple[Stage, ...] = ()
+    faults: tuple[tuple[str, str], ...] = ()
+    unfinished: str = ""
+
+    @property
+    def changed(self) -> bool:
+        """Whether a repair made other bytes of the file."""
+        return self.before != self.after

@@ -1,0 +1,104 @@
+"""A pool of forked workers; one that dies costs the file that killed it."""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from pathlib import Path
+
+from graphfix.run.examine import Job, examine
+from graphfix.run.outcome import Outcome, Status
+
+_BATCH = 8
+_ENDING = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+# what a worker does with its files: it comes with the fork, for it may be large and each batch would carry it
+_jobs: list[Job] = []
+
+
+def pooled(files: Sequence[Path], job: Job, jobs: int) -> Iterator[Outcome]:
+    """One outcome per file, in order, from `jobs` workers at most."""
+    _warm(job)
+    batches = [list(files[start : start + _BATCH]) for start in range(0, len(files), _BATCH)]
+    pool = _pool(min(jobs, len(batches)), job)
+    try:
+        with _no_interrupt():
+            pending: list[Future[list[Outcome]]] = [pool.submit(_examine_batch, batch) for batch in batches]
+        for batch, future in zip(batches, pending, strict=True):
+            try:
+                yield from future.result()
+            except BrokenProcessPool:
+                # a worker died: find the file that killed it, the others still get their outcome
+                for path in batch:
+                    yield _alone(path, job)
+    except BaseException:
+        # Ctrl-C, or a reader that stopped: nobody waits for the files still under way, nor for a worker that died with a
+        # lock of the pool in its hands
+        for worker in multiprocessing.active_children():
+            worker.kill()
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    # waiting is short, and what is not over here would stumble when the interpreter ends
+    pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _pool(workers: int, job: Job) -> ProcessPoolExecutor:
+    context = multiprocessing.get_context("fork")
+    return ProcessPoolExecutor(workers, mp_context=context, initializer=_start_worker, initargs=(job,))
+
+
+@contextmanager
+def _no_interrupt() -> Iterator[None]:
+    """Keep Ctrl-C and its like waiting: Python loses one that falls into its own work around a fork."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _start_worker(job: Job) -> None:
+    _jobs[:] = [job]
+    # Ctrl-C reaches the whole group: a worker goes at once and silently, the parent tells what was written
+    for number in _ENDING:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    gc.set_threshold(100_000)
+
+
+def _end_with_parent() -> None:
+    """A parent that was killed tells nobody: a worker would wait for its next files for ever."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _warm(job: Job) -> None:
+    """Import the heavy modules once, before the fork."""
+    import graphfix.run.engine  # noqa: F401
+
+    if job.repair or job.edits:
+        import graphfix.rewrite  # noqa: F401
+        import graphfix.rewrite.fixpoint  # noqa: F401
+    gc.freeze()
+
+
+def _examine_batch(batch: list[Path]) -> list[Outcome]:
+    return [examine(path, _jobs[0]) for path in batch]
+
+
+def _alone(path: Path, job: Job) -> Outcome:
+    with _pool(1, job) as pool:
+        try:
+            return pool.submit(_examine_batch, [path]).result()[0]
+        except BrokenProcessPool:
+            return Outcome(path, Status.INTERNAL, "the worker process died")

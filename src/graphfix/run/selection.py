@@ -1,0 +1,98 @@
+"""Which findings the user wants to hear of, and which fixes may be applied."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from graphfix.interpreter.conventions import NO_CONVENTIONS, Conventions
+from graphfix.model import Applicability, Finding, Fix
+from graphfix.run.suppression import suppressions
+
+# a code or the beginning of one
+CODE_PATTERN = "^[Gg]([Ff][0-9]{0,3})?$"
+
+
+class UnknownCode(Exception):
+    """A code that no rule has."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Codes or prefixes to select (empty: all) and to ignore, and whether unsafe fixes are wanted.
+
+    `extend`: codes selected on top of the others; `never`: codes ignored however long the prefixes that select them are.
+    `conventions`: what the project says of its own code.
+    """
+
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    unsafe: bool = False
+    extend: tuple[str, ...] = ()
+    never: tuple[str, ...] = ()
+    conventions: Conventions = NO_CONVENTIONS
+
+    def selects(self, code: str) -> bool:
+        """Whether findings of the rule `code` are wanted; the longer prefix wins over the shorter."""
+        if code.startswith(self.never):
+            return False
+        chosen = max((len(prefix) for prefix in (*self.select, *self.extend) if code.startswith(prefix)), default=-1)
+        dropped = max((len(prefix) for prefix in self.ignore if code.startswith(prefix)), default=-1)
+        if self.select and chosen < 0:
+            return False
+        return dropped < 0 or chosen > dropped
+
+    def names(self, code: str) -> bool:
+        """Whether the rule `code` was selected on purpose, by its code or by a prefix."""
+        return code.startswith(self.select + self.extend) and self.selects(code)
+
+    def shows(self, finding: Finding) -> bool:
+        """Whether `finding` counts: an optional one has to be asked for."""
+        return self.names(finding.code) if finding.optional else self.selects(finding.code)
+
+    def visible(self, text: str, findings: Iterable[Finding]) -> list[Finding]:
+        """The selected findings of `text` that no comment silences, in the order of the text."""
+        chosen = [finding for finding in findings if self.shows(finding)]
+        if chosen:
+            silenced = suppressions(text)
+            chosen = [finding for finding in chosen if not silenced.silences(finding)]
+        return sorted(chosen, key=lambda finding: (finding.span, finding.code, finding.message))
+
+    def applies(self, fix: Fix | None) -> bool:
+        """Whether `fix` is applied without a further question."""
+        if fix is None or not fix.operations:
+            return False
+        if fix.applicability is Applicability.UNSAFE:
+            return self.unsafe
+        return fix.applicability is Applicability.SAFE
+
+
+def parse_codes(texts: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
+    """The codes and prefixes in comma-separated `texts`; `UnknownCode` for what no rule has."""
+    words = [word for text in texts for word in re.split(r"[,\s]+", text) if word]
+    codes = []
+    for word in words:
+        code = word.upper()
+        if not any(rule.startswith(code) for rule in known):
+            raise UnknownCode(_unknown(word, known))
+        codes.append(code)
+    return tuple(codes)
+
+
+def exact_code(word: str, known: Sequence[str]) -> str:
+    """The one rule code that `word` names; `UnknownCode` for anything else."""
+    code = word.upper()
+    if code not in known:
+        raise UnknownCode(_unknown(word, known))
+    return code
+
+
+def _unknown(word: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(word.upper(), known, n=len(known) or 1, cutoff=0.5)
+    # the family, which the first digit tells, is seldom what was mistyped
+    near.sort(key=lambda code: -len(os.path.commonprefix([code, word.upper()])))
+    hint = f", did you mean {near[0]}?" if near else ""
+    return f"unknown rule code {word!r}{hint}"

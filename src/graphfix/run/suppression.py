@@ -1,0 +1,89 @@
+"""Comments that silence findings: `# graphfix: ignore[GF201]`, `# graphfix: skip-file`, `# noqa: GF201`."""
+
+from __future__ import annotations
+
+import functools
+import io
+import re
+import tokenize
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from graphfix.model import Finding
+from graphfix.source.decode import LineIndex
+
+_MARKER = re.compile(r"graphfix:|noqa", re.IGNORECASE)
+_IGNORE = re.compile(r"#\s*graphfix:\s*ignore(?![-\w])(?:\[(?P<codes>[^\]]*)\])?", re.IGNORECASE)
+_SKIP_FILE = re.compile(r"#\s*graphfix:\s*skip-file(?![-\w])", re.IGNORECASE)
+_NOQA = re.compile(r"#\s*noqa\s*:\s*(?P<codes>[A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Suppressions:
+    """Codes silenced by row; an empty code silences all rules."""
+
+    index: LineIndex | None = None
+    skip_file: bool = False
+    rows: dict[int, tuple[str, ...]] = field(default_factory=dict)
+
+    def silences(self, finding: Finding) -> bool:
+        """Whether a comment on the first or the last line of the finding names its code."""
+        if self.skip_file:
+            return True
+        if self.index is None:
+            return False
+        first, _ = self.index.place(finding.span.start)
+        last, _ = self.index.place(max(finding.span.start, finding.span.end - 1))
+        codes = self.rows.get(first, ()) + self.rows.get(last, ())
+        return any(finding.code.startswith(code) for code in codes)
+
+    def unused(self, findings: Iterable[Finding]) -> list[tuple[int, str]]:
+        """The offset of the line and the code of every suppression that silences none of the `findings`."""
+        if self.index is None:
+            return []
+        used: set[tuple[int, str]] = set()
+        for finding in findings:
+            for offset in (finding.span.start, max(finding.span.start, finding.span.end - 1)):
+                row, _ = self.index.place(offset)
+                used |= {(row, code) for code in self.rows.get(row, ()) if finding.code.startswith(code)}
+        written = [(row, code) for row, codes in sorted(self.rows.items()) for code in codes]
+        return [(self.index.offset(row, 1), code) for row, code in written if (row, code) not in used]
+
+
+@functools.lru_cache(maxsize=1)
+def suppressions(text: str) -> Suppressions:
+    """The suppressions in the comments of `text`, which parses."""
+    if not _MARKER.search(text):
+        return Suppressions()
+    rows: dict[int, tuple[str, ...]] = {}
+    for row, comment in _comments(text):
+        if _SKIP_FILE.search(comment):
+            return Suppressions(skip_file=True)
+        codes = _codes(comment)
+        if codes:
+            rows[row] = codes
+    return Suppressions(LineIndex(text), rows=rows)
+
+
+def _codes(comment: str) -> tuple[str, ...]:
+    codes: list[str] = []
+    for match in _IGNORE.finditer(comment):
+        listed = match["codes"]
+        codes += [""] if listed is None else _split(listed)
+    for match in _NOQA.finditer(comment):
+        # the other codes are another tool's
+        codes += [code for code in _split(match["codes"]) if code.startswith("GF")]
+    return tuple(codes)
+
+
+def _split(listed: str) -> list[str]:
+    return [code.upper() for code in re.split(r"[,\s]+", listed) if code]
+
+
+def _comments(text: str) -> list[tuple[int, str]]:
+    # newline=None so that a lone \r counts as a line here, as it does for the parser
+    readline = io.StringIO(text, newline=None).readline
+    try:
+        return [(token.start[0], token.string) for token in tokenize.generate_tokens(readline) if token.type == tokenize.COMMENT]
+    except (tokenize.TokenError, SyntaxError):
+        return []

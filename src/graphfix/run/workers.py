@@ -1,0 +1,34 @@
+"""All files, one after the other or over several processes: outcomes come in the order of the files."""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from graphfix.run.examine import Job, examine
+from graphfix.run.outcome import Outcome
+
+MIN_FILES = 32
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def examine_all(files: Sequence[Path], job: Job, jobs: int) -> Iterator[Outcome]:
+    """One outcome per file, in order; in this process unless a pool pays."""
+    # only fork: a spawned worker starts Python anew, with the working directory on its import path
+    if jobs > 1 and len(files) > MIN_FILES and hasattr(os, "fork"):
+        from graphfix.run.pool import pooled
+
+        yield from pooled(files, job, jobs)
+    else:
+        # trees and values are many and short-lived: the collector's default threshold only costs time
+        gc.set_threshold(100_000)
+        for path in files:
+            yield examine(path, job)

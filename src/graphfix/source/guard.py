@@ -1,0 +1,134 @@
+"""The gate before every parser: refuse what would crash one, explain what does not parse."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+import warnings
+
+from graphfix.source.decode import NEWLINE, Skipped, SourceError
+
+MAX_BRACKETS = 100
+MAX_DEPTH = 200
+MAX_LINE = 1_000_000
+MAX_OPERATORS = 3_000
+# below this count of operators no tree comes near to MAX_DEPTH (100 levels of indentation at most)
+SUSPICIOUS = 60
+
+_TOKENS = re.compile(
+    r"(?P<skip>#[^\r\n]*"
+    r"|'''(?:[^\\']|\\.|'(?!''))*'''|\"\"\"(?:[^\\\"]|\\.|\"(?!\"\"))*\"\"\""
+    r"|'(?:[^\\'\r\n]|\\.)*'|\"(?:[^\\\"\r\n]|\\.)*\")"
+    r"|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<newline>[\r\n;])|(?P<comma>,)"
+    r"|(?P<operator>[-+*/%@&|^~<>=.]|\b(?:not|and|or|in|is|if|lambda|await)\b)|(?P<elif>\belif\b)",
+    re.DOTALL,
+)
+_MERGE = re.compile(r"(?:<{7}|={7}|>{7}|\|{7})(?: |$)")
+_PYTHON_2 = (
+    (re.compile(r"^\s*print\s+[^(=]|^\s*print\s*>>"), "print statement"),
+    (re.compile(r"^\s*exec\s+[^(=]"), "exec statement"),
+    (re.compile(r"^\s*except\s+[\w.()]+\s*,\s*\w+\s*:"), "comma in an except clause"),
+    (re.compile(r"^\s*raise\s+[\w.]+\s*,"), "comma in a raise statement"),
+    (re.compile(r"\b0\d+\b"), "octal number"),
+    (re.compile(r"\b\d+[lL]\b"), "long number"),
+    (re.compile(r"`[^`]*`"), "backticks"),
+    (re.compile(r"<>"), "<> operator"),
+    (re.compile(r"\bur['\"]"), "ur string"),
+)
+_ASYNC = re.compile(r"\basync\s*=[^=]|\.async\b|\bimport\s+async\b|\basync\s*[,)]")
+
+
+@functools.lru_cache(maxsize=1)
+def parse(text: str) -> ast.Module:
+    """The tree of `text`, or `SourceError`. The tree of the last text is shared: do not change it."""
+    bound = check_size(text)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text)
+    except SyntaxError as error:
+        raise explain(error, text) from error
+    except (RecursionError, MemoryError) as error:
+        raise Skipped("too deep") from error
+    except ValueError as error:
+        raise SourceError(str(error).lower()) from error
+    if bound > SUSPICIOUS and depth_of(tree, MAX_DEPTH) > MAX_DEPTH:
+        raise Skipped("too deep")
+    return tree
+
+
+def parses(text: str) -> bool:
+    """Whether `text` passes the gate and is valid Python."""
+    try:
+        parse(text)
+    except SourceError:
+        return False
+    return True
+
+
+def check_size(text: str) -> int:
+    """Raise `Skipped` for text that may take a parser down; else a bound on how deep an expression is."""
+    if len(text) > MAX_LINE and any(len(line) >= MAX_LINE for line in NEWLINE.split(text)):
+        raise Skipped("line too long")
+    # one counter of operators per open bracket: a comma starts a new operand, so a long list is not deep
+    counters = [0]
+    total = peak = elifs = 0
+    for match in _TOKENS.finditer(text):
+        kind = match.lastgroup
+        if kind == "skip":
+            continue
+        if kind == "operator":
+            counters[-1] += 1
+            total += 1
+        elif kind == "open":
+            counters[-1] += 1
+            counters.append(0)
+            total += 1
+        elif kind == "close":
+            if len(counters) > 1:
+                total -= counters.pop()
+        elif kind == "elif":
+            elifs += 1
+        elif kind == "comma" or len(counters) == 1:
+            total -= counters[-1]
+            counters[-1] = 0
+        if total > peak:
+            peak = total
+            if total > MAX_OPERATORS or len(counters) > MAX_BRACKETS:
+                raise Skipped("too deep")
+    return peak + elifs
+
+
+def depth_of(tree: ast.AST, limit: int) -> int:
+    """How deep the tree is, counted without recursion; stops just past `limit`."""
+    depth = 0
+    level: list[ast.AST] = [tree]
+    while level and depth <= limit:
+        depth += 1
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+    return depth
+
+
+def explain(error: SyntaxError, text: str) -> SourceError:
+    """The one diagnostic of a text that does not parse."""
+    row, column = error.lineno or 1, max(error.offset or 1, 1)
+    lines = NEWLINE.split(text)
+    line = lines[row - 1] if row <= len(lines) else ""
+    merge = _merge_row(lines)
+    if merge:
+        return SourceError("merge marker left in the file", merge, 1)
+    if "async" in line and _ASYNC.search(line):
+        return SourceError("`async` used as a name, a keyword since Python 3.7", row, column)
+    for pattern, what in _PYTHON_2:
+        if pattern.search(line):
+            return SourceError(f"Python 2 syntax: {what}", row, column)
+    message = (error.msg or "invalid syntax").split(". ")[0]
+    return SourceError(f"syntax error: {message[:1].lower()}{message[1:]}", row, column)
+
+
+def _merge_row(lines: list[str]) -> int:
+    """The row of the first merge marker, if there are an opening and a closing one."""
+    rows = [number for number, line in enumerate(lines, 1) if _MERGE.match(line)]
+    kinds = {lines[row - 1][0] for row in rows}
+    return rows[0] if {"<", ">"} <= kinds else 0

@@ -1,0 +1,27 @@
+"""Large files: the work is bounded by a count of steps, and a trial that would end early is not made."""
+
+from __future__ import annotations
+
+from graphfix.analysis.explore import TOTAL_STEPS
+from graphfix.interpreter.interpreter import MAX_STEPS
+
+from .toys import explored
+
+BRANCHES = "\n".join(f"    if len(sys.argv) > {n}:\n        h = h + {n}" for n in range(2_000))
+MANY = f"import sys\nfor i in range(100):\n    h = net(x)\n{BRANCHES}\n    h.sum().backward()\n"
+
+
+def test_thousands_of_branches_end_with_the_budget() -> None:
+    tape = explored(MANY)
+    assert tape.truncated
+    assert len(tape.runs) <= TOTAL_STEPS // MAX_STEPS + 1
+
+
+def test_what_was_cut_short_is_not_tried_again() -> None:
+    trial = explored(MANY).again({})
+    assert trial.truncated and trial.runs == []
+
+
+def test_a_small_file_is_tried_again() -> None:
+    trial = explored("(w * x).sum().backward()").again({})
+    assert not trial.truncated and len(trial.runs) == 1

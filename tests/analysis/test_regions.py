@@ -1,0 +1,124 @@
+"""Which code counts as an evaluation: by what it builds, asks for and hands on, never by its name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from graphfix.analysis.contributors import Facts
+from graphfix.analysis.evaluations import Region, Regions
+from graphfix.analysis.explore import Explorer
+from graphfix.source.document import Program
+
+HEAD = """\
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+net = nn.Sequential(nn.Linear(3, 3), nn.ReLU(), nn.Linear(3, 1))
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+data = [(torch.randn(4, 3), torch.randn(4, 1)) for _ in range(5)]
+
+def fit():
+    for x, y in data:
+        net.train()
+        opt.zero_grad()
+        F.mse_loss(net(x), y).backward()
+        opt.step()
+
+"""
+LOOP = "for x, y in data:\n    print(F.mse_loss(net(x), y).item())\n"
+
+
+def regions(text: str, head: str = HEAD) -> list[Region]:
+    tape = Explorer(Program("program.py", head + text), (Path("/nowhere"),)).explore()
+    return Regions(tape, Facts(tape)).found
+
+
+def function(body: str, call: str = "print(score())") -> str:
+    return "def score():\n" + "".join(f"    {line}\n" for line in body.splitlines()) + f"fit()\n{call}\n"
+
+
+def test_a_loop_over_what_is_trained_elsewhere() -> None:
+    (region,) = regions("fit()\n" + LOOP)
+    assert (region.evaluates, region.sure, region.function) == (False, True, None)
+
+
+def test_a_function_in_evaluation_mode() -> None:
+    (region,) = regions(function("net.eval()\nreturn net(data[0][0]).argmax(1)"))
+    assert region.function is not None
+    assert region.evaluates
+    assert region.sure
+
+
+def test_training_mode_set_by_a_flag() -> None:
+    assert not regions(function("net.train(True)\nreturn net(data[0][0]).argmax(1)"))
+    assert regions(function("net.train(False)\nreturn net(data[0][0]).argmax(1)"))
+
+
+def test_statements_beside_the_training_of_the_same_loop() -> None:
+    (region,) = regions(
+        "for x, y in data:\n    net.train()\n    F.mse_loss(net(x), y).backward()\n    net.eval()\n"
+        "    out = net(x)\n    loss = F.mse_loss(out, y)\n    print(loss.item())\n"
+    )
+    assert len(region.parts) == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "fit()\nnet.eval()\nprint(net(data[0][0]))\n",
+        LOOP,  # nothing is trained, nothing is in evaluation mode
+        "fit()\nwith torch.no_grad():\n    " + LOOP.replace("\n", "\n    ") + "\n",
+        "fit()\ntorch.set_grad_enabled(False)\n" + LOOP,
+        "fit()\nfor x, y in data:\n    x.requires_grad_()\n    torch.autograd.grad(net(x).sum(), x)\n",
+        function("net.eval()\nreturn [net(x) for x, _ in data]", "sum(score()).sum().backward()"),
+        function("net.eval()\nfor x, _ in data:\n    yield net(x).argmax(1)", "print(list(score()))"),
+        function("net.eval()\nimport metrics\nreturn [metrics.update(net(x)) for x, _ in data]"),
+        function("net.eval()\nreturn net(data[0][0]).detach()"),
+        "def score(net):\n    net.eval()\n    return [net(x) for x, _ in data]\n",
+    ],
+    ids=["demo", "untrained", "no_grad", "statement", "attack", "walked", "generator", "escapes", "detached", "returned"],
+)
+def test_what_is_left_alone(text: str) -> None:
+    assert not regions(text)
+
+
+def test_a_model_that_is_not_in_sight_is_not_sure() -> None:
+    (region,) = regions("def score(net, x):\n    net.eval()\n    return net(x).argmax(1).item()\n")
+    assert not region.sure
+
+
+def test_a_transformer_layer_may_take_its_fast_path() -> None:
+    head = HEAD.replace("nn.Linear(3, 3)", "nn.TransformerEncoderLayer(3, 1, 4)")
+    (region,) = regions("fit()\nnet.eval()\n" + LOOP, head)
+    assert not region.sure
+
+
+def test_code_that_no_run_reaches_may_ask_for_a_gradient() -> None:
+    assert not regions("fit()\n" + LOOP + "    if False:\n        net(x).sum().backward()\n")
+
+
+ENSEMBLE = """\
+import copy
+members = [copy.deepcopy(net) for _ in range(3)]
+fit()
+outputs = []
+for member in members:
+    {}
+print(torch.stack(outputs).mean().detach())
+"""
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [("outputs.append(member(data[0][0]))", 1), ("outputs.append(member(data[0][0]).detach())", 0)],
+    ids=["kept until after the loop", "detached at once"],
+)
+def test_copies_of_what_is_trained_elsewhere(statement: str, expected: int) -> None:
+    assert len(regions(ENSEMBLE.format(statement))) == expected
+
+
+def test_a_loop_within_a_function_is_told_once() -> None:
+    body = "for x, y in data:\n    print(net(x).sum().item())"
+    assert len(regions(function(body) + "for x, y in data:\n    fit()\n    score()\n")) == 1

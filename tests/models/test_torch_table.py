@@ -1,0 +1,184 @@
+"""The recorded table against the torch that is installed, and against what we know about torch."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from importlib import resources
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from graphfix.models.table import OpFacts, facts, table
+
+torch = pytest.importorskip("torch")
+
+SCRIPTS = Path(__file__).parents[2] / "scripts"
+SAMPLE = 150
+HERE = ".".join(torch.__version__.split(".")[:2])
+
+
+def test_every_row_is_on_its_own_line_and_in_order() -> None:
+    lines = resources.files("graphfix.models").joinpath("torch_table.json").read_text("utf-8").splitlines()
+    names = [line.split(":", 1)[0].strip('"') for line in lines[2:-1]]
+    assert names == sorted(names)
+    assert len(names) == len(table()) - 1
+
+
+def test_the_table_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+    loads = json.loads
+
+    def counted(text: bytes, **more: Any) -> Any:
+        read.append(len(text))
+        return loads(text, **more)
+
+    table.cache_clear()
+    facts.cache_clear()
+    monkeypatch.setattr(json, "loads", counted)
+    assert facts("torch.add") and facts("torch.mul") and table() is table()
+    assert len(read) == 1 and read[0] < 1_000_000
+
+
+def test_reading_the_table_imports_no_torch() -> None:
+    code = "import sys; from graphfix.models.table import facts; facts('torch.add'); print('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True).stdout == b"False\n"
+
+
+def test_unknown_names_have_no_facts() -> None:
+    assert facts("torch.no_such_operation") is None
+    assert facts("torch") is None
+
+
+@pytest.fixture(scope="module")
+def recorder() -> ModuleType:
+    sys.path.insert(0, str(SCRIPTS))
+    try:
+        import record_torch
+    finally:
+        sys.path.remove(str(SCRIPTS))
+    return record_torch
+
+
+@pytest.mark.skipif(table()["torch"].rsplit(".", 1)[0] != HERE, reason="the table was recorded with another torch")
+def test_a_sample_of_the_table_is_what_torch_does(recorder: ModuleType) -> None:
+    names = sorted(name for name in table() if "." in name)
+    sample = random.Random(0).sample(names, SAMPLE)
+    recorded = recorder.table(sample)
+    assert {name: recorded.get(name) for name in sample} == {name: table()[name] for name in sample}
+
+
+def known(name: str, variant: str = "") -> OpFacts:
+    found = facts(name)
+    assert found is not None, name
+    return found.variants.get(variant, found)  # a variant that changes nothing is not in the table
+
+
+SAVES_NOTHING = (
+    "torch.add torch.sub torch.neg torch.sum torch.mean torch.cumsum torch.reshape torch.t torch.permute torch.unsqueeze "
+    "torch.clone torch.cat torch.stack torch.diag torch.Tensor.view torch.Tensor.expand torch.Tensor.repeat torch.Tensor.T "
+    "torch.Tensor.contiguous torch.Tensor.float torch.Tensor.double torch.Tensor.to torch.Tensor.__getitem__ "
+    "torch.Tensor.__getitem__:slice torch.nn.functional.dropout:p=0 torch.lerp:number torch.Tensor.__add__ "
+    "torch.Tensor.__sub__ torch.Tensor.__neg__ torch.nn.Identity torch.nn.Flatten torch.distributions.Normal"
+).split()
+SAVES = (
+    "torch.mul torch.mul:number torch.div torch.div:number torch.pow torch.exp torch.log torch.sqrt torch.abs torch.sin torch.sigmoid "
+    "torch.tanh torch.relu torch.nn.functional.softplus torch.softmax torch.max torch.norm torch.nn.functional.normalize "
+    "torch.clamp torch.where torch.masked_fill torch.gather torch.index_select torch.Tensor.__getitem__:tensor "
+    "torch.matmul torch.nn.functional.linear torch.nn.Linear torch.nn.Embedding torch.nn.functional.layer_norm torch.std "
+    "torch.nn.functional.mse_loss torch.nn.functional.dropout torch.nn.RNN torch.nn.GRU torch.nn.LSTM torch.nn.GRUCell "
+    "torch.utils.checkpoint.checkpoint torch.utils.checkpoint.checkpoint:reentrant torch.Tensor.__truediv__ "
+    "torch.Tensor.__mul__ torch.Tensor.__pow__ torch.Tensor.__matmul__ torch.distributions.Bernoulli"
+).split()
+
+
+@pytest.mark.parametrize("name", SAVES_NOTHING)
+def test_can_be_walked_twice(name: str) -> None:
+    found = known(*name.split(":"))
+    assert found.differentiable
+    assert not found.saves
+
+
+@pytest.mark.parametrize("name", SAVES)
+def test_cannot_be_walked_twice(name: str) -> None:
+    found = known(*name.split(":"))
+    assert found.differentiable
+    assert found.saves
+
+
+@pytest.mark.parametrize("name", ("torch.sigmoid", "torch.tanh", "torch.softmax", "torch.relu", "torch.exp", "torch.sqrt"))
+def test_keeps_its_output(name: str) -> None:
+    assert known(name).saves_output
+
+
+@pytest.mark.parametrize("name", ("torch.add", "torch.sub", "torch.nn.functional.linear", "torch.nn.Linear"))
+def test_does_not_keep_its_output(name: str) -> None:
+    assert not known(name).saves_output
+
+
+@pytest.mark.parametrize("name", ("torch.mul", "torch.matmul"))
+def test_keeps_both_inputs(name: str) -> None:
+    assert known(name).saves_inputs == (0, 1)
+
+
+@pytest.mark.parametrize("name", ("detach", "data", "argmax", "eq", "__lt__", "long", "detach_"))
+def test_cuts_the_graph(name: str) -> None:
+    assert known(f"torch.Tensor.{name}").cuts
+
+
+@pytest.mark.parametrize("name", ("zeros", "randn", "tensor", "arange", "full", "ones_like", "rand", "eye", "linspace"))
+def test_makes_a_leaf(name: str) -> None:
+    assert known(f"torch.{name}").factory
+
+
+@pytest.mark.parametrize("name", ("add_", "mul_", "relu_", "copy_", "zero_", "__iadd__", "clamp_", "masked_fill_"))
+def test_writes_in_place(name: str) -> None:
+    assert known(f"torch.Tensor.{name}").inplace
+
+
+@pytest.mark.parametrize("name", ("torch.sum", "torch.mean", "torch.nn.MSELoss", "torch.nn.functional.cross_entropy"))
+def test_gives_one_element(name: str) -> None:
+    assert known(name).scalar
+
+
+@pytest.mark.parametrize("name", ("torch.exp", "torch.det", "torch.matmul", "torch.sum:dim", "torch.nn.MSELoss:reduction"))
+def test_gives_more_than_one_element(name: str) -> None:
+    assert not known(*name.split(":")).scalar
+
+
+def test_tuples_have_their_items() -> None:
+    assert known("torch.max", "dim").items == ("tensor", "cut")
+    assert known("torch.topk").items == ("tensor", "cut")
+    assert known("torch.nn.LSTM").items == ("tensor", ["tensor", "tensor"])
+    assert known("torch.nn.LSTMCell").items == ("tensor", "tensor")
+    assert known("torch.nn.GRUCell").result == "tensor"
+    assert known("torch.Tensor.split").plural
+
+
+def test_a_linear_layer_keeps_its_weight_only_for_the_gradient_of_its_input() -> None:
+    assert known("torch.nn.Linear").saves_parameters
+    assert not known("torch.nn.Linear").saves_parameters_plain
+
+
+@pytest.mark.parametrize("name", ("torch.rand", "torch.nn.functional.dropout", "torch.Tensor.bernoulli", "torch.nn.Dropout"))
+def test_draws(name: str) -> None:
+    assert known(name).random
+
+
+@pytest.mark.parametrize(
+    ("name", "result"),
+    [
+        ("item", "number"),
+        ("tolist", "list"),
+        ("shape", "other"),
+        ("backward", "none"),
+        ("is_leaf", "bool"),
+        ("__float__", "number"),
+    ],
+)
+def test_is_no_tensor(name: str, result: str) -> None:
+    assert known(f"torch.Tensor.{name}").result == result

@@ -1,0 +1,69 @@
+"""One file through the analysis: what a fault of one rule costs, and what is said of an analysis that ended early."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import graphfix.codemods
+from graphfix.codemods.base import Evidence
+from graphfix.model import Finding
+from graphfix.run.engine import analyse, findings_of
+
+HERE = Path("train.py")
+
+
+def break_rule(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
+    """The rule raises once it has yielded what it finds."""
+
+    def find(evidence: Evidence) -> Iterator[Finding]:
+        yield from before.find(evidence)
+        raise KeyError("odd")
+
+    before = next(rule for rule in graphfix.codemods.RULES if rule.code == code)
+    rules = tuple(dataclasses.replace(rule, find=find) if rule is before else rule for rule in graphfix.codemods.RULES)
+    monkeypatch.setattr(graphfix.codemods, "RULES", rules)
+
+
+def test_a_rule_that_raises_costs_its_own_findings(loops: SimpleNamespace, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert {finding.code for finding in analyse(HERE, loops.both).findings} == {"GF101", "GF901"}
+    break_rule(monkeypatch, "GF101")
+    left = analyse(HERE, loops.both)
+    assert {finding.code for finding in left.findings} == {"GF901"}
+    assert [(fault.code, str(fault.error)) for fault in left.faults] == [("GF101", "'odd'")]
+
+
+def test_who_wants_findings_alone_is_told_of_the_fault(loops: SimpleNamespace, monkeypatch: pytest.MonkeyPatch) -> None:
+    break_rule(monkeypatch, "GF101")
+    with pytest.raises(KeyError, match="odd"):
+        findings_of(HERE, loops.both)
+
+
+def test_an_analysis_that_ended_early_says_so(loops: SimpleNamespace) -> None:
+    branches = (
+        "for i in range(9):\n    h = model(x)\n"
+        + "".join(f"    if len(x) > {number}:\n        h = h + {number}\n" for number in range(2_000))
+        + "    h.sum().backward()\n"
+    )
+    assert analyse(HERE, loops.clean).unfinished == ""
+    assert "more branches and calls" in analyse(HERE, loops.clean + branches).unfinished
+
+
+TAKEN = """\
+import torch
+i = k = index = position = which = 0
+net = torch.nn.Linear(2, 2)
+shared = net(torch.ones(2)).relu()
+losses = [shared.sum(), shared.mean(), shared.norm()]
+for loss in losses:
+    loss.backward(retain_graph=True)
+"""
+
+
+def test_a_fix_that_needs_a_name_finds_one_where_all_usual_ones_are_taken() -> None:
+    (finding,) = findings_of(HERE, TAKEN)
+    assert finding.fix is not None and "i2, loss" in str(finding.fix.operations)

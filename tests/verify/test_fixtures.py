@@ -1,0 +1,65 @@
+"""The verdict: what is asked of a case, on toy runs and on broken fixtures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from graphfix.verify.cases import Case, Kind, bundled, cases_in, chosen
+from graphfix.verify.expected import BY_CASE, BY_RULE, expected
+from graphfix.verify.fixtures import WAYS, Runs, jobs_of, judge
+from graphfix.verify.record import Failure, Run
+
+CASES = cases_in(bundled())
+SECOND = Failure("RuntimeError", "Trying to backward through the graph a second time (or", "before.py", 7)
+
+
+def test_what_is_expected_is_of_cases_that_exist() -> None:
+    keys = {case.key for case in CASES if case.kind is Kind.PAIR}
+    assert set(BY_CASE) <= keys
+    assert set(BY_RULE) <= {key.partition("/")[0] for key in keys}
+    for wanted in (*BY_CASE.values(), *BY_RULE.values()):
+        assert wanted.reference or wanted.reason
+        assert wanted.reference in {"", *WAYS}
+
+
+def test_cases_are_chosen_by_code_and_name() -> None:
+    assert {case.code for case in chosen(CASES, ("GF20",))} == {"GF201", "GF202", "GF203", "GF204", "GF205"}
+    assert [case.key for case in chosen(CASES, (), ("gru_state",))] == ["GF201/gru_state"]
+    assert chosen(CASES, ("GF1",), ("gru_state",)) == []
+
+
+def test_a_case_runs_before_after_and_reference() -> None:
+    (case,) = chosen(CASES, (), ("GF201/gru_state",))
+    assert [(Path(job.script).name, job.reference, job.device) for job in jobs_of(case, "cpu")] == [
+        ("before.py", "", "cpu"),
+        ("after.py", "", "cpu"),
+        ("before.py", "cut", "cpu"),
+    ]
+    (trap,) = chosen(CASES, (), ("ok_repackaged",))
+    assert len(jobs_of(trap, "cpu")) == 1
+
+
+def test_a_fault_that_does_not_show_falls_short() -> None:
+    case = Case(Path("GF201-carried-state/x"), Kind.PAIR)
+    runs = Runs(Run("finished", 0), Run("finished", 0), Run("finished", 0))
+    verdict = judge(case, "cpu", runs)
+    assert verdict.symptom == ""
+    assert verdict.problems[0] == "before.py does not show the fault: finished"
+
+
+def test_a_script_that_dies_for_another_reason_shows_no_fault() -> None:
+    case = Case(Path("GF201-carried-state/x"), Kind.PAIR)
+    lost = Run("failed", 1, Failure("FileNotFoundError", "no data.csv"))
+    verdict = judge(case, "cpu", Runs(lost, lost, lost))
+    assert not verdict.good
+    assert "no data.csv" in verdict.problems[0]
+
+
+def test_a_trap_has_to_run() -> None:
+    case = Case(Path("GF201-carried-state/ok_x.py"), Kind.TRAP)
+    assert judge(case, "cpu", Runs(Run("failed", 1, SECOND))).problems
+    assert judge(case, "cpu", Runs(Run("finished", 0))).problems == ("nothing was walked",)
+
+
+def test_rules_without_a_word_expect_the_same_results() -> None:
+    assert (expected("GF101/any").reference, expected("GF101/any").reason) == ("", "")
