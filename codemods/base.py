@@ -14,7 +14,7 @@ from graphfix.analysis.evaluations import Regions
 from graphfix.analysis.explore import Run, Tape
 from graphfix.analysis.second_backward import SecondWalk, second_walks
 from graphfix.autograd.graph import history
-from graphfix.interpreter.interpreter import Machine
+from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.recording import Store
 from graphfix.interpreter.values import Opaque, Plain, Tensor, Value, nodes_in
 from graphfix.model import Applicability, Finding, Fix, Label, Operation, Span
@@ -89,12 +89,12 @@ class Evidence:
         return node in self.program.parents or node is self.program.tree
 
 
-def as_number(m: Machine, node: ast.AST, value: Value) -> Value:
+def as_number(m: Interpreter, node: ast.AST, value: Value) -> Value:
     """An expression's value as `.item()` would make it."""
     return Plain(("cut", node, m.now()), cut=node) if isinstance(value, (Tensor, Opaque)) else value
 
 
-def as_detached(m: Machine, node: ast.AST, value: Value) -> Value:
+def as_detached(m: Interpreter, node: ast.AST, value: Value) -> Value:
     """An expression's value as `.detach()` would make it."""
     if isinstance(value, Tensor):
         return Tensor(single=value.single, base=value, severed="detach", shape=value.shape)

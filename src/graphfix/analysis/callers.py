@@ -18,7 +18,7 @@ from graphfix.analysis.explore import Explorer, Run, Tape
 from graphfix.analysis.importers import importing
 from graphfix.interpreter.frames import Env
 from graphfix.interpreter.imports import Importer, parsed
-from graphfix.interpreter.interpreter import Machine
+from graphfix.interpreter.interpreter import Interpreter
 from graphfix.source.document import Program
 
 # Importing files that are read for one file, those of them that are run, and the statements and calls that each may simulate
@@ -62,7 +62,7 @@ class CallerExplorer(Explorer):
         self.kinds = ()  # each side of a branch once is enough to see how the file is used
         self.times = 1
 
-    def entries(self) -> Iterator[tuple[str, ast.AST, Callable[[Machine, Env], None]]]:
+    def entries(self) -> Iterator[tuple[str, ast.AST, Callable[[Interpreter, Env], None]]]:
         """Those that spell a walk themselves first: the budget may end before the others."""
         yield from sorted(super().entries(), key=lambda entry: not any(word(part) in WALKING for part in ast.walk(entry[1])))
 

@@ -10,15 +10,15 @@ from pathlib import Path
 
 from graphfix.analysis.call_graph import CallGraph
 from graphfix.autograd.gradients import Fates
+from graphfix.interpreter.assembly import assembled
 from graphfix.interpreter.boundaries import note_boundary
-from graphfix.interpreter.calls import call, instantiate, note_reader
+from graphfix.interpreter.calls import instantiate
 from graphfix.interpreter.conventions import NO_CONVENTIONS, Conventions
 from graphfix.interpreter.frames import Env, Frame
 from graphfix.interpreter.imports import Importer, define
 from graphfix.interpreter.interning import Key, kind_of, mentions
-from graphfix.interpreter.interpreter import Machine, OutOfSteps, Stop
+from graphfix.interpreter.interpreter import Interpreter, OutOfSteps, Stop
 from graphfix.interpreter.recording import Recording
-from graphfix.interpreter.statements import execute
 from graphfix.interpreter.values import NONE, Class, Function, Instance, Known, Mapping, Opaque, Value
 from graphfix.source.document import Program
 
@@ -54,7 +54,7 @@ class Tape:
     roots: tuple[Path, ...] = ()
     conventions: Conventions = NO_CONVENTIONS
 
-    def again(self, overrides: dict[ast.AST, Callable[[Machine, ast.AST, Value], Value]]) -> Tape:
+    def again(self, overrides: dict[ast.AST, Callable[[Interpreter, ast.AST, Value], Value]]) -> Tape:
         """The same file with some expressions read differently: how a repair is tried.
 
         A file that is too large for its budget is not run again: the trial would end early, too, and prove nothing.
@@ -129,7 +129,7 @@ class Explorer:
         self.budget = TOTAL_STEPS
         self.kinds: tuple[str, ...] = ("else", "late", "early")
         self.times = 2
-        self.overrides: dict[ast.AST, Callable[[Machine, ast.AST, Value], Value]] = {}
+        self.overrides: dict[ast.AST, Callable[[Interpreter, ast.AST, Value], Value]] = {}
 
     def explore(self) -> Tape:
         self.run_entry("module", run_module)
@@ -156,7 +156,7 @@ class Explorer:
         """What makes a function worth a run of its own."""
         return WALKS | self.tape.conventions.walking
 
-    def entries(self) -> Iterator[tuple[str, ast.AST, Callable[[Machine, Env], None]]]:
+    def entries(self) -> Iterator[tuple[str, ast.AST, Callable[[Interpreter, Env], None]]]:
         """Functions and methods that the module itself does not reach, callers before callees."""
         body = self.tape.program.tree.body
         functions = [s for s in body if isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef))]
@@ -168,14 +168,14 @@ class Explorer:
         for function in sorted(functions, key=lambda f: f.name in called):
             yield function.name, function, start_function(function)
 
-    def methods(self, cls: ast.ClassDef) -> Iterator[tuple[str, ast.AST, Callable[[Machine, Env], None]]]:
+    def methods(self, cls: ast.ClassDef) -> Iterator[tuple[str, ast.AST, Callable[[Interpreter, Env], None]]]:
         methods = [s for s in cls.body if isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef))]
         called = {part.func.attr for part in ast.walk(cls) if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute)}
         for method in sorted(methods, key=lambda f: (f.name in called, f.name == "forward")):
             if not (method.name.startswith("__") and method.name != "__call__"):
                 yield f"{cls.name}.{method.name}", method, start_method(cls, method, self.times)
 
-    def run_entry(self, name: str, start: Callable[[Machine, Env], None]) -> list[Run]:
+    def run_entry(self, name: str, start: Callable[[Interpreter, Env], None]) -> list[Run]:
         """Run one entry under all policies; returns its runs."""
         first = Policy("then")
         made = [self.run_once(name, start, first)]
@@ -189,7 +189,7 @@ class Explorer:
         self.tape.runs.extend(made)
         return made
 
-    def force_uncovered(self, name: str, start: Callable[[Machine, Env], None], made: list[Run]) -> list[Run]:
+    def force_uncovered(self, name: str, start: Callable[[Interpreter, Env], None], made: list[Run]) -> list[Run]:
         """Runs for the sides of branches that no policy took."""
         extra: list[Run] = []
         tried: set[tuple[ast.AST, bool]] = set()
@@ -210,22 +210,22 @@ class Explorer:
             extra.append(self.run_once(name, start, Policy("then", chosen)))
         return extra
 
-    def run_once(self, name: str, start: Callable[[Machine, Env], None], policy: Policy) -> Run:
-        machine = Machine(policy, self.importer)
-        machine.overrides = self.overrides
-        machine.conventions = self.tape.conventions
+    def run_once(self, name: str, start: Callable[[Interpreter, Env], None], policy: Policy) -> Run:
+        interpreter = assembled(policy, self.importer)
+        interpreter.overrides = self.overrides
+        interpreter.conventions = self.tape.conventions
         env = Env(self.tape.program)
-        machine.recording.env = env
-        machine.frames.append(Frame(env, self.tape.program.tree, (), (), 0))
+        interpreter.recording.env = env
+        interpreter.frames.append(Frame(env, self.tape.program.tree, (), (), 0))
         try:
-            start(machine, env)
+            start(interpreter, env)
         except (OutOfSteps, RecursionError) as limit:
-            machine.recording.ended_by = type(limit).__name__
+            interpreter.recording.ended_by = type(limit).__name__
             self.tape.truncated = True
         except Stop as stop:
-            machine.recording.ended_by = type(stop).__name__
-        self.steps += machine.steps
-        return Run(name, machine.recording)
+            interpreter.recording.ended_by = type(stop).__name__
+        self.steps += interpreter.steps
+        return Run(name, interpreter.recording)
 
 
 def worth_taking(site: ast.AST, side: bool) -> bool:
@@ -235,29 +235,31 @@ def worth_taking(site: ast.AST, side: bool) -> bool:
     return True
 
 
-def run_module(m: Machine, env: Env) -> None:
+def run_module(m: Interpreter, env: Env) -> None:
     """The file as a script."""
     env.variables["__name__"] = Known("__main__")
-    execute(m, env.program.tree.body)
+    m.execute(env.program.tree.body)
 
 
-def start_function(definition: ast.FunctionDef | ast.AsyncFunctionDef) -> Callable[[Machine, Env], None]:
-    def start(m: Machine, env: Env) -> None:
+def start_function(definition: ast.FunctionDef | ast.AsyncFunctionDef) -> Callable[[Interpreter, Env], None]:
+    def start(m: Interpreter, env: Env) -> None:
         define(m, env, env.program.tree.body)
         function = env.get(definition.name)
         if isinstance(function, Function):
             m.frame.statement = definition
-            result = call(m, function, unknown_arguments(function, 0), {}, definition)
+            result = m.call(function, unknown_arguments(function, 0), {}, definition)
             m.escape(result, definition, "returned")
-            note_reader(m, result, definition)
+            m.note_reader(result, definition)
 
     return start
 
 
-def start_method(cls: ast.ClassDef, method: ast.FunctionDef | ast.AsyncFunctionDef, times: int) -> Callable[[Machine, Env], None]:
+def start_method(
+    cls: ast.ClassDef, method: ast.FunctionDef | ast.AsyncFunctionDef, times: int
+) -> Callable[[Interpreter, Env], None]:
     """The method on a fresh object, `times` times: whoever uses the class may call it in a loop."""
 
-    def start(m: Machine, env: Env) -> None:
+    def start(m: Interpreter, env: Env) -> None:
         define(m, env, env.program.tree.body)
         value = env.get(cls.name)
         function = value.attributes.get(method.name) if isinstance(value, Class) else None
@@ -275,18 +277,18 @@ def start_method(cls: ast.ClassDef, method: ast.FunctionDef | ast.AsyncFunctionD
             skip = 0 if "staticmethod" in function.wrappers else 1
             arguments = ([instance] if skip else []) + unknown_arguments(function, skip)
             try:
-                result = call(m, function, arguments, {}, method)
+                result = m.call(function, arguments, {}, method)
                 if method.name in WALKED_BY_TRAINER and value.is_open():
                     walk_result(m, result, method)
             finally:
                 m.context = ()
             m.escape(result, method, "returned")
-            note_reader(m, result, method)
+            m.note_reader(result, method)
 
     return start
 
 
-def walk_result(m: Machine, result: Value, method: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+def walk_result(m: Interpreter, result: Value, method: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
     """The trainer that calls `training_step` walks the loss that it returns."""
     if isinstance(result, Mapping):
         result = result.items.get("loss", NONE)
@@ -295,7 +297,7 @@ def walk_result(m: Machine, result: Value, method: ast.FunctionDef | ast.AsyncFu
         m.backward(returns[-1], [result], function="trainer")
 
 
-def make_instance(m: Machine, cls: Class, site: ast.AST) -> Value:
+def make_instance(m: Interpreter, cls: Class, site: ast.AST) -> Value:
     initialiser = cls.find("__init__")
     arguments = unknown_arguments(initialiser, 1) if isinstance(initialiser, Function) else []
     try:

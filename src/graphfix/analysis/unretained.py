@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from graphfix.analysis.contributors import Facts
 from graphfix.analysis.second_backward import Cause, SecondWalk
 from graphfix.codemods.base import Evidence
-from graphfix.interpreter.interpreter import Machine
+from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.values import Known, Value
 
 RETAINING = ("retain_graph", "retain_variables")
@@ -59,5 +59,5 @@ def trial(evidence: Evidence, sites: dict[ast.Call, ast.keyword]) -> Unretained 
     return None if tape.truncated else Unretained(Evidence(tape, Facts(tape), evidence.rules), sites)
 
 
-def as_false(m: Machine, node: ast.AST, value: Value) -> Value:
+def as_false(m: Interpreter, node: ast.AST, value: Value) -> Value:
     return Known(False)

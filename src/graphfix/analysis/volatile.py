@@ -15,7 +15,7 @@ from graphfix.analysis.explore import Run, Tape
 from graphfix.analysis.second_backward import statement_in
 from graphfix.autograd.graph import Node
 from graphfix.codemods.base import Evidence
-from graphfix.interpreter.interpreter import Machine
+from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.values import External, Tensor, Value, nodes_in
 
 
@@ -27,7 +27,7 @@ class Region:
     safe: bool
 
 
-def marked(m: Machine, node: ast.AST, value: Value) -> Value:
+def marked(m: Interpreter, node: ast.AST, value: Value) -> Value:
     """The value as the start of a graph of its own."""
     start = m.record(node, [], False, force=True)
     if start is None or not isinstance(value, Tensor):

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 from graphfix.autograd.graph import Storage
-from graphfix.interpreter.interpreter import Machine
+from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.iteration import iterate
 from graphfix.interpreter.keys import cut_of, key_of
 from graphfix.interpreter.values import (
@@ -36,7 +36,7 @@ WIDE = re.compile(r"\*|\d{4}")
 NOTHING_SAVED = (ast.Add, ast.Sub)
 
 
-def arithmetic(m: Machine, site: ast.AST, left: Value, right: Value, op: ast.operator) -> Value:
+def arithmetic(m: Interpreter, site: ast.AST, left: Value, right: Value, op: ast.operator) -> Value:
     """`left op right`."""
     if isinstance(left, Known) and isinstance(right, Known):
         return fold(op, left, right)
@@ -95,7 +95,7 @@ def is_small(op: ast.operator, left: object, right: object) -> bool:
     return sum(len(value) for value in (left, right) if isinstance(value, (str, bytes, tuple))) <= MAX_TEXT
 
 
-def sequence_arithmetic(m: Machine, site: ast.AST, left: Value, right: Value, op: ast.operator) -> Value:
+def sequence_arithmetic(m: Interpreter, site: ast.AST, left: Value, right: Value, op: ast.operator) -> Value:
     if isinstance(op, ast.Add):
         items: list[Value] = []
         for part in (left, right):
@@ -117,19 +117,17 @@ def sequence_arithmetic(m: Machine, site: ast.AST, left: Value, right: Value, op
     return Opaque(("sequence", site, m.now()), m.record(site, (left, right), True))
 
 
-def overloaded(m: Machine, site: ast.AST, left: Value, right: Value, op: ast.operator) -> Value:
+def overloaded(m: Interpreter, site: ast.AST, left: Value, right: Value, op: ast.operator) -> Value:
     """An operator that a class of the project may define."""
-    from graphfix.interpreter.calls import call
-
     word = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.MatMult: "matmul"}.get(type(op))
     for this, other, prefix in ((left, right, ""), (right, left, "r")):
         method = this.cls.find(f"__{prefix}{word}__") if isinstance(this, Instance) and word else None
         if isinstance(method, Function):
-            return call(m, method, [this, other], {}, site)
+            return m.call(method, [this, other], {}, site)
     return Opaque(("operator", site, m.now()), m.record(site, (left, right), True))
 
 
-def in_place(m: Machine, site: ast.AST, left: Value, right: Value, op: ast.operator) -> Value:
+def in_place(m: Interpreter, site: ast.AST, left: Value, right: Value, op: ast.operator) -> Value:
     """`left op= right`: a tensor is changed in place, so that every name of it sees the new graph."""
     if isinstance(left, Tensor):
         m.recording.written.append((left, right.node is not None))
@@ -153,9 +151,7 @@ def in_place(m: Machine, site: ast.AST, left: Value, right: Value, op: ast.opera
         del left.items[MAX_ITEMS:]
         return left
     if isinstance(left, Instance):
-        from graphfix.interpreter.calls import call
-
         method = left.cls.find("__iadd__")
         if isinstance(op, ast.Add) and isinstance(method, Function):
-            return call(m, method, [left, right], {}, site)
+            return m.call(method, [left, right], {}, site)
     return arithmetic(m, site, left, right, op)

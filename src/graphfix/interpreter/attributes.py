@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 
-from graphfix.interpreter.expressions import evaluate
 from graphfix.interpreter.interning import kind_of
-from graphfix.interpreter.interpreter import Machine
+from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.keys import key_of
-from graphfix.interpreter.places import is_hashable, item_of
+from graphfix.interpreter.lookup import find_method
+from graphfix.interpreter.places import item_of
 from graphfix.interpreter.recording import Alias, Read
 from graphfix.interpreter.values import (
     NONE,
@@ -23,11 +23,10 @@ from graphfix.interpreter.values import (
     Opaque,
     Optimizer,
     Plain,
-    Project,
     Sequence,
-    SuperProxy,
     Tensor,
     Value,
+    is_hashable,
 )
 from graphfix.models import versions
 from graphfix.models.saving import keep, view
@@ -39,51 +38,12 @@ from graphfix.models.table import facts
 FIELDS = {"values": 0, "indices": 1}
 
 
-def find_method(m: Machine, receiver: Value, name: str) -> Value | None:
-    """What `receiver.name` is where the program defines it; None where it comes from a library."""
-    if isinstance(receiver, Instance):
-        if name in receiver.attributes:
-            return receiver.attributes[name]
-        found = receiver.cls.find(name)
-        return bind(receiver, receiver.cls, name, found) if found is not None else None
-    if isinstance(receiver, Class):
-        found = receiver.find(name)
-        if isinstance(found, Function) and "classmethod" in found.wrappers:
-            return Bound(receiver, name, found)
-        return found
-    if isinstance(receiver, SuperProxy):
-        cls = receiver.receiver.cls if isinstance(receiver.receiver, Instance) else receiver.after
-        order = list(cls.linearised())
-        start = order.index(receiver.after) + 1 if receiver.after in order else 1
-        for base in order[start:]:
-            if isinstance(base, Class) and name in base.attributes:
-                return bind(receiver.receiver, cls, name, base.attributes[name])
-        return None
-    if isinstance(receiver, Project):
-        return receiver.env.get(name)
-    if isinstance(receiver, External):
-        return versions.of_library(f"{receiver.name}.{name}")
-    if isinstance(receiver, Layer):
-        return receiver.names.get(name) or receiver.attributes.get(name)
-    if isinstance(receiver, (Opaque, Optimizer)):
-        return receiver.attributes.get(name)
-    return None
-
-
-def bind(receiver: Value, cls: Class, name: str, found: Value) -> Value:
-    if not isinstance(found, Function) or "staticmethod" in found.wrappers:
-        return found
-    return Bound(cls if "classmethod" in found.wrappers else receiver, name, found)
-
-
-def get_attribute(m: Machine, value: Value, name: str, site: ast.AST) -> Value:
+def get_attribute(m: Interpreter, value: Value, name: str, site: ast.AST) -> Value:
     """`value.name`."""
-    found = find_method(m, value, name)
+    found = find_method(value, name)
     if found is not None:
         if isinstance(found, Bound) and isinstance(found.function, Function) and "property" in found.function.wrappers:
-            from graphfix.interpreter.calls import call
-
-            return call(m, found.function, [value], {}, site)
+            return m.call(found.function, [value], {}, site)
         return found
     if isinstance(value, (Tensor, Opaque)):
         return tensor_attribute(m, value, name, site)
@@ -104,7 +64,7 @@ def get_attribute(m: Machine, value: Value, name: str, site: ast.AST) -> Value:
     return versions.part_of(value, name) or Bound(value, name)
 
 
-def tensor_attribute(m: Machine, value: Tensor | Opaque, name: str, site: ast.AST) -> Value:
+def tensor_attribute(m: Interpreter, value: Tensor | Opaque, name: str, site: ast.AST) -> Value:
     if isinstance(value, Opaque) and name in value.attributes:
         return value.attributes[name]
     if name == "data" and (isinstance(value, Tensor) or value.node is not None):
@@ -126,13 +86,13 @@ def tensor_attribute(m: Machine, value: Tensor | Opaque, name: str, site: ast.AS
     return made
 
 
-def mode_read(m: Machine, value: Instance | Layer, key: object) -> Value:
+def mode_read(m: Interpreter, value: Instance | Layer, key: object) -> Value:
     """`module.training`: known where `train()` or `eval()` was called before."""
     mode = m.mode_of(value)
     return Plain(key) if mode is None else Known(mode)
 
 
-def instance_attribute(m: Machine, value: Instance, name: str) -> Value:
+def instance_attribute(m: Interpreter, value: Instance, name: str) -> Value:
     key = ("attribute", value.key, name)
     if name == "training":
         return mode_read(m, value, key)
@@ -181,9 +141,9 @@ def layer_attribute(value: Layer, name: str) -> Value:
     return Plain((name, id(value)))
 
 
-def get_item(m: Machine, value: Value, index_node: ast.expr, site: ast.Subscript) -> Value:
+def get_item(m: Interpreter, value: Value, index_node: ast.expr, site: ast.Subscript) -> Value:
     """`value[index]`."""
-    index = evaluate(m, index_node)
+    index = m.evaluate(index_node)
     if isinstance(value, Tensor):
         return tensor_item(m, value, index, index_node, site)
     if isinstance(value, Sequence):
@@ -217,13 +177,13 @@ def get_item(m: Machine, value: Value, index_node: ast.expr, site: ast.Subscript
     return Opaque(("item", site, m.now()), value.node)
 
 
-def note_legacy(m: Machine, value: Value, index: Value, site: ast.Subscript) -> None:
+def note_legacy(m: Interpreter, value: Value, index: Value, site: ast.Subscript) -> None:
     """`[0]` on what was read out of a tensor: the spelling of torch 0.3 for a number."""
     if isinstance(index, Known) and index.value == 0 and not isinstance(index.value, bool):
         m.recording.legacy.append(Read(site, m.trace(), value, "index"))
 
 
-def tensor_item(m: Machine, value: Tensor, index: Value, index_node: ast.expr, site: ast.Subscript) -> Value:
+def tensor_item(m: Interpreter, value: Tensor, index: Value, index_node: ast.expr, site: ast.Subscript) -> Value:
     note_legacy(m, value, index, site)
     gathers = isinstance(index, (Tensor, Opaque, Sequence)) and not isinstance(index_node, ast.Slice)
     if isinstance(index, Sequence) and index.kind == "tuple":
@@ -244,7 +204,7 @@ def tensor_item(m: Machine, value: Tensor, index: Value, index_node: ast.expr, s
     return made
 
 
-def sequence_item(m: Machine, value: Sequence, index: Value, site: ast.AST) -> Value:
+def sequence_item(m: Interpreter, value: Sequence, index: Value, site: ast.AST) -> Value:
     items = value.items
     if isinstance(index, Known) and isinstance(index.value, slice):
         try:
@@ -262,14 +222,12 @@ def sequence_item(m: Machine, value: Sequence, index: Value, site: ast.AST) -> V
     return items[-1] if items else Opaque(("item", id(value), key_of(index), m.now()))
 
 
-def mapping_item(m: Machine, value: Mapping, index: Value, site: ast.AST) -> Value:
+def mapping_item(m: Interpreter, value: Mapping, index: Value, site: ast.AST) -> Value:
     slot = index.value if isinstance(index, Known) and is_hashable(index.value) else ("unknown", key_of(index))
     if slot in value.items:
         return value.items[slot]
     if value.default is not None:
-        from graphfix.interpreter.calls import call
-
-        made = call(m, value.default, [], {}, site)
+        made = m.call(value.default, [], {}, site)
     elif isinstance(slot, tuple) and value.items:
         return list(value.items.values())[-1]
     else:
@@ -278,18 +236,16 @@ def mapping_item(m: Machine, value: Mapping, index: Value, site: ast.AST) -> Val
     return made
 
 
-def instance_item(m: Machine, value: Instance, index: Value, site: ast.AST) -> Value:
-    from graphfix.interpreter.calls import call
-
+def instance_item(m: Interpreter, value: Instance, index: Value, site: ast.AST) -> Value:
     method = value.cls.find("__getitem__")
     if isinstance(method, Function):
-        return call(m, method, [value, index], {}, site)
+        return m.call(method, [value, index], {}, site)
     if value.cls.fields and isinstance(index, Known) and isinstance(index.value, int) and index.value < len(value.cls.fields):
         return value.attributes.get(value.cls.fields[index.value], NONE)
     return Opaque(("item", value.key, key_of(index)))
 
 
-def opaque_item(m: Machine, value: Opaque, index: Value, site: ast.Subscript) -> Value:
+def opaque_item(m: Interpreter, value: Opaque, index: Value, site: ast.Subscript) -> Value:
     slot: object = index.value if isinstance(index, Known) and is_hashable(index.value) else ("unknown", key_of(index))
     note_legacy(m, value, index, site)
     if slot not in value.items:

@@ -7,7 +7,7 @@ import functools
 
 from graphfix.autograd.graph import LoopEntry, Node, raises_again
 from graphfix.interpreter.frames import Env, Frame
-from graphfix.interpreter.interpreter import Machine
+from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.recording import Boundary
 from graphfix.interpreter.values import (
     Instance,
@@ -72,7 +72,7 @@ def is_certain(node: Node) -> bool:
     return node.certain
 
 
-def note_boundary(m: Machine, entry: LoopEntry, first: dict[str, tuple[Value, bool]]) -> None:
+def note_boundary(m: Interpreter, entry: LoopEntry, first: dict[str, tuple[Value, bool]]) -> None:
     """Record what enters the second iteration of a loop with a graph."""
     held: dict[str, tuple[Value, tuple, bool, bool]] = {}
     walkable: set[Node] = set()
@@ -87,7 +87,7 @@ def note_boundary(m: Machine, entry: LoopEntry, first: dict[str, tuple[Value, bo
     m.recording.boundaries.append(Boundary(entry, m.frame, held, first, m.now()))
 
 
-def note_end(m: Machine, entry: LoopEntry, iteration: int) -> None:
+def note_end(m: Interpreter, entry: LoopEntry, iteration: int) -> None:
     """Add to the boundary what leaves the second iteration spent: a third would walk into it."""
     boundary = next((b for b in reversed(m.recording.boundaries) if b.entry is entry), None)
     if iteration != 1 or boundary is None:

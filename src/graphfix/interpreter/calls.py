@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ast
 
-from graphfix.interpreter.attributes import find_method
-from graphfix.interpreter.expressions import evaluate
 from graphfix.interpreter.frames import Env, Frame
-from graphfix.interpreter.interpreter import MAX_DEPTH, Machine, Return
+from graphfix.interpreter.interpreter import MAX_DEPTH, Interpreter, Return
 from graphfix.interpreter.iteration import iterate
 from graphfix.interpreter.keys import key_of
+from graphfix.interpreter.lookup import find_method
 from graphfix.interpreter.recording import Foreign
 from graphfix.interpreter.values import (
     NONE,
@@ -34,19 +33,19 @@ from graphfix.interpreter.values import (
 )
 from graphfix.models import autograd_calls as walks
 from graphfix.models.containers import call_container_method
-from graphfix.models.functions import call_torch
+from graphfix.models.functions import call_torch, with_mode
 from graphfix.models.modules import call_layer, make_layer
-from graphfix.models.python import call_library
+from graphfix.models.python import call_library, run_callbacks
 from graphfix.models.tensor_methods import call_torch_method
 from graphfix.models.threads import thread_method
 
 
-def call_node(m: Machine, node: ast.Call) -> Value:
+def call_node(m: Interpreter, node: ast.Call) -> Value:
     """Evaluate a call expression."""
     target = node.func
     if isinstance(target, ast.Attribute):
-        receiver = evaluate(m, target.value)
-        method = find_method(m, receiver, target.attr)
+        receiver = m.evaluate(target.value)
+        method = find_method(receiver, target.attr)
         arguments, keywords = arguments_of(m, node)
         name = qualified(method) if method is not None else f"{qualified(receiver)}.{target.attr}"
         made = conventional(m, name.lstrip("."), arguments, keywords, node)
@@ -55,7 +54,7 @@ def call_node(m: Machine, node: ast.Call) -> Value:
         if method is not None:
             return call(m, method, arguments, keywords, node)
         return call_method(m, receiver, target.attr, arguments, keywords, node)
-    callee = evaluate(m, target)
+    callee = m.evaluate(target)
     if isinstance(callee, External) and callee.name == "builtins.super":
         return super_of(m, node)
     arguments, keywords = arguments_of(m, node)
@@ -63,7 +62,7 @@ def call_node(m: Machine, node: ast.Call) -> Value:
     return made if made is not None else call(m, callee, arguments, keywords, node)
 
 
-def conventional(m: Machine, name: str, arguments: Arguments, keywords: Keywords, site: ast.Call) -> Value | None:
+def conventional(m: Interpreter, name: str, arguments: Arguments, keywords: Keywords, site: ast.Call) -> Value | None:
     """A call of a function that the project's settings name; None for any other."""
     if m.conventions.walks(name):
         return walks.launched(m, arguments, keywords, site)
@@ -83,19 +82,19 @@ def qualified(callee: Value) -> str:
     return ""
 
 
-def arguments_of(m: Machine, node: ast.Call) -> tuple[Arguments, Keywords]:
+def arguments_of(m: Interpreter, node: ast.Call) -> tuple[Arguments, Keywords]:
     arguments: Arguments = []
     for part in node.args:
         if isinstance(part, ast.Starred):
-            value = evaluate(m, part.value)
+            value = m.evaluate(part.value)
             arguments.extend(iterate(m, value, part))
         else:
-            value = evaluate(m, part)
+            value = m.evaluate(part)
             m.note_use(part, value)
             arguments.append(value)
     keywords: Keywords = {}
     for keyword in node.keywords:
-        value = evaluate(m, keyword.value)
+        value = m.evaluate(keyword.value)
         m.note_use(keyword.value, value)
         if keyword.arg is not None:
             keywords[keyword.arg] = value
@@ -104,14 +103,14 @@ def arguments_of(m: Machine, node: ast.Call) -> tuple[Arguments, Keywords]:
     return arguments, keywords
 
 
-def super_of(m: Machine, node: ast.Call) -> Value:
+def super_of(m: Interpreter, node: ast.Call) -> Value:
     for frame in reversed(m.frames):
         if isinstance(frame.owner, Class) and frame.receiver is not None:
             return SuperProxy(frame.receiver, frame.owner)
     return Opaque(("super", node))
 
 
-def call(m: Machine, callee: Value, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+def call(m: Interpreter, callee: Value, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     """Call `callee`."""
     m.tick()
     if isinstance(callee, Function):
@@ -142,7 +141,7 @@ def call(m: Machine, callee: Value, arguments: Arguments, keywords: Keywords, si
     return call_unknown(m, callee, arguments, keywords, site, key_of(callee))
 
 
-def call_unknown(m: Machine, callee: Value, arguments: Arguments, keywords: Keywords, site: ast.AST, key: object) -> Value:
+def call_unknown(m: Interpreter, callee: Value, arguments: Arguments, keywords: Keywords, site: ast.AST, key: object) -> Value:
     """A call that cannot be entered: its result depends on all arguments, and it may keep them."""
     values = [*arguments, *keywords.values()]
     source = callee.receiver if isinstance(callee, Bound) else callee
@@ -151,7 +150,7 @@ def call_unknown(m: Machine, callee: Value, arguments: Arguments, keywords: Keyw
     m.recording.foreign.append(Foreign(site, m.trace(), key))
     for value in values:
         m.escape(value, site, "argument")
-        note_reader(m, value, site)
+        m.note_reader(value, site)
     run_callbacks(m, values, site)
     force = isinstance(callee, (Opaque, Instance)) or (
         isinstance(callee, Bound) and isinstance(callee.receiver, (Opaque, Instance))
@@ -169,30 +168,7 @@ def is_bare(callee: Opaque) -> bool:
     return callee.node is not None and not (callee.node.certain or callee.node.parents or callee.node.leaves)
 
 
-def run_callbacks(m: Machine, values: Arguments, site: ast.AST) -> None:
-    """A function of the project that is handed over is called, once, by whoever gets it."""
-    for value in values:
-        if (
-            isinstance(value, Function)
-            and isinstance(value.definition, ast.FunctionDef)
-            and m.active.get(value.definition, 0) == 0
-        ):
-            enter(m, value, [], {}, site)
-
-
-def note_reader(m: Machine, value: Value, site: ast.AST) -> None:
-    """A number that a repair made reaches code that is not known: it may have wanted the tensor."""
-    from graphfix.interpreter.recording import Read
-
-    stack = [value]
-    for item in stack:
-        if isinstance(item, Plain) and item.cut is not None:
-            m.recording.misuses.append(Read(site, m.trace(), item, "unknown"))
-        elif isinstance(item, (Sequence, Mapping)) and len(stack) < 60:
-            stack.extend(item.items.values() if isinstance(item, Mapping) else item.items)
-
-
-def enter(m: Machine, function: Function, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+def enter(m: Interpreter, function: Function, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     """Simulate a call of a function of the project."""
     definition = function.definition
     if is_abstract(definition):
@@ -236,20 +212,18 @@ def is_abstract(definition: ast.AST) -> bool:
     return len(body) == 1 and isinstance(body[0], ast.Raise) and "NotImplemented" in ast.unparse(body[0])
 
 
-def run_body(m: Machine, frame: Frame, definition: ast.AST) -> None:
-    from graphfix.interpreter.statements import execute
-
+def run_body(m: Interpreter, frame: Frame, definition: ast.AST) -> None:
     if isinstance(definition, ast.Lambda):
         frame.statement = frame.prefix[-1][1] if frame.prefix else None
-        frame.returned = evaluate(m, definition.body)
+        frame.returned = m.evaluate(definition.body)
         return
     try:
-        execute(m, definition.body)
+        m.execute(definition.body)
     except Return:
         pass
 
 
-def bind_arguments(m: Machine, function: Function, env: Env, arguments: Arguments, keywords: Keywords) -> None:
+def bind_arguments(m: Interpreter, function: Function, env: Env, arguments: Arguments, keywords: Keywords) -> None:
     signature = function.definition.args
     positional = [argument.arg for argument in (*signature.posonlyargs, *signature.args)]
     variables = env.variables
@@ -271,7 +245,7 @@ def bind_arguments(m: Machine, function: Function, env: Env, arguments: Argument
             variables[name] = function.defaults.get(name) or Opaque(("parameter", function.key, name, len(m.frames)))
 
 
-def instantiate(m: Machine, cls: Class, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+def instantiate(m: Interpreter, cls: Class, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     instance = Instance(cls, ("instance", site, m.now()))
     instance.context = m.context
     if instance.is_module():
@@ -290,9 +264,9 @@ def instantiate(m: Machine, cls: Class, arguments: Arguments, keywords: Keywords
     return instance
 
 
-def call_instance(m: Machine, instance: Instance, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+def call_instance(m: Interpreter, instance: Instance, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     for name in ("__call__", "forward"):
-        method = find_method(m, instance, name)
+        method = find_method(instance, name)
         if method is not None:
             return call(m, method, arguments, keywords, site)
     layers = [base for base in instance.cls.external_bases() if base.startswith("torch.nn.") and base != "torch.nn.Module"]
@@ -304,14 +278,18 @@ def call_instance(m: Machine, instance: Instance, arguments: Arguments, keywords
     return call_unknown(m, instance, arguments, keywords, site, instance.key)
 
 
-def with_mode(mode: GradMode, arguments: Arguments) -> Value:
-    """`torch.no_grad()(function)`."""
-    if arguments and isinstance(arguments[0], Function) and mode.enabled is not None:
-        arguments[0].wrappers.append("enable_grad" if mode.enabled else "no_grad")
-    return arguments[0] if arguments else NONE
+def note_defaults(m: Interpreter, function: Function) -> None:
+    """Evaluate the defaults once, where the function is defined."""
+    arguments = function.definition.args
+    positional = [*arguments.posonlyargs, *arguments.args]
+    for argument, default in zip(reversed(positional), reversed(arguments.defaults)):
+        function.defaults[argument.arg] = m.evaluate(default)
+    for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults):
+        if default is not None:
+            function.defaults[argument.arg] = m.evaluate(default)
 
 
-def call_method(m: Machine, receiver: Value, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+def call_method(m: Interpreter, receiver: Value, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     """Call a method that no code of the project defines."""
     made = thread_method(m, receiver, name, arguments, keywords, site)
     if made is None:
@@ -326,11 +304,11 @@ def call_method(m: Machine, receiver: Value, name: str, arguments: Arguments, ke
     return call_unknown(m, Bound(receiver, name), arguments, keywords, site, ("method", id(receiver), name))
 
 
-def decorate(m: Machine, function: Function, decorators: list[ast.expr]) -> Value:
+def decorate(m: Interpreter, function: Function, decorators: list[ast.expr]) -> Value:
     """The value that a decorated function's name is bound to."""
     value: Value = function
     for decorator in reversed(decorators):
-        applied = evaluate(m, decorator)
+        applied = m.evaluate(decorator)
         if isinstance(applied, External):
             word = applied.name.rsplit(".", 1)[-1]
             if word in ("property", "cached_property"):
@@ -350,14 +328,14 @@ def decorate(m: Machine, function: Function, decorators: list[ast.expr]) -> Valu
     return value if isinstance(value, (Function, Partial, Instance, Bound)) else function
 
 
-def enter_context(m: Machine, manager: Value, site: ast.expr) -> tuple[Value, bool | None]:
+def enter_context(m: Interpreter, manager: Value, site: ast.expr) -> tuple[Value, bool | None]:
     """What `with manager as x` binds to x, and the grad mode of the block (None: as it was)."""
     if isinstance(manager, GradMode):
         return NONE, manager.enabled
     if isinstance(manager, Sequence) and manager.kind == "generator":
         return (manager.items[0] if manager.items else NONE), manager.grad_mode
     if isinstance(manager, Instance):
-        method = find_method(m, manager, "__enter__")
+        method = find_method(manager, "__enter__")
         if method is not None:
             before = m.grad_enabled
             entered = call(m, method, [], {}, site)

@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable
 
 from graphfix.interpreter.interning import Key, interned
-from graphfix.interpreter.interpreter import Machine
+from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.keys import key_of, known_truth
 from graphfix.interpreter.values import (
     External,
@@ -20,21 +20,19 @@ from graphfix.interpreter.values import (
 )
 
 
-def truth(m: Machine, test: ast.expr, site: ast.AST, negated: bool = False) -> bool:
+def truth(m: Interpreter, test: ast.expr, site: ast.AST, negated: bool = False) -> bool:
     """Decide a condition; `site` is the branch that asks. `and`, `or`, `not` are decided part by part."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         return not truth(m, test.operand, site, not negated)
     if isinstance(test, ast.BoolOp):
         wanted = isinstance(test.op, ast.Or)
         return wanted if any(truth(m, part, site, negated) is wanted for part in test.values) else not wanted
-    from graphfix.interpreter.expressions import evaluate
-
-    value = evaluate(m, test)
+    value = m.evaluate(test)
     known = known_truth(value)
     return known if known is not None else decide_key(m, key_of(value), site, negated)
 
 
-def decide_key(m: Machine, key: object, site: ast.AST, negated: bool) -> bool:
+def decide_key(m: Interpreter, key: object, site: ast.AST, negated: bool) -> bool:
     asked = interned(key)
     opposite = False
     while isinstance(asked, Key) and len(asked.parts) == 2 and asked.parts[0] == "not":

@@ -7,12 +7,14 @@ import builtins
 from collections.abc import Callable, Iterator
 
 from graphfix.interpreter.arithmetic import arithmetic
+from graphfix.interpreter.attributes import get_attribute, get_item
+from graphfix.interpreter.calls import call_node, note_defaults
 from graphfix.interpreter.conditions import compare_two, decide_key, truth
 from graphfix.interpreter.frames import Env
-from graphfix.interpreter.interpreter import Machine
+from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.iteration import iterate
 from graphfix.interpreter.keys import cut_of, key_of, known_truth
-from graphfix.interpreter.places import assign, is_hashable
+from graphfix.interpreter.places import assign
 from graphfix.interpreter.values import (
     NONE,
     External,
@@ -24,12 +26,13 @@ from graphfix.interpreter.values import (
     Sequence,
     Tensor,
     Value,
+    is_hashable,
 )
 
 BUILTINS = frozenset(dir(builtins))
 
 
-def evaluate(m: Machine, node: ast.expr) -> Value:
+def evaluate(m: Interpreter, node: ast.expr) -> Value:
     """The abstract value of an expression."""
     value = EXPRESSIONS[type(node)](m, node)
     if m.overrides and node in m.overrides:
@@ -37,11 +40,11 @@ def evaluate(m: Machine, node: ast.expr) -> Value:
     return value
 
 
-def constant(m: Machine, node: ast.Constant) -> Value:
+def constant(m: Interpreter, node: ast.Constant) -> Value:
     return Known(node.value)
 
 
-def name(m: Machine, node: ast.Name) -> Value:
+def name(m: Interpreter, node: ast.Name) -> Value:
     value = m.frame.env.lookup(node.id)
     if value is not None:
         return value
@@ -52,19 +55,15 @@ def name(m: Machine, node: ast.Name) -> Value:
     return value
 
 
-def attribute(m: Machine, node: ast.Attribute) -> Value:
-    from graphfix.interpreter.attributes import get_attribute
-
+def attribute(m: Interpreter, node: ast.Attribute) -> Value:
     return get_attribute(m, evaluate(m, node.value), node.attr, node)
 
 
-def call_expression(m: Machine, node: ast.Call) -> Value:
-    from graphfix.interpreter.calls import call_node
-
+def call_expression(m: Interpreter, node: ast.Call) -> Value:
     return call_node(m, node)
 
 
-def binary(m: Machine, node: ast.BinOp) -> Value:
+def binary(m: Interpreter, node: ast.BinOp) -> Value:
     left, right = evaluate(m, node.left), evaluate(m, node.right)
     result = arithmetic(m, node, left, right, node.op)
     if not isinstance(result, Known):
@@ -73,7 +72,7 @@ def binary(m: Machine, node: ast.BinOp) -> Value:
     return result
 
 
-def unary(m: Machine, node: ast.UnaryOp) -> Value:
+def unary(m: Interpreter, node: ast.UnaryOp) -> Value:
     value = evaluate(m, node.operand)
     if isinstance(node.op, ast.Not):
         known = known_truth(value)
@@ -87,7 +86,7 @@ def unary(m: Machine, node: ast.UnaryOp) -> Value:
     return Plain(("-", key_of(value)), cut=cut_of(value))
 
 
-def boolean(m: Machine, node: ast.BoolOp) -> Value:
+def boolean(m: Interpreter, node: ast.BoolOp) -> Value:
     stops_at = isinstance(node.op, ast.Or)
     value: Value = NONE
     keys: list[object] = []
@@ -107,7 +106,7 @@ def boolean(m: Machine, node: ast.BoolOp) -> Value:
     return value
 
 
-def compare(m: Machine, node: ast.Compare) -> Value:
+def compare(m: Interpreter, node: ast.Compare) -> Value:
     left = evaluate(m, node.left)
     rights = [evaluate(m, part) for part in node.comparators]
     if len(rights) != 1:
@@ -115,19 +114,17 @@ def compare(m: Machine, node: ast.Compare) -> Value:
     return compare_two(left, rights[0], node.ops[0])
 
 
-def conditional(m: Machine, node: ast.IfExp) -> Value:
+def conditional(m: Interpreter, node: ast.IfExp) -> Value:
     taken = truth(m, node.test, node)
     m.recording.covered.add((node, taken))
     return evaluate(m, node.body if taken else node.orelse)
 
 
-def subscript(m: Machine, node: ast.Subscript) -> Value:
-    from graphfix.interpreter.attributes import get_item
-
+def subscript(m: Interpreter, node: ast.Subscript) -> Value:
     return get_item(m, evaluate(m, node.value), node.slice, node)
 
 
-def items_of(m: Machine, parts: list[ast.expr]) -> list[Value]:
+def items_of(m: Interpreter, parts: list[ast.expr]) -> list[Value]:
     items: list[Value] = []
     for part in parts:
         if isinstance(part, ast.Starred):
@@ -139,21 +136,21 @@ def items_of(m: Machine, parts: list[ast.expr]) -> list[Value]:
     return items
 
 
-def tuple_display(m: Machine, node: ast.Tuple) -> Value:
+def tuple_display(m: Interpreter, node: ast.Tuple) -> Value:
     return Sequence("tuple", items_of(m, node.elts))
 
 
-def list_display(m: Machine, node: ast.List) -> Value:
+def list_display(m: Interpreter, node: ast.List) -> Value:
     made = Sequence("list", items_of(m, node.elts))
     made.context = m.context
     return made
 
 
-def set_display(m: Machine, node: ast.Set) -> Value:
+def set_display(m: Interpreter, node: ast.Set) -> Value:
     return Sequence("set", items_of(m, node.elts))
 
 
-def dict_display(m: Machine, node: ast.Dict) -> Value:
+def dict_display(m: Interpreter, node: ast.Dict) -> Value:
     made = Mapping({})
     made.context = m.context
     for key, part in zip(node.keys, node.values):
@@ -171,7 +168,7 @@ def dict_display(m: Machine, node: ast.Dict) -> Value:
     return made
 
 
-def comprehend(m: Machine, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Iterator[None]:
+def comprehend(m: Interpreter, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Iterator[None]:
     """Bind the targets for each combination of items that passes the conditions."""
     frame, outer_env, outer = m.frame, m.frame.env, m.context
     frame.env = Env(outer_env.program, outer_env)
@@ -197,13 +194,13 @@ def comprehend(m: Machine, node: ast.ListComp | ast.SetComp | ast.GeneratorExp |
         frame.env, m.context = outer_env, outer
 
 
-def list_comprehension(m: Machine, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Value:
+def list_comprehension(m: Interpreter, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Value:
     items = [evaluate(m, node.elt) for _ in comprehend(m, node)]
     kind = {ast.ListComp: "list", ast.SetComp: "set"}.get(type(node), "generator")
     return Sequence(kind, items)
 
 
-def dict_comprehension(m: Machine, node: ast.DictComp) -> Value:
+def dict_comprehension(m: Interpreter, node: ast.DictComp) -> Value:
     made = Mapping({})
     for _ in comprehend(m, node):
         key = evaluate(m, node.key)
@@ -212,55 +209,53 @@ def dict_comprehension(m: Machine, node: ast.DictComp) -> Value:
     return made
 
 
-def lambda_expression(m: Machine, node: ast.Lambda) -> Value:
-    from graphfix.interpreter.statements import note_defaults
-
+def lambda_expression(m: Interpreter, node: ast.Lambda) -> Value:
     function = Function(node, m.frame.env)
     note_defaults(m, function)
     return function
 
 
-def text(m: Machine, node: ast.JoinedStr) -> Value:
+def text(m: Interpreter, node: ast.JoinedStr) -> Value:
     for part in node.values:
         if isinstance(part, ast.FormattedValue):
             evaluate(m, part.value)
     return Plain(("text", node, m.context))
 
 
-def walrus(m: Machine, node: ast.NamedExpr) -> Value:
+def walrus(m: Interpreter, node: ast.NamedExpr) -> Value:
     value = evaluate(m, node.value)
     assign(m, node.target, value, node.value, "=")
     return value
 
 
-def starred(m: Machine, node: ast.Starred) -> Value:
+def starred(m: Interpreter, node: ast.Starred) -> Value:
     return evaluate(m, node.value)
 
 
-def awaited(m: Machine, node: ast.Await) -> Value:
+def awaited(m: Interpreter, node: ast.Await) -> Value:
     return evaluate(m, node.value)
 
 
-def yielded(m: Machine, node: ast.Yield) -> Value:
+def yielded(m: Interpreter, node: ast.Yield) -> Value:
     value = evaluate(m, node.value) if node.value is not None else NONE
     m.frame.yielded.append((value, m.grad_enabled))
     return Opaque(("sent", node, m.now()))
 
 
-def yielded_from(m: Machine, node: ast.YieldFrom) -> Value:
+def yielded_from(m: Interpreter, node: ast.YieldFrom) -> Value:
     for item in iterate(m, evaluate(m, node.value), node):
         m.frame.yielded.append((item, m.grad_enabled))
     return NONE
 
 
-def slice_expression(m: Machine, node: ast.Slice) -> Value:
+def slice_expression(m: Interpreter, node: ast.Slice) -> Value:
     parts = [evaluate(m, part) if part is not None else NONE for part in (node.lower, node.upper, node.step)]
     if all(isinstance(part, Known) for part in parts):
         return Known(slice(*(part.value for part in parts if isinstance(part, Known))))
     return Plain(("slice", *map(key_of, parts)))
 
 
-EXPRESSIONS: dict[type, Callable[[Machine, ast.expr], Value]] = {
+EXPRESSIONS: dict[type, Callable[[Interpreter, ast.expr], Value]] = {
     ast.Constant: constant, ast.Name: name, ast.Attribute: attribute, ast.Call: call_expression, ast.BinOp: binary,
     ast.UnaryOp: unary, ast.BoolOp: boolean, ast.Compare: compare, ast.IfExp: conditional, ast.Subscript: subscript,
     ast.Tuple: tuple_display, ast.List: list_display, ast.Set: set_display, ast.Dict: dict_display,

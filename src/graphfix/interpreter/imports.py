@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 from graphfix.interpreter.frames import Env, Frame
-from graphfix.interpreter.interpreter import Machine, OutOfSteps, Stop
+from graphfix.interpreter.interpreter import Interpreter, OutOfSteps, Stop
 from graphfix.interpreter.values import Project, Value
 from graphfix.source.decode import SourceError, read
 from graphfix.source.document import Program
@@ -28,7 +28,7 @@ class Importer:
         self.loaded: dict[Path, Project | None] = {}
         self.bytes = 0
 
-    def __call__(self, m: Machine, name: str, env: Env) -> Value | None:
+    def __call__(self, m: Interpreter, name: str, env: Env) -> Value | None:
         if name.split(".")[0] in NEVER:
             return None
         found = self.find(name, Path(env.top().program.path))
@@ -59,7 +59,7 @@ class Importer:
                 folders.extend((root, root / "src"))
         return list(dict.fromkeys(folders))
 
-    def load(self, m: Machine, path: Path, name: str) -> Project | None:
+    def load(self, m: Interpreter, path: Path, name: str) -> Project | None:
         if path in self.loaded:
             return self.loaded[path]
         self.loaded[path] = None
@@ -110,10 +110,8 @@ DEFINING = (
 )
 
 
-def define(m: Machine, env: Env, body: list[ast.stmt]) -> None:
+def define(m: Interpreter, env: Env, body: list[ast.stmt]) -> None:
     """Execute what a module defines: no loops, no calls for their effect, not the part for running as a script."""
-    from graphfix.interpreter.statements import execute
-
     frames, context, steps = m.frames, m.context, m.steps
     frame = Frame(env, ast.Module([], []), (), (), 0)
     m.frames, m.context = [frame], ()
@@ -121,7 +119,7 @@ def define(m: Machine, env: Env, body: list[ast.stmt]) -> None:
         for statement in body:
             if isinstance(statement, DEFINING) and not is_main_guard(statement):
                 try:
-                    execute(m, [statement])
+                    m.execute([statement])
                 except Stop:
                     continue
     except (OutOfSteps, RecursionError):

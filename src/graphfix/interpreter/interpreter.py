@@ -9,13 +9,26 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 from graphfix.autograd.graph import Context, Leaf, LoopEntry, Node, Storage, Walk, walk
 from graphfix.interpreter.conventions import NO_CONVENTIONS
 from graphfix.interpreter.frames import Env, Frame, Trace
 from graphfix.interpreter.interning import interned
-from graphfix.interpreter.recording import Mode, Recording, Update, Use
-from graphfix.interpreter.values import Known, Mapping, Opaque, Plain, Sequence, Tensor, Value, held_leaves, nodes_in
+from graphfix.interpreter.recording import Mode, Read, Recording, Update, Use
+from graphfix.interpreter.values import (
+    Arguments,
+    Keywords,
+    Known,
+    Mapping,
+    Opaque,
+    Plain,
+    Sequence,
+    Tensor,
+    Value,
+    held_leaves,
+    nodes_in,
+)
 
 MAX_DEPTH = 12
 MAX_STEPS = 12_000
@@ -49,12 +62,29 @@ def mode_key(module: Value) -> object:
     return module.key if isinstance(module, Opaque) else id(module)
 
 
-class Machine:
-    """State of one run. `modules` resolves imports: dotted name to the value of that module, or None."""
+@dataclass(frozen=True)
+class Handlers:
+    """What the parts of the interpreter ask of one another; each is given the interpreter first."""
 
-    def __init__(self, policy: Callable[..., bool], importer: Callable[[Machine, str, Env], Value | None]) -> None:
+    evaluate: Callable[[Interpreter, ast.expr], Value]
+    execute: Callable[[Interpreter, Iterable[ast.stmt]], None]
+    call: Callable[[Interpreter, Value, Arguments, Keywords, ast.AST], Value]
+    call_method: Callable[[Interpreter, Value, str, Arguments, Keywords, ast.AST], Value]
+    get_attribute: Callable[[Interpreter, Value, str, ast.AST], Value]
+
+
+class Interpreter:
+    """State of one run, and what its handlers and models call each other through: none of them imports another in a circle.
+
+    `importer` resolves imports: dotted name to the value of that module, or None.
+    """
+
+    def __init__(
+        self, policy: Callable[..., bool], importer: Callable[[Interpreter, str, Env], Value | None], handlers: Handlers
+    ) -> None:
         self.policy = policy
         self.importer = importer
+        self.handlers = handlers
         self.recording = Recording()
         self.context: Context = ()
         self.grad_enabled = True
@@ -67,7 +97,7 @@ class Machine:
         self.steps = 0
         self.order = 0
         self.conventions = NO_CONVENTIONS
-        self.overrides: dict[ast.AST, Callable[[Machine, ast.AST, Value], Value]] = {}
+        self.overrides: dict[ast.AST, Callable[[Interpreter, ast.AST, Value], Value]] = {}
 
     @property
     def frame(self) -> Frame:
@@ -84,6 +114,28 @@ class Machine:
 
     def trace(self) -> Trace:
         return self.frames[-1].trace() if self.frames else ()
+
+    # The language
+
+    def evaluate(self, node: ast.expr) -> Value:
+        """The abstract value of an expression."""
+        return self.handlers.evaluate(self, node)
+
+    def execute(self, body: Iterable[ast.stmt]) -> None:
+        """Run a block of statements."""
+        self.handlers.execute(self, body)
+
+    def call(self, callee: Value, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+        """Call `callee`."""
+        return self.handlers.call(self, callee, arguments, keywords, site)
+
+    def call_method(self, receiver: Value, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+        """Call a method that no code of the project defines."""
+        return self.handlers.call_method(self, receiver, name, arguments, keywords, site)
+
+    def get_attribute(self, value: Value, name: str, site: ast.AST) -> Value:
+        """`value.name`."""
+        return self.handlers.get_attribute(self, value, name, site)
 
     # Decisions
 
@@ -199,6 +251,15 @@ class Machine:
             self.recording.escapes.setdefault(node, []).append((site, why, self.order))
             if not known:
                 pending.extend(node.parents)
+
+    def note_reader(self, value: Value, site: ast.AST) -> None:
+        """A number that a repair made reaches code that is not known: it may have wanted the tensor."""
+        stack = [value]
+        for item in stack:
+            if isinstance(item, Plain) and item.cut is not None:
+                self.recording.misuses.append(Read(site, self.trace(), item, "unknown"))
+            elif isinstance(item, (Sequence, Mapping)) and len(stack) < 60:
+                stack.extend(item.items.values() if isinstance(item, Mapping) else item.items)
 
     def names_of(self, storage: Storage, rebound: set[str] | None, holds: Callable[[Value, Storage], bool]) -> Iterable[str]:
         """The variables of all active calls that hold `storage`, but for the names `rebound` (None: all) of the innermost one."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from graphfix.interpreter.interpreter import Machine
+from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.keys import counter, key_of
 from graphfix.interpreter.values import (
     NONE,
@@ -25,7 +25,7 @@ from graphfix.models.shapes import OTHER
 LOOP_LIMIT = 4
 
 
-def iterate(m: Machine, value: Value, site: ast.AST) -> list[Value]:
+def iterate(m: Interpreter, value: Value, site: ast.AST) -> list[Value]:
     """What a loop over `value` sees: the known items, or two unknown ones."""
     if isinstance(value, Sequence) and (value.items or not value.open):
         return value.items[:LOOP_LIMIT] if value.kind != "generator" else value.items[: 2 * LOOP_LIMIT]
@@ -51,18 +51,16 @@ def iterate(m: Machine, value: Value, site: ast.AST) -> list[Value]:
     return [Opaque(("item", key, i, m.now()), value.node, outside) for i in range(2)]
 
 
-def iterate_instance(m: Machine, value: Instance, site: ast.AST) -> list[Value]:
-    from graphfix.interpreter.calls import call
-
+def iterate_instance(m: Interpreter, value: Instance, site: ast.AST) -> list[Value]:
     if value.cls.fields is not None and value.cls.find("__iter__") is None:
         return [value.attributes.get(field, NONE) for field in value.cls.fields]
     method = value.cls.find("__iter__")
     if isinstance(method, Function):
-        result = call(m, method, [value], {}, site)
+        result = m.call(method, [value], {}, site)
         if result is value:
             step = value.cls.find("__next__")
             if isinstance(step, Function):
-                return [call(m, step, [value], {}, site) for _ in range(2)]
+                return [m.call(step, [value], {}, site) for _ in range(2)]
         return (
             iterate(m, result, site)
             if not isinstance(result, Instance)
@@ -70,5 +68,5 @@ def iterate_instance(m: Machine, value: Instance, site: ast.AST) -> list[Value]:
         )
     method = value.cls.find("__getitem__")
     if isinstance(method, Function):
-        return [call(m, method, [value, counter(("index", site), i)], {}, site) for i in range(2)]
+        return [m.call(method, [value, counter(("index", site), i)], {}, site) for i in range(2)]
     return [Opaque(("item", id(value), i, m.now())) for i in range(2)]

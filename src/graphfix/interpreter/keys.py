@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from graphfix.interpreter.interning import interned
-from graphfix.interpreter.places import is_hashable
 from graphfix.interpreter.values import (
     External,
     Known,
@@ -13,6 +12,7 @@ from graphfix.interpreter.values import (
     Sequence,
     Tensor,
     Value,
+    is_hashable,
 )
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from graphfix.autograd.graph import Node
+from graphfix.autograd.graph import Leaf, Node
 from graphfix.interpreter.interning import kind_of
-from graphfix.interpreter.interpreter import Machine
+from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.recording import Store
 from graphfix.interpreter.values import (
     MAX_ITEMS,
@@ -25,13 +25,15 @@ from graphfix.interpreter.values import (
     Sequence,
     Tensor,
     Value,
+    is_hashable,
     leaves_in,
     nodes_in,
 )
+from graphfix.models.saving import overwrite
 from graphfix.models.shapes import OTHER
 
 
-def assign(m: Machine, target: ast.expr, value: Value, source: ast.expr | None, how: str) -> None:
+def assign(m: Interpreter, target: ast.expr, value: Value, source: ast.expr | None, how: str) -> None:
     """Bind `value`, computed by the expression `source`, to an assignment target."""
     if isinstance(target, ast.Name):
         env = m.frame.env_of(target.id)
@@ -50,7 +52,7 @@ def assign(m: Machine, target: ast.expr, value: Value, source: ast.expr | None, 
         assign(m, target.value, value, source, how)
 
 
-def unpack(m: Machine, value: Value, target: ast.Tuple | ast.List) -> list[Value]:
+def unpack(m: Interpreter, value: Value, target: ast.Tuple | ast.List) -> list[Value]:
     """The values that each element of an unpacking target gets."""
     count = len(target.elts)
     star = next((i for i, part in enumerate(target.elts) if isinstance(part, ast.Starred)), None)
@@ -69,7 +71,7 @@ def unpack(m: Machine, value: Value, target: ast.Tuple | ast.List) -> list[Value
     return [item_of(m, value, index, target) for index in range(count)]
 
 
-def item_of(m: Machine, value: Value, key: object, site: ast.AST) -> Value:
+def item_of(m: Interpreter, value: Value, key: object, site: ast.AST) -> Value:
     """`value[key]` for a constant key of something that is not a known container."""
     if isinstance(value, Tensor):
         made = Tensor(m.record(site, [value], False), severed=value.severed, base=value, shape=OTHER)
@@ -88,10 +90,8 @@ def item_of(m: Machine, value: Value, key: object, site: ast.AST) -> Value:
     return Opaque(("item", site, key, m.now()), value.node)
 
 
-def set_attribute(m: Machine, target: ast.Attribute, value: Value, source: ast.expr | None, how: str) -> None:
-    from graphfix.interpreter.expressions import evaluate
-
-    holder = evaluate(m, target.value)
+def set_attribute(m: Interpreter, target: ast.Attribute, value: Value, source: ast.expr | None, how: str) -> None:
+    holder = m.evaluate(target.value)
     name = target.attr
     if isinstance(holder, Tensor):
         if name == "requires_grad":
@@ -122,10 +122,8 @@ def attributes_of(holder: Value) -> dict[str, Value] | None:
     return None
 
 
-def set_requires_grad(m: Machine, tensor: Tensor, value: Value, site: ast.AST) -> None:
+def set_requires_grad(m: Interpreter, tensor: Tensor, value: Value, site: ast.AST) -> None:
     """`t.requires_grad = flag` or `t.requires_grad_(flag)`."""
-    from graphfix.autograd.graph import Leaf
-
     wanted = not (isinstance(value, Known) and not value.value)
     m.recording.written.append((tensor, True))
     if wanted:
@@ -136,17 +134,13 @@ def set_requires_grad(m: Machine, tensor: Tensor, value: Value, site: ast.AST) -
         tensor.leaf = Leaf(ast.unparse(site)[:40], True, site)
 
 
-def set_item(m: Machine, target: ast.Subscript, value: Value, source: ast.expr | None, how: str) -> None:
-    from graphfix.interpreter.expressions import evaluate
-
-    holder = evaluate(m, target.value)
-    index = evaluate(m, target.slice)
+def set_item(m: Interpreter, target: ast.Subscript, value: Value, source: ast.expr | None, how: str) -> None:
+    holder = m.evaluate(target.value)
+    index = m.evaluate(target.slice)
     key = index.value if isinstance(index, Known) and is_hashable(index.value) else None
     if isinstance(holder, Tensor):
         m.recording.written.append((holder, value.node is not None))
         if holder.leaf is None and holder.severed != "data" and value is not holder:
-            from graphfix.models.saving import overwrite
-
             overwrite(m, holder, target, target.value)
         if m.grad_enabled and holder.severed != "data" and value is not holder:
             node = m.record(target, [holder, value], False)
@@ -175,10 +169,8 @@ def set_item(m: Machine, target: ast.Subscript, value: Value, source: ast.expr |
     elif isinstance(holder, Instance):
         method = holder.cls.find("__setitem__")
         if isinstance(method, Function):
-            from graphfix.interpreter.calls import call
-
             m.note_use(source, value)
-            call(m, method, [holder, index, value], {}, target)
+            m.call(method, [holder, index, value], {}, target)
     elif isinstance(holder, Plain) and nodes_in(value) and not is_array(holder):
         m.recording.asks.append(m.trace())  # a tensor that was taken for data would go on with the graph
 
@@ -188,12 +180,8 @@ def is_array(value: Plain) -> bool:
     return str(kind_of(value.key)).startswith("numpy.")
 
 
-def is_hashable(value: object) -> bool:
-    return isinstance(value, (str, int, float, bool, type(None), bytes))
-
-
 def note_store(
-    m: Machine, target: ast.AST, place: tuple[object, object], value: Value, source: ast.expr | None, how: str,
+    m: Interpreter, target: ast.AST, place: tuple[object, object], value: Value, source: ast.expr | None, how: str,
     old: Value | None = None, holder: Value | None = None,
 ) -> None:  # fmt: skip
     """Record that `value` is put into `place`, where it has a graph or takes the place of one."""
@@ -212,22 +200,20 @@ def note_store(
         node.stores.append(store)
 
 
-def delete(m: Machine, target: ast.expr) -> None:
+def delete(m: Interpreter, target: ast.expr) -> None:
     """`del name`, `del object.name`, `del container[index]`."""
-    from graphfix.interpreter.expressions import evaluate
-
     if isinstance(target, ast.Name):
         m.frame.env_of(target.id).variables.pop(target.id, None)
     elif isinstance(target, (ast.Tuple, ast.List)):
         for part in target.elts:
             delete(m, part)
     elif isinstance(target, ast.Attribute):
-        attributes = attributes_of(evaluate(m, target.value))
+        attributes = attributes_of(m.evaluate(target.value))
         if attributes is not None:
             attributes.pop(target.attr, None)
     elif isinstance(target, ast.Subscript):
-        holder = evaluate(m, target.value)
-        index = evaluate(m, target.slice)
+        holder = m.evaluate(target.value)
+        index = m.evaluate(target.slice)
         if isinstance(holder, Sequence):
             if isinstance(target.slice, ast.Slice) or not isinstance(index, Known):
                 holder.items.clear()

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 
-from graphfix.interpreter.interpreter import Machine
+from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.keys import key_of
+from graphfix.interpreter.lookup import find_method
+from graphfix.interpreter.places import attributes_of
 from graphfix.interpreter.values import (
     NONE,
     Class,
@@ -23,7 +25,7 @@ from graphfix.interpreter.values import (
 from graphfix.models.table import facts
 
 
-def is_instance(m: Machine, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
+def is_instance(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
     if len(arguments) != 2:
         return Plain(("isinstance", site))
     value, wanted = arguments
@@ -64,25 +66,17 @@ def is_a(value: Value, kind: Value) -> bool | None:
     return None
 
 
-def get_named(m: Machine, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
-    from graphfix.interpreter.attributes import find_method, get_attribute
-
+def get_named(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
     if len(arguments) >= 2 and isinstance(arguments[1], Known) and isinstance(arguments[1].value, str):
-        if (
-            len(arguments) == 3
-            and isinstance(arguments[0], Instance)
-            and find_method(m, arguments[0], arguments[1].value) is None
-        ):
+        if len(arguments) == 3 and isinstance(arguments[0], Instance) and find_method(arguments[0], arguments[1].value) is None:
             return arguments[2]
-        return get_attribute(m, arguments[0], arguments[1].value, site)
+        return m.get_attribute(arguments[0], arguments[1].value, site)
     if arguments and isinstance(arguments[0], External):
         return External(f"{arguments[0].name}.<attribute>")
     return Opaque(("getattr", *map(key_of, arguments)))
 
 
-def set_named(m: Machine, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
-    from graphfix.interpreter.places import attributes_of
-
+def set_named(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
     if len(arguments) == 3 and isinstance(arguments[1], Known):
         attributes = attributes_of(arguments[0])
         if attributes is not None:
@@ -90,15 +84,13 @@ def set_named(m: Machine, arguments: list[Value], keywords: dict[str, Value], si
     return NONE
 
 
-def has_named(m: Machine, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
-    from graphfix.interpreter.attributes import find_method
-
+def has_named(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
     if len(arguments) != 2 or not isinstance(arguments[1], Known):
         return None
     if isinstance(arguments[0], Tensor) and facts(f"torch.Tensor.{arguments[1].value}") is not None:
         return Known(True)
     if isinstance(arguments[0], Instance):
-        if find_method(m, arguments[0], arguments[1].value) is not None:
+        if find_method(arguments[0], arguments[1].value) is not None:
             return Known(True)
         return None if arguments[0].cls.is_open() else Known(False)
     return None

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable
 from graphfix.autograd.graph import Node
 from graphfix.interpreter.arithmetic import in_place
 from graphfix.interpreter.boundaries import crossing, cuts_nothing, note_boundary, note_end
-from graphfix.interpreter.calls import decorate, enter_context
+from graphfix.interpreter.calls import decorate, enter_context, note_defaults
 from graphfix.interpreter.conditions import truth
 from graphfix.interpreter.expressions import evaluate
 from graphfix.interpreter.frames import Env, Frame
 from graphfix.interpreter.interning import interned
-from graphfix.interpreter.interpreter import BreakLoop, ContinueLoop, Machine, Raise, Return
+from graphfix.interpreter.interpreter import BreakLoop, ContinueLoop, Interpreter, Raise, Return
 from graphfix.interpreter.iteration import iterate
 from graphfix.interpreter.places import assign, delete
 from graphfix.interpreter.values import (
@@ -31,7 +31,7 @@ from graphfix.interpreter.values import (
 from graphfix.models import versions
 
 
-def execute(m: Machine, body: Iterable[ast.stmt]) -> None:
+def execute(m: Interpreter, body: Iterable[ast.stmt]) -> None:
     """Run a block of statements."""
     frame = m.frame
     for statement in body:
@@ -43,23 +43,23 @@ def execute(m: Machine, body: Iterable[ast.stmt]) -> None:
             handler(m, statement)
 
 
-def run_expression(m: Machine, s: ast.Expr) -> None:
+def run_expression(m: Interpreter, s: ast.Expr) -> None:
     evaluate(m, s.value)
 
 
-def run_assign(m: Machine, s: ast.Assign) -> None:
+def run_assign(m: Interpreter, s: ast.Assign) -> None:
     value = evaluate(m, s.value)
     m.note_use(s.value, value)
     for target in s.targets:
         assign(m, target, value, s.value, "=")
 
 
-def run_annotated(m: Machine, s: ast.AnnAssign) -> None:
+def run_annotated(m: Interpreter, s: ast.AnnAssign) -> None:
     if s.value is not None:
         assign(m, s.target, evaluate(m, s.value), s.value, "=")
 
 
-def run_augmented(m: Machine, s: ast.AugAssign) -> None:
+def run_augmented(m: Interpreter, s: ast.AugAssign) -> None:
     left = evaluate(m, s.target)
     right = evaluate(m, s.value)
     m.note_use(s.value, right)
@@ -67,18 +67,18 @@ def run_augmented(m: Machine, s: ast.AugAssign) -> None:
     assign(m, s.target, result, s.value, "+=")
 
 
-def run_if(m: Machine, s: ast.If) -> None:
+def run_if(m: Interpreter, s: ast.If) -> None:
     taken = truth(m, s.test, s)
     m.recording.covered.add((s, taken))
     execute(m, s.body if taken else s.orelse)
 
 
-def run_for(m: Machine, s: ast.For | ast.AsyncFor) -> None:
+def run_for(m: Interpreter, s: ast.For | ast.AsyncFor) -> None:
     items = iterate(m, evaluate(m, s.iter), s)
     run_loop(m, s, (lambda item=item: assign(m, s.target, item, None, "for") for item in items))
 
 
-def run_while(m: Machine, s: ast.While) -> None:
+def run_while(m: Interpreter, s: ast.While) -> None:
     entered = 0
 
     def starts() -> Iterable[Callable[[], object]]:
@@ -95,7 +95,7 @@ def run_while(m: Machine, s: ast.While) -> None:
     run_loop(m, s, starts())
 
 
-def run_loop(m: Machine, s: ast.For | ast.AsyncFor | ast.While, starts: Iterable[Callable[[], object]]) -> None:
+def run_loop(m: Interpreter, s: ast.For | ast.AsyncFor | ast.While, starts: Iterable[Callable[[], object]]) -> None:
     """Run the body once for each of `starts`, each in its own iteration."""
     entry = m.loop(s)
     outer = m.context
@@ -128,26 +128,26 @@ def run_loop(m: Machine, s: ast.For | ast.AsyncFor | ast.While, starts: Iterable
         execute(m, s.orelse)
 
 
-def run_return(m: Machine, s: ast.Return) -> None:
+def run_return(m: Interpreter, s: ast.Return) -> None:
     m.frame.returned = evaluate(m, s.value) if s.value is not None else NONE
     raise Return
 
 
-def run_break(m: Machine, s: ast.Break) -> None:
+def run_break(m: Interpreter, s: ast.Break) -> None:
     raise BreakLoop
 
 
-def run_continue(m: Machine, s: ast.Continue) -> None:
+def run_continue(m: Interpreter, s: ast.Continue) -> None:
     raise ContinueLoop
 
 
-def run_raise(m: Machine, s: ast.Raise) -> None:
+def run_raise(m: Interpreter, s: ast.Raise) -> None:
     if s.exc is not None:
         evaluate(m, s.exc)
     raise Raise
 
 
-def run_try(m: Machine, s: ast.Try) -> None:
+def run_try(m: Interpreter, s: ast.Try) -> None:
     try:
         try:
             execute(m, s.body)
@@ -164,13 +164,13 @@ def run_try(m: Machine, s: ast.Try) -> None:
         execute(m, s.finalbody)
 
 
-def run_handler(m: Machine, handler: ast.ExceptHandler) -> None:
+def run_handler(m: Interpreter, handler: ast.ExceptHandler) -> None:
     if handler.name:
         m.frame.env.variables[handler.name] = Plain(("exception", handler, m.now()))
     execute(m, handler.body)
 
 
-def run_with(m: Machine, s: ast.With | ast.AsyncWith) -> None:
+def run_with(m: Interpreter, s: ast.With | ast.AsyncWith) -> None:
     before = m.grad_enabled
     try:
         for item in s.items:
@@ -184,24 +184,13 @@ def run_with(m: Machine, s: ast.With | ast.AsyncWith) -> None:
         m.grad_enabled = before
 
 
-def run_function(m: Machine, s: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+def run_function(m: Interpreter, s: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
     function = Function(s, m.frame.env)
     note_defaults(m, function)
     m.frame.env_of(s.name).variables[s.name] = decorate(m, function, s.decorator_list)
 
 
-def note_defaults(m: Machine, function: Function) -> None:
-    """Evaluate the defaults once, where the function is defined."""
-    arguments = function.definition.args
-    positional = [*arguments.posonlyargs, *arguments.args]
-    for argument, default in zip(reversed(positional), reversed(arguments.defaults)):
-        function.defaults[argument.arg] = evaluate(m, default)
-    for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults):
-        if default is not None:
-            function.defaults[argument.arg] = evaluate(m, default)
-
-
-def run_class(m: Machine, s: ast.ClassDef) -> None:
+def run_class(m: Interpreter, s: ast.ClassDef) -> None:
     bases = [evaluate(m, base) for base in s.bases]
     env = Env(m.frame.env.program, m.frame.env, is_class=True)
     frame = Frame(env, s, m.trace(), m.context, m.frame.depth + 1)
@@ -221,7 +210,7 @@ def run_class(m: Machine, s: ast.ClassDef) -> None:
     m.frame.env_of(s.name).variables[s.name] = cls
 
 
-def run_import(m: Machine, s: ast.Import) -> None:
+def run_import(m: Interpreter, s: ast.Import) -> None:
     env = m.frame.env
     for alias in s.names:
         top = alias.name if alias.asname else alias.name.split(".")[0]
@@ -231,7 +220,7 @@ def run_import(m: Machine, s: ast.Import) -> None:
         )
 
 
-def run_import_from(m: Machine, s: ast.ImportFrom) -> None:
+def run_import_from(m: Interpreter, s: ast.ImportFrom) -> None:
     origin = "." * s.level + (s.module or "")
     env = m.frame.env
     for alias in s.names:
@@ -243,7 +232,7 @@ def run_import_from(m: Machine, s: ast.ImportFrom) -> None:
         env.variables[alias.asname or alias.name] = Pending(lambda name=alias.name: imported(m, origin, name, env))
 
 
-def imported(m: Machine, origin: str, name: str, env: Env) -> Value:
+def imported(m: Interpreter, origin: str, name: str, env: Env) -> Value:
     """`from origin import name`: a name of a module of the project, a module of the project, or something of a library."""
     module = m.importer(m, origin, env)
     if isinstance(module, Project):
@@ -254,21 +243,21 @@ def imported(m: Machine, origin: str, name: str, env: Env) -> Value:
     return m.importer(m, submodule, env) or versions.of_library(f"{origin.lstrip('.')}.{name}")
 
 
-def run_declaration(m: Machine, s: ast.Global | ast.Nonlocal) -> None:
+def run_declaration(m: Interpreter, s: ast.Global | ast.Nonlocal) -> None:
     how = "global" if isinstance(s, ast.Global) else "nonlocal"
     m.frame.declared.update(dict.fromkeys(s.names, how))
 
 
-def run_delete(m: Machine, s: ast.Delete) -> None:
+def run_delete(m: Interpreter, s: ast.Delete) -> None:
     for target in s.targets:
         delete(m, target)
 
 
-def run_assert(m: Machine, s: ast.Assert) -> None:
+def run_assert(m: Interpreter, s: ast.Assert) -> None:
     evaluate(m, s.test)
 
 
-def run_match(m: Machine, s: ast.Match) -> None:
+def run_match(m: Interpreter, s: ast.Match) -> None:
     subject = evaluate(m, s.subject)
     for number, case in enumerate(s.cases):
         always = isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None and case.guard is None

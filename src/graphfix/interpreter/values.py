@@ -336,6 +336,10 @@ Arguments = list[Value]
 Keywords = dict[str, Value]
 
 
+def is_hashable(value: object) -> bool:
+    return isinstance(value, (str, int, float, bool, type(None), bytes))
+
+
 def members(value: Value, attributes: bool = False) -> Iterator[Value]:
     """What `value` holds directly; with `attributes` also those of instances."""
     if isinstance(value, Sequence):

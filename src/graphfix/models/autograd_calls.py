@@ -1,11 +1,11 @@
-"""Every coat in which a backward pass comes, brought to `Machine.backward`."""
+"""Every coat in which a backward pass comes, brought to `Interpreter.backward`."""
 
 from __future__ import annotations
 
 import ast
 
 from graphfix.autograd.graph import Leaf, Node
-from graphfix.interpreter.interpreter import Machine
+from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.recording import Seed
 from graphfix.interpreter.values import (
     NONE,
@@ -40,7 +40,7 @@ def is_on(value: Value | None) -> bool:
     return value is not None and not (isinstance(value, Known) and not value.value)
 
 
-def backward_method(m: Machine, receiver: Tensor | Opaque, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+def backward_method(m: Interpreter, receiver: Tensor | Opaque, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     """`loss.backward()`, and `engine.backward(loss)` where the receiver has no graph of its own."""
     assert isinstance(site, ast.Call)
     retains, creates, keyword = flags(keywords)
@@ -70,12 +70,12 @@ def backward_method(m: Machine, receiver: Tensor | Opaque, arguments: Arguments,
     return NONE
 
 
-def launcher_backward(m: Machine, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value | None:
+def launcher_backward(m: Interpreter, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value | None:
     """`self.manual_backward(loss)`; None where it is something else."""
     return launched(m, arguments, keywords, site) if name in LAUNCHERS else None
 
 
-def launched(m: Machine, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value | None:
+def launched(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value | None:
     """A function that runs the backward pass of its first argument; None where it is given none."""
     if not arguments or not isinstance(site, ast.Call):
         return None
@@ -84,7 +84,7 @@ def launched(m: Machine, arguments: Arguments, keywords: Keywords, site: ast.AST
     return NONE
 
 
-def autograd_backward(m: Machine, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+def autograd_backward(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     """`torch.autograd.backward(tensors, grad_tensors, retain_graph, create_graph)`: one pass over all of them."""
     assert isinstance(site, ast.Call)
     retains, creates, keyword = flags(keywords)
@@ -103,7 +103,7 @@ def autograd_backward(m: Machine, arguments: Arguments, keywords: Keywords, site
     return NONE
 
 
-def autograd_grad(m: Machine, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+def autograd_grad(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     """`torch.autograd.grad(outputs, inputs, ...)`: frees what lies between the two only."""
     assert isinstance(site, ast.Call)
     names = ("outputs", "inputs", "grad_outputs", "retain_graph", "create_graph")
@@ -132,7 +132,7 @@ def autograd_grad(m: Machine, arguments: Arguments, keywords: Keywords, site: as
     return Sequence("tuple", made, open_=not isinstance(inputs, (Sequence, Tensor)))
 
 
-def targets_of(m: Machine, inputs: Value | None, site: ast.AST) -> tuple[frozenset[Node], frozenset[Leaf]] | None:
+def targets_of(m: Interpreter, inputs: Value | None, site: ast.AST) -> tuple[frozenset[Node], frozenset[Leaf]] | None:
     """The nodes and leaves at which a walk with `inputs=` ends; None where it walks everything."""
     if inputs is None or (isinstance(inputs, Known) and inputs.value is None):
         return None

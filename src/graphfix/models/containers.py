@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from graphfix.interpreter.interpreter import Machine
+from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.iteration import iterate
 from graphfix.interpreter.keys import cut_of, key_of
 from graphfix.interpreter.places import note_store
@@ -24,7 +24,7 @@ from graphfix.models.versions import string_method
 
 
 def call_container_method(
-    m: Machine, receiver: Value, name: str, arguments: list[Value], keywords: dict[str, Value], site: ast.AST
+    m: Interpreter, receiver: Value, name: str, arguments: list[Value], keywords: dict[str, Value], site: ast.AST
 ) -> Value | None:
     """A method of a list, deque, dict, string or number; None where there is no such thing."""
     if isinstance(receiver, Sequence):
@@ -45,7 +45,7 @@ def call_container_method(
 
 
 def sequence_method(
-    m: Machine, receiver: Sequence, name: str, arguments: list[Value], keywords: dict[str, Value], site: ast.AST
+    m: Interpreter, receiver: Sequence, name: str, arguments: list[Value], keywords: dict[str, Value], site: ast.AST
 ) -> Value | None:
     items = receiver.items
     if name in ("append", "appendleft", "add", "put") and arguments:
@@ -91,7 +91,7 @@ def sequence_method(
 
 
 def mapping_method(
-    m: Machine, receiver: Mapping, name: str, arguments: list[Value], keywords: dict[str, Value], site: ast.AST
+    m: Interpreter, receiver: Mapping, name: str, arguments: list[Value], keywords: dict[str, Value], site: ast.AST
 ) -> Value | None:
     key = arguments[0] if arguments else NONE
     slot: object = key.value if isinstance(key, Known) else ("unknown", key_of(key))

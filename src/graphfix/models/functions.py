@@ -9,8 +9,9 @@ import ast
 from collections.abc import Callable
 
 from graphfix.autograd.graph import Leaf
-from graphfix.interpreter.interpreter import Machine
-from graphfix.interpreter.keys import key_of
+from graphfix.interpreter.conditions import decide_key
+from graphfix.interpreter.interpreter import Interpreter
+from graphfix.interpreter.keys import key_of, known_truth
 from graphfix.interpreter.recording import Alias, Read
 from graphfix.interpreter.values import (
     NONE,
@@ -50,7 +51,7 @@ SYNONYMS = {
 }  # fmt: skip
 
 
-def call_torch(m: Machine, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+def call_torch(m: Interpreter, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     """Call `torch...` by its qualified name."""
     name = SYNONYMS.get(name, name)
     special = SPECIAL.get(name)
@@ -87,7 +88,7 @@ def call_torch(m: Machine, name: str, arguments: Arguments, keywords: Keywords, 
     return operation(m, facts(name), [*arguments, *keywords.values()], keywords, site, name)
 
 
-def make_optimizer(m: Machine, kind: str, parameters: Arguments, site: ast.AST) -> Optimizer:
+def make_optimizer(m: Interpreter, kind: str, parameters: Arguments, site: ast.AST) -> Optimizer:
     """An optimizer; torch refuses a tensor that is no leaf."""
     inner = [*parameters, *(item for value in parameters if isinstance(value, Sequence) for item in value.items)]
     for value in inner:
@@ -100,24 +101,19 @@ def make_optimizer(m: Machine, kind: str, parameters: Arguments, site: ast.AST) 
 
 
 def grad_mode(enabled: bool) -> Callable:
-    def make(m: Machine, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+    def make(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
         mode = GradMode(enabled)
         if enabled:
             m.recording.asks.append(m.trace())
         if arguments and isinstance(arguments[0], Function):
-            from graphfix.interpreter.calls import with_mode
-
             return with_mode(mode, arguments)
         return mode
 
     return make
 
 
-def set_grad_enabled(m: Machine, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+def set_grad_enabled(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     """Works as a context manager and, where it stands alone, as a statement."""
-    from graphfix.interpreter.conditions import decide_key
-    from graphfix.interpreter.keys import known_truth
-
     flag = arguments[0] if arguments else keywords.get("mode", Known(True))
     known = known_truth(flag)
     enabled = known if known is not None else decide_key(m, key_of(flag), site, False)
@@ -129,13 +125,13 @@ def set_grad_enabled(m: Machine, arguments: Arguments, keywords: Keywords, site:
     return GradMode(enabled)
 
 
-def parameter(m: Machine, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+def parameter(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     wanted = keywords.get("requires_grad", arguments[1] if len(arguments) > 1 else Known(True))
     shape = shape_of(arguments[0]) if arguments else None
     return Tensor(leaf=Leaf("Parameter", not (isinstance(wanted, Known) and not wanted.value), site), shape=shape)
 
 
-def variable(m: Machine, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+def variable(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     """`Variable(x)` is `x.detach()`, and a new leaf where it is to require grad."""
     names = ("data", "requires_grad", "volatile")
     given = {**dict(zip(names, arguments)), **keywords}
@@ -152,7 +148,7 @@ def variable(m: Machine, arguments: Arguments, keywords: Keywords, site: ast.AST
     return made
 
 
-def from_data(m: Machine, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+def from_data(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     """`torch.tensor`: copies, so the graph of what it is given is not continued."""
     known = facts("torch.tensor")
     assert known is not None
@@ -162,30 +158,28 @@ def from_data(m: Machine, arguments: Arguments, keywords: Keywords, site: ast.AS
     return made
 
 
-def typed(m: Machine, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+def typed(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     """`torch.FloatTensor` and its kin: of a size, or of a list's content."""
     shape = typed_shape(arguments)
     return Tensor(single=shape in (SCALAR, ONE), shape=shape)
 
 
-def checkpointed(m: Machine, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
-    from graphfix.interpreter.calls import call
-
+def checkpointed(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     if not arguments:
         return NONE
-    inner = call(m, arguments[0], arguments[1:], {}, site)
+    inner = m.call(arguments[0], arguments[1:], {}, site)
     return Tensor(m.record(site, [inner], True)) if isinstance(inner, Tensor) else inner
 
 
-def first_argument(m: Machine, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+def first_argument(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     return arguments[0] if arguments else NONE
 
 
-def plain(m: Machine, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+def plain(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     return Plain(("torch", site, m.now()))
 
 
-def packed(m: Machine, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+def packed(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     """A `PackedSequence` is no tensor: its `.data` has the graph of what was packed."""
     node = m.record(site, arguments[:1], True)
     made = Opaque(("packed", site, m.now()), node)
@@ -193,19 +187,19 @@ def packed(m: Machine, arguments: Arguments, keywords: Keywords, site: ast.AST) 
     return made
 
 
-def padded(m: Machine, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+def padded(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     return Sequence("tuple", [Tensor(m.record(site, arguments[:1], True)), Tensor()])
 
 
-def scaler(m: Machine, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+def scaler(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     return Opaque(("scaler", site, m.now()))
 
 
-def kl(m: Machine, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+def kl(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     return Tensor(m.record(site, arguments, True))
 
 
-SPECIAL: dict[str, Callable[[Machine, Arguments, Keywords, ast.AST], Value]] = {
+SPECIAL: dict[str, Callable[[Interpreter, Arguments, Keywords, ast.AST], Value]] = {
     "torch.no_grad": grad_mode(False), "torch.inference_mode": grad_mode(False), "torch.enable_grad": grad_mode(True),
     "torch.set_grad_enabled": set_grad_enabled, "torch.nn.Parameter": parameter, "torch.autograd.Variable": variable,
     "torch.tensor": from_data, "torch.FloatTensor": typed, "torch.as_tensor": from_data, "torch.from_numpy": from_data,
@@ -222,3 +216,10 @@ SPECIAL: dict[str, Callable[[Machine, Arguments, Keywords, ast.AST], Value]] = {
     "torch.is_tensor": lambda m, a, k, s: Known(True) if a and isinstance(a[0], Tensor) else Plain(("is_tensor", *map(key_of, a))),
     "torch.is_grad_enabled": lambda m, a, k, s: Known(m.grad_enabled), "torch.numel": plain,
 }  # fmt: skip
+
+
+def with_mode(mode: GradMode, arguments: Arguments) -> Value:
+    """`torch.no_grad()(function)`."""
+    if arguments and isinstance(arguments[0], Function) and mode.enabled is not None:
+        arguments[0].wrappers.append("enable_grad" if mode.enabled else "no_grad")
+    return arguments[0] if arguments else NONE

@@ -6,7 +6,7 @@ import ast
 
 from graphfix.autograd.graph import Leaf, Node
 from graphfix.interpreter.interning import kind_of
-from graphfix.interpreter.interpreter import Machine
+from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.iteration import iterate
 from graphfix.interpreter.keys import known_truth
 from graphfix.interpreter.recording import Update
@@ -48,7 +48,7 @@ MODULE_METHODS = frozenset(
 MAY_BE_PACKED = frozenset(("RNN", "LSTM", "GRU"))
 
 
-def make_layer(m: Machine, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+def make_layer(m: Interpreter, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     kind = name.rsplit(".", 1)[-1]
     if kind == "Module":
         return Opaque(("module", site, m.now()))
@@ -70,7 +70,7 @@ def make_layer(m: Machine, name: str, arguments: Arguments, keywords: Keywords, 
     return layer
 
 
-def make_container(m: Machine, kind: str, arguments: Arguments, site: ast.AST) -> Layer:
+def make_container(m: Interpreter, kind: str, arguments: Arguments, site: ast.AST) -> Layer:
     children: Arguments = []
     names: dict[str, Value] = {}
     for value in arguments:
@@ -94,17 +94,15 @@ def make_container(m: Machine, kind: str, arguments: Arguments, site: ast.AST) -
     return made
 
 
-def call_layer(m: Machine, layer: Layer, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+def call_layer(m: Interpreter, layer: Layer, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     """Call a `torch.nn` module."""
-    from graphfix.interpreter.calls import call
-
     values = [*arguments, *keywords.values()]
     if layer.children is not None and layer.kind in ("Sequential", "DataParallel"):
         value: Value = Sequence("tuple", arguments) if len(arguments) > 1 else (arguments[0] if arguments else NONE)
         if layer.kind == "DataParallel" and layer.children:
-            return call(m, layer.children[0], arguments, keywords, site)
+            return m.call(layer.children[0], arguments, keywords, site)
         for child in layer.children:
-            value = call(m, child, [value], {}, site)
+            value = m.call(child, [value], {}, site)
         return value
     known = facts(f"torch.nn.{layer.kind}")
     if known is None:
@@ -118,7 +116,7 @@ def call_layer(m: Machine, layer: Layer, arguments: Arguments, keywords: Keyword
     return layer_result(m, layer, known, values, site)
 
 
-def layer_result(m: Machine, layer: Layer, known: OpFacts, values: Arguments, site: ast.AST) -> Value:
+def layer_result(m: Interpreter, layer: Layer, known: OpFacts, values: Arguments, site: ast.AST) -> Value:
     leaves = (layer.leaf,) if layer.leaf is not None else ()
     # A linear layer keeps its weight only for the gradient of its input
     keeps = known.saves_parameters_plain or bool(known.saves_parameters and any(nodes_in(v, False, 3) for v in values))
@@ -150,7 +148,7 @@ def is_on(flag: Value | None) -> bool:
     return isinstance(flag, Known) and bool(flag.value)
 
 
-def written_by_layer(m: Machine, layer: Layer, target: Tensor, made: Tensor, site: ast.AST) -> Tensor:
+def written_by_layer(m: Interpreter, layer: Layer, target: Tensor, made: Tensor, site: ast.AST) -> Tensor:
     """`nn.ReLU(inplace=True)(x)`: every name of `x` sees the new content and the new graph."""
     known = facts(f"torch.nn.{layer.kind}")
     changed = known.variants.get("inplace") if known is not None else None
@@ -162,7 +160,7 @@ def written_by_layer(m: Machine, layer: Layer, target: Tensor, made: Tensor, sit
     return target
 
 
-def sequence_output(m: Machine, value: Opaque, node: Node | None, site: ast.AST) -> Opaque:
+def sequence_output(m: Interpreter, value: Opaque, node: Node | None, site: ast.AST) -> Opaque:
     """What an RNN makes of something unknown, or of a `PackedSequence`: another one, whose `.data` is the tensor."""
     packed = kind_of(value.key) == "packed"
     made = Opaque(("packed" if packed else "output", site, m.now()), node)
@@ -193,7 +191,7 @@ def copy_module(value: Value, seen: dict[int, Value]) -> Value:
 
 
 def module_method(
-    m: Machine, receiver: Layer | Instance, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST
+    m: Interpreter, receiver: Layer | Instance, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST
 ) -> Value | None:
     if name in ("parameters", "named_parameters", "buffers", "named_buffers"):
         return Parameters([receiver])

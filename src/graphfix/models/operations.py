@@ -6,7 +6,7 @@ import ast
 from dataclasses import replace
 
 from graphfix.autograd.graph import Leaf
-from graphfix.interpreter.interpreter import Machine
+from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.keys import key_of
 from graphfix.interpreter.places import note_store
 from graphfix.interpreter.recording import Read
@@ -37,7 +37,7 @@ REDUCE_AT = {
 }  # fmt: skip
 
 
-def operation(m: Machine, known: OpFacts | None, values: Arguments, keywords: Keywords, site: ast.AST, name: str) -> Value:
+def operation(m: Interpreter, known: OpFacts | None, values: Arguments, keywords: Keywords, site: ast.AST, name: str) -> Value:
     """The result of a torch operation by the facts recorded for it."""
     for value in values:
         wanted_tensor(m, value, site)
@@ -131,7 +131,7 @@ def reduces_nothing_at(word: str, given: Arguments) -> bool:
     return not keeps or not (isinstance(reduction, Known) and reduction.value in (None, "mean", "sum", "batchmean"))
 
 
-def new_leaf(m: Machine, known: OpFacts, keywords: Keywords, site: ast.AST) -> Tensor:
+def new_leaf(m: Interpreter, known: OpFacts, keywords: Keywords, site: ast.AST) -> Tensor:
     wanted = keywords.get("requires_grad")
     if wanted is not None and not (isinstance(wanted, Known) and not wanted.value):
         made = Tensor(leaf=Leaf("tensor", True, site))
@@ -156,7 +156,7 @@ def structure(known: OpFacts, node: object, keywords: Keywords) -> Value:
 
 
 def changed_in_place(
-    m: Machine, target: Tensor, made: Tensor, values: Arguments | tuple[Value, ...] = (), site: ast.AST | None = None
+    m: Interpreter, target: Tensor, made: Tensor, values: Arguments | tuple[Value, ...] = (), site: ast.AST | None = None
 ) -> Tensor:
     """`x.add_(y)`: every name of `x` sees the new graph."""
     m.recording.written.append((target, made.node is not None))
@@ -186,7 +186,7 @@ def changed_in_place(
     return target
 
 
-def wanted_tensor(m: Machine, value: Value, site: ast.AST) -> None:
+def wanted_tensor(m: Interpreter, value: Value, site: ast.AST) -> None:
     """torch does not take a list of numbers where it wants tensors: a repair that made them would break this call."""
     items = value.items if isinstance(value, Sequence) else [value]
     for item in items:

@@ -6,9 +6,10 @@ import ast
 from collections.abc import Callable
 
 from graphfix.interpreter.arithmetic import arithmetic
-from graphfix.interpreter.interpreter import Machine
+from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.iteration import iterate
 from graphfix.interpreter.keys import counter, cut_of, key_of
+from graphfix.interpreter.lookup import find_method
 from graphfix.interpreter.recording import Foreign, Number
 from graphfix.interpreter.reflection import get_named, has_named, is_instance, set_named, type_of
 from graphfix.interpreter.values import (
@@ -16,6 +17,7 @@ from graphfix.interpreter.values import (
     Bound,
     Class,
     External,
+    Function,
     Instance,
     Known,
     Layer,
@@ -29,6 +31,7 @@ from graphfix.interpreter.values import (
     Value,
 )
 from graphfix.models import versions
+from graphfix.models.modules import copy_module
 from graphfix.models.threads import make_thread
 
 # Libraries whose results are never tensors with a graph, and which keep nothing that they are given.
@@ -40,7 +43,7 @@ PLAIN_LIBRARIES = frozenset(
 PASS_THROUGH = frozenset(("tqdm", "trange", "track", "progress_bar"))
 
 
-def call_library(m: Machine, name: str, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
+def call_library(m: Interpreter, name: str, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
     """Call a function of Python or of a library, by its qualified name."""
     top, _, rest = name.partition(".")
     word = name.rsplit(".", 1)[-1]
@@ -71,33 +74,42 @@ def call_library(m: Machine, name: str, arguments: list[Value], keywords: dict[s
             if word[:1].isupper() or top in ("gym", "gymnasium")
             else Plain((name, site, m.now()))
         )
-    from graphfix.interpreter.calls import note_reader, run_callbacks
-
     values = [*arguments, *keywords.values()]
     m.recording.foreign.append(Foreign(site, m.trace(), name))
     for value in values:
         m.escape(value, site, "argument")
-        note_reader(m, value, site)
+        m.note_reader(value, site)
     run_callbacks(m, values, site)
     node = m.record(site, values, True, certain=False, callee=name)
     return Opaque((name, site, m.now()), node)
 
 
-def note_numbers(m: Machine, name: str, arguments: list[Value], site: ast.AST) -> None:
+def run_callbacks(m: Interpreter, values: list[Value], site: ast.AST) -> None:
+    """A function of the project that is handed over is called, once, by whoever gets it."""
+    for value in values:
+        if (
+            isinstance(value, Function)
+            and isinstance(value.definition, ast.FunctionDef)
+            and m.active.get(value.definition, 0) == 0
+        ):
+            m.call(value, [], {}, site)
+
+
+def note_numbers(m: Interpreter, name: str, arguments: list[Value], site: ast.AST) -> None:
     """Python takes the number out of a tensor that it is given in a number's stead."""
     for position, value in enumerate(arguments):
         if isinstance(value, (Tensor, Opaque)):
             m.recording.numbers.append(Number(site, m.trace(), value, name, position, m.grad_enabled))
 
 
-def length(m: Machine, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
+def length(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
     value = arguments[0] if arguments else NONE
     if isinstance(value, Sequence):
         return Plain(("len", id(value), len(value.items)))
     return Plain(("len", key_of(value)))
 
 
-def numbers_up_to(m: Machine, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
+def numbers_up_to(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
     """`range`: a counter that is 0 in the first iteration where it starts at 0."""
     known = [value.value for value in arguments if isinstance(value, Known) and isinstance(value.value, int)]
     if len(known) == len(arguments) and known:
@@ -114,7 +126,7 @@ def numbers_up_to(m: Machine, arguments: list[Value], keywords: dict[str, Value]
     return Sequence("tuple", [Plain(("counter", key, index)) for index in range(2)], True)
 
 
-def enumerated(m: Machine, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
+def enumerated(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
     key = (site, m.now())
     start = keywords.get("start") or (arguments[1] if len(arguments) > 1 else None)
     items = iterate(m, arguments[0], site) if arguments else []
@@ -126,29 +138,27 @@ def enumerated(m: Machine, arguments: list[Value], keywords: dict[str, Value], s
     return Sequence("tuple", pairs, True)
 
 
-def zipped(m: Machine, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
+def zipped(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
     columns = [iterate(m, value, site) for value in arguments]
     rows = [Sequence("tuple", list(row)) for row in zip(*columns)]
     return Sequence("tuple", list(rows), True)
 
 
-def mapped(m: Machine, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
-    from graphfix.interpreter.calls import call
-
+def mapped(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
     if len(arguments) < 2:
         return Sequence("generator", [], True)
     columns = [iterate(m, value, site) for value in arguments[1:]]
-    return Sequence("generator", [call(m, arguments[0], list(row), {}, site) for row in zip(*columns)])
+    return Sequence("generator", [m.call(arguments[0], list(row), {}, site) for row in zip(*columns)])
 
 
-def filtered(m: Machine, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
+def filtered(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
     if len(arguments) > 1 and isinstance(arguments[1], (Parameters, Bound)):
         return arguments[1]
     return Sequence("generator", iterate(m, arguments[1], site) if len(arguments) > 1 else [], True)
 
 
 def as_container(kind: str) -> Callable:
-    def make(m: Machine, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
+    def make(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
         if not arguments:
             made = Sequence(kind, [])
         elif isinstance(arguments[0], Parameters):
@@ -165,7 +175,7 @@ def as_container(kind: str) -> Callable:
     return make
 
 
-def dictionary(m: Machine, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
+def dictionary(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
     made = Mapping(dict(keywords))
     made.context = m.context
     if arguments and isinstance(arguments[0], Mapping):
@@ -178,13 +188,13 @@ def dictionary(m: Machine, arguments: list[Value], keywords: dict[str, Value], s
     return made
 
 
-def default_dictionary(m: Machine, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
+def default_dictionary(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
     made = Mapping({}, arguments[0] if arguments and not (isinstance(arguments[0], Known)) else None)
     made.context = m.context
     return made
 
 
-def number(m: Machine, word: str, arguments: list[Value], site: ast.AST) -> Value:
+def number(m: Interpreter, word: str, arguments: list[Value], site: ast.AST) -> Value:
     """`float`, `int` or `complex`."""
     if arguments and isinstance(arguments[0], Known) and isinstance(arguments[0].value, (int, float, str)):
         try:
@@ -195,7 +205,7 @@ def number(m: Machine, word: str, arguments: list[Value], site: ast.AST) -> Valu
     return Plain(("number", *map(key_of, arguments)), cut=cut_of(*arguments))
 
 
-def summed(m: Machine, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
+def summed(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
     total: Value = arguments[1] if len(arguments) > 1 else Known(0)
     for item in iterate(m, arguments[0], site) if arguments else []:
         total = arithmetic(m, site, total, item, ast.Add())
@@ -204,7 +214,7 @@ def summed(m: Machine, arguments: list[Value], keywords: dict[str, Value], site:
     return total
 
 
-def extreme(m: Machine, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
+def extreme(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
     items = iterate(m, arguments[0], site) if len(arguments) == 1 else arguments
     for item in items:
         if item.node is not None:
@@ -212,42 +222,40 @@ def extreme(m: Machine, arguments: list[Value], keywords: dict[str, Value], site
     return Plain(("extreme", *map(key_of, items)), cut=cut_of(*items))
 
 
-def passed_on(m: Machine, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
+def passed_on(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
     return arguments[0] if arguments else None
 
 
-def reversed_(m: Machine, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
+def reversed_(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
     if arguments and isinstance(arguments[0], Sequence):
         return Sequence("tuple", list(reversed(arguments[0].items)), arguments[0].open)
     return Sequence("tuple", list(reversed(iterate(m, arguments[0], site))), True) if arguments else None
 
 
-def sampled(m: Machine, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
+def sampled(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
     """`random.sample`: any of the items, so all that are known."""
     if arguments and isinstance(arguments[0], Sequence):
         return Sequence("list", list(arguments[0].items), True)
     return None
 
 
-def chosen(m: Machine, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
+def chosen(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
     if arguments and isinstance(arguments[0], Sequence) and arguments[0].items:
         return arguments[0].items[0]
     return None
 
 
-def chained(m: Machine, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
+def chained(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
     if any(isinstance(value, (Parameters, Bound)) for value in arguments):
         return Sequence("tuple", list(arguments))
     return Sequence("tuple", [item for value in arguments for item in iterate(m, value, site)], True)
 
 
-def partial(m: Machine, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
+def partial(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
     return Partial(arguments[0], arguments[1:], keywords) if arguments else None
 
 
-def copied(m: Machine, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
-    from graphfix.models.modules import copy_module
-
+def copied(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
     value = arguments[0] if arguments else NONE
     if isinstance(value, (Layer, Instance)):
         return copy_module(value, {})
@@ -260,7 +268,7 @@ def copied(m: Machine, arguments: list[Value], keywords: dict[str, Value], site:
     return value
 
 
-def named_tuple(m: Machine, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
+def named_tuple(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
     fields: list[str] = []
     if len(arguments) > 1 and isinstance(arguments[1], Known):
         fields = str(arguments[1].value).replace(",", " ").split()
@@ -294,29 +302,26 @@ BUILTINS: dict[str, Callable] = {
 }  # fmt: skip
 
 
-def namespace(m: Machine, keywords: dict[str, Value], site: ast.AST) -> Value:
+def namespace(m: Interpreter, keywords: dict[str, Value], site: ast.AST) -> Value:
     made = Opaque(("namespace", site, m.now()))
     made.attributes.update(keywords)
     return made
 
 
-def next_item(m: Machine, arguments: list[Value], site: ast.AST) -> Value:
+def next_item(m: Interpreter, arguments: list[Value], site: ast.AST) -> Value:
     value = arguments[0] if arguments else NONE
     if isinstance(value, Sequence) and value.items:
         return value.items[min(m.context[-1][1] if m.context else 0, len(value.items) - 1)]
     if isinstance(value, Parameters):
         return Tensor()
     if isinstance(value, Instance):
-        from graphfix.interpreter.attributes import find_method
-        from graphfix.interpreter.calls import call
-
-        method = find_method(m, value, "__next__")
+        method = find_method(value, "__next__")
         if method is not None:
-            return call(m, method, [], {}, site)
+            return m.call(method, [], {}, site)
     return Opaque(("next", site, m.now()), value.node)
 
 
-def absolute(m: Machine, arguments: list[Value], site: ast.AST) -> Value | None:
+def absolute(m: Interpreter, arguments: list[Value], site: ast.AST) -> Value | None:
     if arguments and isinstance(arguments[0], (Tensor, Opaque)):
         return (
             Tensor(m.record(site, arguments, True))

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from collections.abc import Sequence as Items
 
 from graphfix.autograd.graph import Storage, Write
-from graphfix.interpreter.interpreter import Machine
+from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.values import Instance, Layer, Mapping, Sequence, Tensor, Value
 from graphfix.models.table import OpFacts
 
@@ -87,7 +87,7 @@ def view(made: Tensor, of: Value, name: str) -> Tensor:
     return made
 
 
-def overwrite(m: Machine, tensor: Tensor, site: ast.AST, target: ast.AST | None, layer: object = None) -> None:
+def overwrite(m: Interpreter, tensor: Tensor, site: ast.AST, target: ast.AST | None, layer: object = None) -> None:
     """`tensor` is written to in place."""
     storage = tensor.storage
     others = tuple(dict.fromkeys(m.names_of(storage, rebound(m.frame.statement, target), holds)))

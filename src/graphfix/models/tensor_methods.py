@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from graphfix.interpreter.interning import kind_of
-from graphfix.interpreter.interpreter import Machine
+from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.keys import key_of
 from graphfix.interpreter.places import set_requires_grad
 from graphfix.interpreter.recording import Number, Update
@@ -49,7 +49,7 @@ PROVES_MODULE = frozenset(("train", "eval", "parameters", "zero_grad", "state_di
 
 
 def call_torch_method(
-    m: Machine, receiver: Value, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST
+    m: Interpreter, receiver: Value, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST
 ) -> Value | None:
     """A method of a tensor, module, optimizer or of something unknown that may be one; None where it is not torch's."""
     if isinstance(receiver, (Tensor, Opaque)):
@@ -71,7 +71,7 @@ def call_torch_method(
 
 
 def tensor_like_method(
-    m: Machine, receiver: Tensor | Opaque, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST
+    m: Interpreter, receiver: Tensor | Opaque, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST
 ) -> Value | None:
     if name == "backward":
         return walks.backward_method(m, receiver, arguments, keywords, site)
@@ -136,7 +136,7 @@ def opaque_without_graph(known: OpFacts, receiver: Opaque, name: str, arguments:
 
 
 def opaque_method(
-    m: Machine, receiver: Opaque, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST
+    m: Interpreter, receiver: Opaque, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST
 ) -> Value | None:
     """Methods of the unknown that mean something for the graph whatever the object is."""
     kind = kind_of(receiver.key)
@@ -162,17 +162,15 @@ def opaque_method(
         made = m.record(site, arguments, True, certain=False, callee=("method", receiver.key, name))
         return Opaque(("step", site, m.now()), made)
     if name in ("append", "update", "add_scalar", "write", "info", "debug", "log", "set_postfix", "set_description"):
-        from graphfix.interpreter.calls import note_reader
-
         for value in (*arguments, *keywords.values()):
             if name in ("append", "update", "add_scalar", "log"):
                 m.escape(value, site, "argument")
-                note_reader(m, value, site)
+                m.note_reader(value, site)
         return Plain((name, site, m.now()))
     return None
 
 
-def distribution_method(m: Machine, receiver: Opaque, name: str, arguments: Arguments, site: ast.AST) -> Value:
+def distribution_method(m: Interpreter, receiver: Opaque, name: str, arguments: Arguments, site: ast.AST) -> Value:
     if name in ("sample", "sample_n", "enumerate_support"):
         return Tensor()
     if name == "expand":
@@ -183,20 +181,18 @@ def distribution_method(m: Machine, receiver: Opaque, name: str, arguments: Argu
     return Tensor(node)
 
 
-def scaler_method(m: Machine, receiver: Opaque, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+def scaler_method(m: Interpreter, receiver: Opaque, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     """`torch.amp.GradScaler`."""
     if name == "scale" and arguments:
         value = arguments[0]
         return Tensor(m.record(site, [value], True), single=isinstance(value, Tensor) and value.single, shape=shape_of(value))
     if name == "step" and arguments:
-        from graphfix.interpreter.calls import call_method
-
-        return call_method(m, arguments[0], "step", arguments[1:], keywords, site)
+        return m.call_method(arguments[0], "step", arguments[1:], keywords, site)
     return NONE
 
 
 def optimizer_method(
-    m: Machine, receiver: Optimizer, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST
+    m: Interpreter, receiver: Optimizer, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST
 ) -> Value:
     if name == "step":
         closure = arguments[0] if arguments else keywords.get("closure")
@@ -211,7 +207,7 @@ def optimizer_method(
     return Plain((name, id(receiver), m.now()))
 
 
-def bump(m: Machine, optimizer: Optimizer, site: ast.AST) -> None:
+def bump(m: Interpreter, optimizer: Optimizer, site: ast.AST) -> None:
     """A step: every parameter of the optimizer has a new version."""
     leaves = frozenset(leaves_in(optimizer))
     m.recording.updates.append(Update(site, m.now(), True, leaves, m.trace()))
@@ -220,17 +216,15 @@ def bump(m: Machine, optimizer: Optimizer, site: ast.AST) -> None:
         leaf.trained = True
 
 
-def run_closure(m: Machine, closure: Value, site: ast.AST, times: int, optimizer: Optimizer | None = None) -> Value:
+def run_closure(m: Interpreter, closure: Value, site: ast.AST, times: int, optimizer: Optimizer | None = None) -> Value:
     """`step(closure)`: the closure runs once, or several times (LBFGS), each in an iteration of the optimizer's loop."""
-    from graphfix.interpreter.calls import call
-
     made: Value = NONE
     outer = m.context
     entry = m.loop(site)
     for iteration in range(times):
         m.context = (*outer, (entry, iteration))
         try:
-            result = call(m, closure, [], {}, site)
+            result = m.call(closure, [], {}, site)
         finally:
             m.context = outer
         made = result if iteration == 0 else made

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 
 from graphfix.interpreter.interning import kind_of
-from graphfix.interpreter.interpreter import Machine
+from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.iteration import iterate
 from graphfix.interpreter.values import NONE, Arguments, Bound, Instance, Keywords, Mapping, Opaque, Partial, Sequence, Value
 
@@ -23,7 +23,7 @@ SUBMITS = frozenset(("submit", "apply_async", "apply"))
 MAPS = frozenset(("map", "imap", "imap_unordered", "map_async", "starmap", "starmap_async"))
 
 
-def make_thread(m: Machine, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value | None:
+def make_thread(m: Interpreter, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value | None:
     """`threading.Thread(target=f, args=(...))` or a pool of threads; None where it is something else."""
     if name in POOLS:
         return Opaque(("pool", site, m.now()))
@@ -46,7 +46,7 @@ def make_thread(m: Machine, name: str, arguments: Arguments, keywords: Keywords,
 
 
 def thread_method(
-    m: Machine, receiver: Value, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST
+    m: Interpreter, receiver: Value, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST
 ) -> Value | None:
     """A method of a thread or of a pool; None where it is something else."""
     if isinstance(receiver, Instance):
@@ -66,7 +66,7 @@ def thread_method(
     return None
 
 
-def submit(m: Machine, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+def submit(m: Interpreter, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     inputs = arguments[1:]
     if name != "submit":
         given = inputs[0] if inputs else keywords.get("args", NONE)
@@ -79,7 +79,7 @@ def submit(m: Machine, name: str, arguments: Arguments, keywords: Keywords, site
     return made
 
 
-def spread(m: Machine, name: str, arguments: Arguments, site: ast.AST) -> Value:
+def spread(m: Interpreter, name: str, arguments: Arguments, site: ast.AST) -> Value:
     """`pool.map(f, items)`: one call for each item."""
     columns = [iterate(m, value, site) for value in arguments[1:]]
     results: list[Value] = []
@@ -96,13 +96,11 @@ def spread(m: Machine, name: str, arguments: Arguments, site: ast.AST) -> Value:
     return future
 
 
-def in_thread(m: Machine, function: Value, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+def in_thread(m: Interpreter, function: Value, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     """Call `function` as a thread of its own would."""
-    from graphfix.interpreter.calls import call
-
     thread, mode = m.thread, m.grad_enabled
     m.thread, m.grad_enabled = (site, m.now()), True
     try:
-        return call(m, function, arguments, keywords, site)
+        return m.call(function, arguments, keywords, site)
     finally:
         m.thread, m.grad_enabled = thread, mode
