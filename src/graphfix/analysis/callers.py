@@ -19,6 +19,7 @@ from graphfix.analysis.importers import importing
 from graphfix.interpreter.frames import Env
 from graphfix.interpreter.imports import Importer, parsed
 from graphfix.interpreter.interpreter import Interpreter
+from graphfix.models.words import WALKS
 from graphfix.source.document import Program
 
 # Importing files that are read for one file, those of them that are run, and the statements and calls that each may simulate
@@ -30,7 +31,6 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 BUILDING = frozenset(("__init__", "__getitem__", "__len__", "__iter__", "__next__", "__repr__", "__str__"))
 TESTING = frozenset(("pytest", "unittest", "hypothesis", "nose"))
 LIMITS = ("OutOfSteps", "RecursionError")
-WALKING = frozenset(("backward", "manual_backward", "grad"))
 # Names that are spelled everywhere and mean something else there
 ANYWHERE = frozenset(("forward", "train", "eval", "load", "save", "step", "reset", "update", "get", "run", "main"))
 
@@ -64,7 +64,7 @@ class CallerExplorer(Explorer):
 
     def entries(self) -> Iterator[tuple[str, ast.AST, Callable[[Interpreter, Env], None]]]:
         """Those that spell a walk themselves first: the budget may end before the others."""
-        yield from sorted(super().entries(), key=lambda entry: not any(word(part) in WALKING for part in ast.walk(entry[1])))
+        yield from sorted(super().entries(), key=lambda entry: not any(word(part) in WALKS for part in ast.walk(entry[1])))
 
     def is_relevant(self, definition: ast.AST) -> bool:
         """Whether the code, or what it calls in its file by name, walks a graph or names what the analysed file defines."""
@@ -83,16 +83,16 @@ def called(tape: Tape) -> Tape | None:
     wanted = worth_reaching(program, functions - entered)
     if not wanted:
         return None
-    walks = any(word(part) in WALKING for part in ast.walk(program.tree))
+    walks = any(word(part) in WALKS for part in ast.walk(program.tree))
     found: list[Run] = []
     tried = 0
     for path in itertools.islice(importing(Path(program.path), tape.roots), MAX_LOOKED_AT):
         caller = parsed(path, path.stem) if tried < MAX_CALLERS else None
         words = {word(part) for part in ast.walk(caller.tree)} if caller is not None else set()
-        if caller is None or not words & wanted or not (walks or words & WALKING) or is_test(caller):
+        if caller is None or not words & wanted or not (walks or words & WALKS) or is_test(caller):
             continue
         tried += 1
-        runs = CallerExplorer(caller, tape, wanted | WALKING | tape.conventions.walking).explore().runs
+        runs = CallerExplorer(caller, tape, wanted | WALKS | tape.conventions.walking).explore().runs
         # what a caller does up to the end of the budget proves nothing
         found.extend(run for run in runs if run.recording.ended_by not in LIMITS and functions & run.recording.entered)
     for run in found:
@@ -111,7 +111,7 @@ def worth_reaching(program: Program, functions: set[ast.AST]) -> frozenset[str]:
     """The names under which other files use those functions that walk a graph, read a number out of one or keep something."""
     names = set()
     for function in functions:
-        if function.name in BUILDING or not any(keeps(part) or word(part) in WALKING for part in ast.walk(function)):
+        if function.name in BUILDING or not any(keeps(part) or word(part) in WALKS for part in ast.walk(function)):
             continue
         owner = program.parents.get(function)
         implied = function.name.startswith("__") or function.name in ANYWHERE  # it is the class that other files name

@@ -16,14 +16,13 @@ from graphfix.autograd.graph import Context, Leaf, Node, history
 from graphfix.interpreter.frames import Env, Frame, Trace
 from graphfix.interpreter.recording import Store
 from graphfix.interpreter.values import Class, Instance, Layer, Mapping, Opaque, Project, Sequence, Value, leaves_in
+from graphfix.models.words import ASKS
 from graphfix.source.document import Program
 
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 SCOPES = (*FUNCTIONS, ast.Lambda, ast.ClassDef)
 YIELDS = (ast.Yield, ast.YieldFrom, ast.Await)
-# What torch's own ways to ask for a gradient are spelled with: code that no run reaches may hold them
-ASKS = frozenset(("backward", "manual_backward", "grad", "requires_grad_", "requires_grad", "enable_grad", "set_grad_enabled"))
 # https://pytorch.org/docs/stable/generated/torch.nn.TransformerEncoder.html: these take a fast path where no gradient is recorded
 FAST_PATHS = ("Transformer", "MultiheadAttention")
 

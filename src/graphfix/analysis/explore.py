@@ -20,14 +20,11 @@ from graphfix.interpreter.interning import Key, kind_of, mentions
 from graphfix.interpreter.interpreter import Interpreter, OutOfSteps, Stop
 from graphfix.interpreter.recording import Recording
 from graphfix.interpreter.values import NONE, Class, Function, Instance, Known, Mapping, Opaque, Value
+from graphfix.models.words import READS, WALKED_BY_TRAINER, WALKS
 from graphfix.source.document import Program
 
 # Statements and calls that all runs over one file may simulate together: a count, so that results do not depend on the clock
 TOTAL_STEPS = 40_000
-# https://lightning.ai/docs/pytorch/stable/common/lightning_module.html: automatic optimization walks what it returns
-WALKED_BY_TRAINER = frozenset(("training_step",))
-# What a walk over a graph, a number read out of one, or an evaluation is spelled with
-WALKS = frozenset(("backward", "manual_backward", "grad", "item", "data", "tolist", "eval", "Variable"))
 ABRUPT = (ast.Raise, ast.Return, ast.Break, ast.Continue)
 
 
@@ -154,7 +151,7 @@ class Explorer:
 
     def wanted_words(self) -> frozenset[str]:
         """What makes a function worth a run of its own."""
-        return WALKS | self.tape.conventions.walking
+        return WALKS | READS | self.tape.conventions.walking
 
     def entries(self) -> Iterator[tuple[str, ast.AST, Callable[[Interpreter, Env], None]]]:
         """Functions and methods that the module itself does not reach, callers before callees."""

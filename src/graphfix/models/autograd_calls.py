@@ -20,9 +20,7 @@ from graphfix.interpreter.values import (
     leaves_in,
     nodes_in,
 )
-
-# Methods of trainers and launchers that run the backward pass of their first argument
-LAUNCHERS = frozenset(("manual_backward", "toggled_backward", "optimizer_backward"))
+from graphfix.models.words import LAUNCHERS
 
 
 def flags(keywords: Keywords) -> tuple[bool, bool, object]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,13 +10,10 @@ from typing import TYPE_CHECKING
 
 from graphfix.interpreter.conventions import NO_CONVENTIONS, Conventions
 from graphfix.model import Finding
+from graphfix.models.words import spells_read, spells_walk
 
 if TYPE_CHECKING:
     from graphfix.analysis.explore import Tape
-
-# What a walk is spelled with, and what a number that is read out of a graph is spelled with in a file that uses torch
-WALK = re.compile(r"backward\b|\bautograd\b|\bgrad\(|\btraining_step\b")
-READ = re.compile(r"\.data\b|\.item\b|\.tolist\b|\.eval\(|\bVariable\b")
 
 
 @dataclass(frozen=True)
@@ -39,7 +35,7 @@ class Analysis:
 
 def is_relevant(text: str) -> bool:
     """Whether the text spells anything that the tape could follow; refused here, a file is not even parsed."""
-    return WALK.search(text) is not None or ("torch" in text and READ.search(text) is not None)
+    return spells_walk(text) or spells_read(text)
 
 
 def findings_of(path: Path, text: str, roots: tuple[Path, ...] = (), conventions: Conventions = NO_CONVENTIONS) -> list[Finding]:

@@ -1,0 +1,32 @@
+"""What decides about a graph, as programs spell it: the one list that filters, entries and models ask."""
+
+from __future__ import annotations
+
+import re
+
+# methods of trainers and launchers that run the backward pass of their first argument:
+# https://lightning.ai/docs/pytorch/stable/common/optimization.html, and the toggling of
+# https://lightning.ai/docs/pytorch/stable/common/lightning_module.html
+LAUNCHERS = frozenset(("manual_backward", "toggled_backward", "optimizer_backward"))
+# a backward pass
+WALKS = frozenset(("backward", "grad")) | LAUNCHERS
+# https://lightning.ai/docs/pytorch/stable/common/lightning_module.html: automatic optimization walks what it returns
+WALKED_BY_TRAINER = frozenset(("training_step",))
+# a number that is read out of a graph, an evaluation, and old ways to cut one
+READS = frozenset(("item", "data", "tolist", "eval", "Variable"))
+# torch's own ways to ask for a gradient
+ASKS = WALKS | {"requires_grad_", "requires_grad", "enable_grad", "set_grad_enabled"}
+
+# the same in a text that is not parsed yet: a word may be the end of a longer one (`my_backward`), `grad` stands for too much
+_WALK = re.compile(r"backward\b|\bautograd\b|\bgrad\(|" + "|".join(rf"\b{word}\b" for word in sorted(WALKED_BY_TRAINER)))
+_READ = re.compile(r"\.data\b|\.item\b|\.tolist\b|\.eval\(|\bVariable\b")
+
+
+def spells_walk(text: str) -> bool:
+    """Whether the text may hold a backward pass."""
+    return _WALK.search(text) is not None
+
+
+def spells_read(text: str) -> bool:
+    """Whether the text may read a number out of a graph, or evaluate a module."""
+    return "torch" in text and _READ.search(text) is not None
