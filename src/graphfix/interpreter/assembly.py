@@ -11,6 +11,7 @@ from graphfix.interpreter.frames import Env
 from graphfix.interpreter.interpreter import Handlers, Interpreter
 from graphfix.interpreter.statements import execute
 from graphfix.interpreter.values import Value
+from graphfix.models import autograd_calls, python, reflection, special  # noqa: F401 - they register their models
 
 HANDLERS = Handlers(evaluate, execute, call, call_method, get_attribute)
 

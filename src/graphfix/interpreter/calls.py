@@ -33,9 +33,10 @@ from graphfix.interpreter.values import (
 )
 from graphfix.models import autograd_calls as walks
 from graphfix.models.containers import call_container_method
-from graphfix.models.functions import call_torch, with_mode
+from graphfix.models.functions import call_torch
 from graphfix.models.modules import call_layer, make_layer
 from graphfix.models.python import call_library, run_callbacks
+from graphfix.models.special import with_mode
 from graphfix.models.tensor_methods import call_torch_method
 from graphfix.models.threads import thread_method
 

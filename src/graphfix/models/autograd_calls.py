@@ -20,6 +20,7 @@ from graphfix.interpreter.values import (
     leaves_in,
     nodes_in,
 )
+from graphfix.models.registry import models
 from graphfix.models.words import LAUNCHERS
 
 
@@ -82,6 +83,7 @@ def launched(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast
     return NONE
 
 
+@models("torch.autograd.backward")
 def autograd_backward(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     """`torch.autograd.backward(tensors, grad_tensors, retain_graph, create_graph)`: one pass over all of them."""
     assert isinstance(site, ast.Call)
@@ -101,6 +103,7 @@ def autograd_backward(m: Interpreter, arguments: Arguments, keywords: Keywords, 
     return NONE
 
 
+@models("torch.autograd.grad")
 def autograd_grad(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     """`torch.autograd.grad(outputs, inputs, ...)`: frees what lies between the two only."""
     assert isinstance(site, ast.Call)

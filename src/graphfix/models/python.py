@@ -11,7 +11,6 @@ from graphfix.interpreter.iteration import iterate
 from graphfix.interpreter.keys import counter, cut_of, key_of
 from graphfix.interpreter.lookup import find_method
 from graphfix.interpreter.recording import Foreign, Number
-from graphfix.interpreter.reflection import get_named, has_named, is_instance, set_named, type_of
 from graphfix.interpreter.values import (
     NONE,
     Bound,
@@ -32,6 +31,7 @@ from graphfix.interpreter.values import (
 )
 from graphfix.models import versions
 from graphfix.models.modules import copy_module
+from graphfix.models.registry import model_of, models
 from graphfix.models.threads import make_thread
 
 # Libraries whose results are never tensors with a graph, and which keep nothing that they are given.
@@ -47,9 +47,9 @@ def call_library(m: Interpreter, name: str, arguments: list[Value], keywords: di
     """Call a function of Python or of a library, by its qualified name."""
     top, _, rest = name.partition(".")
     word = name.rsplit(".", 1)[-1]
-    handler = BUILTINS.get(name)
-    if handler is not None:
-        made = handler(m, arguments, keywords, site)
+    model = model_of(name)
+    if model is not None:
+        made = model(m, arguments, keywords, site)
         if made is not None:
             return made
     version = versions.parsed(name, arguments)
@@ -102,6 +102,9 @@ def note_numbers(m: Interpreter, name: str, arguments: list[Value], site: ast.AS
             m.recording.numbers.append(Number(site, m.trace(), value, name, position, m.grad_enabled))
 
 
+@models(
+    "builtins.len",
+)
 def length(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
     value = arguments[0] if arguments else NONE
     if isinstance(value, Sequence):
@@ -109,6 +112,9 @@ def length(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], s
     return Plain(("len", key_of(value)))
 
 
+@models(
+    "builtins.range",
+)
 def numbers_up_to(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
     """`range`: a counter that is 0 in the first iteration where it starts at 0."""
     known = [value.value for value in arguments if isinstance(value, Known) and isinstance(value.value, int)]
@@ -126,6 +132,9 @@ def numbers_up_to(m: Interpreter, arguments: list[Value], keywords: dict[str, Va
     return Sequence("tuple", [Plain(("counter", key, index)) for index in range(2)], True)
 
 
+@models(
+    "builtins.enumerate",
+)
 def enumerated(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
     key = (site, m.now())
     start = keywords.get("start") or (arguments[1] if len(arguments) > 1 else None)
@@ -138,12 +147,18 @@ def enumerated(m: Interpreter, arguments: list[Value], keywords: dict[str, Value
     return Sequence("tuple", pairs, True)
 
 
+@models(
+    "builtins.zip",
+)
 def zipped(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
     columns = [iterate(m, value, site) for value in arguments]
     rows = [Sequence("tuple", list(row)) for row in zip(*columns)]
     return Sequence("tuple", list(rows), True)
 
 
+@models(
+    "builtins.map",
+)
 def mapped(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
     if len(arguments) < 2:
         return Sequence("generator", [], True)
@@ -151,6 +166,9 @@ def mapped(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], s
     return Sequence("generator", [m.call(arguments[0], list(row), {}, site) for row in zip(*columns)])
 
 
+@models(
+    "builtins.filter",
+)
 def filtered(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
     if len(arguments) > 1 and isinstance(arguments[1], (Parameters, Bound)):
         return arguments[1]
@@ -175,6 +193,19 @@ def as_container(kind: str) -> Callable:
     return make
 
 
+for _kind, _names in (
+    ("list", ("builtins.list", "builtins.sorted")),
+    ("tuple", ("builtins.tuple",)),
+    ("set", ("builtins.set", "builtins.frozenset")),
+    ("deque", ("collections.deque",)),
+):
+    models(*_names)(as_container(_kind))
+
+
+@models(
+    "builtins.dict",
+    "collections.OrderedDict",
+)
 def dictionary(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
     made = Mapping(dict(keywords))
     made.context = m.context
@@ -188,10 +219,24 @@ def dictionary(m: Interpreter, arguments: list[Value], keywords: dict[str, Value
     return made
 
 
+@models(
+    "collections.defaultdict",
+    "collections.Counter",
+)
 def default_dictionary(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
     made = Mapping({}, arguments[0] if arguments and not (isinstance(arguments[0], Known)) else None)
     made.context = m.context
     return made
+
+
+@models("builtins.float")
+def as_float(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
+    return number(m, "float", arguments, site)
+
+
+@models("builtins.int")
+def as_integer(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
+    return number(m, "int", arguments, site)
 
 
 def number(m: Interpreter, word: str, arguments: list[Value], site: ast.AST) -> Value:
@@ -205,6 +250,9 @@ def number(m: Interpreter, word: str, arguments: list[Value], site: ast.AST) -> 
     return Plain(("number", *map(key_of, arguments)), cut=cut_of(*arguments))
 
 
+@models(
+    "builtins.sum",
+)
 def summed(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
     total: Value = arguments[1] if len(arguments) > 1 else Known(0)
     for item in iterate(m, arguments[0], site) if arguments else []:
@@ -214,6 +262,10 @@ def summed(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], s
     return total
 
 
+@models(
+    "builtins.max",
+    "builtins.min",
+)
 def extreme(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
     items = iterate(m, arguments[0], site) if len(arguments) == 1 else arguments
     for item in items:
@@ -222,16 +274,29 @@ def extreme(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], 
     return Plain(("extreme", *map(key_of, items)), cut=cut_of(*items))
 
 
+@models(
+    "builtins.iter",
+    "functools.wraps.applied",
+    "itertools.islice",
+    "itertools.cycle",
+)
 def passed_on(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
     return arguments[0] if arguments else None
 
 
+@models(
+    "builtins.reversed",
+)
 def reversed_(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
     if arguments and isinstance(arguments[0], Sequence):
         return Sequence("tuple", list(reversed(arguments[0].items)), arguments[0].open)
     return Sequence("tuple", list(reversed(iterate(m, arguments[0], site))), True) if arguments else None
 
 
+@models(
+    "random.sample",
+    "random.choices",
+)
 def sampled(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
     """`random.sample`: any of the items, so all that are known."""
     if arguments and isinstance(arguments[0], Sequence):
@@ -239,22 +304,35 @@ def sampled(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], 
     return None
 
 
+@models(
+    "random.choice",
+)
 def chosen(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
     if arguments and isinstance(arguments[0], Sequence) and arguments[0].items:
         return arguments[0].items[0]
     return None
 
 
+@models(
+    "itertools.chain",
+)
 def chained(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
     if any(isinstance(value, (Parameters, Bound)) for value in arguments):
         return Sequence("tuple", list(arguments))
     return Sequence("tuple", [item for value in arguments for item in iterate(m, value, site)], True)
 
 
+@models(
+    "functools.partial",
+)
 def partial(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
     return Partial(arguments[0], arguments[1:], keywords) if arguments else None
 
 
+@models(
+    "copy.copy",
+    "copy.deepcopy",
+)
 def copied(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
     value = arguments[0] if arguments else NONE
     if isinstance(value, (Layer, Instance)):
@@ -268,6 +346,9 @@ def copied(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], s
     return value
 
 
+@models(
+    "collections.namedtuple",
+)
 def named_tuple(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
     fields: list[str] = []
     if len(arguments) > 1 and isinstance(arguments[1], Known):
@@ -281,34 +362,15 @@ def named_tuple(m: Interpreter, arguments: list[Value], keywords: dict[str, Valu
     return made
 
 
-BUILTINS: dict[str, Callable] = {
-    "builtins.len": length, "builtins.range": numbers_up_to, "builtins.enumerate": enumerated, "builtins.zip": zipped,
-    "builtins.map": mapped, "builtins.filter": filtered, "builtins.list": as_container("list"), "builtins.tuple": as_container("tuple"),
-    "builtins.set": as_container("set"), "builtins.frozenset": as_container("set"), "builtins.sorted": as_container("list"),
-    "collections.deque": as_container("deque"), "builtins.dict": dictionary, "collections.OrderedDict": dictionary,
-    "collections.defaultdict": default_dictionary,
-    "builtins.float": lambda m, a, k, s: number(m, "float", a, s), "builtins.int": lambda m, a, k, s: number(m, "int", a, s), "builtins.sum": summed,
-    "builtins.max": extreme, "builtins.min": extreme, "builtins.isinstance": is_instance, "builtins.getattr": get_named,
-    "builtins.setattr": set_named, "builtins.hasattr": has_named, "builtins.iter": passed_on, "builtins.reversed": reversed_,
-    "random.sample": sampled, "random.choice": chosen, "random.choices": sampled, "itertools.chain": chained,
-    "functools.partial": partial, "copy.copy": copied, "copy.deepcopy": copied, "collections.namedtuple": named_tuple,
-    "typing.cast": lambda m, a, k, s: a[1] if len(a) > 1 else None, "functools.wraps": lambda m, a, k, s: External("functools.wraps.applied"),
-    "functools.wraps.applied": passed_on, "itertools.islice": passed_on, "itertools.cycle": passed_on,
-    "itertools.count": lambda m, a, k, s: numbers_up_to(m, [Plain(("count", s))] if not a else [a[0], Plain(("count", s))], k, s),
-    "collections.Counter": default_dictionary, "types.SimpleNamespace": lambda m, a, k, s: namespace(m, k, s),
-    "builtins.object": lambda m, a, k, s: Opaque(("object", s, m.now())), "builtins.next": lambda m, a, k, s: next_item(m, a, s),
-    "builtins.open": lambda m, a, k, s: Opaque(("open", s, m.now())), "builtins.vars": lambda m, a, k, s: Opaque(("vars", s, m.now())),
-    "builtins.abs": lambda m, a, k, s: absolute(m, a, s), "builtins.type": lambda m, a, k, s: type_of(a, s),
-}  # fmt: skip
-
-
-def namespace(m: Interpreter, keywords: dict[str, Value], site: ast.AST) -> Value:
+@models("types.SimpleNamespace")
+def namespace(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
     made = Opaque(("namespace", site, m.now()))
     made.attributes.update(keywords)
     return made
 
 
-def next_item(m: Interpreter, arguments: list[Value], site: ast.AST) -> Value:
+@models("builtins.next")
+def next_item(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
     value = arguments[0] if arguments else NONE
     if isinstance(value, Sequence) and value.items:
         return value.items[min(m.context[-1][1] if m.context else 0, len(value.items) - 1)]
@@ -321,7 +383,8 @@ def next_item(m: Interpreter, arguments: list[Value], site: ast.AST) -> Value:
     return Opaque(("next", site, m.now()), value.node)
 
 
-def absolute(m: Interpreter, arguments: list[Value], site: ast.AST) -> Value | None:
+@models("builtins.abs")
+def absolute(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
     if arguments and isinstance(arguments[0], (Tensor, Opaque)):
         return (
             Tensor(m.record(site, arguments, True))
@@ -329,3 +392,24 @@ def absolute(m: Interpreter, arguments: list[Value], site: ast.AST) -> Value | N
             else Opaque(("abs", key_of(arguments[0])), m.record(site, arguments, True))
         )
     return None
+
+
+@models("builtins.object", "builtins.open", "builtins.vars")
+def some_object(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
+    return Opaque(("object", site, m.now()))
+
+
+@models("typing.cast")
+def cast(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
+    return arguments[1] if len(arguments) > 1 else None
+
+
+@models("functools.wraps")
+def wraps(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
+    return External("functools.wraps.applied")
+
+
+@models("itertools.count")
+def counted_up(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
+    start = arguments[:1]
+    return numbers_up_to(m, [*start, Plain(("count", site))], keywords, site)

@@ -22,9 +22,11 @@ from graphfix.interpreter.values import (
     Tensor,
     Value,
 )
+from graphfix.models.registry import models
 from graphfix.models.table import facts
 
 
+@models("builtins.isinstance")
 def is_instance(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
     if len(arguments) != 2:
         return Plain(("isinstance", site))
@@ -66,6 +68,7 @@ def is_a(value: Value, kind: Value) -> bool | None:
     return None
 
 
+@models("builtins.getattr")
 def get_named(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
     if len(arguments) >= 2 and isinstance(arguments[1], Known) and isinstance(arguments[1].value, str):
         if len(arguments) == 3 and isinstance(arguments[0], Instance) and find_method(arguments[0], arguments[1].value) is None:
@@ -76,6 +79,7 @@ def get_named(m: Interpreter, arguments: list[Value], keywords: dict[str, Value]
     return Opaque(("getattr", *map(key_of, arguments)))
 
 
+@models("builtins.setattr")
 def set_named(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
     if len(arguments) == 3 and isinstance(arguments[1], Known):
         attributes = attributes_of(arguments[0])
@@ -84,6 +88,7 @@ def set_named(m: Interpreter, arguments: list[Value], keywords: dict[str, Value]
     return NONE
 
 
+@models("builtins.hasattr")
 def has_named(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
     if len(arguments) != 2 or not isinstance(arguments[1], Known):
         return None
@@ -96,7 +101,8 @@ def has_named(m: Interpreter, arguments: list[Value], keywords: dict[str, Value]
     return None
 
 
-def type_of(arguments: list[Value], site: ast.AST) -> Value:
+@models("builtins.type")
+def type_of(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
     if len(arguments) == 1 and isinstance(arguments[0], Instance):
         return arguments[0].cls
     if len(arguments) == 1 and isinstance(arguments[0], Sequence):

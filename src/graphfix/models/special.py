@@ -1,0 +1,208 @@
+"""Functions of torch that the recorded table cannot tell of, and grad modes."""
+
+from __future__ import annotations
+
+import ast
+
+from graphfix.autograd.graph import Leaf
+from graphfix.interpreter.conditions import decide_key
+from graphfix.interpreter.interpreter import Interpreter
+from graphfix.interpreter.keys import key_of, known_truth
+from graphfix.interpreter.recording import Alias
+from graphfix.interpreter.values import (
+    NONE,
+    Arguments,
+    Function,
+    GradMode,
+    Keywords,
+    Known,
+    Opaque,
+    Plain,
+    Sequence,
+    Tensor,
+    Value,
+)
+from graphfix.models.operations import (
+    new_leaf,
+)
+from graphfix.models.registry import models
+from graphfix.models.shapes import ONE, SCALAR, data_shape, shape_of, typed_shape
+from graphfix.models.table import facts
+
+
+def with_mode(mode: GradMode, arguments: Arguments) -> Value:
+    """`torch.no_grad()(function)`."""
+    if arguments and isinstance(arguments[0], Function) and mode.enabled is not None:
+        arguments[0].wrappers.append("enable_grad" if mode.enabled else "no_grad")
+    return arguments[0] if arguments else NONE
+
+
+def as_decorator(mode: GradMode, arguments: Arguments) -> Value:
+    """`torch.no_grad(function)`, as `@torch.no_grad` without parentheses has it; else the mode itself."""
+    return with_mode(mode, arguments) if arguments and isinstance(arguments[0], Function) else mode
+
+
+@models("torch.no_grad", "torch.inference_mode")
+def without_grad(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+    return as_decorator(GradMode(False), arguments)
+
+
+@models("torch.enable_grad")
+def with_grad(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+    m.recording.asks.append(m.trace())
+    return as_decorator(GradMode(True), arguments)
+
+
+@models(
+    "torch.set_grad_enabled",
+)
+def set_grad_enabled(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+    """Works as a context manager and, where it stands alone, as a statement."""
+    flag = arguments[0] if arguments else keywords.get("mode", Known(True))
+    known = known_truth(flag)
+    enabled = known if known is not None else decide_key(m, key_of(flag), site, False)
+    statement = m.frame.statement
+    if enabled or isinstance(statement, ast.Expr):
+        m.recording.asks.append(m.trace())
+    if isinstance(statement, ast.Expr) and statement.value is site:
+        m.grad_enabled = enabled
+    return GradMode(enabled)
+
+
+@models(
+    "torch.nn.Parameter",
+)
+def parameter(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+    wanted = keywords.get("requires_grad", arguments[1] if len(arguments) > 1 else Known(True))
+    shape = shape_of(arguments[0]) if arguments else None
+    return Tensor(leaf=Leaf("Parameter", not (isinstance(wanted, Known) and not wanted.value), site), shape=shape)
+
+
+@models(
+    "torch.autograd.Variable",
+)
+def variable(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+    """`Variable(x)` is `x.detach()`, and a new leaf where it is to require grad."""
+    names = ("data", "requires_grad", "volatile")
+    given = {**dict(zip(names, arguments)), **keywords}
+    value = given.get("data", NONE)
+    made = Tensor(single=isinstance(value, Tensor) and value.single, base=value, severed="detach", shape=shape_of(value))
+    if isinstance(value, Tensor):
+        made.storage = value.storage
+    wanted = given.get("requires_grad", Known(False))
+    if not (isinstance(wanted, Known) and not wanted.value):
+        m.recording.asks.append(m.trace())
+        made.leaf = Leaf("Variable", True, site)
+        made.severed = ""
+    m.recording.aliases.append(Alias(site, m.trace(), value, made, "Variable", given))
+    return made
+
+
+@models(
+    "torch.tensor",
+    "torch.as_tensor",
+    "torch.from_numpy",
+)
+def from_data(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+    """`torch.tensor`: copies, so the graph of what it is given is not continued."""
+    known = facts("torch.tensor")
+    assert known is not None
+    made = new_leaf(m, known, keywords, site)
+    made.shape = data_shape(arguments[0] if arguments else keywords.get("data"))
+    made.single = made.shape in (SCALAR, ONE)
+    return made
+
+
+@models(
+    "torch.FloatTensor",
+)
+def typed(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+    """`torch.FloatTensor` and its kin: of a size, or of a list's content."""
+    shape = typed_shape(arguments)
+    return Tensor(single=shape in (SCALAR, ONE), shape=shape)
+
+
+@models(
+    "torch.utils.checkpoint.checkpoint",
+)
+def checkpointed(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+    if not arguments:
+        return NONE
+    inner = m.call(arguments[0], arguments[1:], {}, site)
+    return Tensor(m.record(site, [inner], True)) if isinstance(inner, Tensor) else inner
+
+
+@models(
+    "torch.compile",
+    "torch.jit.script",
+    "torch.jit.trace",
+    "torch.nn.utils.weight_norm",
+    "torch.nn.utils.spectral_norm",
+    "torch.nn.utils.parametrizations.weight_norm",
+    "torch.nn.utils.parametrizations.spectral_norm",
+)
+def first_argument(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+    return arguments[0] if arguments else NONE
+
+
+@models(
+    "torch.device",
+    "torch.manual_seed",
+    "torch.save",
+    "torch.set_num_threads",
+    "torch.numel",
+)
+def plain(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+    return Plain(("torch", site, m.now()))
+
+
+@models(
+    "torch.nn.utils.rnn.pack_padded_sequence",
+    "torch.nn.utils.rnn.pack_sequence",
+)
+def packed(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+    """A `PackedSequence` is no tensor: its `.data` has the graph of what was packed."""
+    node = m.record(site, arguments[:1], True)
+    made = Opaque(("packed", site, m.now()), node)
+    made.attributes["data"] = Tensor(node)
+    return made
+
+
+@models(
+    "torch.nn.utils.rnn.pad_packed_sequence",
+)
+def padded(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+    return Sequence("tuple", [Tensor(m.record(site, arguments[:1], True)), Tensor()])
+
+
+@models(
+    "torch.amp.GradScaler",
+    "torch.cuda.amp.GradScaler",
+    "torch.cuda.amp.grad_scaler.GradScaler",
+)
+def scaler(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+    return Opaque(("scaler", site, m.now()))
+
+
+@models(
+    "torch.distributions.kl_divergence",
+    "torch.distributions.kl.kl_divergence",
+)
+def kl(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+    return Tensor(m.record(site, arguments, True))
+
+
+@models("torch.load", "torch.Generator")
+def unknown_object(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+    return Opaque(("object", site, m.now()))
+
+
+@models("torch.is_tensor")
+def is_tensor(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+    known = bool(arguments) and isinstance(arguments[0], Tensor)
+    return Known(True) if known else Plain(("is_tensor", *map(key_of, arguments)))
+
+
+@models("torch.is_grad_enabled")
+def is_grad_enabled(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+    return Known(m.grad_enabled)
