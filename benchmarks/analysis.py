@@ -28,9 +28,11 @@ from graphfix.files.discovery import discover
 from graphfix.rewrite.fixpoint import repair
 from graphfix.run.engine import is_relevant
 from graphfix.run.selection import Wanted
-from graphfix.source.decode import Source, SourceError, read
+from graphfix.source.decode import read
 from graphfix.source.document import Program
+from graphfix.source.errors import SourceError
 from graphfix.source.guard import parse
+from graphfix.source.text import Source
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 RUNS = 3

@@ -17,7 +17,10 @@ from pathlib import Path
 
 from graphfix.run.engine import findings_of
 from graphfix.run.selection import Wanted
-from graphfix.source.decode import Source, SourceError, read, shown_cell
+from graphfix.source.decode import read
+from graphfix.source.errors import SourceError
+from graphfix.source.lines import shown_cell
+from graphfix.source.text import Source
 
 
 def main() -> None:

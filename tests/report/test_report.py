@@ -9,7 +9,7 @@ from graphfix.model import Append, Applicability, Edit, Finding, Fix, Label, Spa
 from graphfix.report.jsonform import render
 from graphfix.report.report import Report
 from graphfix.run.outcome import Outcome, Status
-from graphfix.source.decode import Source
+from graphfix.source.text import Source
 
 
 def finding(applicability: Applicability | None) -> Finding:

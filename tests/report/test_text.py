@@ -7,7 +7,8 @@ import pytest
 from graphfix.model import Append, Applicability, Finding, Fix, Label, Span
 from graphfix.report.escape import escaped
 from graphfix.report.text import Line, concise, indexes_of, story
-from graphfix.source.decode import LineIndex, Source
+from graphfix.source.lines import LineIndex
+from graphfix.source.text import Source
 
 CODE = """\
 for x in data:

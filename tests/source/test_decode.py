@@ -6,7 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphfix.source.decode import BOM, LineIndex, Source, SourceError, decode
+from graphfix.source.decode import decode
+from graphfix.source.errors import SourceError
+from graphfix.source.lines import LineIndex
+from graphfix.source.text import BOM, Source
 
 HERE = Path("x.py")
 

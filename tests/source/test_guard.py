@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from graphfix.source.decode import Skipped, SourceError
+from graphfix.source.errors import Skipped, SourceError
 from graphfix.source.guard import parse
 
 DEEP = 100_000

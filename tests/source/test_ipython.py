@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphfix.source.decode import SourceError
+from graphfix.source.errors import SourceError
 from graphfix.source.ipython import Torn, hidden, originals, restored
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphfix.source.decode import Skipped, SourceError
+from graphfix.source.errors import Skipped, SourceError
 from graphfix.source.jsontext import replaced, scan
 
 from .notebooks import STYLES, notebook

@@ -11,8 +11,10 @@ import pytest
 from graphfix.model import Applicability, Delete, Finding, Fix, InsertAfter, InsertBefore, Move, Operation, Replace, Span, Wrap
 from graphfix.rewrite import apply_fixes
 from graphfix.run.examine import Job, examine
-from graphfix.source.decode import BOM, SourceError, decode
+from graphfix.source.decode import decode
+from graphfix.source.errors import SourceError
 from graphfix.source.notebook import Notebook, decode_notebook
+from graphfix.source.text import BOM
 
 from .notebooks import STYLES, notebook
 

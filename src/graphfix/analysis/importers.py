@@ -12,7 +12,8 @@ from pathlib import Path
 from graphfix.files.discovery import JUNK
 from graphfix.files.gitignore import Ignored
 from graphfix.interpreter.imports import Importer
-from graphfix.source.decode import SourceError, read_bytes
+from graphfix.source.decode import read_bytes
+from graphfix.source.errors import SourceError
 
 # A project that is larger is not searched: the files that were found would depend on where the search ended
 MAX_ENTRIES = 20_000

@@ -20,7 +20,8 @@ from pathlib import Path
 
 from graphfix.files.store import store
 from graphfix.files.write import PREFIX, SUFFIX, NotWritten, check, fill, is_alive, sync_folder, why
-from graphfix.source.decode import SourceError, read_bytes
+from graphfix.source.decode import read_bytes
+from graphfix.source.errors import SourceError
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ from pathlib import Path
 from graphfix.interpreter.frames import Env, Frame
 from graphfix.interpreter.interpreter import Interpreter, OutOfSteps, Stop
 from graphfix.interpreter.values import Project, Value
-from graphfix.source.decode import SourceError, read
+from graphfix.source.decode import read
 from graphfix.source.document import Program
+from graphfix.source.errors import SourceError
 
 MAX_MODULES = 60
 MAX_BYTES = 600_000

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from graphfix.model import Edit, Finding, Span
 from graphfix.report.text import Indexes, Line, Piece, indexes_of
 from graphfix.run.outcome import Outcome
-from graphfix.source.decode import LineIndex
+from graphfix.source.lines import LineIndex
 
 if TYPE_CHECKING:
     from graphfix.report.view import View

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from graphfix.model import Span
-from graphfix.source.decode import LineIndex, Source, SourceError, read
+from graphfix.source.decode import read
+from graphfix.source.errors import SourceError
+from graphfix.source.lines import LineIndex
+from graphfix.source.text import Source
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from graphfix.model import Applicability, Finding
 from graphfix.report.escape import escaped
 from graphfix.run.outcome import Outcome, Status
-from graphfix.source.decode import shown_cell
+from graphfix.source.lines import shown_cell
 
 
 @dataclass

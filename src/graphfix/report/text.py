@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING
 
 from graphfix.model import Applicability, Finding, Label, Span
 from graphfix.report.escape import escaped, shown, width
-from graphfix.source.decode import LineIndex, Source, SourceError, read, shown_cell
+from graphfix.source.decode import read
+from graphfix.source.errors import SourceError
+from graphfix.source.lines import LineIndex, shown_cell
+from graphfix.source.text import Source
 
 if TYPE_CHECKING:
     from graphfix.report.view import View

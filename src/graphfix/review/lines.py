@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from dataclasses import dataclass
 
-from graphfix.source.decode import NEWLINE
+from graphfix.source.lines import NEWLINE
 
 _AROUND = 3
 

@@ -14,7 +14,10 @@ from graphfix.rewrite import apply_fixes
 from graphfix.run.examine import Job, examine
 from graphfix.run.fingerprint import Mark, marks
 from graphfix.run.outcome import Status
-from graphfix.source.decode import LineIndex, Source, SourceError, decode
+from graphfix.source.decode import decode
+from graphfix.source.errors import SourceError
+from graphfix.source.lines import LineIndex
+from graphfix.source.text import Source
 
 
 class Refused(Exception):

@@ -6,7 +6,7 @@ import difflib
 import os
 
 from graphfix.model import Span
-from graphfix.source.decode import NEWLINE
+from graphfix.source.lines import NEWLINE
 
 
 def original_row(before: str, after: str, row: int) -> int:

@@ -12,7 +12,8 @@ from pathlib import Path
 from graphfix.model import Finding
 from graphfix.run.fingerprint import Mark, marks
 from graphfix.run.outcome import Outcome, Status
-from graphfix.source.decode import SourceError, read_bytes
+from graphfix.source.decode import read_bytes
+from graphfix.source.errors import SourceError
 
 VERSION = 1
 

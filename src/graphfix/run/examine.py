@@ -15,8 +15,10 @@ from graphfix.model import Edit, Finding, Fix
 from graphfix.run.outcome import Fixed, Outcome, Stage, Status
 from graphfix.run.selection import Wanted
 from graphfix.run.suppression import suppressions
-from graphfix.source.decode import Skipped, Source, SourceError, decode, read
+from graphfix.source.decode import decode, read
+from graphfix.source.errors import Skipped, SourceError
 from graphfix.source.guard import parse, parses
+from graphfix.source.text import Source
 
 if TYPE_CHECKING:
     from graphfix.rewrite.fixpoint import Repaired

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from graphfix.model import Finding
-from graphfix.source.decode import LineIndex
 from graphfix.source.guard import parse
+from graphfix.source.lines import LineIndex
 
 _BLOCK = re.compile(r"(?:async\s+)?(?:for|while|if|elif|else|with|def|class|try|except|finally|match|case)\b|@")
 _BLANKS = re.compile(r"\s*(\W)\s*|\s+")

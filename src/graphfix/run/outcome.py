@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from graphfix.model import Edit, Finding
-from graphfix.source.decode import Source
+from graphfix.source.text import Source
 
 
 class Status(enum.Enum):

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from graphfix.model import Finding
-from graphfix.source.decode import LineIndex
+from graphfix.source.lines import LineIndex
 
 _MARKER = re.compile(r"graphfix:|noqa", re.IGNORECASE)
 _IGNORE = re.compile(r"#\s*graphfix:\s*ignore(?![-\w])(?:\[(?P<codes>[^\]]*)\])?", re.IGNORECASE)

@@ -12,7 +12,8 @@ from graphfix.settings.keys import BY_NAME
 from graphfix.settings.kinds import CodesByPattern, KnownCodes, WrongValue, did_you_mean
 from graphfix.settings.lines import row_of
 from graphfix.settings.toml import BadToml, loads
-from graphfix.source.decode import SourceError, read_bytes
+from graphfix.source.decode import read_bytes
+from graphfix.source.errors import SourceError
 
 NAMES = ("graphfix.toml", "pyproject.toml")
 _TABLE = ("tool", "graphfix")

@@ -7,7 +7,8 @@ import functools
 import re
 import warnings
 
-from graphfix.source.decode import NEWLINE, Skipped, SourceError
+from graphfix.source.errors import Skipped, SourceError
+from graphfix.source.lines import NEWLINE
 
 MAX_BRACKETS = 100
 MAX_DEPTH = 200

@@ -16,8 +16,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from graphfix.source.decode import NEWLINE, SourceError
+from graphfix.source.errors import SourceError
 from graphfix.source.guard import parse, parses
+from graphfix.source.lines import NEWLINE
 
 # Cell magics that run the cell in the notebook's own namespace
 CODE_MAGICS = frozenset(("capture", "debug", "ipytest", "memit", "prun", "time", "timeit"))

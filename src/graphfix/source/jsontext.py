@@ -11,7 +11,7 @@ from itertools import pairwise
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
-from graphfix.source.decode import Skipped, SourceError
+from graphfix.source.errors import Skipped, SourceError
 
 _BLANKS = re.compile(r"[ \t\r\n]*")
 # One character of a string as JSON spells it

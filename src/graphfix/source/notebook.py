@@ -17,9 +17,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from graphfix.model import Delete, Finding, Fix, InsertAfter, InsertBefore, Move, Operation, Replace, Span, Wrap
-from graphfix.source.decode import BOM, LineIndex, Source, SourceError
+from graphfix.source.errors import SourceError
 from graphfix.source.ipython import HIDDEN, Torn, hidden, originals, restored
 from graphfix.source.jsontext import CellText, replaced, scan
+from graphfix.source.lines import LineIndex
+from graphfix.source.text import BOM, Source
 
 _MARK = re.compile(rb"(?:\A|(?<=\n))#%%graphfix-cell-(\d+)\n\n")
 
