@@ -38,7 +38,17 @@ class Run:
     @cached_property
     def fates(self) -> Fates:
         """What becomes of each gradient."""
-        return Fates(self.recording)
+        return Fates(self.recording.walks, self.recording.updates, self.reads_gradients)
+
+    def reads_gradients(self) -> bool:
+        """Whether the program reads a `.grad`: a step that the tape does not see may be made with it."""
+        env = self.recording.env
+        return env is None or any(
+            isinstance(part, ast.Attribute)
+            and part.attr == "grad"
+            and ast.unparse(part.value) not in ("torch.autograd", "autograd")
+            for part in ast.walk(env.program.tree)
+        )
 
 
 @dataclass(eq=False)

@@ -8,10 +8,21 @@ from __future__ import annotations
 
 import ast
 import enum
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
-from graphfix.autograd.graph import Leaf, Node, Walk, history
-from graphfix.interpreter.recording import Recording
+from graphfix.autograd.graph import Leaf, Node, Trace, Walk, history
+
+
+@dataclass(eq=False)
+class Update:
+    """An optimizer step or another write in place (`steps`), or the clearing of gradients, of these parameters; None where they are not known."""
+
+    site: ast.AST
+    order: int
+    steps: bool
+    leaves: frozenset[Leaf] | None
+    trace: Trace = ()
 
 
 class Fate(enum.Enum):
@@ -23,15 +34,20 @@ class Fate(enum.Enum):
 
 
 class Fates:
-    """The fate of every gradient of one run, by walk and leaf."""
+    """The fate of every gradient of one run, by walk and leaf.
 
-    def __init__(self, recording: Recording) -> None:
-        self.recording = recording
+    `walks` and `updates` in the order of the run; `read`: whether the program reads a gradient itself, so that a step which no
+    update shows may be made with it.
+    """
+
+    def __init__(self, walks: Sequence[Walk], updates: Sequence[Update], read: Callable[[], bool] = lambda: True) -> None:
+        self.updates = updates
+        self.read = read
         self.idle: tuple[bool, set[Leaf]] | None = None
         self.led: dict[Walk, set[Node]] = {}
         self.below: dict[Walk, set[Leaf]] = {}
         self.known: dict[tuple[object, Leaf], set[Fate]] = {}
-        for event in recording.walks:
+        for event in walks:
             for leaf in self.leaves_below(event):
                 self.known.setdefault((event.site, leaf), set()).add(self.fate(event, leaf))
 
@@ -42,7 +58,7 @@ class Fates:
         return self.below[event]
 
     def fate(self, event: Walk, leaf: Leaf) -> Fate:
-        for update in self.recording.updates:
+        for update in self.updates:
             if update.order < event.order:
                 continue
             if update.leaves is None:
@@ -59,21 +75,11 @@ class Fates:
     def is_idle(self, leaf: Leaf) -> bool:
         """Whether the leaf belongs to a module that nobody trains: every step of the run is known, and none is over it."""
         if self.idle is None:
-            steps = [update.leaves for update in self.recording.updates if update.steps]
-            known = bool(steps) and all(leaves is not None for leaves in steps) and not self.reads_gradients()
+            steps = [update.leaves for update in self.updates if update.steps]
+            known = bool(steps) and all(leaves is not None for leaves in steps) and not self.read()
             self.idle = (known, {other for leaves in steps for other in leaves or ()})
         known, stepped = self.idle
         return known and leaf.module and leaf not in stepped
-
-    def reads_gradients(self) -> bool:
-        """Whether the program reads a `.grad`: a step that the tape does not see may be made with it."""
-        env = self.recording.env
-        return env is None or any(
-            isinstance(part, ast.Attribute)
-            and part.attr == "grad"
-            and ast.unparse(part.value) not in ("torch.autograd", "autograd")
-            for part in ast.walk(env.program.tree)
-        )
 
     def is_used(self, event: Walk, leaf: Leaf) -> bool:
         return Fate.USED in self.known.get((event.site, leaf), set())

@@ -11,11 +11,10 @@ import ast
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Any
 
-if TYPE_CHECKING:
-    from graphfix.interpreter.frames import Trace
-
+# The statement that each active call was at, outermost first; what a call is, is the interpreter's business.
+Trace = tuple[tuple[Any, ast.stmt], ...]
 # One entry for each enclosing loop, outermost first: (which entry into which loop, iteration).
 Context = tuple[tuple["LoopEntry", int], ...]
 

@@ -6,7 +6,8 @@ import ast
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from graphfix.autograd.graph import Context, Leaf, LoopEntry, Node, Walk, Write
+from graphfix.autograd.gradients import Update
+from graphfix.autograd.graph import Context, LoopEntry, Node, Walk, Write
 from graphfix.interpreter.values import Keywords, Value
 
 if TYPE_CHECKING:
@@ -52,17 +53,6 @@ class Boundary:
     first: dict[str, tuple[Value, bool]]
     order: int
     spent: set[str] = field(default_factory=set)
-
-
-@dataclass(eq=False)
-class Update:
-    """An optimizer step or another write in place (`steps`), or the clearing of gradients, of these parameters; None where they are not known."""
-
-    site: ast.AST
-    order: int
-    steps: bool
-    leaves: frozenset[Leaf] | None
-    trace: Trace = ()
 
 
 @dataclass(eq=False)
