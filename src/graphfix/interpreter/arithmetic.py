@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from graphfix.autograd.graph import Storage
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.iteration import iterate
-from graphfix.interpreter.keys import cut_of, key_of
 from graphfix.interpreter.values import (
     MAX_ITEMS,
     MAX_TEXT,
@@ -22,6 +21,7 @@ from graphfix.interpreter.values import (
     Sequence,
     Tensor,
     Value,
+    cut_of,
 )
 from graphfix.models.saving import divided, has_grad, keep, overwrite
 from graphfix.models.shapes import operator_shape
@@ -55,7 +55,7 @@ def arithmetic(m: Interpreter, site: ast.AST, left: Value, right: Value, op: ast
         if isinstance(op, ast.Pow) and isinstance(left, Known):
             keep(made, [made])
         return made
-    key = (type(op).__name__, key_of(left), key_of(right))
+    key = (type(op).__name__, left.identity, right.identity)
     if isinstance(left, Opaque) or isinstance(right, Opaque):
         return Opaque(key, m.record(site, (left, right), saves))
     return Plain(key, cut=cut_of(left, right))

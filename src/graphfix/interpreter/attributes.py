@@ -6,7 +6,6 @@ import ast
 
 from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.interpreter import Interpreter
-from graphfix.interpreter.keys import key_of
 from graphfix.interpreter.lookup import find_method
 from graphfix.interpreter.places import item_of
 from graphfix.interpreter.recording import Alias, Read
@@ -73,7 +72,7 @@ def tensor_attribute(m: Interpreter, value: Tensor | Opaque, name: str, site: as
         m.recording.aliases.append(Alias(site, m.trace(), value, made, "data"))
         return made
     if name in ("shape", "dtype", "device", "requires_grad", "is_leaf", "grad_fn", "ndim", "is_cuda"):
-        return Plain((name, key_of(value)))
+        return Plain((name, value.identity))
     if isinstance(value, Tensor):
         if name == "grad":
             return Tensor(severed="grad")
@@ -169,7 +168,7 @@ def get_item(m: Interpreter, value: Value, index_node: ast.expr, site: ast.Subsc
             return Plain(("item", repr(value.value)[:40], repr(index.value)[:40]))
     if isinstance(value, Plain):
         note_legacy(m, value, index, site)
-        return Plain(("item", value.key, key_of(index)), cut=value.cut)
+        return Plain(("item", value.key, index.identity), cut=value.cut)
     if isinstance(value, Opaque):
         return opaque_item(m, value, index, site)
     if isinstance(value, (Class, External)):
@@ -219,11 +218,11 @@ def sequence_item(m: Interpreter, value: Sequence, index: Value, site: ast.AST) 
         return items[0] if index.first or len(items) == 1 else items[1]
     if isinstance(index, (Tensor, Opaque)) and items and value.kind == "list" and isinstance(items[0], (Tensor, Opaque)):
         return items[-1]
-    return items[-1] if items else Opaque(("item", id(value), key_of(index), m.now()))
+    return items[-1] if items else Opaque(("item", id(value), index.identity, m.now()))
 
 
 def mapping_item(m: Interpreter, value: Mapping, index: Value, site: ast.AST) -> Value:
-    slot = index.value if isinstance(index, Known) and is_hashable(index.value) else ("unknown", key_of(index))
+    slot = index.value if isinstance(index, Known) and is_hashable(index.value) else ("unknown", index.identity)
     if slot in value.items:
         return value.items[slot]
     if value.default is not None:
@@ -242,11 +241,11 @@ def instance_item(m: Interpreter, value: Instance, index: Value, site: ast.AST) 
         return m.call(method, [value, index], {}, site)
     if value.cls.fields and isinstance(index, Known) and isinstance(index.value, int) and index.value < len(value.cls.fields):
         return value.attributes.get(value.cls.fields[index.value], NONE)
-    return Opaque(("item", value.key, key_of(index)))
+    return Opaque(("item", value.key, index.identity))
 
 
 def opaque_item(m: Interpreter, value: Opaque, index: Value, site: ast.Subscript) -> Value:
-    slot: object = index.value if isinstance(index, Known) and is_hashable(index.value) else ("unknown", key_of(index))
+    slot: object = index.value if isinstance(index, Known) and is_hashable(index.value) else ("unknown", index.identity)
     note_legacy(m, value, index, site)
     if slot not in value.items:
         value.items[slot] = Opaque(("item", value.key, slot), value.node, value.outside)

@@ -7,7 +7,6 @@ import ast
 from graphfix.interpreter.frames import Env, Frame
 from graphfix.interpreter.interpreter import MAX_DEPTH, Interpreter, Return
 from graphfix.interpreter.iteration import iterate
-from graphfix.interpreter.keys import key_of
 from graphfix.interpreter.lookup import find_method
 from graphfix.interpreter.recording import Foreign
 from graphfix.interpreter.values import (
@@ -139,7 +138,7 @@ def call(m: Interpreter, callee: Value, arguments: Arguments, keywords: Keywords
         return with_mode(callee, arguments)
     if isinstance(callee, Known):
         return Plain(("call", site, m.now()))
-    return call_unknown(m, callee, arguments, keywords, site, key_of(callee))
+    return call_unknown(m, callee, arguments, keywords, site, callee.identity)
 
 
 def call_unknown(m: Interpreter, callee: Value, arguments: Arguments, keywords: Keywords, site: ast.AST, key: object) -> Value:

@@ -8,7 +8,6 @@ from collections.abc import Callable
 
 from graphfix.interpreter.interning import Key, interned
 from graphfix.interpreter.interpreter import Interpreter
-from graphfix.interpreter.keys import key_of, known_truth
 from graphfix.interpreter.values import (
     External,
     Known,
@@ -28,8 +27,8 @@ def truth(m: Interpreter, test: ast.expr, site: ast.AST, negated: bool = False) 
         wanted = isinstance(test.op, ast.Or)
         return wanted if any(truth(m, part, site, negated) is wanted for part in test.values) else not wanted
     value = m.evaluate(test)
-    known = known_truth(value)
-    return known if known is not None else decide_key(m, key_of(value), site, negated)
+    known = value.truth
+    return known if known is not None else decide_key(m, value.identity, site, negated)
 
 
 def decide_key(m: Interpreter, key: object, site: ast.AST, negated: bool) -> bool:
@@ -50,12 +49,12 @@ def compare_two(left: Value, right: Value, op: ast.cmpop) -> Value:
         if known is not None:
             return Known(known)
     if isinstance(left, Plain) and left.first is not None and isinstance(right, Known) and right.value == 0:
-        return compare_counter(left.first, op, key_of(left))
+        return compare_counter(left.first, op, left.identity)
     if isinstance(op, (ast.In, ast.NotIn)) and isinstance(right, (Sequence, Mapping)) and isinstance(left, Known):
         found = contains(right, left)
         if found is not None:
             return Known(found is isinstance(op, ast.In))
-    first, second = key_of(left), key_of(right)
+    first, second = left.identity, right.identity
     if isinstance(op, (ast.Eq, ast.NotEq, ast.Is, ast.IsNot)):
         key: object = ("==", first, second)
         return Plain(key if isinstance(op, (ast.Eq, ast.Is)) else ("not", key))

@@ -13,7 +13,6 @@ from graphfix.interpreter.conditions import compare_two, decide_key, truth
 from graphfix.interpreter.frames import Env
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.iteration import iterate
-from graphfix.interpreter.keys import cut_of, key_of, known_truth
 from graphfix.interpreter.places import assign
 from graphfix.interpreter.values import (
     NONE,
@@ -26,6 +25,8 @@ from graphfix.interpreter.values import (
     Sequence,
     Tensor,
     Value,
+    cut_of,
+    identities,
     is_hashable,
 )
 
@@ -75,15 +76,15 @@ def binary(m: Interpreter, node: ast.BinOp) -> Value:
 def unary(m: Interpreter, node: ast.UnaryOp) -> Value:
     value = evaluate(m, node.operand)
     if isinstance(node.op, ast.Not):
-        known = known_truth(value)
-        return Plain(("not", key_of(value))) if known is None else Known(not known)
+        known = value.truth
+        return Plain(("not", value.identity)) if known is None else Known(not known)
     if isinstance(value, Known) and isinstance(value.value, (int, float)):
         return Known(-value.value if isinstance(node.op, ast.USub) else value.value)
     if isinstance(value, Tensor):
         return Tensor(m.record(node, [value], False), single=value.single, shape=value.shape)
     if isinstance(value, Opaque):
         return Opaque(("-", value.key), m.record(node, [value], False))
-    return Plain(("-", key_of(value)), cut=cut_of(value))
+    return Plain(("-", value.identity), cut=cut_of(value))
 
 
 def boolean(m: Interpreter, node: ast.BoolOp) -> Value:
@@ -92,14 +93,14 @@ def boolean(m: Interpreter, node: ast.BoolOp) -> Value:
     keys: list[object] = []
     for part in node.values:
         value = evaluate(m, part)
-        known = known_truth(value)
+        known = value.truth
         if known is stops_at:
             return value
         if known is None:
-            keys.append(key_of(value))
+            keys.append(value.identity)
             if isinstance(value, (Plain, Known)):
                 continue
-            if part is not node.values[-1] and decide_key(m, key_of(value), node, not stops_at) is stops_at:
+            if part is not node.values[-1] and decide_key(m, value.identity, node, not stops_at) is stops_at:
                 return value
     if isinstance(value, (Plain, Known)) and keys:
         return Plain((type(node.op).__name__, *keys))
@@ -110,7 +111,7 @@ def compare(m: Interpreter, node: ast.Compare) -> Value:
     left = evaluate(m, node.left)
     rights = [evaluate(m, part) for part in node.comparators]
     if len(rights) != 1:
-        return Plain(("compare", key_of(left), *map(key_of, rights)))
+        return Plain(("compare", left.identity, *identities(rights)))
     return compare_two(left, rights[0], node.ops[0])
 
 
@@ -162,7 +163,7 @@ def dict_display(m: Interpreter, node: ast.Dict) -> Value:
                 made.open = True
             continue
         index = evaluate(m, key)
-        slot = index.value if isinstance(index, Known) and is_hashable(index.value) else ("unknown", key_of(index))
+        slot = index.value if isinstance(index, Known) and is_hashable(index.value) else ("unknown", index.identity)
         m.note_use(part, value)
         made.items[slot] = value
     return made
@@ -204,7 +205,7 @@ def dict_comprehension(m: Interpreter, node: ast.DictComp) -> Value:
     made = Mapping({})
     for _ in comprehend(m, node):
         key = evaluate(m, node.key)
-        slot = key.value if isinstance(key, Known) and is_hashable(key.value) else ("unknown", key_of(key))
+        slot = key.value if isinstance(key, Known) and is_hashable(key.value) else ("unknown", key.identity)
         made.items[slot] = evaluate(m, node.value)
     return made
 
@@ -252,7 +253,7 @@ def slice_expression(m: Interpreter, node: ast.Slice) -> Value:
     parts = [evaluate(m, part) if part is not None else NONE for part in (node.lower, node.upper, node.step)]
     if all(isinstance(part, Known) for part in parts):
         return Known(slice(*(part.value for part in parts if isinstance(part, Known))))
-    return Plain(("slice", *map(key_of, parts)))
+    return Plain(("slice", *identities(parts)))
 
 
 EXPRESSIONS: dict[type, Callable[[Interpreter, ast.expr], Value]] = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 
 from graphfix.interpreter.interpreter import Interpreter
-from graphfix.interpreter.keys import counter, key_of
 from graphfix.interpreter.values import (
     NONE,
     Function,
@@ -19,6 +18,7 @@ from graphfix.interpreter.values import (
     Sequence,
     Tensor,
     Value,
+    counter,
 )
 from graphfix.models.shapes import OTHER
 
@@ -46,7 +46,7 @@ def iterate(m: Interpreter, value: Value, site: ast.AST) -> list[Value]:
         return iterate_instance(m, value, site)
     if isinstance(value, Plain):
         return [Plain(("item", value.key, i, m.context)) for i in range(2)]
-    key = key_of(value)
+    key = value.identity
     outside = isinstance(value, Opaque) and value.outside
     return [Opaque(("item", key, i, m.now()), value.node, outside) for i in range(2)]
 

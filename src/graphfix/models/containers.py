@@ -6,7 +6,6 @@ import ast
 
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.iteration import iterate
-from graphfix.interpreter.keys import cut_of, key_of
 from graphfix.interpreter.places import note_store
 from graphfix.interpreter.recording import Read
 from graphfix.interpreter.values import (
@@ -19,6 +18,8 @@ from graphfix.interpreter.values import (
     Plain,
     Sequence,
     Value,
+    cut_of,
+    identities,
 )
 from graphfix.models.versions import string_method
 
@@ -37,7 +38,7 @@ def call_container_method(
         known = string_method(receiver, name, arguments)
         if known is not None:
             return known
-        key = ("method", key_of(receiver), name, *map(key_of, arguments))
+        key = ("method", receiver.identity, name, *identities(arguments))
         return Plain(key, cut=cut_of(receiver))
     if isinstance(receiver, Function):
         return Opaque(("method", id(receiver), name, m.now()))
@@ -94,7 +95,7 @@ def mapping_method(
     m: Interpreter, receiver: Mapping, name: str, arguments: list[Value], keywords: dict[str, Value], site: ast.AST
 ) -> Value | None:
     key = arguments[0] if arguments else NONE
-    slot: object = key.value if isinstance(key, Known) else ("unknown", key_of(key))
+    slot: object = key.value if isinstance(key, Known) else ("unknown", key.identity)
     if name == "items":
         pairs = [Sequence("tuple", [Known(k) if not isinstance(k, tuple) else Plain(k[1]), v]) for k, v in receiver.items.items()]
         if not pairs and receiver.open:

@@ -8,7 +8,6 @@ from graphfix.autograd.graph import Leaf, Node
 from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.iteration import iterate
-from graphfix.interpreter.keys import known_truth
 from graphfix.interpreter.recording import Update
 from graphfix.interpreter.values import (
     NONE,
@@ -243,7 +242,7 @@ def mode_given(name: str, arguments: Arguments, keywords: Keywords) -> bool | No
     if name == "eval":
         return False
     flag = arguments[0] if arguments else keywords.get("mode", Known(True))
-    return known_truth(flag)
+    return flag.truth
 
 
 def with_submodules(receiver: Value) -> list[Value]:

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from graphfix.autograd.graph import Leaf
 from graphfix.interpreter.interpreter import Interpreter
-from graphfix.interpreter.keys import key_of
 from graphfix.interpreter.places import note_store
 from graphfix.interpreter.recording import Read
 from graphfix.interpreter.values import (
@@ -20,6 +19,7 @@ from graphfix.interpreter.values import (
     Sequence,
     Tensor,
     Value,
+    identities,
 )
 from graphfix.models.saving import keep, overwrite, save, saved_inputs, view
 from graphfix.models.shapes import KEEPS_SHAPE, ONE, OTHER, RESHAPES, SCALAR, result_shape, sized
@@ -61,7 +61,7 @@ def operation(m: Interpreter, known: OpFacts | None, values: Arguments, keywords
     shape = result_shape(word, values, single)
     single |= shape in (SCALAR, ONE)
     if known.result in ("number", "bool"):
-        return Plain((name, *map(key_of, values)))
+        return Plain((name, *identities(values)))
     if known.result in ("none", "dict"):
         return NONE
     if known.result == "other" and not known.differentiable:

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from graphfix.interpreter.arithmetic import arithmetic
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.iteration import iterate
-from graphfix.interpreter.keys import counter, cut_of, key_of
 from graphfix.interpreter.lookup import find_method
 from graphfix.interpreter.recording import Foreign, Number
 from graphfix.interpreter.values import (
@@ -28,6 +27,9 @@ from graphfix.interpreter.values import (
     Sequence,
     Tensor,
     Value,
+    counter,
+    cut_of,
+    identities,
 )
 from graphfix.models import versions
 from graphfix.models.modules import copy_module
@@ -59,7 +61,7 @@ def call_library(m: Interpreter, name: str, arguments: list[Value], keywords: di
     if thread is not None:
         return thread
     if top == "builtins":
-        return Plain((name, *map(key_of, arguments), *map(key_of, keywords.values())), cut=cut_of(*arguments))
+        return Plain((name, *identities(arguments), *identities(keywords.values())), cut=cut_of(*arguments))
     if word in PASS_THROUGH:
         if word == "trange":
             return numbers_up_to(m, arguments, keywords, site)
@@ -68,7 +70,7 @@ def call_library(m: Interpreter, name: str, arguments: list[Value], keywords: di
         if top == "math":
             note_numbers(m, name, arguments, site)
         if top in ("math", "numpy") and arguments:
-            return Plain((name, *map(key_of, arguments)), cut=cut_of(*arguments) if top == "math" else None)
+            return Plain((name, *identities(arguments)), cut=cut_of(*arguments) if top == "math" else None)
         return (
             Opaque((name, site, m.now()), outside=True)
             if word[:1].isupper() or top in ("gym", "gymnasium")
@@ -109,7 +111,7 @@ def length(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], s
     value = arguments[0] if arguments else NONE
     if isinstance(value, Sequence):
         return Plain(("len", id(value), len(value.items)))
-    return Plain(("len", key_of(value)))
+    return Plain(("len", value.identity))
 
 
 @models(
@@ -215,7 +217,7 @@ def dictionary(m: Interpreter, arguments: list[Value], keywords: dict[str, Value
         for pair in iterate(m, arguments[0], site):
             if isinstance(pair, Sequence) and len(pair.items) == 2:
                 key = pair.items[0]
-                made.items[key.value if isinstance(key, Known) else ("unknown", key_of(key))] = pair.items[1]
+                made.items[key.value if isinstance(key, Known) else ("unknown", key.identity)] = pair.items[1]
     return made
 
 
@@ -247,7 +249,7 @@ def number(m: Interpreter, word: str, arguments: list[Value], site: ast.AST) -> 
         except (ValueError, OverflowError):
             return Plain(("number", site))
     note_numbers(m, word, arguments[:1], site)
-    return Plain(("number", *map(key_of, arguments)), cut=cut_of(*arguments))
+    return Plain(("number", *identities(arguments)), cut=cut_of(*arguments))
 
 
 @models(
@@ -271,7 +273,7 @@ def extreme(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], 
     for item in items:
         if item.node is not None:
             return item
-    return Plain(("extreme", *map(key_of, items)), cut=cut_of(*items))
+    return Plain(("extreme", *identities(items)), cut=cut_of(*items))
 
 
 @models(
@@ -389,7 +391,7 @@ def absolute(m: Interpreter, arguments: list[Value], keywords: dict[str, Value],
         return (
             Tensor(m.record(site, arguments, True))
             if isinstance(arguments[0], Tensor)
-            else Opaque(("abs", key_of(arguments[0])), m.record(site, arguments, True))
+            else Opaque(("abs", arguments[0].identity), m.record(site, arguments, True))
         )
     return None
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 
 from graphfix.interpreter.interpreter import Interpreter
-from graphfix.interpreter.keys import key_of
 from graphfix.interpreter.lookup import find_method
 from graphfix.interpreter.places import attributes_of
 from graphfix.interpreter.values import (
@@ -21,6 +20,7 @@ from graphfix.interpreter.values import (
     Sequence,
     Tensor,
     Value,
+    identities,
 )
 from graphfix.models.registry import models
 from graphfix.models.table import facts
@@ -37,7 +37,7 @@ def is_instance(m: Interpreter, arguments: list[Value], keywords: dict[str, Valu
         return Known(True)
     if all(answer is False for answer in answers):
         return Known(False)
-    return Plain(("isinstance", key_of(value), *map(key_of, kinds)))
+    return Plain(("isinstance", value.identity, *identities(kinds)))
 
 
 def is_a(value: Value, kind: Value) -> bool | None:
@@ -76,7 +76,7 @@ def get_named(m: Interpreter, arguments: list[Value], keywords: dict[str, Value]
         return m.get_attribute(arguments[0], arguments[1].value, site)
     if arguments and isinstance(arguments[0], External):
         return External(f"{arguments[0].name}.<attribute>")
-    return Opaque(("getattr", *map(key_of, arguments)))
+    return Opaque(("getattr", *identities(arguments)))
 
 
 @models("builtins.setattr")
@@ -107,4 +107,4 @@ def type_of(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], 
         return arguments[0].cls
     if len(arguments) == 1 and isinstance(arguments[0], Sequence):
         return External(f"builtins.{arguments[0].kind}")
-    return Plain(("type", *map(key_of, arguments)))
+    return Plain(("type", *identities(arguments)))

@@ -7,7 +7,6 @@ import ast
 from graphfix.autograd.graph import Leaf
 from graphfix.interpreter.conditions import decide_key
 from graphfix.interpreter.interpreter import Interpreter
-from graphfix.interpreter.keys import key_of, known_truth
 from graphfix.interpreter.recording import Alias
 from graphfix.interpreter.values import (
     NONE,
@@ -21,6 +20,7 @@ from graphfix.interpreter.values import (
     Sequence,
     Tensor,
     Value,
+    identities,
 )
 from graphfix.models.operations import (
     new_leaf,
@@ -59,8 +59,8 @@ def with_grad(m: Interpreter, arguments: Arguments, keywords: Keywords, site: as
 def set_grad_enabled(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     """Works as a context manager and, where it stands alone, as a statement."""
     flag = arguments[0] if arguments else keywords.get("mode", Known(True))
-    known = known_truth(flag)
-    enabled = known if known is not None else decide_key(m, key_of(flag), site, False)
+    known = flag.truth
+    enabled = known if known is not None else decide_key(m, flag.identity, site, False)
     statement = m.frame.statement
     if enabled or isinstance(statement, ast.Expr):
         m.recording.asks.append(m.trace())
@@ -200,7 +200,7 @@ def unknown_object(m: Interpreter, arguments: Arguments, keywords: Keywords, sit
 @models("torch.is_tensor")
 def is_tensor(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     known = bool(arguments) and isinstance(arguments[0], Tensor)
-    return Known(True) if known else Plain(("is_tensor", *map(key_of, arguments)))
+    return Known(True) if known else Plain(("is_tensor", *identities(arguments)))
 
 
 @models("torch.is_grad_enabled")

@@ -6,7 +6,6 @@ import ast
 
 from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.interpreter import Interpreter
-from graphfix.interpreter.keys import key_of
 from graphfix.interpreter.places import set_requires_grad
 from graphfix.interpreter.recording import Number, Update
 from graphfix.interpreter.values import (
@@ -27,6 +26,7 @@ from graphfix.interpreter.values import (
     Sequence,
     Tensor,
     Value,
+    identities,
     leaves_in,
     nodes_in,
 )
@@ -92,7 +92,7 @@ def tensor_like_method(
         return receiver
     if name in ("item", "tolist", "numpy", "__float__", "__int__"):
         m.recording.numbers.append(Number(site, m.trace(), receiver, name, 0, m.grad_enabled))
-        return Plain(("read", name, key_of(receiver)), source=receiver)
+        return Plain(("read", name, receiver.identity), source=receiver)
     if name in ("detach",):
         m.note_cut(receiver)
         single = isinstance(receiver, Tensor) and receiver.single
@@ -120,7 +120,7 @@ def tensor_like_method(
             receiver.node = made.node or receiver.node
             return receiver
         if not known.cuts and not known.scalar:
-            return Opaque(("method", receiver.key, name, *map(key_of, arguments)), made.node)
+            return Opaque(("method", receiver.key, name, *identities(arguments)), made.node)
     if isinstance(made, Tensor) and made is not receiver and made.node is None and made.base is None and known.alias:
         made.base = receiver
         made.severed = receiver.severed if isinstance(receiver, Tensor) else ""
@@ -129,7 +129,7 @@ def tensor_like_method(
 
 def opaque_without_graph(known: OpFacts, receiver: Opaque, name: str, arguments: Arguments, site: ast.AST) -> Value:
     """A method that tensors have, called on something unknown that has no graph: it has none afterwards."""
-    key = ("method", receiver.key, name, *map(key_of, arguments))
+    key = ("method", receiver.key, name, *identities(arguments))
     if known.result in ("number", "bool", "other"):
         return Plain(key)
     return Opaque(key)

@@ -9,7 +9,6 @@ from graphfix.analysis.explore import Run
 from graphfix.analysis.sharing import origin, shares
 from graphfix.codemods.base import Evidence, operand
 from graphfix.interpreter.interning import mentions
-from graphfix.interpreter.keys import key_of, known_truth
 from graphfix.interpreter.recording import Alias
 from graphfix.interpreter.values import Known, Opaque, Tensor, Value
 from graphfix.model import Delete, Operation, Replace
@@ -56,7 +55,7 @@ def unwrapped(evidence: Evidence, site: ast.Call, seen: Seen) -> Unwrapped | Non
 def flag(alias: Alias, name: str) -> bool | None:
     """The value of a flag; None where it is not known."""
     value = alias.keywords.get(name, Known(False))
-    return known_truth(value) if isinstance(value, Known) else None
+    return value.truth if isinstance(value, Known) else None
 
 
 def is_new(value: Value) -> bool:
@@ -72,7 +71,7 @@ def has_graph(evidence: Evidence, value: Value) -> bool:
 
 def is_without_graph(value: Value) -> bool:
     """Whether the value is known to have no graph: a tensor on the tape, or what a `DataLoader` gives."""
-    return value.node is None and (isinstance(value, Tensor) or mentions(key_of(value), "DataLoader", depth=7))
+    return value.node is None and (isinstance(value, Tensor) or mentions(value.identity, "DataLoader", depth=7))
 
 
 def is_rebound(evidence: Evidence, site: ast.Call, argument: ast.expr) -> bool:

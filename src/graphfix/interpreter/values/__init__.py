@@ -1,0 +1,48 @@
+"""What a name, attribute or item may hold while a program is simulated.
+
+Identity is aliasing: containers, instances and tensors are mutable.
+"""
+
+from __future__ import annotations
+
+from graphfix.interpreter.values.code import Bound, Class, External, Function, Instance, Partial, Pending, Project, SuperProxy
+from graphfix.interpreter.values.containers import MAX_ITEMS, Mapping, Sequence
+from graphfix.interpreter.values.data import MAX_TEXT, NONE, Known, Opaque, Plain, Tensor, counter, cut_of
+from graphfix.interpreter.values.graphs import Arguments, Keywords, held_leaves, identities, leaves_in, nodes_in
+from graphfix.interpreter.values.torch import GradMode, Layer, Optimizer, Parameters
+from graphfix.interpreter.values.value import Value, is_hashable
+
+__all__ = [
+    "Arguments",
+    "Bound",
+    "Class",
+    "External",
+    "Function",
+    "GradMode",
+    "Instance",
+    "Keywords",
+    "Known",
+    "Layer",
+    "MAX_ITEMS",
+    "MAX_TEXT",
+    "Mapping",
+    "NONE",
+    "Opaque",
+    "Optimizer",
+    "Parameters",
+    "Partial",
+    "Pending",
+    "Plain",
+    "Project",
+    "Sequence",
+    "SuperProxy",
+    "Tensor",
+    "Value",
+    "counter",
+    "cut_of",
+    "held_leaves",
+    "identities",
+    "is_hashable",
+    "leaves_in",
+    "nodes_in",
+]

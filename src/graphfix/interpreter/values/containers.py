@@ -1,0 +1,65 @@
+"""Lists, tuples, sets, generators and dicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from graphfix.interpreter.interning import interned
+from graphfix.interpreter.values.value import Value
+
+# a sequence is followed up to this number of items
+MAX_ITEMS = 40
+
+
+class Sequence(Value):
+    """A list, tuple, set, deque or generator with the items that the simulation put into it.
+
+    `open`: it holds more items than the simulated ones, so that an unknown index may be any of them.
+    """
+
+    __slots__ = ("kind", "items", "open", "sites", "context", "grad_mode")
+
+    def __init__(self, kind: str, items: list[Value], open_: bool = False) -> None:
+        self.kind = kind
+        self.items = items
+        self.open = open_
+        self.sites: list[object] = []
+        self.context: object = None
+        self.grad_mode: bool | None = None
+
+    @property
+    def identity(self) -> object:
+        return interned(("sequence", id(self), len(self.items)))
+
+    @property
+    def truth(self) -> bool | None:
+        return None if self.open else bool(self.items)
+
+    def members(self, attributes: bool = False) -> Iterable[Value]:
+        return self.items
+
+    def _told(self) -> str:
+        return f" {self.kind} of {len(self.items)}{' or more' if self.open else ''}"
+
+
+class Mapping(Value):
+    """A dict: constant keys are kept apart, `rest` is what was stored under unknown ones."""
+
+    __slots__ = ("items", "rest", "default", "open", "context")
+
+    def __init__(self, items: dict[object, Value], default: Value | None = None, open_: bool = False) -> None:
+        self.items = items
+        self.rest: list[Value] = []
+        self.default = default
+        self.open = open_
+        self.context: object = None
+
+    @property
+    def truth(self) -> bool | None:
+        return None if self.open else bool(self.items or self.rest)
+
+    def members(self, attributes: bool = False) -> Iterable[Value]:
+        return (*self.items.values(), *self.rest)
+
+    def _told(self) -> str:
+        return f" of {len(self.items)}{' or more' if self.open else ''}"

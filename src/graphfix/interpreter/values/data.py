@@ -1,0 +1,138 @@
+"""Numbers, tensors, and what may be either."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graphfix.autograd.graph import Leaf, Node, Storage
+from graphfix.interpreter.interning import interned
+from graphfix.interpreter.values.value import Value, is_hashable
+
+# a constant that the program computes is followed up to this length
+MAX_TEXT = 1_000
+
+
+class Known(Value):
+    """A Python constant: number, string, None, slice."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    @property
+    def identity(self) -> object:
+        return self.value if is_hashable(self.value) else repr(self.value)
+
+    @property
+    def truth(self) -> bool | None:
+        return bool(self.value)
+
+    def _told(self) -> str:
+        return f" {self.value!r:.60}"
+
+
+class Plain(Value):
+    """Data that is surely no tensor (a size, a count, an array), of unknown content.
+
+    `key` names what it was computed from, so that the same question gets the same answer; `first` is set for a
+    loop counter in the first (True) or a later (False) iteration; `cut` for a number that a repair under trial made of
+    a tensor; `source` is the tensor that an array was read from.
+    """
+
+    __slots__ = ("key", "first", "cut", "source")
+
+    def __init__(self, key: object, first: bool | None = None, cut: object = None, source: Value | None = None) -> None:
+        self.key = interned(key)
+        self.source = source
+        self.first = first
+        self.cut = cut
+
+    @property
+    def identity(self) -> object:
+        return self.key
+
+    @property
+    def truth(self) -> bool | None:
+        return None if self.first is None else not self.first
+
+    def _told(self) -> str:
+        return f" {self.key!r:.60}"
+
+
+class Opaque(Value):
+    """Something unknown: it may be a tensor, and `node` is then its graph.
+
+    `outside`: it belongs to a library that knows no tensors (a parser, an environment), so nothing read from it has a graph.
+    """
+
+    __slots__ = ("key", "node", "attributes", "items", "outside")
+
+    def __init__(self, key: object, node: Node | None = None, outside: bool = False) -> None:
+        self.key = interned(key)
+        self.outside = outside
+        self.node = node
+        self.attributes: dict[str, Value] = {}
+        self.items: dict[object, Value] = {}
+
+    @property
+    def identity(self) -> object:
+        return self.key
+
+    @property
+    def truth(self) -> bool | None:
+        return None
+
+    def _told(self) -> str:
+        return f" {self.key!r:.60}" + (" with a graph" if self.node is not None else "")
+
+
+class Tensor(Value):
+    """A tensor: `node` is its grad_fn, `leaf` is set where it is a leaf that may require grad.
+
+    `single`: known to have one element; `shape`: see `shapes`. `base`: the tensor whose memory it shares, or from which it
+    was read without its graph. `storage`: its memory, which views of it share.
+    """
+
+    __slots__ = ("node", "leaf", "single", "base", "severed", "shape", "storage")
+
+    def __init__(
+        self,
+        node: Node | None = None,
+        leaf: Leaf | None = None,
+        single: bool = False,
+        base: Value | None = None,
+        severed: str = "",
+        shape: tuple[int, ...] | None = None,
+    ) -> None:
+        self.node = node
+        self.leaf = leaf
+        self.single = single
+        self.base = base
+        self.severed = severed
+        self.shape = shape
+        self.storage = Storage()
+
+    @property
+    def truth(self) -> bool | None:
+        return None
+
+    def _told(self) -> str:
+        kind = " with a graph" if self.node is not None else f" leaf {self.leaf.name}" if self.leaf is not None else ""
+        return kind + (f" shape {self.shape}" if self.shape is not None else "")
+
+
+NONE = Known(None)
+
+
+def cut_of(*values: Value) -> object:
+    """The repair, if any, that turned one of these numbers from a tensor into a number."""
+    for value in values:
+        if isinstance(value, Plain) and value.cut is not None:
+            return value.cut
+    return None
+
+
+def counter(key: object, index: int) -> Plain:
+    """A loop's counter, which starts at zero."""
+    return Plain(("counter", key, index), first=index == 0)

@@ -1,0 +1,70 @@
+"""The graphs and leaves that values reach."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from graphfix.autograd.graph import Leaf, Node
+from graphfix.interpreter.values.code import Bound, Instance
+from graphfix.interpreter.values.containers import Mapping, Sequence
+from graphfix.interpreter.values.data import Tensor
+from graphfix.interpreter.values.torch import Layer, Optimizer, Parameters
+from graphfix.interpreter.values.value import Value
+
+Arguments = list[Value]
+Keywords = dict[str, Value]
+
+
+def identities(values: Iterable[Value]) -> list[object]:
+    """The identity of each."""
+    return [value.identity for value in values]
+
+
+def nodes_in(value: Value, attributes: bool = True, depth: int = 6) -> list[Node]:
+    """The graph nodes that `value` and what it holds refer to, each once."""
+    if not isinstance(value, (Sequence, Mapping, Instance)):
+        return [value.node] if value.node is not None else []
+    found: dict[Node, None] = {}
+    seen: set[int] = set()
+    stack = [(value, depth)]
+    while stack:
+        item, left = stack.pop()
+        if item.node is not None:
+            found[item.node] = None
+        if left and isinstance(item, (Sequence, Mapping, Instance)) and id(item) not in seen:
+            seen.add(id(item))
+            stack.extend((member, left - 1) for member in item.members(attributes))
+    return list(found)
+
+
+def held_leaves(value: Value, depth: int = 3) -> Iterator[Leaf]:
+    """The leaf tensors that a container holds, as in `torch.stack([w, b])`; not those of modules."""
+    for member in value.members() if depth else ():
+        if isinstance(member, Tensor):
+            if member.leaf is not None and member.node is None:
+                yield member.leaf
+        elif isinstance(member, (Sequence, Mapping)):
+            yield from held_leaves(member, depth - 1)
+
+
+def leaves_in(value: Value, seen: set[int] | None = None) -> Iterator[Leaf]:
+    """The leaf tensors (parameters) that a module, optimizer argument or container reaches."""
+    seen = set() if seen is None else seen
+    if id(value) in seen:
+        return
+    seen.add(id(value))
+    if isinstance(value, (Layer, Tensor)) and value.leaf is not None:
+        yield value.leaf
+    inner: list[Value] = []
+    if isinstance(value, Layer):
+        inner = [*(value.children or []), *value.names.values(), *value.attributes.values()]
+    elif isinstance(value, (Parameters, Optimizer)):
+        inner = value.owners if isinstance(value, Parameters) else value.parameters
+    elif isinstance(value, Instance):
+        inner = list(value.attributes.values())
+    elif isinstance(value, (Sequence, Mapping)):
+        inner = list(value.members())
+    elif isinstance(value, Bound) and value.name in ("parameters", "named_parameters"):
+        inner = [value.receiver]
+    for item in inner:
+        yield from leaves_in(item, seen)

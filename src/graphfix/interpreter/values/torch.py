@@ -1,0 +1,55 @@
+"""Modules, optimizers and grad modes of torch."""
+
+from __future__ import annotations
+
+import ast
+
+from graphfix.autograd.graph import Leaf
+from graphfix.interpreter.values.value import Value
+
+
+class Layer(Value):
+    """A `torch.nn` module: `kind` is its class; `children` where it is a container of modules."""
+
+    __slots__ = ("kind", "leaf", "children", "names", "frozen", "keywords", "attributes", "site")
+
+    def __init__(self, kind: str, leaf: Leaf | None, children: list[Value] | None = None) -> None:
+        self.kind = kind
+        self.leaf = leaf
+        self.site: ast.AST | None = None
+        self.children = children
+        self.names: dict[str, Value] = {}
+        self.keywords: dict[str, Value] = {}
+        self.attributes: dict[str, Value] = {}
+
+    def _told(self) -> str:
+        return f" {self.kind}"
+
+
+class Parameters(Value):
+    """What `module.parameters()` gives: the leaves of `owners`, looked up when they are needed."""
+
+    __slots__ = ("owners",)
+
+    def __init__(self, owners: list[Value]) -> None:
+        self.owners = owners
+
+
+class Optimizer(Value):
+    """A `torch.optim` optimizer over the leaves of `parameters`."""
+
+    __slots__ = ("kind", "parameters", "attributes")
+
+    def __init__(self, kind: str, parameters: list[Value]) -> None:
+        self.kind = kind
+        self.parameters = parameters
+        self.attributes: dict[str, Value] = {}
+
+
+class GradMode(Value):
+    """A context manager or decorator that sets grad mode; None where the flag is not known."""
+
+    __slots__ = ("enabled",)
+
+    def __init__(self, enabled: bool | None) -> None:
+        self.enabled = enabled

@@ -1,0 +1,116 @@
+"""What values say of themselves."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from graphfix.analysis.explore import Explorer
+from graphfix.autograd.graph import Leaf
+from graphfix.interpreter.values import (
+    NONE,
+    Bound,
+    Class,
+    External,
+    Instance,
+    Known,
+    Layer,
+    Mapping,
+    Opaque,
+    Plain,
+    Sequence,
+    Tensor,
+    Value,
+    counter,
+    cut_of,
+)
+from graphfix.source.document import Program
+
+CLASS = Class("Net", [External("torch.nn.Module")], {}, None)
+
+
+@pytest.mark.parametrize(
+    ("value", "truth"),
+    [
+        (Known(0), False),
+        (Known("x"), True),
+        (NONE, False),
+        (Plain(("len", 1)), None),
+        (counter("loop", 0), False),
+        (counter("loop", 1), True),
+        (Sequence("list", []), False),
+        (Sequence("list", [], open_=True), None),
+        (Mapping({"a": NONE}), True),
+        (Tensor(), None),
+        (Opaque("x"), None),
+        (External("torch.nn"), True),
+        (External("sys.flags.debug"), None),
+        (CLASS, True),
+    ],
+)
+def test_what_bool_makes_of_it(value: Value, truth: bool | None) -> None:
+    assert value.truth is truth
+
+
+def test_equal_identities_mean_equal_values() -> None:
+    assert Plain(("len", 1)).identity == Plain(("len", 1)).identity
+    assert Known(3).identity == Known(3).identity != Known(4).identity
+    assert Tensor().identity != (other := Tensor()).identity == other.identity
+    numbers = Sequence("list", [Known(1)])
+    before = numbers.identity
+    numbers.items.append(Known(2))
+    assert numbers.identity != before
+
+
+def test_what_is_held() -> None:
+    inner = Tensor()
+    instance = Instance(CLASS, "net")
+    instance.attributes["weight"] = inner
+    assert list(Sequence("list", [inner]).members()) == [inner] == list(Mapping({"a": inner}).members())
+    assert list(instance.members()) == [] and list(instance.members(attributes=True)) == [inner]
+
+
+def test_a_number_knows_the_repair_that_made_it() -> None:
+    site = ast.Name("loss")
+    assert cut_of(Plain("a"), Plain("b", cut=site)) is site
+    assert cut_of(Known(1)) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (Known("a"), "<Known 'a'>"),
+        (Tensor(leaf=Leaf("w"), shape=(1,)), "<Tensor leaf w shape (1,)>"),
+        (Sequence("deque", [NONE], open_=True), "<Sequence deque of 1 or more>"),
+        (Bound(Layer("Linear", None), "forward"), "<Bound <Layer Linear>.forward>"),
+        (Instance(CLASS, "net"), "<Instance of Net>"),
+        (External("torch.relu"), "<External torch.relu>"),
+    ],
+)
+def test_a_value_can_be_looked_at(value: Value, text: str) -> None:
+    assert repr(value) == text
+
+
+DIAMOND = """\
+import torch
+w = torch.randn(2, requires_grad=True)
+class Base:
+    def keep(self, loss):
+        self.kept = loss
+class Left(Base):
+    pass
+class Right(Base):
+    def keep(self, loss):
+        pass
+class Both(Left, Right):
+    pass
+both = Both()
+both.keep((w * w).sum())
+"""
+
+
+def test_the_method_of_the_nearer_class_is_taken() -> None:
+    tape = Explorer(Program("toy.py", DIAMOND), (Path("/nowhere"),)).explore()
+    assert not [store for run in tape.runs for store in run.recording.stores if "kept" in ast.unparse(store.target)]
