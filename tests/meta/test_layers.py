@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import graphlib
 import sys
 from pathlib import Path
 
@@ -96,3 +97,42 @@ def test_only_the_command_line_imports_the_command_line() -> None:
 def test_nothing_imports_the_top_folders_by_their_own_names() -> None:
     files = [path for folder in ("src/graphfix", "codemods", "cli") for path in (ROOT / folder).rglob("*.py")]
     assert not [path for path in files if any(inside(name, top) for name in imported(path) for top in ("codemods", "cli"))]
+
+
+CORE = [
+    path
+    for room in ("autograd", "interpreter", "models", "source", "analysis", "repairs")
+    for path in sorted(FOLDERS[f"graphfix.{room}"].rglob("*.py"))
+]
+
+
+def runtime_imports(path: Path) -> set[str]:
+    """The dotted names that a file imports when it runs: not those that only types need."""
+    tree = ast.parse(path.read_text("utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            node.body = [ast.Pass()]
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            found.update({node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)})
+    return found
+
+
+def test_no_file_of_the_core_imports_inside_of_a_function() -> None:
+    """Such an import dodges a circle, or hides what a file depends on."""
+    for path in CORE:
+        functions = [node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.FunctionDef)]
+        inner = [node.lineno for function in functions for node in ast.walk(function) if isinstance(node, ast.ImportFrom)]
+        assert not inner, f"{path}: {inner}"
+
+
+def test_no_files_of_the_core_import_each_other_in_a_circle() -> None:
+    names = {".".join(path.relative_to(ROOT / "src").with_suffix("").parts).removesuffix(".__init__"): path for path in CORE}
+    order = graphlib.TopologicalSorter({name: runtime_imports(path) & names.keys() - {name} for name, path in names.items()})
+    order.prepare()  # raises CycleError, which names the circle
+
+
+def test_the_theory_of_autograd_knows_nobody() -> None:
+    for path in FOLDERS["graphfix.autograd"].rglob("*.py"):
+        assert not [name for name in imported(path) if name.startswith("graphfix.") and not inside(name, "graphfix.autograd")]

@@ -1,0 +1,90 @@
+"""Where runs begin: the file as a script, a function, or a method on a fresh object."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from graphfix.interpreter.boundaries import note_boundary
+from graphfix.interpreter.calls import instantiate
+from graphfix.interpreter.frames import Env
+from graphfix.interpreter.imports import define
+from graphfix.interpreter.interpreter import Interpreter, Stop
+from graphfix.interpreter.values import NONE, Class, Function, Instance, Known, Mapping, Opaque, Value
+from graphfix.models.words import WALKED_BY_TRAINER
+
+Start = Callable[[Interpreter, Env], None]
+
+
+def run_module(m: Interpreter, env: Env) -> None:
+    """The file as a script."""
+    env.variables["__name__"] = Known("__main__")
+    m.execute(env.program.tree.body)
+
+
+def start_function(definition: ast.FunctionDef | ast.AsyncFunctionDef) -> Start:
+    def start(m: Interpreter, env: Env) -> None:
+        define(m, env, env.program.tree.body)
+        function = env.get(definition.name)
+        if isinstance(function, Function):
+            m.frame.statement = definition
+            result = m.call(function, unknown_arguments(function, 0), {}, definition)
+            m.escape(result, definition, "returned")
+            m.note_reader(result, definition)
+
+    return start
+
+
+def start_method(cls: ast.ClassDef, method: ast.FunctionDef | ast.AsyncFunctionDef, times: int) -> Start:
+    """The method on a fresh object, `times` times: whoever uses the class may call it in a loop."""
+
+    def start(m: Interpreter, env: Env) -> None:
+        define(m, env, env.program.tree.body)
+        value = env.get(cls.name)
+        function = value.attributes.get(method.name) if isinstance(value, Class) else None
+        if not isinstance(value, Class) or not isinstance(function, Function):
+            return
+        m.frame.statement = cls
+        instance = make_instance(m, value, cls)
+        env.variables["self"] = instance  # so that what it carries from call to call has a name
+        entry = m.loop(None)
+        for iteration in range(times):
+            m.frame.statement = cls
+            m.context = ((entry, iteration),)
+            if iteration:
+                note_boundary(m, entry, {})
+            skip = 0 if "staticmethod" in function.wrappers else 1
+            arguments = ([instance] if skip else []) + unknown_arguments(function, skip)
+            try:
+                result = m.call(function, arguments, {}, method)
+                if method.name in WALKED_BY_TRAINER and value.is_open():
+                    walk_result(m, result, method)
+            finally:
+                m.context = ()
+            m.escape(result, method, "returned")
+            m.note_reader(result, method)
+
+    return start
+
+
+def walk_result(m: Interpreter, result: Value, method: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+    """The trainer that calls `training_step` walks the loss that it returns."""
+    if isinstance(result, Mapping):
+        result = result.items.get("loss", NONE)
+    returns = [part for part in ast.walk(method) if isinstance(part, ast.Return)]
+    if returns and result.node is not None:
+        m.backward(returns[-1], [result], function="trainer")
+
+
+def make_instance(m: Interpreter, cls: Class, site: ast.AST) -> Value:
+    initialiser = cls.find("__init__")
+    arguments = unknown_arguments(initialiser, 1) if isinstance(initialiser, Function) else []
+    try:
+        return instantiate(m, cls, arguments, {}, site)
+    except Stop:
+        return Instance(cls, ("instance", site, m.now()))
+
+
+def unknown_arguments(function: Function, skip: int) -> list[Value]:
+    positional = [*function.definition.args.posonlyargs, *function.definition.args.args][skip:]
+    return [Opaque(("parameter", function.key, argument.arg)) for argument in positional]

@@ -1,0 +1,72 @@
+"""Which way a run goes where the program does not say."""
+
+from __future__ import annotations
+
+import ast
+import enum
+
+from graphfix.interpreter.interning import Key, kind_of, mentions
+
+ABRUPT = (ast.Raise, ast.Return, ast.Break, ast.Continue)
+
+
+class PolicyKind(enum.Enum):
+    """What a run does at branches that nothing decides."""
+
+    USUAL = "the side that training usually takes"
+    OTHER = "the other side"
+    LATE = "the usual side from the second iteration on"
+    EARLY = "the usual side in the first iteration only"
+    QUIET = "the usual side, but nothing that depends on a loop's counter happens"
+
+
+class Policy:
+    """Answers undecided branches; `forced` goes first. Records what it was asked."""
+
+    def __init__(self, kind: PolicyKind, forced: dict[ast.AST, bool] | None = None) -> None:
+        self.kind = kind
+        self.forced = forced or {}
+        self.asked: set[ast.AST] = set()
+        self.counted = False
+
+    def __call__(self, site: ast.AST, iteration: int, key: object = None, negated: bool = False) -> bool:
+        """Whether the branch at `site` is taken; `key` is the question that it asks, `negated` where "no" takes it."""
+        self.asked.add(site)
+        if site in self.forced:
+            return self.forced[site]
+        if isinstance(key, Key) and kind_of(key) == "==" and key.parts[-1] is None:
+            return negated  # what a caller may leave out is given
+        usual = preferred(site)
+        periodic = mentions(key, "counter", depth=4)  # a question about the number of an iteration
+        self.counted |= periodic
+        if isinstance(site, (ast.While, ast.Try)) or leaves(site):
+            return usual
+        if self.kind is PolicyKind.USUAL:
+            return usual
+        if self.kind is PolicyKind.QUIET:
+            return usual is not periodic
+        if self.kind is PolicyKind.OTHER:
+            return not usual
+        return usual if (iteration > 0) is (self.kind is PolicyKind.LATE) else not usual
+
+
+def preferred(site: ast.AST) -> bool:
+    """The side of a branch that training usually takes: not the one that leaves, no exception handler."""
+    if isinstance(site, ast.If):
+        return not leaves(site)
+    return not isinstance(site, ast.Try)
+
+
+def leaves(site: ast.AST) -> bool:
+    return (
+        isinstance(site, ast.If)
+        and isinstance(site.body[-1], ABRUPT)
+        and not (site.orelse and isinstance(site.orelse[-1], ABRUPT))
+    )
+
+
+def worth_taking(site: ast.AST, side: bool) -> bool:
+    """A side of a branch that holds code."""
+    if isinstance(site, ast.If):
+        return bool(site.body if side else site.orelse)
+    return True
