@@ -40,9 +40,9 @@ from graphfix.analysis.contributors import Facts
 from graphfix.analysis.explore import Run
 from graphfix.codemods.base import Evidence, blamed, fix, operand, rule, safe_if, short
 from graphfix.interpreter.recording import Read
+from graphfix.interpreter.shapes import SCALAR, shape_of
 from graphfix.interpreter.values import Plain, Tensor, Value
 from graphfix.model import Applicability, Finding, Fix, Replace
-from graphfix.models.shapes import SCALAR, shape_of
 
 STRIPPED = frozenset(("cpu", "numpy", "detach", "tolist", "clone", "cuda"))
 

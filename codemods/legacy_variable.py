@@ -47,6 +47,7 @@ from graphfix.autograd.graph import Walk
 from graphfix.codemods.base import Evidence, blamed, fix, rule, safe_if, short
 from graphfix.codemods.needless_retain import in_sight, needed
 from graphfix.interpreter.recording import Seed
+from graphfix.interpreter.shapes import ONE, SCALAR, shape_of
 from graphfix.model import (
     AddArgument,
     Append,
@@ -59,7 +60,6 @@ from graphfix.model import (
     RemoveArgument,
     Wrap,
 )
-from graphfix.models.shapes import ONE, SCALAR, shape_of
 from graphfix.repairs.unwrap import Seen, Unwrapped, flag, operations, unwrapped
 
 CODE, NAME = "GF903", "legacy-variable"

@@ -6,8 +6,8 @@ import warnings
 
 import pytest
 
+from graphfix.interpreter.shapes import ONE, SCALAR, Shape
 from graphfix.interpreter.values import Tensor
-from graphfix.models.shapes import ONE, SCALAR, Shape
 
 from .toys import HEAD, explored
 

@@ -22,8 +22,8 @@ FOLDERS = {
 OUTSIDE = ("settings", "codemods", "rewrite", "report", "run", "cli", "verify", "review", "pullrequest")
 FORBIDDEN = {
     "graphfix.source": ("autograd", "interpreter", "models", "analysis", "repairs", "files", *OUTSIDE),
-    "graphfix.autograd": ("models", "analysis", "repairs", "files", *OUTSIDE),
-    "graphfix.interpreter": ("analysis", "repairs", "files", *OUTSIDE),
+    "graphfix.autograd": ("interpreter", "models", "analysis", "repairs", "source", "files", *OUTSIDE),
+    "graphfix.interpreter": ("models", "analysis", "repairs", "files", *OUTSIDE),
     "graphfix.models": ("analysis", "repairs", "files", *OUTSIDE),
     "graphfix.analysis": ("repairs", *(room for room in OUTSIDE if room != "codemods")),
     "graphfix.repairs": tuple(room for room in OUTSIDE if room != "codemods"),

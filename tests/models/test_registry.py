@@ -7,7 +7,7 @@ import importlib
 
 import pytest
 
-import graphfix.interpreter.assembly  # noqa: F401 - registers all models
+import graphfix.models.assembly  # noqa: F401 - registers all models
 from graphfix.models.registry import _models as registered
 from graphfix.models.registry import model_of, models
 

@@ -12,13 +12,13 @@ from graphfix.analysis.call_graph import CallGraph
 from graphfix.analysis.entries import Start, run_module, start_function, start_method
 from graphfix.analysis.policies import Policy, PolicyKind, leaves, worth_taking
 from graphfix.autograd.gradients import Fates
-from graphfix.interpreter.assembly import assembled
 from graphfix.interpreter.conventions import NO_CONVENTIONS, Conventions
 from graphfix.interpreter.frames import Env, Frame
 from graphfix.interpreter.imports import Importer
 from graphfix.interpreter.interpreter import Interpreter, OutOfSteps, Stop
 from graphfix.interpreter.recording import Recording
 from graphfix.interpreter.values import Value
+from graphfix.models.assembly import assembled
 from graphfix.models.words import READS, WALKED_BY_TRAINER, WALKS
 from graphfix.source.document import Program
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 
+from graphfix.interpreter import versions
 from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.lookup import find_method
+from graphfix.interpreter.memory import keep
 from graphfix.interpreter.places import item_of
-from graphfix.interpreter.recording import Alias, Read
+from graphfix.interpreter.recording import Read
+from graphfix.interpreter.shapes import OTHER, item_shape
 from graphfix.interpreter.values import (
     NONE,
     Bound,
@@ -27,10 +30,6 @@ from graphfix.interpreter.values import (
     Value,
     is_hashable,
 )
-from graphfix.models import versions
-from graphfix.models.saving import keep, view
-from graphfix.models.shapes import OTHER, item_shape, shape_of
-from graphfix.models.table import facts
 
 # the fields of what `max(dim=0)`, `sort` and their like return: a plain tuple has none
 # https://docs.pytorch.org/docs/stable/generated/torch.max.html
@@ -45,7 +44,7 @@ def get_attribute(m: Interpreter, value: Value, name: str, site: ast.AST) -> Val
             return m.call(found.function, [value], {}, site)
         return found
     if isinstance(value, (Tensor, Opaque)):
-        return tensor_attribute(m, value, name, site)
+        return m.library_attribute(value, name, site)
     if isinstance(value, Plain):
         if value.cut is not None and name in ("data", "grad", "requires_grad", "device", "dtype", "shape", "grad_fn"):
             m.recording.misuses.append(Read(site, m.trace(), value, "tensor"))
@@ -53,7 +52,7 @@ def get_attribute(m: Interpreter, value: Value, name: str, site: ast.AST) -> Val
     if isinstance(value, Instance):
         return instance_attribute(m, value, name)
     if isinstance(value, Layer):
-        return mode_read(m, value, ("training", id(value))) if name == "training" else layer_attribute(value, name)
+        return mode_read(m, value, ("training", id(value))) if name == "training" else m.library_attribute(value, name, site)
     if isinstance(value, Optimizer):
         return value.attributes.setdefault(name, Plain((name, id(value))))
     if isinstance(value, Class):
@@ -61,28 +60,6 @@ def get_attribute(m: Interpreter, value: Value, name: str, site: ast.AST) -> Val
     if isinstance(value, Sequence) and value.kind == "tuple" and FIELDS.get(name, len(value.items)) < len(value.items):
         return value.items[FIELDS[name]]
     return versions.part_of(value, name) or Bound(value, name)
-
-
-def tensor_attribute(m: Interpreter, value: Tensor | Opaque, name: str, site: ast.AST) -> Value:
-    if isinstance(value, Opaque) and name in value.attributes:
-        return value.attributes[name]
-    if name == "data" and (isinstance(value, Tensor) or value.node is not None):
-        m.note_cut(value)
-        made = Tensor(single=isinstance(value, Tensor) and value.single, base=value, severed="data", shape=shape_of(value))
-        m.recording.aliases.append(Alias(site, m.trace(), value, made, "data"))
-        return made
-    if name in ("shape", "dtype", "device", "requires_grad", "is_leaf", "grad_fn", "ndim", "is_cuda"):
-        return Plain((name, value.identity))
-    if isinstance(value, Tensor):
-        if name == "grad":
-            return Tensor(severed="grad")
-        known = facts(f"torch.Tensor.{name}")
-        if known is not None and known.kind == "attribute":
-            return view(Tensor(m.record(site, [value], False), severed=value.severed), value, name)
-        return Bound(value, name)
-    made = Opaque(("attribute", value.key, name), value.node, value.outside)
-    value.attributes[name] = made
-    return made
 
 
 def mode_read(m: Interpreter, value: Instance | Layer, key: object) -> Value:
@@ -119,25 +96,6 @@ def instance_attribute(m: Interpreter, value: Instance, name: str) -> Value:
     made = Opaque(key)
     value.attributes[name] = made
     return made
-
-
-def layer_attribute(value: Layer, name: str) -> Value:
-    if name == "module" and value.kind == "DataParallel" and value.children:
-        return value.children[0]
-    if (
-        name in ("weight", "bias", "in_proj_weight", "weight_ih", "weight_hh", "weight_ih_l0", "weight_hh_l0")
-        and value.leaf is not None
-    ):
-        return Tensor(leaf=value.leaf)
-    if name in ("running_mean", "running_var", "num_batches_tracked"):
-        return Tensor()
-    if value.children is not None and name.isdigit() and int(name) < len(value.children):
-        return value.children[int(name)]
-    if facts(f"torch.nn.{value.kind}.{name}") is None and not name.endswith(
-        ("features", "size", "channels", "dim", "layers", "p", "stride")
-    ):
-        return Bound(value, name)
-    return Plain((name, id(value)))
 
 
 def get_item(m: Interpreter, value: Value, index_node: ast.expr, site: ast.Subscript) -> Value:

@@ -30,14 +30,6 @@ from graphfix.interpreter.values import (
     Tensor,
     Value,
 )
-from graphfix.models import autograd_calls as walks
-from graphfix.models.containers import call_container_method
-from graphfix.models.functions import call_torch
-from graphfix.models.modules import call_layer, make_layer
-from graphfix.models.python import call_library, run_callbacks
-from graphfix.models.special import with_mode
-from graphfix.models.tensor_methods import call_torch_method
-from graphfix.models.threads import thread_method
 
 
 def call_node(m: Interpreter, node: ast.Call) -> Value:
@@ -65,7 +57,7 @@ def call_node(m: Interpreter, node: ast.Call) -> Value:
 def conventional(m: Interpreter, name: str, arguments: Arguments, keywords: Keywords, site: ast.Call) -> Value | None:
     """A call of a function that the project's settings name; None for any other."""
     if m.conventions.walks(name):
-        return walks.launched(m, arguments, keywords, site)
+        return m.models.launched(m, arguments, keywords, site)
     if m.conventions.makes_tensor(name):
         return Tensor(m.record(site, [*arguments, *keywords.values()], True))
     return None
@@ -124,7 +116,7 @@ def call(m: Interpreter, callee: Value, arguments: Arguments, keywords: Keywords
     if isinstance(callee, (Instance, Layer)):
         before, m.training = m.training, m.mode_of(callee)
         try:
-            entered = call_instance if isinstance(callee, Instance) else call_layer
+            entered = call_instance if isinstance(callee, Instance) else m.models.call_layer
             return entered(m, callee, arguments, keywords, site)  # type: ignore[arg-type]
         finally:
             m.training = before
@@ -132,8 +124,8 @@ def call(m: Interpreter, callee: Value, arguments: Arguments, keywords: Keywords
         return call(m, callee.function, [*callee.arguments, *arguments], {**callee.keywords, **keywords}, site)
     if isinstance(callee, External):
         if callee.name.startswith("torch.") or callee.name == "torch":
-            return call_torch(m, callee.name, arguments, keywords, site)
-        return call_library(m, callee.name, arguments, keywords, site)
+            return m.models.call_torch(m, callee.name, arguments, keywords, site)
+        return m.models.call_library(m, callee.name, arguments, keywords, site)
     if isinstance(callee, GradMode):
         return with_mode(callee, arguments)
     if isinstance(callee, Known):
@@ -271,10 +263,10 @@ def call_instance(m: Interpreter, instance: Instance, arguments: Arguments, keyw
             return call(m, method, arguments, keywords, site)
     layers = [base for base in instance.cls.external_bases() if base.startswith("torch.nn.") and base != "torch.nn.Module"]
     if layers:
-        stand_in = make_layer(m, layers[0], [], {}, site)
+        stand_in = m.models.make_layer(m, layers[0], [], {}, site)
         if isinstance(stand_in, Layer):
             stand_in.children = stand_in.children if stand_in.children is None else list(instance.attributes.values())
-            return call_layer(m, stand_in, arguments, keywords, site)
+            return m.models.call_layer(m, stand_in, arguments, keywords, site)
     return call_unknown(m, instance, arguments, keywords, site, instance.key)
 
 
@@ -291,13 +283,10 @@ def note_defaults(m: Interpreter, function: Function) -> None:
 
 def call_method(m: Interpreter, receiver: Value, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     """Call a method that no code of the project defines."""
-    made = thread_method(m, receiver, name, arguments, keywords, site)
-    if made is None:
-        made = call_torch_method(m, receiver, name, arguments, keywords, site)
-    if made is None:
-        made = call_container_method(m, receiver, name, arguments, keywords, site)
-    if made is not None:
-        return made
+    for model in m.models.methods:
+        made = model(m, receiver, name, arguments, keywords, site)
+        if made is not None:
+            return made
     if isinstance(receiver, Opaque):
         inner = Bound(receiver, name)
         return call_unknown(m, inner, arguments, keywords, site, ("method", receiver.key, name))
@@ -342,3 +331,21 @@ def enter_context(m: Interpreter, manager: Value, site: ast.expr) -> tuple[Value
             return entered, m.grad_enabled if m.grad_enabled != before else None
         return manager, None
     return manager, None
+
+
+def run_callbacks(m: Interpreter, values: list[Value], site: ast.AST) -> None:
+    """A function of the project that is handed over is called, once, by whoever gets it."""
+    for value in values:
+        if (
+            isinstance(value, Function)
+            and isinstance(value.definition, ast.FunctionDef)
+            and m.active.get(value.definition, 0) == 0
+        ):
+            m.call(value, [], {}, site)
+
+
+def with_mode(mode: GradMode, arguments: Arguments) -> Value:
+    """`torch.no_grad()(function)`."""
+    if arguments and isinstance(arguments[0], Function) and mode.enabled is not None:
+        arguments[0].wrappers.append("enable_grad" if mode.enabled else "no_grad")
+    return arguments[0] if arguments else NONE

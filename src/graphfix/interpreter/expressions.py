@@ -6,7 +6,6 @@ import ast
 import builtins
 from collections.abc import Callable, Iterator
 
-from graphfix.interpreter.arithmetic import arithmetic
 from graphfix.interpreter.attributes import get_attribute, get_item
 from graphfix.interpreter.calls import call_node, note_defaults
 from graphfix.interpreter.conditions import compare_two, decide_key, truth
@@ -66,7 +65,7 @@ def call_expression(m: Interpreter, node: ast.Call) -> Value:
 
 def binary(m: Interpreter, node: ast.BinOp) -> Value:
     left, right = evaluate(m, node.left), evaluate(m, node.right)
-    result = arithmetic(m, node, left, right, node.op)
+    result = m.arithmetic(node, left, right, node.op)
     if not isinstance(result, Known):
         m.note_use(node.left, left)
         m.note_use(node.right, right)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from graphfix.autograd.graph import Context, Leaf, LoopEntry, Node, Storage, Walk, walk
 from graphfix.interpreter.conventions import NO_CONVENTIONS
@@ -73,6 +74,24 @@ class Handlers:
     get_attribute: Callable[[Interpreter, Value, str, ast.AST], Value]
 
 
+@dataclass(frozen=True)
+class Models:
+    """What the interpreter asks of what it has no code of: torch, Python's own functions, other libraries.
+
+    `methods` are asked in order, until one knows the method.
+    """
+
+    arithmetic: Callable[[Interpreter, ast.AST, Value, Value, ast.operator], Value]
+    in_place: Callable[[Interpreter, ast.AST, Value, Value, ast.operator], Value]
+    library_attribute: Callable[[Interpreter, Any, str, ast.AST], Value]
+    call_torch: Callable[[Interpreter, str, Arguments, Keywords, ast.AST], Value]
+    call_library: Callable[[Interpreter, str, Arguments, Keywords, ast.AST], Value]
+    make_layer: Callable[[Interpreter, str, Arguments, Keywords, ast.AST], Value]
+    call_layer: Callable[[Interpreter, Any, Arguments, Keywords, ast.AST], Value]
+    launched: Callable[[Interpreter, Arguments, Keywords, Any], Value | None]
+    methods: tuple[Callable[[Interpreter, Value, str, Arguments, Keywords, ast.AST], Value | None], ...]
+
+
 class Interpreter:
     """State of one run, and what its handlers and models call each other through: none of them imports another in a circle.
 
@@ -80,11 +99,13 @@ class Interpreter:
     """
 
     def __init__(
-        self, policy: Callable[..., bool], importer: Callable[[Interpreter, str, Env], Value | None], handlers: Handlers
-    ) -> None:
+        self, policy: Callable[..., bool], importer: Callable[[Interpreter, str, Env], Value | None], handlers: Handlers,
+        models: Models,
+    ) -> None:  # fmt: skip
         self.policy = policy
         self.importer = importer
         self.handlers = handlers
+        self.models = models
         self.recording = Recording()
         self.context: Context = ()
         self.grad_enabled = True
@@ -136,6 +157,18 @@ class Interpreter:
     def get_attribute(self, value: Value, name: str, site: ast.AST) -> Value:
         """`value.name`."""
         return self.handlers.get_attribute(self, value, name, site)
+
+    def arithmetic(self, site: ast.AST, left: Value, right: Value, op: ast.operator) -> Value:
+        """`left op right`."""
+        return self.models.arithmetic(self, site, left, right, op)
+
+    def in_place(self, site: ast.AST, left: Value, right: Value, op: ast.operator) -> Value:
+        """`left op= right`."""
+        return self.models.in_place(self, site, left, right, op)
+
+    def library_attribute(self, value: Value, name: str, site: ast.AST) -> Value:
+        """`value.name` where torch defines it."""
+        return self.models.library_attribute(self, value, name, site)
 
     # Decisions
 

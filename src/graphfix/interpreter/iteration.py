@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from graphfix.interpreter.interpreter import Interpreter
+from graphfix.interpreter.shapes import OTHER
 from graphfix.interpreter.values import (
     NONE,
     Function,
@@ -20,7 +21,6 @@ from graphfix.interpreter.values import (
     Value,
     counter,
 )
-from graphfix.models.shapes import OTHER
 
 LOOP_LIMIT = 4
 

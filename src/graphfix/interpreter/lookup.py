@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from graphfix.interpreter import versions
 from graphfix.interpreter.values import (
     Bound,
     Class,
@@ -15,7 +16,6 @@ from graphfix.interpreter.values import (
     SuperProxy,
     Value,
 )
-from graphfix.models import versions
 
 
 def find_method(receiver: Value, name: str) -> Value | None:

@@ -7,7 +7,9 @@ import ast
 from graphfix.autograd.graph import Leaf, Node
 from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.interpreter import Interpreter
+from graphfix.interpreter.memory import overwrite
 from graphfix.interpreter.recording import Store
+from graphfix.interpreter.shapes import OTHER
 from graphfix.interpreter.values import (
     MAX_ITEMS,
     NONE,
@@ -29,8 +31,6 @@ from graphfix.interpreter.values import (
     leaves_in,
     nodes_in,
 )
-from graphfix.models.saving import overwrite
-from graphfix.models.shapes import OTHER
 
 
 def assign(m: Interpreter, target: ast.expr, value: Value, source: ast.expr | None, how: str) -> None:

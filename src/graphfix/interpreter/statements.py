@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterable
 
 from graphfix.autograd.graph import Node
-from graphfix.interpreter.arithmetic import in_place
+from graphfix.interpreter import versions
 from graphfix.interpreter.boundaries import crossing, cuts_nothing, note_boundary, note_end
 from graphfix.interpreter.calls import decorate, enter_context, note_defaults
 from graphfix.interpreter.conditions import truth
@@ -28,7 +28,6 @@ from graphfix.interpreter.values import (
     Project,
     Value,
 )
-from graphfix.models import versions
 
 
 def execute(m: Interpreter, body: Iterable[ast.stmt]) -> None:
@@ -63,7 +62,7 @@ def run_augmented(m: Interpreter, s: ast.AugAssign) -> None:
     left = evaluate(m, s.target)
     right = evaluate(m, s.value)
     m.note_use(s.value, right)
-    result = in_place(m, s, left, right, s.op)
+    result = m.in_place(s, left, right, s.op)
     assign(m, s.target, result, s.value, "+=")
 
 

@@ -21,7 +21,7 @@ from graphfix.interpreter.values import (
     cut_of,
     identities,
 )
-from graphfix.models.versions import string_method
+from graphfix.interpreter.versions import string_method
 
 
 def call_container_method(

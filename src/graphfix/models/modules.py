@@ -8,7 +8,9 @@ from graphfix.autograd.graph import Leaf, Node
 from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.iteration import iterate
+from graphfix.interpreter.memory import keep, overwrite
 from graphfix.interpreter.recording import Update
+from graphfix.interpreter.shapes import SCALAR
 from graphfix.interpreter.values import (
     NONE,
     Arguments,
@@ -32,8 +34,7 @@ from graphfix.models.operations import (
     structure,
     wanted_tensor,
 )
-from graphfix.models.saving import INPLACE_AT, keep, overwrite, save
-from graphfix.models.shapes import SCALAR
+from graphfix.models.saving import INPLACE_AT, save
 from graphfix.models.table import OpFacts, facts
 
 MODULE_METHODS = frozenset(

@@ -7,8 +7,10 @@ from dataclasses import replace
 
 from graphfix.autograd.graph import Leaf
 from graphfix.interpreter.interpreter import Interpreter
+from graphfix.interpreter.memory import keep, overwrite, view
 from graphfix.interpreter.places import note_store
 from graphfix.interpreter.recording import Read
+from graphfix.interpreter.shapes import KEEPS_SHAPE, ONE, OTHER, RESHAPES, SCALAR, result_shape, sized
 from graphfix.interpreter.values import (
     NONE,
     Arguments,
@@ -21,8 +23,7 @@ from graphfix.interpreter.values import (
     Value,
     identities,
 )
-from graphfix.models.saving import keep, overwrite, save, saved_inputs, view
-from graphfix.models.shapes import KEEPS_SHAPE, ONE, OTHER, RESHAPES, SCALAR, result_shape, sized
+from graphfix.models.saving import save, saved_inputs
 from graphfix.models.table import OpFacts
 
 # with any other argument, `axis` for one, a reduction may leave dimensions

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from graphfix.interpreter.arithmetic import arithmetic
+from graphfix.interpreter import versions
+from graphfix.interpreter.calls import run_callbacks
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.iteration import iterate
 from graphfix.interpreter.lookup import find_method
@@ -15,7 +16,6 @@ from graphfix.interpreter.values import (
     Bound,
     Class,
     External,
-    Function,
     Instance,
     Known,
     Layer,
@@ -31,7 +31,7 @@ from graphfix.interpreter.values import (
     cut_of,
     identities,
 )
-from graphfix.models import versions
+from graphfix.models.arithmetic import arithmetic
 from graphfix.models.modules import copy_module
 from graphfix.models.registry import model_of, models
 from graphfix.models.threads import make_thread
@@ -84,17 +84,6 @@ def call_library(m: Interpreter, name: str, arguments: list[Value], keywords: di
     run_callbacks(m, values, site)
     node = m.record(site, values, True, certain=False, callee=name)
     return Opaque((name, site, m.now()), node)
-
-
-def run_callbacks(m: Interpreter, values: list[Value], site: ast.AST) -> None:
-    """A function of the project that is handed over is called, once, by whoever gets it."""
-    for value in values:
-        if (
-            isinstance(value, Function)
-            and isinstance(value.definition, ast.FunctionDef)
-            and m.active.get(value.definition, 0) == 0
-        ):
-            m.call(value, [], {}, site)
 
 
 def note_numbers(m: Interpreter, name: str, arguments: list[Value], site: ast.AST) -> None:

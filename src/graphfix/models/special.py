@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 
 from graphfix.autograd.graph import Leaf
+from graphfix.interpreter.calls import with_mode
 from graphfix.interpreter.conditions import decide_key
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.recording import Alias
+from graphfix.interpreter.shapes import ONE, SCALAR, data_shape, shape_of, typed_shape
 from graphfix.interpreter.values import (
     NONE,
     Arguments,
@@ -26,15 +28,7 @@ from graphfix.models.operations import (
     new_leaf,
 )
 from graphfix.models.registry import models
-from graphfix.models.shapes import ONE, SCALAR, data_shape, shape_of, typed_shape
 from graphfix.models.table import facts
-
-
-def with_mode(mode: GradMode, arguments: Arguments) -> Value:
-    """`torch.no_grad()(function)`."""
-    if arguments and isinstance(arguments[0], Function) and mode.enabled is not None:
-        arguments[0].wrappers.append("enable_grad" if mode.enabled else "no_grad")
-    return arguments[0] if arguments else NONE
 
 
 def as_decorator(mode: GradMode, arguments: Arguments) -> Value:

@@ -6,8 +6,10 @@ import ast
 
 from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.interpreter import Interpreter
+from graphfix.interpreter.memory import view
 from graphfix.interpreter.places import set_requires_grad
 from graphfix.interpreter.recording import Number, Update
+from graphfix.interpreter.shapes import shape_of
 from graphfix.interpreter.values import (
     NONE,
     Arguments,
@@ -39,8 +41,6 @@ from graphfix.models.operations import (
     changed_in_place,
     operation,
 )
-from graphfix.models.saving import view
-from graphfix.models.shapes import shape_of
 from graphfix.models.table import OpFacts, facts
 
 # moves that the table cannot be recorded for on every machine

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from graphfix.autograd.graph import Storage
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.iteration import iterate
+from graphfix.interpreter.memory import has_grad, keep, overwrite
+from graphfix.interpreter.shapes import operator_shape
 from graphfix.interpreter.values import (
     MAX_ITEMS,
     MAX_TEXT,
@@ -23,8 +25,7 @@ from graphfix.interpreter.values import (
     Value,
     cut_of,
 )
-from graphfix.models.saving import divided, has_grad, keep, overwrite
-from graphfix.models.shapes import operator_shape
+from graphfix.models.saving import divided
 
 ARITHMETIC = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,

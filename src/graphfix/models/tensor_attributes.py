@@ -1,0 +1,58 @@
+"""Attributes of tensors, of what may be one, and of modules of `torch.nn`."""
+
+from __future__ import annotations
+
+import ast
+
+from graphfix.interpreter.interpreter import Interpreter
+from graphfix.interpreter.memory import view
+from graphfix.interpreter.recording import Alias
+from graphfix.interpreter.shapes import shape_of
+from graphfix.interpreter.values import Bound, Layer, Opaque, Plain, Tensor, Value
+from graphfix.models.table import facts
+
+
+def library_attribute(m: Interpreter, value: Tensor | Opaque | Layer, name: str, site: ast.AST) -> Value:
+    """What torch has under the name of an attribute."""
+    return layer_attribute(value, name) if isinstance(value, Layer) else tensor_attribute(m, value, name, site)
+
+
+def tensor_attribute(m: Interpreter, value: Tensor | Opaque, name: str, site: ast.AST) -> Value:
+    if isinstance(value, Opaque) and name in value.attributes:
+        return value.attributes[name]
+    if name == "data" and (isinstance(value, Tensor) or value.node is not None):
+        m.note_cut(value)
+        made = Tensor(single=isinstance(value, Tensor) and value.single, base=value, severed="data", shape=shape_of(value))
+        m.recording.aliases.append(Alias(site, m.trace(), value, made, "data"))
+        return made
+    if name in ("shape", "dtype", "device", "requires_grad", "is_leaf", "grad_fn", "ndim", "is_cuda"):
+        return Plain((name, value.identity))
+    if isinstance(value, Tensor):
+        if name == "grad":
+            return Tensor(severed="grad")
+        known = facts(f"torch.Tensor.{name}")
+        if known is not None and known.kind == "attribute":
+            return view(Tensor(m.record(site, [value], False), severed=value.severed), value, name)
+        return Bound(value, name)
+    made = Opaque(("attribute", value.key, name), value.node, value.outside)
+    value.attributes[name] = made
+    return made
+
+
+def layer_attribute(value: Layer, name: str) -> Value:
+    if name == "module" and value.kind == "DataParallel" and value.children:
+        return value.children[0]
+    if (
+        name in ("weight", "bias", "in_proj_weight", "weight_ih", "weight_hh", "weight_ih_l0", "weight_hh_l0")
+        and value.leaf is not None
+    ):
+        return Tensor(leaf=value.leaf)
+    if name in ("running_mean", "running_var", "num_batches_tracked"):
+        return Tensor()
+    if value.children is not None and name.isdigit() and int(name) < len(value.children):
+        return value.children[int(name)]
+    if facts(f"torch.nn.{value.kind}.{name}") is None and not name.endswith(
+        ("features", "size", "channels", "dim", "layers", "p", "stride")
+    ):
+        return Bound(value, name)
+    return Plain((name, id(value)))
