@@ -43,14 +43,16 @@ import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
 from graphfix.analysis.second_backward import program_of
 from graphfix.autograd.graph import Node, history, split_loop
-from graphfix.codemods.base import Evidence, fix, rule, safe_if, short
+from graphfix.codemods.base import rule
 from graphfix.interpreter.recording import Store
 from graphfix.interpreter.values import Instance
 from graphfix.model import Finding, Label
 from graphfix.repairs.cut import Cut, expressions_to_cut, plan
+from graphfix.repairs.fixes import fix, safe_if, short
 
 ADDING = frozenset(("add", "add_", "sub", "sub_", "lerp", "lerp_", "mul", "mul_"))
 

@@ -42,9 +42,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.second_backward import Cause
-from graphfix.codemods.base import Evidence, fix, rule, short
+from graphfix.codemods.base import rule
 from graphfix.model import AddArgument, Applicability, Finding, Fix
+from graphfix.repairs.fixes import fix, short
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:

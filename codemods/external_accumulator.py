@@ -38,10 +38,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.second_backward import Cause, SecondWalk
-from graphfix.codemods.base import Evidence, fix, rule, short
+from graphfix.codemods.base import rule
 from graphfix.codemods.external_graph import names_read_outside
 from graphfix.model import Append, Applicability, Finding, Fix, Move, Replace
+from graphfix.repairs.fixes import fix, short
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:

@@ -43,13 +43,15 @@ import ast
 from collections.abc import Iterator
 
 from graphfix.analysis.contributors import is_tensor_always
+from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.second_backward import Cause, SecondWalk
 from graphfix.autograd.graph import Leaf, Node, history
-from graphfix.codemods.base import Evidence, fix, rule, safe_if, short
+from graphfix.codemods.base import rule
 from graphfix.codemods.non_leaf_parameter import nameless
 from graphfix.interpreter.recording import Store
 from graphfix.interpreter.values import Sequence, Tensor
 from graphfix.model import Append, Applicability, Finding, Fix, Move
+from graphfix.repairs.fixes import fix, safe_if, short
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:

@@ -45,8 +45,10 @@ import ast
 from collections.abc import Iterator
 
 from graphfix.analysis.evaluations import Region
-from graphfix.codemods.base import Evidence, fix, rule, safe_if, short
+from graphfix.analysis.evidence import Evidence
+from graphfix.codemods.base import rule
 from graphfix.model import Decorate, Finding, Fix, Label, Operation, Wrap
+from graphfix.repairs.fixes import fix, safe_if, short
 
 NO_GRAD = "torch.no_grad()"
 

@@ -38,10 +38,12 @@ from collections.abc import Iterator
 
 from graphfix.analysis.call_graph import word
 from graphfix.analysis.contributors import Facts
-from graphfix.codemods.base import Evidence, blamed, fix, operand, rule, safe_if, short
+from graphfix.analysis.evidence import Evidence
+from graphfix.codemods.base import rule
 from graphfix.interpreter.recording import Number
 from graphfix.interpreter.values import Opaque, Tensor
 from graphfix.model import Append, Finding, Operation, Replace
+from graphfix.repairs.fixes import fix, operand, safe_if, short
 
 CONVERSIONS = frozenset(("float", "int", "complex"))
 
@@ -102,7 +104,7 @@ def report(evidence: Evidence, site: ast.Call, argument: ast.expr, seen: list[Nu
     message = f"`{short(evidence.program.source(site))}` takes a number out of a graph"
     story = (evidence.label(argument, "this tensor requires grad: torch warns, and an error is announced"),)
     return Finding(
-        "GF904", "implicit-scalar", message, evidence.program.path, blamed(evidence, site), story, repair, "warning", True
+        "GF904", "implicit-scalar", message, evidence.program.path, evidence.blamed(site), story, repair, "warning", True
     )
 
 

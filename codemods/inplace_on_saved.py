@@ -38,12 +38,14 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
 from graphfix.autograd.graph import Overwritten, Walk, Write
-from graphfix.codemods.base import Evidence, fix, rule, safe_if, short
+from graphfix.codemods.base import rule
 from graphfix.interpreter.values import Layer
 from graphfix.model import Delete, Finding, Fix, InsertBefore, Operation, RemoveArgument, Replace
 from graphfix.models.table import facts
+from graphfix.repairs.fixes import fix, safe_if, short
 
 OPERATORS: dict[type, str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**", ast.MatMult: "@"}
 CLOSED = (ast.Name, ast.Constant, ast.Call, ast.Attribute, ast.Subscript)

@@ -35,13 +35,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
 from graphfix.analysis.sharing import chain, origin, shares
-from graphfix.codemods.base import Evidence, blamed, fix, operand, rule, safe_if, short
+from graphfix.codemods.base import rule
 from graphfix.codemods.legacy_scalar import no_dimension, summed_up
 from graphfix.interpreter.recording import Alias
 from graphfix.interpreter.values import Plain, Tensor
 from graphfix.model import Finding, Replace
+from graphfix.repairs.fixes import fix, operand, safe_if, short
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
@@ -61,7 +63,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
         repair = fix(safe_if(safe), f"cut the graph with `{short(text)}`", Replace(evidence.span(site), text))
         story = (evidence.label(site, "writes into `.data` go unseen by autograd"),)
         message = f"`{short(evidence.program.source(site))}` cuts the graph behind the back of autograd"
-        yield Finding("GF902", "legacy-data", message, evidence.program.path, blamed(evidence, site), story, repair,
+        yield Finding("GF902", "legacy-data", message, evidence.program.path, evidence.blamed(site), story, repair,
                       "warning", True)  # fmt: skip
 
 

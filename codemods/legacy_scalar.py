@@ -37,12 +37,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from graphfix.analysis.contributors import Facts
+from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
-from graphfix.codemods.base import Evidence, blamed, fix, operand, rule, safe_if, short
+from graphfix.codemods.base import rule
 from graphfix.interpreter.recording import Read
 from graphfix.interpreter.values import Plain, Tensor, Value
 from graphfix.model import Applicability, Finding, Fix, Replace
 from graphfix.models.shapes import SCALAR, shape_of
+from graphfix.repairs.fixes import fix, operand, safe_if, short
 
 STRIPPED = frozenset(("cpu", "numpy", "detach", "tolist", "clone", "cuda"))
 
@@ -88,7 +90,7 @@ def report(evidence: Evidence, site: ast.Subscript, safe: bool) -> Finding:
 def told(evidence: Evidence, site: ast.Subscript, repair: Fix) -> Finding:
     story = (evidence.label(site, "a tensor without dimensions has no element 0"),)
     message = f"`{short(evidence.program.source(site))}` indexes a tensor that has no dimension"
-    return Finding("GF901", "legacy-scalar", message, evidence.program.path, blamed(evidence, site), story, repair)
+    return Finding("GF901", "legacy-scalar", message, evidence.program.path, evidence.blamed(site), story, repair)
 
 
 def is_settled(evidence: Evidence, site: ast.Subscript, seen: list[tuple[Run, Read]]) -> bool:

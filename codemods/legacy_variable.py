@@ -41,10 +41,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run, Tape
 from graphfix.analysis.volatile import Region, region, trial
 from graphfix.autograd.graph import Walk
-from graphfix.codemods.base import Evidence, blamed, fix, rule, safe_if, short
+from graphfix.codemods.base import rule
 from graphfix.codemods.needless_retain import in_sight, needed
 from graphfix.interpreter.recording import Seed
 from graphfix.model import (
@@ -60,6 +61,7 @@ from graphfix.model import (
     Wrap,
 )
 from graphfix.models.shapes import ONE, SCALAR, shape_of
+from graphfix.repairs.fixes import fix, safe_if, short
 from graphfix.repairs.unwrap import Seen, Unwrapped, flag, operations, unwrapped
 
 CODE, NAME = "GF903", "legacy-variable"
@@ -110,7 +112,7 @@ def ignored(evidence: Evidence, tried: Tape, sites: dict[ast.Call, Seen], old: s
     if place is not None and place.statements:
         story.append(evidence.label(place.statements[0], "this builds a graph that nobody walks"))
     message = f"`volatile` of `{short(evidence.program.source(first), 30)}` {what}"
-    return Finding(CODE, NAME, message, evidence.program.path, blamed(evidence, first), tuple(story), repair, "warning")
+    return Finding(CODE, NAME, message, evidence.program.path, evidence.blamed(first), tuple(story), repair, "warning")
 
 
 def is_constant(site: ast.Call) -> bool:
@@ -141,7 +143,7 @@ def plain(evidence: Evidence, sites: dict[ast.Call, Seen]) -> Finding | None:
     )
     message = f"`{short(evidence.program.source(first))}` is a tensor since torch 0.4"
     story = (evidence.label(first, "tensors and variables are one"),)
-    return Finding(CODE, NAME, message, evidence.program.path, blamed(evidence, first), story, repair, "warning", True)
+    return Finding(CODE, NAME, message, evidence.program.path, evidence.blamed(first), story, repair, "warning", True)
 
 
 def is_settled(seen: Seen) -> bool:
@@ -170,7 +172,7 @@ def retained(evidence: Evidence) -> Iterator[Finding]:
         )
         story = (evidence.label(keyword.value, "torch 0.4 took this argument away: the call raises"),)
         yield Finding(CODE, NAME, "`retain_variables` is no argument of a backward pass any more", evidence.program.path,
-                      blamed(evidence, site), story, fix(safe_if(not given), title, *edits))  # fmt: skip
+                      evidence.blamed(site), story, fix(safe_if(not given), title, *edits))  # fmt: skip
 
 
 def gradients(evidence: Evidence) -> Iterator[Finding]:
@@ -189,7 +191,7 @@ def gradients(evidence: Evidence) -> Iterator[Finding]:
         repair = fix(Applicability.SAFE, "give it no dimension either", Append(evidence.span(given), ".squeeze()"))
         names = short(evidence.program.source(given), 25), short(evidence.program.source(root), 25)
         message = f"`{names[0]}` has one dimension, `{names[1]}` has none"
-        yield Finding(CODE, NAME, message, evidence.program.path, blamed(evidence, site), story, repair)
+        yield Finding(CODE, NAME, message, evidence.program.path, evidence.blamed(site), story, repair)
 
 
 def imports(evidence: Evidence) -> Iterator[Finding]:

@@ -45,10 +45,12 @@ import ast
 from collections.abc import Iterator
 
 from graphfix.analysis.conflicts import Meeting, meetings
+from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.unretained import unretained
-from graphfix.codemods.base import Evidence, fix, rule, safe_if, short
+from graphfix.codemods.base import rule
 from graphfix.codemods.needless_retain import in_sight
 from graphfix.model import Append, Finding, Operation, RemoveArgument
+from graphfix.repairs.fixes import fix, safe_if, short
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:

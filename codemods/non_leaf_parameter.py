@@ -43,11 +43,13 @@ import ast
 import functools
 from collections.abc import Iterator
 
+from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.second_backward import Cause
 from graphfix.autograd.graph import Leaf, Node, history
-from graphfix.codemods.base import Evidence, fix, rule, short
+from graphfix.codemods.base import rule
 from graphfix.interpreter.values import Tensor
 from graphfix.model import Append, Applicability, Finding, Fix, RemoveArgument, Replace
+from graphfix.repairs.fixes import fix, short
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:

@@ -39,11 +39,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.second_backward import Cause, SecondWalk
 from graphfix.autograd.graph import Node
-from graphfix.codemods.base import Evidence, fix, rule, short
+from graphfix.codemods.base import rule
 from graphfix.codemods.external_graph import external_nodes, names_in, recomputed, statements_of
 from graphfix.model import Applicability, Delete, Finding, Fix, InsertBefore, Move, Operation, Replace
+from graphfix.repairs.fixes import fix, short
 from graphfix.repairs.reorder import is_harmless
 
 

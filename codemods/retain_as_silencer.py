@@ -48,15 +48,17 @@ import dataclasses
 import functools
 from collections.abc import Iterator
 
+from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.second_backward import Cause, SecondWalk
 from graphfix.analysis.unretained import Unretained, across_iterations
-from graphfix.codemods.base import Evidence, fix, rule, safe_if, short
+from graphfix.codemods.base import rule
 from graphfix.codemods.external_accumulator import accumulated
 from graphfix.codemods.external_graph import external, external_nodes
 from graphfix.codemods.stored_graph import piles_of, report
 from graphfix.interpreter.recording import Store
 from graphfix.model import Finding, Fix, Operation, RemoveArgument
 from graphfix.repairs.detach import boundary_fix, by_carrier, carried_finding
+from graphfix.repairs.fixes import fix, safe_if, short
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:

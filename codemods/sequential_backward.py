@@ -37,11 +37,13 @@ import ast
 from collections.abc import Iterator
 
 from graphfix.analysis.conflicts import meetings
+from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
 from graphfix.analysis.second_backward import Cause, SecondWalk
 from graphfix.autograd.graph import Walk
-from graphfix.codemods.base import Evidence, fix, rule, safe_if, short
+from graphfix.codemods.base import rule
 from graphfix.model import AddArgument, Delete, Finding, Fix, InsertAfter, InsertBefore, Replace
+from graphfix.repairs.fixes import fix, safe_if, short
 from graphfix.repairs.reorder import is_harmless
 
 

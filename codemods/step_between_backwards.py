@@ -46,8 +46,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from graphfix.analysis.conflicts import Meeting, meetings
-from graphfix.codemods.base import Evidence, rule, short
+from graphfix.analysis.evidence import Evidence
+from graphfix.codemods.base import rule
 from graphfix.model import Finding, Label
+from graphfix.repairs.fixes import short
 from graphfix.repairs.reorder import reordered
 
 

@@ -42,15 +42,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from graphfix.analysis.contributors import Facts
+from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
 from graphfix.analysis.second_backward import Cause, is_live, program_of
 from graphfix.autograd.graph import history, split_loop
 from graphfix.codemods.accumulated_graph import is_sure
-from graphfix.codemods.base import Evidence, fix, leaves_function, rule, safe_if, short
+from graphfix.codemods.base import rule
 from graphfix.interpreter.recording import Store
 from graphfix.interpreter.values import Instance, Mapping, Opaque, Sequence
 from graphfix.model import Finding
 from graphfix.repairs.cut import expressions_to_cut, plan
+from graphfix.repairs.fixes import fix, safe_if, short
 
 PUTS = frozenset(("append", "extend", "="))
 
@@ -109,7 +111,7 @@ def piles_of(evidence: Evidence, covered: bool = False) -> list[Pile]:
 def is_fault(evidence: Evidence, pile: Pile) -> bool:
     if pile.walked and not pile.raises or not any(is_sure(evidence, store) for store in pile.stores):
         return False
-    return pile.ever_freed or (in_sight(pile) and not any(leaves_function(evidence, store) for store in pile.stores))
+    return pile.ever_freed or (in_sight(pile) and not any(evidence.leaves_function(store) for store in pile.stores))
 
 
 def in_sight(pile: Pile) -> bool:

@@ -13,7 +13,6 @@ from graphfix.analysis.contributors import Facts
 from graphfix.analysis.explore import Explorer
 from graphfix.analysis.importers import importing
 from graphfix.analysis.told_by_callers import CallerEvidence, Elsewhere
-from graphfix.codemods import RULES
 from graphfix.model import Finding
 from graphfix.run.engine import findings_of
 from graphfix.source.document import Program
@@ -226,7 +225,7 @@ def test_nothing_of_another_file_gets_a_place_in_this_one(project: Project) -> N
     path = project.write("players.py", PLAYERS)
     reached = called(Explorer(Program(str(path), PLAYERS), (project.root,)).explore())
     assert reached is not None and reached.runs and reached.again({}).truncated
-    evidence = CallerEvidence(reached, Facts(reached), RULES)
+    evidence = CallerEvidence(reached, Facts(reached))
     foreign = [statement for run in reached.runs for node in run.recording.nodes for _, statement in node.trace[:1]]
     assert foreign
     for statement in foreign:

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from graphfix.analysis.contributors import is_tensor_always
+from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
 from graphfix.analysis.second_backward import Cause
 from graphfix.analysis.unretained import unretained
 from graphfix.autograd.gradients import severable
 from graphfix.autograd.graph import Node, Walk, history
-from graphfix.codemods.base import Evidence
 from graphfix.codemods.retain_as_silencer import silenced
 from graphfix.interpreter.recording import Store, Update
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 
 from graphfix.analysis.callers import called
 from graphfix.analysis.contributors import Facts
+from graphfix.analysis.evidence import Cuts, Evidence
 from graphfix.analysis.explore import Tape
 from graphfix.analysis.second_backward import SecondWalk, second_walks
-from graphfix.codemods.base import Evidence, Rule
 from graphfix.interpreter.recording import Store
 from graphfix.model import Finding, Span
+
+Find = Callable[[Evidence], Iterable[Finding]]
 
 
 class Elsewhere(Exception):
@@ -46,16 +48,19 @@ class CallerEvidence(Evidence):
         return super().span(node)
 
 
-def told_by_callers(tape: Tape, known: Iterable[Finding], rules: tuple[Rule, ...]) -> Iterator[Finding]:
-    """What no run of the file itself shows: findings of rules for which one run that fails is proof enough."""
+def told_by_callers(tape: Tape, known: Iterable[Finding], finds: Iterable[Find], cuts: tuple[Cuts, ...]) -> Iterator[Finding]:
+    """What no run of the file itself shows.
+
+    `finds`: the searches for which one run that fails is proof enough; `cuts`: as in `Evidence`.
+    """
     reached = called(tape)
     if reached is None:
         return
     taken = {finding.span for finding in known}
-    evidence = CallerEvidence(reached, Facts(reached), rules)
-    for rule in rules:
+    evidence = CallerEvidence(reached, Facts(reached), cuts)
+    for find in finds:
         try:
-            for finding in rule.find(evidence) if rule.witnessed else ():
+            for finding in find(evidence):
                 if finding.span not in taken:
                     taken.add(finding.span)
                     yield dataclasses.replace(finding, fix=None)

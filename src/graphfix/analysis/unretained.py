@@ -7,8 +7,8 @@ import functools
 from dataclasses import dataclass
 
 from graphfix.analysis.contributors import Facts
+from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.second_backward import Cause, SecondWalk
-from graphfix.codemods.base import Evidence
 from graphfix.interpreter.interpreter import Machine
 from graphfix.interpreter.values import Known, Value
 
@@ -56,7 +56,7 @@ def across_iterations(evidence: Evidence) -> Unretained | None:
 
 def trial(evidence: Evidence, sites: dict[ast.Call, ast.keyword]) -> Unretained | None:
     tape = evidence.tape.again({keyword.value: as_false for keyword in sites.values()})
-    return None if tape.truncated else Unretained(Evidence(tape, Facts(tape), evidence.rules), sites)
+    return None if tape.truncated else Unretained(Evidence(tape, Facts(tape), evidence.cuts), sites)
 
 
 def as_false(m: Machine, node: ast.AST, value: Value) -> Value:

@@ -6,9 +6,10 @@ import ast
 from dataclasses import dataclass
 
 from graphfix.analysis.contributors import at_caller, contributors, cut_text, is_tensor_always, stored_nodes
-from graphfix.codemods.base import Evidence, short
+from graphfix.analysis.evidence import Evidence
 from graphfix.interpreter.recording import Store
 from graphfix.model import Append, Operation
+from graphfix.repairs.fixes import short
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.second_backward import Cause, SecondWalk, held_at, statement_in
-from graphfix.codemods.base import Evidence, fix, safe_if
 from graphfix.interpreter.recording import Boundary, Store
 from graphfix.interpreter.values import Instance, Known, Mapping, Opaque, Plain, Sequence, Tensor, Value
 from graphfix.model import Finding, Fix, InsertAfter, InsertBefore, Label, Operation
+from graphfix.repairs.fixes import fix, safe_if
 
 
 def detached(value: Value, text: str) -> str | None:

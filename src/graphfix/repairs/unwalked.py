@@ -6,14 +6,15 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
 from graphfix.autograd.graph import reaches, split_loop
 from graphfix.codemods.accumulated_graph import adds, growths, is_cut_at_once, operands
-from graphfix.codemods.base import Evidence, fix, leaves_function, short
 from graphfix.interpreter.recording import Store
 from graphfix.interpreter.values import Instance
 from graphfix.model import Applicability, Finding, Fix, InsertAfter
 from graphfix.repairs.detach import detached
+from graphfix.repairs.fixes import fix, short
 
 
 @dataclass(eq=False)
@@ -39,7 +40,7 @@ def unwalked(evidence: Evidence, attributes: bool, code: str, name: str) -> Iter
         in_sight = chain.runs == {"module"} and not chain.escaped
         if target in walked or not (chain.freed or in_sight):
             continue
-        if not chain.freed and any(leaves_function(evidence, store) for store in chain.stores):
+        if not chain.freed and any(evidence.leaves_function(store) for store in chain.stores):
             continue
         if not all(evidence.facts.is_sure(node) for store in chain.stores for node in store.nodes):
             continue
