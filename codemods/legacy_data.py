@@ -37,9 +37,9 @@ from collections.abc import Iterator
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
+from graphfix.analysis.old_numbers import no_dimension, summed_up
 from graphfix.analysis.sharing import chain, origin, shares
 from graphfix.codemods.base import rule
-from graphfix.codemods.legacy_scalar import no_dimension, summed_up
 from graphfix.interpreter.recording import Alias
 from graphfix.interpreter.values import Plain, Tensor
 from graphfix.model import Finding, Replace

@@ -44,9 +44,9 @@ from collections.abc import Iterator
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run, Tape
 from graphfix.analysis.volatile import Region, region, trial
+from graphfix.analysis.walked_again import in_sight, needed
 from graphfix.autograd.graph import Walk
 from graphfix.codemods.base import rule
-from graphfix.codemods.needless_retain import in_sight, needed
 from graphfix.interpreter.recording import Seed
 from graphfix.model import (
     AddArgument,

@@ -47,8 +47,8 @@ from collections.abc import Iterator
 from graphfix.analysis.conflicts import Meeting, meetings
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.unretained import unretained
+from graphfix.analysis.walked_again import in_sight
 from graphfix.codemods.base import rule
-from graphfix.codemods.needless_retain import in_sight
 from graphfix.model import Append, Finding, Operation, RemoveArgument
 from graphfix.repairs.fixes import fix, safe_if, short
 

@@ -38,9 +38,9 @@ from collections.abc import Iterator
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
+from graphfix.analysis.walked_again import in_sight, needed
 from graphfix.autograd.graph import Walk
 from graphfix.codemods.base import rule
-from graphfix.codemods.needless_retain import in_sight, needed
 from graphfix.interpreter.values import Instance
 from graphfix.model import AddArgument, Finding, Operation, RemoveArgument
 from graphfix.repairs.fixes import fix, safe_if

@@ -40,13 +40,15 @@ import ast
 from collections.abc import Iterator
 
 from graphfix.analysis.evidence import Evidence
+from graphfix.analysis.outer_graph import external_nodes, statements_of
 from graphfix.analysis.second_backward import Cause, SecondWalk
 from graphfix.autograd.graph import Node
 from graphfix.codemods.base import rule
-from graphfix.codemods.external_graph import external_nodes, names_in, recomputed, statements_of
 from graphfix.model import Applicability, Delete, Finding, Fix, InsertBefore, Move, Operation, Replace
 from graphfix.repairs.fixes import fix, short
+from graphfix.repairs.recompute import recomputed
 from graphfix.repairs.reorder import is_harmless
+from graphfix.source.names import names_in
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:

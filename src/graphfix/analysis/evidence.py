@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from graphfix.analysis.contributors import Facts
 from graphfix.analysis.evaluations import Regions
@@ -19,6 +21,23 @@ from graphfix.model import Label, Span
 from graphfix.source.document import Program
 
 Cuts = Callable[["Evidence"], Iterator[ast.expr]]
+Details = ParamSpec("Details")
+Answer = TypeVar("Answer")
+
+
+def asked_once(
+    question: Callable[Concatenate[Evidence, Details], Answer],
+) -> Callable[Concatenate[Evidence, Details], Answer]:
+    """A question whose answer is found out once for each evidence (and details), and is kept with it."""
+
+    @functools.wraps(question)
+    def answer(evidence: Evidence, *details: Details.args, **named: Details.kwargs) -> Answer:
+        key = (question, *details, *named.items())
+        if key not in evidence.answers:
+            evidence.answers[key] = question(evidence, *details, **named)
+        return evidence.answers[key]
+
+    return answer
 
 
 @dataclass(eq=False)
@@ -26,11 +45,13 @@ class Evidence:
     """What a rule is given: the runs over one file, and what they say together.
 
     `cuts`: for each rule what it would turn into numbers or detach, asked of this evidence.
+    `answers`: what other questions have found out about it (see `asked_once`).
     """
 
     tape: Tape
     facts: Facts
     cuts: tuple[Cuts, ...] = ()
+    answers: dict[tuple, Any] = field(default_factory=dict)
 
     @property
     def shows_all_uses(self) -> bool:
