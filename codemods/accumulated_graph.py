@@ -51,6 +51,7 @@ from graphfix.interpreter.values import Instance
 from graphfix.model import Finding, Label
 from graphfix.repairs.cut import Cut, plan
 from graphfix.repairs.fixes import fix, safe_if, short
+from graphfix.verify.symptoms import GROWS, SECOND_WALK
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
@@ -88,8 +89,7 @@ def report(evidence: Evidence, total: GrowingPlace) -> Finding | None:
     repair = None
     if cut is not None:
         repair = fix(safe_if(total.freed or not total.escaped), cut.title, *cut.operations(evidence))
-    return Finding("GF101", "accumulated-graph", f"`{name}` keeps the graph of every iteration alive", evidence.program.path,
-                   evidence.span(blamed), tuple(story), repair)  # fmt: skip
+    return RULE.finding(evidence, f"`{name}` keeps the graph of every iteration alive", evidence.span(blamed), story, repair)
 
 
 def other_places(evidence: Evidence, total: GrowingPlace, cut: Cut | None, blamed: ast.AST) -> Iterator[Label]:
@@ -109,4 +109,14 @@ def other_places(evidence: Evidence, total: GrowingPlace, cut: Cut | None, blame
         yield evidence.label(walks[0].site, "the graph has been walked here: nobody needs it afterwards")
 
 
-RULE = rule("GF101", "accumulated-graph", globals(), find, cuts=cuts, witnessed=True)
+RULE = rule(
+    "GF101",
+    "accumulated-graph",
+    globals(),
+    find,
+    cuts=cuts,
+    witnessed=True,
+    repair="Cut the graph of what a running total, mean or moving average adds up.",
+    shows=(GROWS, SECOND_WALK),
+    yields_to=("GF103",),
+)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from types import ModuleType
+from typing import Any
 
 from graphfix.analysis.evidence import Cuts, Evidence
-from graphfix.model import Finding
+from graphfix.model import Finding, Fix, Label, Span
+from graphfix.verify.expected import SAME, Expected
+from graphfix.verify.symptoms import Symptom
 
 URL = "https://github.com/graphfix/graphfix/blob/main/docs/rules/{code}.md"
 
@@ -20,10 +22,13 @@ def nothing(evidence: Evidence) -> Iterator[ast.expr]:
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule of the catalogue. `page` is its documentation in markdown, `find` yields its findings.
+    """One rule of the catalogue: all that is known of it stands in its file.
 
-    `repairs`: whether there is a repair at all; without one the rule only tells. `cuts`: the expressions that it would turn
-    into numbers or detach. `witnessed`: what it finds is shown by a single run, whatever other runs there are.
+    `page`: its documentation in markdown. `find` yields its findings; `cuts`: the expressions that it would turn into numbers or
+    detach. `witnessed`: what it finds is shown by a single run, whatever other runs there are.
+    `repair`: what its fixes do, in a sentence. `severity`: of its findings, where one does not say otherwise.
+    `shows`: how its fault may show when a script runs. `results`: what the results of a repaired script are measured by.
+    `yields_to`: the codes of rules that tell, and repair, what both would find: it leaves that to them.
     """
 
     code: str
@@ -31,7 +36,11 @@ class Rule:
     summary: str
     page: str
     find: Callable[[Evidence], Iterator[Finding]]
-    repairs: bool = True
+    repair: str
+    shows: tuple[Symptom, ...]
+    severity: str = "error"
+    results: Expected = SAME
+    yields_to: tuple[str, ...] = ()
     cuts: Cuts = nothing
     witnessed: bool = False
 
@@ -39,14 +48,19 @@ class Rule:
     def url(self) -> str:
         return URL.format(code=self.code)
 
+    def finding(
+        self, evidence: Evidence, message: str, span: Span, story: Iterable[Label], fix: Fix | None = None,
+        *, severity: str = "", optional: bool = False,
+    ) -> Finding:  # fmt: skip
+        """A finding of this rule in the file of `evidence`."""
+        path = evidence.program.path
+        return Finding(self.code, self.name, message, path, span, tuple(story), fix, severity or self.severity, optional)
 
-def rule(
-    code: str, name: str, module: ModuleType | dict, find: Callable[[Evidence], Iterator[Finding]], repairs: bool = True,
-    cuts: Cuts = nothing, witnessed: bool = False,
-) -> Rule:  # fmt: skip
-    """The rule documented by the docstring of the module that defines `find`."""
-    page = inspect.cleandoc(_documented(module if isinstance(module, dict) else vars(module)))
-    return Rule(code, name, page.splitlines()[0].rstrip("."), f"# {name} ({code})\n\n{page}\n", find, repairs, cuts, witnessed)
+
+def rule(code: str, name: str, module: dict, find: Callable[[Evidence], Iterator[Finding]], **declared: Any) -> Rule:
+    """The rule documented by the docstring of the module that defines `find`; `declared`: the other fields of `Rule`."""
+    page = inspect.cleandoc(_documented(module))
+    return Rule(code, name, page.splitlines()[0].rstrip("."), f"# {name} ({code})\n\n{page}\n", find, **declared)
 
 
 def _documented(module: dict) -> str:

@@ -41,10 +41,20 @@ from graphfix.analysis.evidence import Evidence
 from graphfix.codemods.base import rule
 from graphfix.model import Finding
 from graphfix.repairs.set_up import accumulated
+from graphfix.verify.expected import Expected
+from graphfix.verify.symptoms import SECOND_WALK
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
-    yield from accumulated(evidence, evidence.second_walks, "GF204", "external-accumulator")
+    yield from accumulated(evidence, evidence.second_walks, RULE.finding)
 
 
-RULE = rule("GF204", "external-accumulator", globals(), find)
+RULE = rule(
+    "GF204",
+    "external-accumulator",
+    globals(),
+    find,
+    repair="Initialise a loss accumulator in the loop that walks it.",
+    shows=(SECOND_WALK,),
+    results=Expected("cut", "a total starts anew: its value differs, its gradient does not", losses=False, joins=True),
+)

@@ -45,10 +45,21 @@ from graphfix.analysis.evidence import Evidence
 from graphfix.codemods.base import rule
 from graphfix.model import Finding
 from graphfix.repairs.recompute import external
+from graphfix.verify.expected import CUT
+from graphfix.verify.symptoms import SECOND_WALK
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
-    yield from external(evidence, evidence.second_walks, "GF203", "external-graph")
+    yield from external(evidence, evidence.second_walks, RULE.finding)
 
 
-RULE = rule("GF203", "external-graph", globals(), find)
+RULE = rule(
+    "GF203",
+    "external-graph",
+    globals(),
+    find,
+    repair="Move a graph that is built before a loop to where the loop walks it.",
+    shows=(SECOND_WALK,),
+    results=CUT,
+    yields_to=("GF205",),
+)

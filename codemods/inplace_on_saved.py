@@ -46,6 +46,8 @@ from graphfix.interpreter.values import Layer
 from graphfix.model import Delete, Finding, Fix, InsertBefore, Operation, RemoveArgument, Replace
 from graphfix.models.table import facts
 from graphfix.repairs.fixes import fix, safe_if, short
+from graphfix.verify.expected import Expected
+from graphfix.verify.symptoms import WRITTEN_IN_PLACE
 
 OPERATORS: dict[type, str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**", ast.MatMult: "@"}
 CLOSED = (ast.Name, ast.Constant, ast.Call, ast.Attribute, ast.Subscript)
@@ -83,8 +85,7 @@ def report(evidence: Evidence, fault: Fault) -> Finding:
         story.append(evidence.label(fault.walk.site, "needs the saved one and raises"))
     text = short(ast.unparse(statement).splitlines()[0])
     message = f"`{text}` changes what backward still needs"
-    return Finding("GF401", "inplace-on-saved", message, evidence.program.path, evidence.span(statement), tuple(story),
-                   repair_of(evidence, fault))  # fmt: skip
+    return RULE.finding(evidence, message, evidence.span(statement), story, repair_of(evidence, fault))
 
 
 def repair_of(evidence: Evidence, fault: Fault) -> Fix | None:
@@ -184,4 +185,13 @@ def made_without(evidence: Evidence, made: ast.AST) -> tuple[str, tuple[Operatio
     return f"make it as `{short(text)}`", (Replace(evidence.span(made), text),)
 
 
-RULE = rule("GF401", "inplace-on-saved", globals(), find, witnessed=True)
+RULE = rule(
+    "GF401",
+    "inplace-on-saved",
+    globals(),
+    find,
+    witnessed=True,
+    repair="Write out of place to tensors that a backward pass still needs.",
+    shows=(WRITTEN_IN_PLACE,),
+    results=Expected("copy"),
+)

@@ -44,6 +44,7 @@ from graphfix.interpreter.recording import Alias
 from graphfix.interpreter.values import Plain, Tensor
 from graphfix.model import Finding, Replace
 from graphfix.repairs.fixes import fix, operand, safe_if, short
+from graphfix.verify.symptoms import SECOND_WALK
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
@@ -63,8 +64,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
         repair = fix(safe_if(safe), f"cut the graph with `{short(text)}`", Replace(evidence.span(site), text))
         story = (evidence.label(site, "writes into `.data` go unseen by autograd"),)
         message = f"`{short(evidence.program.source(site))}` cuts the graph behind the back of autograd"
-        yield Finding("GF902", "legacy-data", message, evidence.program.path, evidence.blamed(site), story, repair,
-                      "warning", True)  # fmt: skip
+        yield RULE.finding(evidence, message, evidence.blamed(site), story, repair, optional=True)
 
 
 def cuts(evidence: Evidence, alias: Alias) -> bool:
@@ -100,4 +100,13 @@ def is_out_of_reach(run: Run, alias: Alias) -> bool:
     return not any(shares(value, alias.made) for value in (*run.recording.given, *kept))
 
 
-RULE = rule("GF902", "legacy-data", globals(), find)
+RULE = rule(
+    "GF902",
+    "legacy-data",
+    globals(),
+    find,
+    repair="Cut tensors from their graph with .detach() in the place of .data.",
+    shows=(SECOND_WALK,),
+    severity="warning",
+    yields_to=("GF901",),
+)

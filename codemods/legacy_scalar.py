@@ -42,6 +42,8 @@ from graphfix.codemods.base import rule
 from graphfix.interpreter.recording import Read
 from graphfix.model import Applicability, Finding, Fix, Replace
 from graphfix.repairs.fixes import fix, operand, safe_if, short
+from graphfix.verify.expected import Expected
+from graphfix.verify.symptoms import NO_ELEMENT
 
 STRIPPED = frozenset(("cpu", "numpy", "detach", "tolist", "clone", "cuda"))
 
@@ -68,7 +70,7 @@ def report(evidence: Evidence, site: ast.Subscript, safe: bool) -> Finding:
 def told(evidence: Evidence, site: ast.Subscript, repair: Fix) -> Finding:
     story = (evidence.label(site, "a tensor without dimensions has no element 0"),)
     message = f"`{short(evidence.program.source(site))}` indexes a tensor that has no dimension"
-    return Finding("GF901", "legacy-scalar", message, evidence.program.path, evidence.blamed(site), story, repair)
+    return RULE.finding(evidence, message, evidence.blamed(site), story, repair)
 
 
 def is_settled(evidence: Evidence, site: ast.Subscript, seen: list[tuple[Run, Read]]) -> bool:
@@ -113,4 +115,14 @@ def stripped(node: ast.expr) -> ast.expr:
             return node
 
 
-RULE = rule("GF901", "legacy-scalar", globals(), find, cuts=cuts, witnessed=True)
+RULE = rule(
+    "GF901",
+    "legacy-scalar",
+    globals(),
+    find,
+    cuts=cuts,
+    witnessed=True,
+    repair="Read the number of a one-element tensor with .item().",
+    shows=(NO_ELEMENT,),
+    results=Expected("old"),
+)

@@ -51,6 +51,8 @@ from graphfix.analysis.walked_again import in_sight
 from graphfix.codemods.base import rule
 from graphfix.model import Append, Finding, Operation, RemoveArgument
 from graphfix.repairs.fixes import fix, safe_if, short
+from graphfix.verify.expected import Expected
+from graphfix.verify.symptoms import RETAINS, SECOND_WALK, WRITTEN_IN_PLACE
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
@@ -81,7 +83,7 @@ def report(evidence: Evidence, meeting: Meeting, cuts: list[ast.expr]) -> Findin
     blamed = program.statement_of(cuts[0])
     message = f"{short(names)} leads a loss into a network that it does not train"
     severity = "warning" if meeting.retained else "error"
-    return Finding("GF303", "missing-detach", message, program.path, evidence.span(blamed), tuple(story), repair, severity)
+    return RULE.finding(evidence, message, evidence.span(blamed), story, repair, severity=severity)
 
 
 def kept_for_this(evidence: Evidence, meeting: Meeting) -> ast.Call | None:
@@ -94,4 +96,13 @@ def kept_for_this(evidence: Evidence, meeting: Meeting) -> ast.Call | None:
     return first.site if sure and not others else None
 
 
-RULE = rule("GF303", "missing-detach", globals(), find)
+RULE = rule(
+    "GF303",
+    "missing-detach",
+    globals(),
+    find,
+    repair="Detach what leads a loss into a network that it does not train.",
+    shows=(RETAINS, SECOND_WALK, WRITTEN_IN_PLACE),
+    results=Expected("retain"),
+    yields_to=("GF306",),
+)

@@ -46,11 +46,23 @@ from graphfix.codemods.base import rule
 from graphfix.model import Finding
 from graphfix.repairs.detach import carried
 from graphfix.repairs.unwalked import unwalked
+from graphfix.verify.expected import CUT
+from graphfix.verify.symptoms import SECOND_WALK
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
-    yield from carried(evidence, evidence.second_walks, True, "GF202", "module-state")
-    yield from unwalked(evidence, True, "GF202", "module-state")
+    yield from carried(evidence, evidence.second_walks, True, RULE.finding)
+    yield from unwalked(evidence, True, RULE.finding)
 
 
-RULE = rule("GF202", "module-state", globals(), find, witnessed=True)
+RULE = rule(
+    "GF202",
+    "module-state",
+    globals(),
+    find,
+    witnessed=True,
+    repair="Detach state that a module keeps from one iteration to the next.",
+    shows=(SECOND_WALK,),
+    results=CUT,
+    yields_to=("GF101", "GF103"),
+)

@@ -41,6 +41,7 @@ from graphfix.autograd.graph import Walk
 from graphfix.codemods.base import rule
 from graphfix.model import AddArgument, Applicability, Finding, RemoveArgument, Replace
 from graphfix.repairs.fixes import fix, safe_if
+from graphfix.verify.symptoms import RETAINS, SECOND_WALK
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
@@ -66,8 +67,9 @@ def find(evidence: Evidence) -> Iterator[Finding]:
         statement = evidence.program.statement_of(site)
         story = (evidence.label(keyword.value, "nobody walks this graph again"),)
         repair = fix(safe_if(sure), "remove `retain_graph=True`", RemoveArgument(evidence.span(site), "retain_graph"))
-        yield Finding("GF305", "needless-retain", "`retain_graph=True` keeps a graph that nobody walks again", evidence.program.path,
-                      evidence.span(statement), story, repair, "warning")  # fmt: skip
+        yield RULE.finding(
+            evidence, "`retain_graph=True` keeps a graph that nobody walks again", evidence.span(statement), story, repair
+        )
 
 
 def is_constant(site: ast.Call) -> bool:
@@ -101,8 +103,9 @@ def last_of_loop(evidence: Evidence, site: ast.Call, events: list[tuple[Run, Wal
         AddArgument(evidence.span(site), "retain_graph", f"{index} < len({losses}) - 1"),
     )  # fmt: skip
     story = (evidence.label(site, f"nobody walks the graph again after the last of `{losses}`"),)
-    return Finding("GF305", "needless-retain", "`retain_graph=True` keeps the graph after the last walk", evidence.program.path,
-                   evidence.span(statement), story, repair, "warning")  # fmt: skip
+    return RULE.finding(
+        evidence, "`retain_graph=True` keeps the graph after the last walk", evidence.span(statement), story, repair
+    )
 
 
 def again_in_other_loop(loop: ast.For, event: Walk) -> bool:
@@ -117,4 +120,13 @@ def again_in_other_loop(loop: ast.For, event: Walk) -> bool:
     )
 
 
-RULE = rule("GF305", "needless-retain", globals(), find)
+RULE = rule(
+    "GF305",
+    "needless-retain",
+    globals(),
+    find,
+    repair="Remove retain_graph=True from the last walk of a graph.",
+    shows=(RETAINS, SECOND_WALK),
+    severity="warning",
+    yields_to=("GF903",),
+)

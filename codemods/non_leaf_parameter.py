@@ -47,6 +47,8 @@ from graphfix.analysis.nameless_leaves import nameless
 from graphfix.codemods.base import rule
 from graphfix.model import Append, Applicability, Finding, Fix, RemoveArgument, Replace
 from graphfix.repairs.fixes import fix, short
+from graphfix.verify.expected import Expected
+from graphfix.verify.symptoms import NOT_A_LEAF, SECOND_WALK
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
@@ -56,10 +58,13 @@ def find(evidence: Evidence) -> Iterator[Finding]:
         if walked is not None and evidence.holds(walked):
             story.append(evidence.label(walked, "is given the result, which is no leaf"))
         target = short(ast.unparse(statement.targets[0]))
-        yield Finding(
-            "GF205", "non-leaf-parameter", f"`{target}` is no leaf: what it is computed from is never trained",
-            evidence.program.path, evidence.span(statement), tuple(story), repair_of(evidence, statement, leaf.site),
-        )  # fmt: skip
+        yield RULE.finding(
+            evidence,
+            f"`{target}` is no leaf: what it is computed from is never trained",
+            evidence.span(statement),
+            story,
+            repair_of(evidence, statement, leaf.site),
+        )
 
 
 def repair_of(evidence: Evidence, statement: ast.Assign, made: ast.Call) -> Fix | None:
@@ -130,4 +135,12 @@ def is_scaling(value: ast.expr, made: ast.Call) -> bool:
     return len(sides) == 1 and is_scaling(sides[0], made)
 
 
-RULE = rule("GF205", "non-leaf-parameter", globals(), find)
+RULE = rule(
+    "GF205",
+    "non-leaf-parameter",
+    globals(),
+    find,
+    repair="Make what is trained a leaf.",
+    shows=(NOT_A_LEAF, SECOND_WALK),
+    results=Expected(reason="what was computed from a hidden leaf is the trained leaf now"),
+)

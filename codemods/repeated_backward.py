@@ -49,6 +49,8 @@ from graphfix.repairs.fixes import fix, short
 from graphfix.repairs.recompute import recomputed
 from graphfix.repairs.reorder import is_harmless
 from graphfix.source.names import names_in
+from graphfix.verify.expected import Expected
+from graphfix.verify.symptoms import SECOND_WALK
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
@@ -64,15 +66,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
             story.insert(0, evidence.label(walk.freed_by.site, "walks the loss and frees its graph"))
         root = walk.walk.receiver
         name = short(evidence.program.source(root)) if root is not None else "the loss"
-        yield Finding(
-            "GF302",
-            "repeated-backward",
-            f"`{name}` is walked twice",
-            evidence.program.path,
-            evidence.span(statement),
-            tuple(story),
-            repair_of(evidence, walk),
-        )
+        yield RULE.finding(evidence, f"`{name}` is walked twice", evidence.span(statement), story, repair_of(evidence, walk))
 
 
 def repair_of(evidence: Evidence, walk: SecondWalk) -> Fix | None:
@@ -166,4 +160,13 @@ def makes(statement: ast.stmt, nodes: list[Node]) -> bool:
     return any(active is statement for node in nodes for _, active in node.trace)
 
 
-RULE = rule("GF302", "repeated-backward", globals(), find, witnessed=True)
+RULE = rule(
+    "GF302",
+    "repeated-backward",
+    globals(),
+    find,
+    witnessed=True,
+    repair="Remove the second walk of one loss.",
+    shows=(SECOND_WALK,),
+    results=Expected("skip", "the second walk over a loss is gone", losses=False, joins=True),
+)

@@ -58,6 +58,8 @@ from graphfix.repairs.fixes import fix, safe_if, short
 from graphfix.repairs.put_away import piled_up
 from graphfix.repairs.recompute import external
 from graphfix.repairs.set_up import accumulated
+from graphfix.verify.expected import Expected
+from graphfix.verify.symptoms import GROWS, SECOND_WALK, WRITTEN_IN_PLACE
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
@@ -83,16 +85,16 @@ def shown(trial: Evidence, group: Hidden) -> Iterator[tuple[Finding, Fix | None]
 def without_retaining(trial: Evidence, group: Hidden) -> tuple[str, Iterable[Finding]]:
     """What the walks meet, in words, and the findings of the rule for that."""
     if group.pile is not None:
-        finding = piled_up(trial, group.pile, "", "")
+        finding = piled_up(trial, group.pile, RULE.finding)
         return "a container keeps old graphs", [finding] if finding is not None else []
     if group.cause is Cause.TOTAL:
-        return "a total still holds old losses", accumulated(trial, group.walks, "", "")
-    return "a graph from before the loop is walked", external(trial, group.walks, "", "")
+        return "a total still holds old losses", accumulated(trial, group.walks, RULE.finding)
+    return "a graph from before the loop is walked", external(trial, group.walks, RULE.finding)
 
 
 def state(trial: Evidence, loop: ast.AST | None, carriers: dict[str, list[SecondWalk]]) -> tuple[Finding, Fix | None] | None:
     """All that one loop carries, detached together: with a part of it still attached the walk would raise."""
-    findings = [carried_finding(trial, loop, name, group, "", "") for name, group in carriers.items()]
+    findings = [carried_finding(trial, loop, name, group, RULE.finding) for name, group in carriers.items()]
     told = [finding for finding in findings if finding is not None]
     if not told:
         return None
@@ -116,9 +118,7 @@ def told(evidence: Evidence, trial: Unretained, sites: list[ast.Call], finding: 
         removed: list[Operation] = [RemoveArgument(evidence.span(site), str(trial.sites[site].arg)) for site in sites]
         whole = fix(safe_if(raises_anyway(evidence, sites)), f"{repair.title}, and free each graph", *repair.operations, *removed)
     message = f"`{trial.sites[sites[0]].arg}=True` hides that {finding.message}"
-    return Finding(
-        "GF306", "retain-as-silencer", message, evidence.program.path, evidence.span(statement), story, whole, "warning"
-    )  # fmt: skip
+    return RULE.finding(evidence, message, evidence.span(statement), story, whole)
 
 
 def raises_anyway(evidence: Evidence, sites: list[ast.Call]) -> bool:
@@ -132,4 +132,13 @@ def raises_anyway(evidence: Evidence, sites: list[ast.Call]) -> bool:
     return bool(later) and all(any(stale.certain for stale in event.stale) for event in later)
 
 
-RULE = rule("GF306", "retain-as-silencer", globals(), find)
+RULE = rule(
+    "GF306",
+    "retain-as-silencer",
+    globals(),
+    find,
+    repair="Detach what retain_graph=True carries on, and free each graph.",
+    shows=(GROWS, SECOND_WALK, WRITTEN_IN_PLACE),
+    severity="warning",
+    results=Expected("cut", "the gradient ends where the iteration begins"),
+)

@@ -45,6 +45,8 @@ from graphfix.codemods.base import rule
 from graphfix.model import AddArgument, Delete, Finding, Fix, InsertAfter, InsertBefore, Replace
 from graphfix.repairs.fixes import fix, safe_if, short
 from graphfix.repairs.reorder import is_harmless
+from graphfix.verify.expected import Expected
+from graphfix.verify.symptoms import SECOND_WALK
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
@@ -61,15 +63,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
         ]
         story.append(evidence.label(blamed, "walks the freed part again and raises"))
         message = f"`{short(evidence.program.source(blamed))}` walks a graph that is freed already"
-        yield Finding(
-            "GF301",
-            "sequential-backward",
-            message,
-            evidence.program.path,
-            evidence.span(blamed),
-            tuple(story),
-            repair_of(evidence, walks),
-        )
+        yield RULE.finding(evidence, message, evidence.span(blamed), story, repair_of(evidence, walks))
 
 
 def caller_site(evidence: Evidence, walk: SecondWalk, site: ast.AST) -> ast.AST:
@@ -198,4 +192,14 @@ def is_linear(walk: SecondWalk) -> bool:
     return True
 
 
-RULE = rule("GF301", "sequential-backward", globals(), find, witnessed=True)
+RULE = rule(
+    "GF301",
+    "sequential-backward",
+    globals(),
+    find,
+    witnessed=True,
+    repair="Walk the sum of several losses that share a graph.",
+    shows=(SECOND_WALK,),
+    results=Expected("retain", joins=True),
+    yields_to=("GF303", "GF304"),
+)

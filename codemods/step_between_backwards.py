@@ -51,6 +51,8 @@ from graphfix.codemods.base import rule
 from graphfix.model import Finding, Label
 from graphfix.repairs.fixes import short
 from graphfix.repairs.reorder import reordered
+from graphfix.verify.expected import Expected
+from graphfix.verify.symptoms import SECOND_WALK, WRITTEN_IN_PLACE
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
@@ -74,15 +76,17 @@ def report(evidence: Evidence, meeting: Meeting) -> Finding:
     story.append(evidence.label(meeting.site, "needs the saved ones and raises"))
     message = f"`{short(program.source(meeting.site), 30)}` needs parameters that were stepped since"
     blamed = program.statement_of(meeting.site)
-    return Finding(
-        "GF304",
-        "step-between-backwards",
-        message,
-        program.path,
-        evidence.span(blamed),
-        tuple(story),
-        reordered(evidence, meeting),
-    )
+    return RULE.finding(evidence, message, evidence.span(blamed), story, reordered(evidence, meeting))
 
 
-RULE = rule("GF304", "step-between-backwards", globals(), find, witnessed=True)
+RULE = rule(
+    "GF304",
+    "step-between-backwards",
+    globals(),
+    find,
+    witnessed=True,
+    repair="Walk each loss only to its own parameters, and step behind the last walk.",
+    shows=(SECOND_WALK, WRITTEN_IN_PLACE),
+    results=Expected("copy", joins=True),
+    yields_to=("GF303", "GF306"),
+)

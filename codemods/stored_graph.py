@@ -44,13 +44,15 @@ from graphfix.analysis.piles import faulty_piles
 from graphfix.codemods.base import rule
 from graphfix.model import Finding
 from graphfix.repairs.put_away import piled_up
+from graphfix.verify.expected import CUT
+from graphfix.verify.symptoms import GROWS, RETAINS, SECOND_WALK
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
     told = set()
     for covered in (False, True):
         for pile in faulty_piles(evidence, covered):
-            finding = piled_up(evidence, pile, "GF102", "stored-graph")
+            finding = piled_up(evidence, pile, RULE.finding)
             if finding is not None and finding.span not in told:
                 told.add(finding.span)
                 yield dataclasses.replace(finding, fix=None) if covered else finding  # no_grad is the repair there
@@ -61,4 +63,15 @@ def cuts(evidence: Evidence) -> Iterator[ast.expr]:
         yield from pile.expressions
 
 
-RULE = rule("GF102", "stored-graph", globals(), find, cuts=cuts, witnessed=True)
+RULE = rule(
+    "GF102",
+    "stored-graph",
+    globals(),
+    find,
+    cuts=cuts,
+    witnessed=True,
+    repair="Cut the graph of what a list, dict or history keeps.",
+    shows=(GROWS, RETAINS, SECOND_WALK),
+    results=CUT,
+    yields_to=("GF103",),
+)

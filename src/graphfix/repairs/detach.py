@@ -11,7 +11,7 @@ from graphfix.analysis.second_backward import SecondWalk, held_at, statement_in
 from graphfix.interpreter.recording import Boundary, Store
 from graphfix.interpreter.values import Instance, Known, Mapping, Opaque, Plain, Sequence, Tensor, Value
 from graphfix.model import Finding, Fix, InsertAfter, InsertBefore, Label, Operation
-from graphfix.repairs.fixes import fix, safe_if
+from graphfix.repairs.fixes import Tell, fix, safe_if
 
 
 def detached(value: Value, text: str) -> str | None:
@@ -64,17 +64,17 @@ def same_shape(one: Value, two: Value) -> bool:
     return isinstance(one, Tensor) and isinstance(two, (Tensor, Opaque))
 
 
-def carried(evidence: Evidence, walks: list[SecondWalk], attributes: bool, code: str, name: str) -> Iterator[Finding]:
+def carried(evidence: Evidence, walks: list[SecondWalk], attributes: bool, tell: Tell) -> Iterator[Finding]:
     """Findings for state that crosses the boundary of a loop: in attributes, or in plain names."""
     for (loop, carrier), group in by_carrier(walks).items():
         if ("." in carrier) is attributes:
-            finding = carried_finding(evidence, loop, carrier, group, code, name)
+            finding = carried_finding(evidence, loop, carrier, group, tell)
             if finding is not None:
                 yield finding
 
 
 def carried_finding(
-    evidence: Evidence, loop: ast.AST | None, carrier: str, group: list[SecondWalk], code: str, name: str
+    evidence: Evidence, loop: ast.AST | None, carrier: str, group: list[SecondWalk], tell: Tell
 ) -> Finding | None:
     walk = group[0]
     crossing = walk.carriers[carrier]
@@ -93,7 +93,7 @@ def carried_finding(
     blamed = evidence.program.statement_of(where)
     repair = boundary_fix(evidence, loop, carrier, walk)
     message = f"`{carrier}` brings the graph of the previous iteration into this one"
-    return Finding(code, name, message, evidence.program.path, evidence.span(blamed), tuple(story), repair)
+    return tell(evidence, message, evidence.span(blamed), story, repair)
 
 
 def boundary_fix(evidence: Evidence, loop: ast.AST | None, carrier: str, walk: SecondWalk) -> Fix | None:

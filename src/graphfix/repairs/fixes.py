@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 
 from graphfix.analysis.evidence import Evidence
-from graphfix.model import Applicability, Fix, Operation
+from graphfix.model import Applicability, Finding, Fix, Operation
+
+Tell = Callable[..., Finding]  # `Rule.finding` of the rule whose finding it is
 
 
 def fix(applicability: Applicability, title: str, *operations: Operation) -> Fix:

@@ -11,10 +11,10 @@ from graphfix.interpreter.recording import Store
 from graphfix.interpreter.values import Instance
 from graphfix.model import Finding
 from graphfix.repairs.cut import plan
-from graphfix.repairs.fixes import fix, safe_if, short
+from graphfix.repairs.fixes import Tell, fix, safe_if, short
 
 
-def piled_up(evidence: Evidence, pile: GrowingPlace, code: str, name: str) -> Finding | None:
+def piled_up(evidence: Evidence, pile: GrowingPlace, tell: Tell) -> Finding | None:
     """The finding for a place that keeps graphs; None where it is another file that puts them there."""
     local = pile.is_of_script or not any(held_by_instance(evidence, store) for store in pile.stores)
     cut = plan(evidence, pile.expressions, local)
@@ -31,7 +31,7 @@ def piled_up(evidence: Evidence, pile: GrowingPlace, code: str, name: str) -> Fi
     if own and evidence.program.statement_of(own[0].target) is not blamed:
         story.append(evidence.label(own[0].target, "it is kept here"))
     message = f"`{what}` keeps the graph of every value put into it"
-    return Finding(code, name, message, evidence.program.path, evidence.span(blamed), tuple(story), repair)
+    return tell(evidence, message, evidence.span(blamed), story, repair)
 
 
 def held_by_instance(evidence: Evidence, store: Store) -> bool:

@@ -21,11 +21,11 @@ from graphfix.interpreter.recording import Store
 from graphfix.interpreter.values import Sequence, Tensor
 from graphfix.model import Append, Applicability, Finding, Fix, Move
 from graphfix.models.table import facts
-from graphfix.repairs.fixes import fix, safe_if, short
+from graphfix.repairs.fixes import Tell, fix, safe_if, short
 from graphfix.source.names import names_in, names_read_outside
 
 
-def external(evidence: Evidence, walks: list[SecondWalk], code: str, name: str) -> Iterator[Finding]:
+def external(evidence: Evidence, walks: list[SecondWalk], tell: Tell) -> Iterator[Finding]:
     """A finding for each computation outside of a loop that these walks meet again."""
     done: set[ast.AST] = set()
     for walk in walks:
@@ -39,7 +39,7 @@ def external(evidence: Evidence, walks: list[SecondWalk], code: str, name: str) 
             stored = bound_outside(evidence, walk)
             if stored:
                 done.update(stored)
-                yield kept_outside(evidence, walk, nodes, stored, code, name)
+                yield kept_outside(evidence, walk, nodes, stored, tell)
                 continue
         blamed = statements[-1] if statements else evidence.program.statement_of(births[0].site)
         if blamed in done:
@@ -52,7 +52,7 @@ def external(evidence: Evidence, walks: list[SecondWalk], code: str, name: str) 
         )
         repair = repair_of(evidence, walk, nodes, statements)
         message = f"`{what}` is built before the loop and walked in every iteration"
-        yield Finding(code, name, message, evidence.program.path, evidence.span(blamed), story, repair)
+        yield tell(evidence, message, evidence.span(blamed), story, repair)
 
 
 def bound_outside(evidence: Evidence, walk: SecondWalk) -> list[ast.Assign]:
@@ -71,9 +71,7 @@ def bound_outside(evidence: Evidence, walk: SecondWalk) -> list[ast.Assign]:
     return sorted(found, key=lambda s: s.lineno)
 
 
-def kept_outside(
-    evidence: Evidence, walk: SecondWalk, nodes: list[Node], stored: list[ast.Assign], code: str, name: str
-) -> Finding:
+def kept_outside(evidence: Evidence, walk: SecondWalk, nodes: list[Node], stored: list[ast.Assign], tell: Tell) -> Finding:
     """A graph that was computed elsewhere and kept: detached where it is kept, where nothing below it is trained."""
     names = ", ".join(f"`{short(ast.unparse(statement.targets[0]), 30)}`" for statement in stored)
     cuts = [cut for statement in stored for cut in (of_tensors(evidence, statement.value),) if cut is not None]
@@ -87,7 +85,7 @@ def kept_outside(
     )
     message = f"{short(names, 24)} is built before the loop and walked in every iteration"
     span = evidence.span(stored[0])
-    return Finding(code, name, message, evidence.program.path, span, story, repair)
+    return tell(evidence, message, span, story, repair)
 
 
 def of_tensors(evidence: Evidence, value: ast.expr) -> ast.expr | None:

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.second_backward import Cause, SecondWalk
 from graphfix.model import Append, Applicability, Finding, Fix, Move, Replace
-from graphfix.repairs.fixes import fix, short
+from graphfix.repairs.fixes import Tell, fix, short
 from graphfix.source.names import names_read_outside
 
 
-def accumulated(evidence: Evidence, walks: list[SecondWalk], code: str, name: str) -> Iterator[Finding]:
+def accumulated(evidence: Evidence, walks: list[SecondWalk], tell: Tell) -> Iterator[Finding]:
     """A finding for each total that still holds earlier iterations when it is walked."""
     done: set[tuple[ast.AST, str]] = set()
     for walk in walks:
@@ -22,10 +22,10 @@ def accumulated(evidence: Evidence, walks: list[SecondWalk], code: str, name: st
             if (walk.walk.site, total) in done:
                 continue
             done.add((walk.walk.site, total))
-            yield report(evidence, walk, total, code, name)
+            yield report(evidence, walk, total, tell)
 
 
-def report(evidence: Evidence, walk: SecondWalk, total: str, code: str, name: str) -> Finding:
+def report(evidence: Evidence, walk: SecondWalk, total: str, tell: Tell) -> Finding:
     initial = initialiser(evidence, walk, total)
     blamed: ast.stmt = evidence.program.statement_of(walk.walk.site)
     story = [evidence.label(walk.walk.site, f"iteration 2 walks the loss of iteration 1 again, as part of `{short(total, 20)}`")]
@@ -35,7 +35,7 @@ def report(evidence: Evidence, walk: SecondWalk, total: str, code: str, name: st
     if initial is not None and repair is not None and isinstance(repair.operations[0], Move):
         blamed = initial
     message = f"`{short(total)}` still holds the losses of earlier iterations when it is walked"
-    return Finding(code, name, message, evidence.program.path, evidence.span(blamed), tuple(story), repair)
+    return tell(evidence, message, evidence.span(blamed), story, repair)
 
 
 def initialiser(evidence: Evidence, walk: SecondWalk, name: str) -> ast.Assign | None:

@@ -10,23 +10,21 @@ from graphfix.analysis.growing_places import GrowingPlace
 from graphfix.analysis.state import unwalked_state
 from graphfix.model import Applicability, Finding, Fix, InsertAfter
 from graphfix.repairs.detach import detached
-from graphfix.repairs.fixes import fix, short
+from graphfix.repairs.fixes import Tell, fix, short
 
 
-def unwalked(evidence: Evidence, attributes: bool, code: str, name: str) -> Iterator[Finding]:
+def unwalked(evidence: Evidence, attributes: bool, tell: Tell) -> Iterator[Finding]:
     """Findings for growing state in attributes, or in plain names."""
     for target, place in unwalked_state(evidence, attributes).items():
-        yield report(evidence, target, place, code, name)
+        yield report(evidence, target, place, tell)
 
 
-def report(evidence: Evidence, target: ast.AST, place: GrowingPlace, code: str, name: str) -> Finding:
+def report(evidence: Evidence, target: ast.AST, place: GrowingPlace, tell: Tell) -> Finding:
     statement = evidence.program.statement_of(target)
     text = ast.unparse(target)
     story = (evidence.label(target, "each iteration adds its graph to those before, and nobody walks them"),)
     message = f"`{short(text)}` keeps the graph of every iteration alive"
-    return Finding(
-        code, name, message, evidence.program.path, evidence.span(statement), story, repair_of(evidence, statement, text, place)
-    )
+    return tell(evidence, message, evidence.span(statement), story, repair_of(evidence, statement, text, place))
 
 
 def repair_of(evidence: Evidence, statement: ast.stmt, text: str, place: GrowingPlace) -> Fix | None:
