@@ -58,10 +58,10 @@ def find(evidence: Evidence) -> Iterator[Finding]:
     told = set()
     for covered in (False, True):
         for total in faulty_totals(evidence, covered):
-            finding = report(evidence, total)
-            if finding is not None and finding.span not in told:
-                told.add(finding.span)
-                yield dataclasses.replace(finding, fix=None) if covered else finding  # no_grad is the repair there
+            for finding in evidence.told(report, total):
+                if finding.span not in told:
+                    told.add(finding.span)
+                    yield dataclasses.replace(finding, fix=None) if covered else finding  # no_grad is the repair there
 
 
 def cuts(evidence: Evidence) -> Iterator[ast.expr]:

@@ -73,7 +73,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
                     fault = faults.setdefault(overwritten.write.site, Fault(overwritten.write, event, overwritten))
                     fault.raising.add(run)
     for fault in faults.values():
-        yield report(evidence, fault)
+        yield from evidence.told(report, fault)
 
 
 def report(evidence: Evidence, fault: Fault) -> Finding:

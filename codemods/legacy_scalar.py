@@ -55,9 +55,9 @@ def find(evidence: Evidence) -> Iterator[Finding]:
         if total is not None:
             totals.setdefault(total, []).append(site)
             continue
-        yield report(evidence, site, known and is_settled(evidence, site, seen))
+        yield from evidence.told(report, site, known and is_settled(evidence, site, seen))
     for total, sites in totals.items():
-        yield whole_total(evidence, total, sites)
+        yield from evidence.told(whole_total, total, sites)
 
 
 def report(evidence: Evidence, site: ast.Subscript, safe: bool) -> Finding:

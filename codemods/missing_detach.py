@@ -60,7 +60,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
     for meeting in meetings(evidence):
         if meeting.cuts and not done & set(meeting.cuts):
             done.update(meeting.cuts)
-            yield report(evidence, meeting, meeting.cuts)
+            yield from evidence.told(report, meeting, meeting.cuts)
 
 
 def report(evidence: Evidence, meeting: Meeting, cuts: list[ast.expr]) -> Finding:

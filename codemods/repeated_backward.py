@@ -60,13 +60,18 @@ def find(evidence: Evidence) -> Iterator[Finding]:
         if walk.cause is not Cause.REPEATED or site in done or not evidence.holds(site):
             continue
         done.add(site)
-        statement = evidence.program.statement_of(site)
-        story = [evidence.label(site, "walks the same loss again and raises")]
-        if evidence.holds(walk.freed_by.site) and walk.freed_by.site is not site:
-            story.insert(0, evidence.label(walk.freed_by.site, "walks the loss and frees its graph"))
-        root = walk.walk.receiver
-        name = short(evidence.program.source(root)) if root is not None else "the loss"
-        yield RULE.finding(evidence, f"`{name}` is walked twice", evidence.span(statement), story, repair_of(evidence, walk))
+        yield from evidence.told(report, walk)
+
+
+def report(evidence: Evidence, walk: SecondWalk) -> Finding:
+    site = walk.walk.site
+    statement = evidence.program.statement_of(site)
+    story = [evidence.label(site, "walks the same loss again and raises")]
+    if evidence.holds(walk.freed_by.site) and walk.freed_by.site is not site:
+        story.insert(0, evidence.label(walk.freed_by.site, "walks the loss and frees its graph"))
+    root = walk.walk.receiver
+    name = short(evidence.program.source(root)) if root is not None else "the loss"
+    return RULE.finding(evidence, f"`{name}` is walked twice", evidence.span(statement), story, repair_of(evidence, walk))
 
 
 def repair_of(evidence: Evidence, walk: SecondWalk) -> Fix | None:

@@ -56,14 +56,18 @@ def find(evidence: Evidence) -> Iterator[Finding]:
         if walk.cause is Cause.SEQUENTIAL and evidence.holds(walk.walk.site) and walk.walk.site not in elsewhere:
             groups.setdefault(walk.walk.site, []).append(walk)
     for site, walks in groups.items():
-        frees = list(dict.fromkeys(walk.freed_by.site for walk in walks))
-        blamed = evidence.program.statement_of(caller_site(evidence, walks[0], site))
-        story = [
-            evidence.label(free, "frees the graph that both share") for free in frees if evidence.holds(free) and free is not site
-        ]
-        story.append(evidence.label(blamed, "walks the freed part again and raises"))
-        message = f"`{short(evidence.program.source(blamed))}` walks a graph that is freed already"
-        yield RULE.finding(evidence, message, evidence.span(blamed), story, repair_of(evidence, walks))
+        yield from evidence.told(report, site, walks)
+
+
+def report(evidence: Evidence, site: ast.AST, walks: list[SecondWalk]) -> Finding:
+    frees = list(dict.fromkeys(walk.freed_by.site for walk in walks))
+    blamed = evidence.program.statement_of(caller_site(evidence, walks[0], site))
+    story = [
+        evidence.label(free, "frees the graph that both share") for free in frees if evidence.holds(free) and free is not site
+    ]
+    story.append(evidence.label(blamed, "walks the freed part again and raises"))
+    message = f"`{short(evidence.program.source(blamed))}` walks a graph that is freed already"
+    return RULE.finding(evidence, message, evidence.span(blamed), story, repair_of(evidence, walks))
 
 
 def caller_site(evidence: Evidence, walk: SecondWalk, site: ast.AST) -> ast.AST:

@@ -60,7 +60,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
     for meeting in meetings(evidence):
         if meeting.is_stale and meeting.site not in done:
             done.add(meeting.site)
-            yield report(evidence, meeting)
+            yield from evidence.told(report, meeting)
 
 
 def report(evidence: Evidence, meeting: Meeting) -> Finding:

@@ -52,10 +52,10 @@ def find(evidence: Evidence) -> Iterator[Finding]:
     told = set()
     for covered in (False, True):
         for pile in faulty_piles(evidence, covered):
-            finding = piled_up(evidence, pile, RULE.finding)
-            if finding is not None and finding.span not in told:
-                told.add(finding.span)
-                yield dataclasses.replace(finding, fix=None) if covered else finding  # no_grad is the repair there
+            for finding in evidence.told(piled_up, pile, RULE.finding):
+                if finding.span not in told:
+                    told.add(finding.span)
+                    yield dataclasses.replace(finding, fix=None) if covered else finding  # no_grad is the repair there
 
 
 def cuts(evidence: Evidence) -> Iterator[ast.expr]:

@@ -17,7 +17,7 @@ from graphfix.autograd.graph import history
 from graphfix.interpreter.interpreter import Machine
 from graphfix.interpreter.recording import Store
 from graphfix.interpreter.values import Opaque, Plain, Tensor, Value, nodes_in
-from graphfix.model import Label, Span
+from graphfix.model import Finding, Label, Span
 from graphfix.source.document import Program
 
 Cuts = Callable[["Evidence"], Iterator[ast.expr]]
@@ -61,6 +61,12 @@ class Evidence:
     def tells(self, store: Store) -> bool:
         """Whether a fault of this store is told here, and not in another file."""
         return True
+
+    def told(self, report: Callable[..., Finding | None], *details: Any) -> Iterator[Finding]:
+        """The finding that `report` makes of this evidence and `details`, where it makes one."""
+        finding = report(self, *details)
+        if finding is not None:
+            yield finding
 
     @property
     def program(self) -> Program:

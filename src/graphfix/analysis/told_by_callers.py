@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
+from typing import Any
 
 from graphfix.analysis.callers import called
 from graphfix.analysis.contributors import Facts
@@ -42,6 +44,11 @@ class CallerEvidence(Evidence):
             frame.env.program is self.program and statement is not storing for node in made for frame, statement in node.trace
         )
 
+    def told(self, report: Callable[..., Finding | None], *details: Any) -> Iterator[Finding]:
+        """A finding of which a part stands in another file is none here; the rule goes on to its next one."""
+        with contextlib.suppress(Elsewhere):
+            yield from super().told(report, *details)
+
     def span(self, node: ast.AST) -> Span:
         if not self.holds(node):
             raise Elsewhere
@@ -59,10 +66,7 @@ def told_by_callers(tape: Tape, known: Iterable[Finding], finds: Iterable[Find],
     taken = {finding.span for finding in known}
     evidence = CallerEvidence(reached, Facts(reached), cuts)
     for find in finds:
-        try:
-            for finding in find(evidence):
-                if finding.span not in taken:
-                    taken.add(finding.span)
-                    yield dataclasses.replace(finding, fix=None)
-        except Elsewhere:
-            continue
+        for finding in find(evidence):
+            if finding.span not in taken:
+                taken.add(finding.span)
+                yield dataclasses.replace(finding, fix=None)

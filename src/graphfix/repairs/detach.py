@@ -68,9 +68,7 @@ def carried(evidence: Evidence, walks: list[SecondWalk], attributes: bool, tell:
     """Findings for state that crosses the boundary of a loop: in attributes, or in plain names."""
     for (loop, carrier), group in by_carrier(walks).items():
         if ("." in carrier) is attributes:
-            finding = carried_finding(evidence, loop, carrier, group, tell)
-            if finding is not None:
-                yield finding
+            yield from evidence.told(carried_finding, loop, carrier, group, tell)
 
 
 def carried_finding(

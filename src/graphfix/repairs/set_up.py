@@ -22,7 +22,7 @@ def accumulated(evidence: Evidence, walks: list[SecondWalk], tell: Tell) -> Iter
             if (walk.walk.site, total) in done:
                 continue
             done.add((walk.walk.site, total))
-            yield report(evidence, walk, total, tell)
+            yield from evidence.told(report, walk, total, tell)
 
 
 def report(evidence: Evidence, walk: SecondWalk, total: str, tell: Tell) -> Finding:

@@ -16,7 +16,7 @@ from graphfix.repairs.fixes import Tell, fix, short
 def unwalked(evidence: Evidence, attributes: bool, tell: Tell) -> Iterator[Finding]:
     """Findings for growing state in attributes, or in plain names."""
     for target, place in unwalked_state(evidence, attributes).items():
-        yield report(evidence, target, place, tell)
+        yield from evidence.told(report, target, place, tell)
 
 
 def report(evidence: Evidence, target: ast.AST, place: GrowingPlace, tell: Tell) -> Finding:
