@@ -22,7 +22,14 @@ print(total / len(loader))
 
 ## Use instead
 ```python
+total = 0.0
+for x, y in loader:
+    loss = F.mse_loss(model(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
     total += loss.item()
+print(total / len(loader))
 ```
 
 ## Fix safety

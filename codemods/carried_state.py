@@ -21,9 +21,14 @@ for x, y in loader:
 
 ## Use instead
 ```python
+h = torch.zeros(1, batch, hidden)
 for x, y in loader:
     h = h.detach()
     out, h = rnn(x, h)
+    loss = F.mse_loss(out, y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
 ```
 
 ## Fix safety

@@ -22,6 +22,9 @@ for x, y in loader:
 for x, y in loader:
     total_loss = 0
     total_loss += F.mse_loss(model(x), y)
+    optimizer.zero_grad()
+    total_loss.backward()
+    optimizer.step()
 ```
 
 ## Fix safety

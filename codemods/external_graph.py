@@ -24,6 +24,9 @@ for x, y in loader:
 for x, y in loader:
     weights = F.softmax(logits, dim=0)
     loss = F.mse_loss(model(x) @ weights, y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
 ```
 
 ## Fix safety

@@ -16,6 +16,8 @@ def evaluate(model, loader):
     for x, y in loader:
         total += F.mse_loss(model(x), y)
     return total / len(loader)
+
+print(evaluate(model, loader))
 ```
 
 ## Use instead
@@ -27,6 +29,8 @@ def evaluate(model, loader):
     for x, y in loader:
         total += F.mse_loss(model(x), y)
     return total / len(loader)
+
+print(evaluate(model, loader))
 ```
 
 ## Fix safety

@@ -18,6 +18,8 @@ print("perplexity", math.exp(loss))
 
 ## Use instead
 ```python
+loss = F.cross_entropy(model(x), y)
+loss.backward()
 total += loss.item()
 print("perplexity", math.exp(loss.item()))
 ```

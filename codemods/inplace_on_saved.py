@@ -11,16 +11,32 @@ their output; products, powers and layers save their inputs; sums save nothing.
 
 ## Example
 ```python
-gate = torch.sigmoid(self.gate(x))
-gate += 0.1
-return gate * self.value(x)
+class Gated(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gate, self.value = nn.Linear(4, 4), nn.Linear(4, 4)
+
+    def forward(self, x):
+        gate = torch.sigmoid(self.gate(x))
+        gate += 0.1
+        return gate * self.value(x)
+
+Gated()(x).sum().backward()
 ```
 
 ## Use instead
 ```python
-gate = torch.sigmoid(self.gate(x))
-gate = gate + 0.1
-return gate * self.value(x)
+class Gated(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gate, self.value = nn.Linear(4, 4), nn.Linear(4, 4)
+
+    def forward(self, x):
+        gate = torch.sigmoid(self.gate(x))
+        gate = gate + 0.1
+        return gate * self.value(x)
+
+Gated()(x).sum().backward()
 ```
 
 ## Fix safety

@@ -17,6 +17,7 @@ prediction = output.data.max(1)[1]
 
 ## Use instead
 ```python
+output = model(x)
 prediction = output.detach().max(1)[1]
 ```
 

@@ -16,6 +16,7 @@ print(loss.data[0])
 
 ## Use instead
 ```python
+loss = F.cross_entropy(model(x), y)
 print(loss.item())
 ```
 

@@ -12,6 +12,8 @@ plain `Variable(x)` is `x.detach()`: noise, or a cut that does not look like one
 
 ## Example
 ```python
+from torch.autograd import Variable
+
 noise = Variable(torch.randn(64, 100), volatile=True)
 fake = netG(noise)
 save_image(fake.data, "fake.png")

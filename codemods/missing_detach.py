@@ -26,7 +26,16 @@ generator_optimizer.step()
 
 ## Use instead
 ```python
+fake = generator(z)
 d_loss = criterion(critic(real), ones) + criterion(critic(fake.detach()), zeros)
+critic_optimizer.zero_grad()
+d_loss.backward()
+critic_optimizer.step()
+
+g_loss = criterion(critic(fake), ones)
+generator_optimizer.zero_grad()
+g_loss.backward()
+generator_optimizer.step()
 ```
 
 ## Fix safety

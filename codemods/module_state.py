@@ -11,21 +11,44 @@ into it and raises "Trying to backward through the graph a second time".
 ## Example
 ```python
 class Tagger(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lstm, self.head = nn.LSTM(4, 8), nn.Linear(8, 4)
+        self.hidden = None
+
     def forward(self, x):
         out, self.hidden = self.lstm(x, self.hidden)
         return self.head(out)
 
-for x, y in data:
+model = Tagger()
+optimizer = torch.optim.Adam(model.parameters())
+for x, y in loader:
     loss = F.cross_entropy(model(x), y)
+    optimizer.zero_grad()
     loss.backward()
     optimizer.step()
 ```
 
 ## Use instead
 ```python
-for x, y in data:
-    model.hidden = tuple(h.detach() for h in model.hidden)
+class Tagger(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lstm, self.head = nn.LSTM(4, 8), nn.Linear(8, 4)
+        self.hidden = None
+
+    def forward(self, x):
+        out, self.hidden = self.lstm(x, self.hidden)
+        return self.head(out)
+
+model = Tagger()
+optimizer = torch.optim.Adam(model.parameters())
+for x, y in loader:
     loss = F.cross_entropy(model(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    model.hidden = tuple(h.detach() for h in model.hidden)
+    optimizer.step()
 ```
 
 ## Fix safety

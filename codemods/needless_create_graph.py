@@ -19,7 +19,10 @@ print(saliency.abs().mean().item())
 
 ## Use instead
 ```python
+x.requires_grad_()
+score = model(x).sum()
 saliency = torch.autograd.grad(score, x)[0]
+print(saliency.abs().mean().item())
 ```
 
 ## Fix safety

@@ -18,7 +18,10 @@ optimizer.step()
 
 ## Use instead
 ```python
+loss = F.mse_loss(model(x), y)
+optimizer.zero_grad()
 loss.backward()
+optimizer.step()
 ```
 
 ## Fix safety

@@ -17,14 +17,33 @@ class Mixture(nn.Module):
 
     def forward(self, votes):
         return votes @ self.weights
+
+model = Mixture(4)
+optimizer = torch.optim.Adam(model.parameters())
+for x, y in loader:
+    loss = F.mse_loss(model(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
 ```
 
 ## Use instead
 ```python
+class Mixture(nn.Module):
+    def __init__(self, parts):
+        super().__init__()
         self.weights = nn.Parameter(torch.zeros(parts))
 
     def forward(self, votes):
         return votes @ self.weights.softmax(dim=0)
+
+model = Mixture(4)
+optimizer = torch.optim.Adam(model.parameters())
+for x, y in loader:
+    loss = F.mse_loss(model(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
 ```
 
 ## Fix safety

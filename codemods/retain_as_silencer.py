@@ -22,6 +22,7 @@ for x, y in loader:
 
 ## Use instead
 ```python
+h = torch.zeros(1, batch, hidden)
 for x, y in loader:
     h = h.detach()
     out, h = rnn(x, h)

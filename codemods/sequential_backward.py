@@ -19,7 +19,11 @@ optimizer.step()
 
 ## Use instead
 ```python
+features = trunk(x)
+loss_a = F.mse_loss(head_a(features), a)
+loss_b = F.mse_loss(head_b(features), b)
 (loss_a + loss_b).backward()
+optimizer.step()
 ```
 
 ## Fix safety

@@ -21,6 +21,7 @@ generator_optimizer.step()
 
 ## Use instead
 ```python
+fake = generator(z)
 d_loss = -(critic(real) - critic(fake.detach())).mean()
 d_loss.backward()
 critic_optimizer.step()

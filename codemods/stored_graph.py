@@ -21,6 +21,12 @@ for x, y in loader:
 
 ## Use instead
 ```python
+history = []
+for x, y in loader:
+    loss = F.mse_loss(model(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
     history.append(loss.item())
 ```
 
