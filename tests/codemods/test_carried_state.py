@@ -4,8 +4,33 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .toys import is_left_alone, repaired
+import pytest
 
+from .toys import is_left_alone, repaired, told
+
+LEFT_ALONE = {
+    "it is detached before it is read": """
+h = torch.zeros(1, batch, hidden)
+for x, y in loader:
+    out, h = rnn(x, h.detach())
+    loss = F.mse_loss(out, y)
+    loss.backward()
+""",
+    "each iteration starts from zeros": """
+for x, y in loader:
+    h = torch.zeros(1, batch, hidden)
+    out, h = rnn(x, h)
+    loss = F.mse_loss(out, y)
+    loss.backward()
+""",
+    "all iterations are walked together, behind the loop": """
+h, loss = torch.zeros(1, batch, hidden), 0.0
+for x, y in loader:
+    out, h = rnn(x, h)
+    loss = loss + F.mse_loss(out, y)
+loss.backward()
+""",
+}
 COLLECTED = """
 net = nn.Linear(3, 1)
 predictions = None
@@ -17,6 +42,11 @@ for batch in torch.randn(5, 4, 3):
         predictions = torch.cat((predictions, output))
 print(predictions.detach().mean().item())
 """
+
+
+@pytest.mark.parametrize("program", LEFT_ALONE.values(), ids=LEFT_ALONE)
+def test_what_is_left_alone(program: str) -> None:
+    assert told(program) == set()
 
 
 def test_a_detach_behind_one_arm_is_enough(tmp_path: Path) -> None:

@@ -72,6 +72,12 @@ def test_what_a_rule_yields_is_repaired_once() -> None:
         assert not [rule.code for rule in RULES if rule.code in codes and codes & set(rule.yields_to)], place
 
 
+def test_each_rule_has_a_test_file_that_says_first_what_is_left_alone(rule: Rule) -> None:
+    text = (ROOT / f"tests/codemods/test_{rule.name.replace('-', '_')}.py").read_text("utf-8")
+    assert text.startswith(f'"""{rule.code}: ')
+    assert re.findall(r"^def (test_\w+)", text, re.MULTILINE)[0].endswith("left_alone")
+
+
 def test_fixtures_are_those_of_the_rules() -> None:
     assert folders() == [f"{rule.code}-{rule.name}" for rule in RULES]
 
