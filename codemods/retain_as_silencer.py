@@ -65,7 +65,9 @@ from graphfix.verify.symptoms import GROWS, SECOND_WALK, WRITTEN_IN_PLACE
 
 def find(evidence: Evidence) -> Iterator[Finding]:
     trial = across_iterations(evidence)
-    for group in hidden(evidence) if trial is not None else ():
+    if trial is None:
+        return
+    for group in hidden(evidence):
         sites = list(dict.fromkeys(walk.freed_by.site for walk in group.walks))
         for finding, repair in shown(trial.evidence, group):
             yield told(evidence, trial, sites, finding, repair)
