@@ -21,9 +21,9 @@ from pathlib import Path
 
 from benchmarks.generated import deep, ordinary
 from graphfix.analysis.contributors import Facts
+from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Explorer, Tape
 from graphfix.codemods import RULES
-from graphfix.codemods.base import Evidence
 from graphfix.files.discovery import discover
 from graphfix.rewrite.fixpoint import repair
 from graphfix.run.engine import is_relevant
@@ -82,7 +82,7 @@ def stages_over(paths: Iterable[Path]) -> list[Stage]:
 
 
 def findings(tape: Tape) -> list[object]:
-    evidence = Evidence(tape, Facts(tape), RULES)
+    evidence = Evidence(tape, Facts(tape), tuple(rule.cuts for rule in RULES))
     return [finding for rule in RULES for finding in rule.find(evidence)]
 
 

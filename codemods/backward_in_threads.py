@@ -42,9 +42,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.second_backward import Cause
-from graphfix.codemods.base import Evidence, fix, rule, short
+from graphfix.codemods.base import rule
 from graphfix.model import AddArgument, Applicability, Finding, Fix
+from graphfix.repairs.fixes import fix, short
+from graphfix.verify.expected import Expected
+from graphfix.verify.symptoms import SECOND_WALK
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
@@ -64,15 +68,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
         message = f"`{short(program.source(walk.walk.site), 30)}` walks a graph that several threads share"
         blamed = program.statement_of(walk.walk.site)
         sites = dict.fromkeys((walk.walk.site, walk.freed_by.site))
-        yield Finding(
-            "GF308",
-            "backward-in-threads",
-            message,
-            program.path,
-            evidence.span(blamed),
-            tuple(story),
-            repair_of(evidence, list(sites)),
-        )
+        yield RULE.finding(evidence, message, evidence.span(blamed), story, repair_of(evidence, list(sites)))
 
 
 def repair_of(evidence: Evidence, sites: list[ast.Call]) -> Fix | None:
@@ -83,4 +79,12 @@ def repair_of(evidence: Evidence, sites: list[ast.Call]) -> Fix | None:
     return fix(Applicability.UNSAFE, "keep the graph for the other threads", *changes)
 
 
-RULE = rule("GF308", "backward-in-threads", globals(), find)
+RULE = rule(
+    "GF308",
+    "backward-in-threads",
+    globals(),
+    find,
+    repair="Keep a graph that several threads walk.",
+    shows=(SECOND_WALK,),
+    results=Expected("retain", joins=True),
+)

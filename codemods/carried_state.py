@@ -21,9 +21,14 @@ for x, y in loader:
 
 ## Use instead
 ```python
+h = torch.zeros(1, batch, hidden)
 for x, y in loader:
     h = h.detach()
     out, h = rnn(x, h)
+    loss = F.mse_loss(out, y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
 ```
 
 ## Fix safety
@@ -40,15 +45,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphfix.codemods.base import Evidence, rule
+from graphfix.analysis.evidence import Evidence
+from graphfix.codemods.base import rule
 from graphfix.model import Finding
 from graphfix.repairs.detach import carried
 from graphfix.repairs.unwalked import unwalked
+from graphfix.verify.expected import CUT
+from graphfix.verify.symptoms import SECOND_WALK
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
-    yield from carried(evidence, evidence.second_walks, False, "GF201", "carried-state")
-    yield from unwalked(evidence, False, "GF201", "carried-state")
+    yield from carried(evidence, evidence.second_walks, False, RULE.finding)
+    yield from unwalked(evidence, False, RULE.finding)
 
 
-RULE = rule("GF201", "carried-state", globals(), find)
+RULE = rule(
+    "GF201",
+    "carried-state",
+    globals(),
+    find,
+    repair="Detach state that enters the next iteration with its graph.",
+    shows=(SECOND_WALK,),
+    results=CUT,
+    yields_to=("GF101", "GF103"),
+)

@@ -16,6 +16,8 @@ def evaluate(model, loader):
     for x, y in loader:
         total += F.mse_loss(model(x), y)
     return total / len(loader)
+
+print(evaluate(model, loader))
 ```
 
 ## Use instead
@@ -27,6 +29,8 @@ def evaluate(model, loader):
     for x, y in loader:
         total += F.mse_loss(model(x), y)
     return total / len(loader)
+
+print(evaluate(model, loader))
 ```
 
 ## Fix safety
@@ -45,8 +49,11 @@ import ast
 from collections.abc import Iterator
 
 from graphfix.analysis.evaluations import Region
-from graphfix.codemods.base import Evidence, fix, rule, safe_if, short
+from graphfix.analysis.evidence import Evidence
+from graphfix.codemods.base import rule
 from graphfix.model import Decorate, Finding, Fix, Label, Operation, Wrap
+from graphfix.repairs.fixes import fix, safe_if, short
+from graphfix.verify.symptoms import MAKES_MORE, SECOND_WALK
 
 NO_GRAD = "torch.no_grad()"
 
@@ -62,10 +69,7 @@ def report(evidence: Evidence, region: Region) -> Finding:
     blamed = min((statement for _, statement in region.forwards), key=lambda statement: statement.lineno)
     story = [evidence.label(blamed, "records a graph that no backward pass walks"), *mode(evidence, region)]
     message = f"`{name}` builds graphs that nobody walks"
-    return Finding(
-        "GF103", "graph-in-evaluation", message, evidence.program.path, evidence.span(blamed), tuple(story),
-        repair_of(evidence, region), "warning",
-    )  # fmt: skip
+    return RULE.finding(evidence, message, evidence.span(blamed), story, repair_of(evidence, region))
 
 
 def mode(evidence: Evidence, region: Region) -> Iterator[Label]:
@@ -93,4 +97,12 @@ def repair_of(evidence: Evidence, region: Region) -> Fix | None:
     return fix(safe_if(region.sure), title, operation)
 
 
-RULE = rule("GF103", "graph-in-evaluation", globals(), find)
+RULE = rule(
+    "GF103",
+    "graph-in-evaluation",
+    globals(),
+    find,
+    repair="Run evaluations under torch.no_grad().",
+    shows=(MAKES_MORE, SECOND_WALK),
+    severity="warning",
+)

@@ -18,6 +18,8 @@ print("perplexity", math.exp(loss))
 
 ## Use instead
 ```python
+loss = F.cross_entropy(model(x), y)
+loss.backward()
 total += loss.item()
 print("perplexity", math.exp(loss.item()))
 ```
@@ -38,10 +40,13 @@ from collections.abc import Iterator
 
 from graphfix.analysis.call_graph import word
 from graphfix.analysis.contributors import Facts
-from graphfix.codemods.base import Evidence, blamed, fix, operand, rule, safe_if, short
+from graphfix.analysis.evidence import Evidence
+from graphfix.codemods.base import rule
 from graphfix.interpreter.recording import Number
 from graphfix.interpreter.values import Opaque, Tensor
 from graphfix.model import Append, Finding, Operation, Replace
+from graphfix.repairs.fixes import fix, operand, safe_if, short
+from graphfix.verify.symptoms import OLD_NUMBER
 
 CONVERSIONS = frozenset(("float", "int", "complex"))
 
@@ -101,9 +106,15 @@ def report(evidence: Evidence, site: ast.Call, argument: ast.expr, seen: list[Nu
     repair = fix(safe_if(safe), f"read the number with `{short(text)}`", operation)
     message = f"`{short(evidence.program.source(site))}` takes a number out of a graph"
     story = (evidence.label(argument, "this tensor requires grad: torch warns, and an error is announced"),)
-    return Finding(
-        "GF904", "implicit-scalar", message, evidence.program.path, blamed(evidence, site), story, repair, "warning", True
-    )
+    return RULE.finding(evidence, message, evidence.blamed(site), story, repair, optional=True)
 
 
-RULE = rule("GF904", "implicit-scalar", globals(), find)
+RULE = rule(
+    "GF904",
+    "implicit-scalar",
+    globals(),
+    find,
+    repair="Read the number of a tensor that requires grad with .item().",
+    shows=(OLD_NUMBER,),
+    severity="warning",
+)

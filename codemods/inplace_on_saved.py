@@ -11,16 +11,32 @@ their output; products, powers and layers save their inputs; sums save nothing.
 
 ## Example
 ```python
-gate = torch.sigmoid(self.gate(x))
-gate += 0.1
-return gate * self.value(x)
+class Gated(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gate, self.value = nn.Linear(4, 4), nn.Linear(4, 4)
+
+    def forward(self, x):
+        gate = torch.sigmoid(self.gate(x))
+        gate += 0.1
+        return gate * self.value(x)
+
+Gated()(x).sum().backward()
 ```
 
 ## Use instead
 ```python
-gate = torch.sigmoid(self.gate(x))
-gate = gate + 0.1
-return gate * self.value(x)
+class Gated(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gate, self.value = nn.Linear(4, 4), nn.Linear(4, 4)
+
+    def forward(self, x):
+        gate = torch.sigmoid(self.gate(x))
+        gate = gate + 0.1
+        return gate * self.value(x)
+
+Gated()(x).sum().backward()
 ```
 
 ## Fix safety
@@ -38,12 +54,16 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
 from graphfix.autograd.graph import Overwritten, Walk, Write
-from graphfix.codemods.base import Evidence, fix, rule, safe_if, short
+from graphfix.codemods.base import rule
 from graphfix.interpreter.values import Layer
 from graphfix.model import Delete, Finding, Fix, InsertBefore, Operation, RemoveArgument, Replace
 from graphfix.models.table import facts
+from graphfix.repairs.fixes import fix, safe_if, short
+from graphfix.verify.expected import Expected
+from graphfix.verify.symptoms import WRITTEN_IN_PLACE
 
 OPERATORS: dict[type, str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**", ast.MatMult: "@"}
 CLOSED = (ast.Name, ast.Constant, ast.Call, ast.Attribute, ast.Subscript)
@@ -69,7 +89,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
                     fault = faults.setdefault(overwritten.write.site, Fault(overwritten.write, event, overwritten))
                     fault.raising.add(run)
     for fault in faults.values():
-        yield report(evidence, fault)
+        yield from evidence.told(report, fault)
 
 
 def report(evidence: Evidence, fault: Fault) -> Finding:
@@ -81,8 +101,7 @@ def report(evidence: Evidence, fault: Fault) -> Finding:
         story.append(evidence.label(fault.walk.site, "needs the saved one and raises"))
     text = short(ast.unparse(statement).splitlines()[0])
     message = f"`{text}` changes what backward still needs"
-    return Finding("GF401", "inplace-on-saved", message, evidence.program.path, evidence.span(statement), tuple(story),
-                   repair_of(evidence, fault))  # fmt: skip
+    return RULE.finding(evidence, message, evidence.span(statement), story, repair_of(evidence, fault))
 
 
 def repair_of(evidence: Evidence, fault: Fault) -> Fix | None:
@@ -182,4 +201,13 @@ def made_without(evidence: Evidence, made: ast.AST) -> tuple[str, tuple[Operatio
     return f"make it as `{short(text)}`", (Replace(evidence.span(made), text),)
 
 
-RULE = rule("GF401", "inplace-on-saved", globals(), find, witnessed=True)
+RULE = rule(
+    "GF401",
+    "inplace-on-saved",
+    globals(),
+    find,
+    witnessed=True,
+    repair="Write out of place to tensors that a backward pass still needs.",
+    shows=(WRITTEN_IN_PLACE,),
+    results=Expected("copy"),
+)

@@ -17,6 +17,7 @@ prediction = output.data.max(1)[1]
 
 ## Use instead
 ```python
+output = model(x)
 prediction = output.detach().max(1)[1]
 ```
 
@@ -35,13 +36,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
+from graphfix.analysis.old_numbers import no_dimension, summed_up
 from graphfix.analysis.sharing import chain, origin, shares
-from graphfix.codemods.base import Evidence, blamed, fix, operand, rule, safe_if, short
-from graphfix.codemods.legacy_scalar import no_dimension, summed_up
+from graphfix.codemods.base import rule
 from graphfix.interpreter.recording import Alias
 from graphfix.interpreter.values import Plain, Tensor
 from graphfix.model import Finding, Replace
+from graphfix.repairs.fixes import fix, operand, safe_if, short
+from graphfix.verify.symptoms import SECOND_WALK
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
@@ -61,8 +65,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
         repair = fix(safe_if(safe), f"cut the graph with `{short(text)}`", Replace(evidence.span(site), text))
         story = (evidence.label(site, "writes into `.data` go unseen by autograd"),)
         message = f"`{short(evidence.program.source(site))}` cuts the graph behind the back of autograd"
-        yield Finding("GF902", "legacy-data", message, evidence.program.path, blamed(evidence, site), story, repair,
-                      "warning", True)  # fmt: skip
+        yield RULE.finding(evidence, message, evidence.blamed(site), story, repair, optional=True)
 
 
 def cuts(evidence: Evidence, alias: Alias) -> bool:
@@ -98,4 +101,13 @@ def is_out_of_reach(run: Run, alias: Alias) -> bool:
     return not any(shares(value, alias.made) for value in (*run.recording.given, *kept))
 
 
-RULE = rule("GF902", "legacy-data", globals(), find)
+RULE = rule(
+    "GF902",
+    "legacy-data",
+    globals(),
+    find,
+    repair="Cut tensors from their graph with .detach() in the place of .data.",
+    shows=(SECOND_WALK,),
+    severity="warning",
+    yields_to=("GF901",),
+)

@@ -12,6 +12,8 @@ plain `Variable(x)` is `x.detach()`: noise, or a cut that does not look like one
 
 ## Example
 ```python
+from torch.autograd import Variable
+
 noise = Variable(torch.randn(64, 100), volatile=True)
 fake = netG(noise)
 save_image(fake.data, "fake.png")
@@ -41,11 +43,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run, Tape
 from graphfix.analysis.volatile import Region, region, trial
+from graphfix.analysis.walked_again import in_sight, needed
 from graphfix.autograd.graph import Walk
-from graphfix.codemods.base import Evidence, blamed, fix, rule, safe_if, short
-from graphfix.codemods.needless_retain import in_sight, needed
+from graphfix.codemods.base import rule
 from graphfix.interpreter.recording import Seed
 from graphfix.interpreter.shapes import ONE, SCALAR, shape_of
 from graphfix.model import (
@@ -60,9 +63,11 @@ from graphfix.model import (
     RemoveArgument,
     Wrap,
 )
+from graphfix.repairs.fixes import fix, safe_if, short
 from graphfix.repairs.unwrap import Seen, Unwrapped, flag, operations, unwrapped
+from graphfix.verify.expected import Expected
+from graphfix.verify.symptoms import OLD_ARGUMENT, OLD_FLAG, OLD_SHAPE
 
-CODE, NAME = "GF903", "legacy-variable"
 ORIGINS = ("torch.autograd", "torch.autograd.variable")
 
 
@@ -110,7 +115,7 @@ def ignored(evidence: Evidence, tried: Tape, sites: dict[ast.Call, Seen], old: s
     if place is not None and place.statements:
         story.append(evidence.label(place.statements[0], "this builds a graph that nobody walks"))
     message = f"`volatile` of `{short(evidence.program.source(first), 30)}` {what}"
-    return Finding(CODE, NAME, message, evidence.program.path, blamed(evidence, first), tuple(story), repair, "warning")
+    return RULE.finding(evidence, message, evidence.blamed(first), story, repair)
 
 
 def is_constant(site: ast.Call) -> bool:
@@ -141,7 +146,7 @@ def plain(evidence: Evidence, sites: dict[ast.Call, Seen]) -> Finding | None:
     )
     message = f"`{short(evidence.program.source(first))}` is a tensor since torch 0.4"
     story = (evidence.label(first, "tensors and variables are one"),)
-    return Finding(CODE, NAME, message, evidence.program.path, blamed(evidence, first), story, repair, "warning", True)
+    return RULE.finding(evidence, message, evidence.blamed(first), story, repair, optional=True)
 
 
 def is_settled(seen: Seen) -> bool:
@@ -169,8 +174,14 @@ def retained(evidence: Evidence) -> Iterator[Finding]:
             isinstance(root.callee, tuple) and root.callee[:1] == ("given",) for _, event in events for root in event.roots
         )
         story = (evidence.label(keyword.value, "torch 0.4 took this argument away: the call raises"),)
-        yield Finding(CODE, NAME, "`retain_variables` is no argument of a backward pass any more", evidence.program.path,
-                      blamed(evidence, site), story, fix(safe_if(not given), title, *edits))  # fmt: skip
+        yield RULE.finding(
+            evidence,
+            "`retain_variables` is no argument of a backward pass any more",
+            evidence.blamed(site),
+            story,
+            fix(safe_if(not given), title, *edits),
+            severity="error",
+        )
 
 
 def gradients(evidence: Evidence) -> Iterator[Finding]:
@@ -189,7 +200,7 @@ def gradients(evidence: Evidence) -> Iterator[Finding]:
         repair = fix(Applicability.SAFE, "give it no dimension either", Append(evidence.span(given), ".squeeze()"))
         names = short(evidence.program.source(given), 25), short(evidence.program.source(root), 25)
         message = f"`{names[0]}` has one dimension, `{names[1]}` has none"
-        yield Finding(CODE, NAME, message, evidence.program.path, blamed(evidence, site), story, repair)
+        yield RULE.finding(evidence, message, evidence.blamed(site), story, repair, severity="error")
 
 
 def imports(evidence: Evidence) -> Iterator[Finding]:
@@ -210,8 +221,9 @@ def imports(evidence: Evidence) -> Iterator[Finding]:
             edits.insert(0, InsertBefore(evidence.span(statement), f"from {statement.module} import {others}"))
         story = (evidence.label(statement, "nothing in this file uses it"),)
         repair = fix(safe_if(is_script(tree)), "remove the import", *edits)
-        yield Finding(CODE, NAME, "`Variable` is imported and not used", evidence.program.path, evidence.span(statement), story,
-                      repair, "warning", True)  # fmt: skip
+        yield RULE.finding(
+            evidence, "`Variable` is imported and not used", evidence.span(statement), story, repair, optional=True
+        )
 
 
 def is_script(tree: ast.Module) -> bool:
@@ -220,4 +232,13 @@ def is_script(tree: ast.Module) -> bool:
     return started or any(isinstance(part, (ast.For, ast.While)) for part in tree.body)
 
 
-RULE = rule(CODE, NAME, globals(), find)
+RULE = rule(
+    "GF903",
+    "legacy-variable",
+    globals(),
+    find,
+    repair="Replace Variable, volatile and retain_variables by what they are today.",
+    shows=(OLD_ARGUMENT, OLD_SHAPE, OLD_FLAG),
+    severity="warning",
+    results=Expected("old"),
+)

@@ -26,7 +26,16 @@ generator_optimizer.step()
 
 ## Use instead
 ```python
+fake = generator(z)
 d_loss = criterion(critic(real), ones) + criterion(critic(fake.detach()), zeros)
+critic_optimizer.zero_grad()
+d_loss.backward()
+critic_optimizer.step()
+
+g_loss = criterion(critic(fake), ones)
+generator_optimizer.zero_grad()
+g_loss.backward()
+generator_optimizer.step()
 ```
 
 ## Fix safety
@@ -45,10 +54,14 @@ import ast
 from collections.abc import Iterator
 
 from graphfix.analysis.conflicts import Meeting, meetings
+from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.unretained import unretained
-from graphfix.codemods.base import Evidence, fix, rule, safe_if, short
-from graphfix.codemods.needless_retain import in_sight
+from graphfix.analysis.walked_again import in_sight
+from graphfix.codemods.base import rule
 from graphfix.model import Append, Finding, Operation, RemoveArgument
+from graphfix.repairs.fixes import fix, safe_if, short
+from graphfix.verify.expected import Expected
+from graphfix.verify.symptoms import RETAINS, SECOND_WALK, WRITTEN_IN_PLACE
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
@@ -56,7 +69,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
     for meeting in meetings(evidence):
         if meeting.cuts and not done & set(meeting.cuts):
             done.update(meeting.cuts)
-            yield report(evidence, meeting, meeting.cuts)
+            yield from evidence.told(report, meeting, meeting.cuts)
 
 
 def report(evidence: Evidence, meeting: Meeting, cuts: list[ast.expr]) -> Finding:
@@ -79,7 +92,7 @@ def report(evidence: Evidence, meeting: Meeting, cuts: list[ast.expr]) -> Findin
     blamed = program.statement_of(cuts[0])
     message = f"{short(names)} leads a loss into a network that it does not train"
     severity = "warning" if meeting.retained else "error"
-    return Finding("GF303", "missing-detach", message, program.path, evidence.span(blamed), tuple(story), repair, severity)
+    return RULE.finding(evidence, message, evidence.span(blamed), story, repair, severity=severity)
 
 
 def kept_for_this(evidence: Evidence, meeting: Meeting) -> ast.Call | None:
@@ -92,4 +105,13 @@ def kept_for_this(evidence: Evidence, meeting: Meeting) -> ast.Call | None:
     return first.site if sure and not others else None
 
 
-RULE = rule("GF303", "missing-detach", globals(), find)
+RULE = rule(
+    "GF303",
+    "missing-detach",
+    globals(),
+    find,
+    repair="Detach what leads a loss into a network that it does not train.",
+    shows=(RETAINS, SECOND_WALK, WRITTEN_IN_PLACE),
+    results=Expected("retain"),
+    yields_to=("GF306",),
+)

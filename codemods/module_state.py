@@ -11,21 +11,44 @@ into it and raises "Trying to backward through the graph a second time".
 ## Example
 ```python
 class Tagger(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lstm, self.head = nn.LSTM(4, 8), nn.Linear(8, 4)
+        self.hidden = None
+
     def forward(self, x):
         out, self.hidden = self.lstm(x, self.hidden)
         return self.head(out)
 
-for x, y in data:
+model = Tagger()
+optimizer = torch.optim.Adam(model.parameters())
+for x, y in loader:
     loss = F.cross_entropy(model(x), y)
+    optimizer.zero_grad()
     loss.backward()
     optimizer.step()
 ```
 
 ## Use instead
 ```python
-for x, y in data:
-    model.hidden = tuple(h.detach() for h in model.hidden)
+class Tagger(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lstm, self.head = nn.LSTM(4, 8), nn.Linear(8, 4)
+        self.hidden = None
+
+    def forward(self, x):
+        out, self.hidden = self.lstm(x, self.hidden)
+        return self.head(out)
+
+model = Tagger()
+optimizer = torch.optim.Adam(model.parameters())
+for x, y in loader:
     loss = F.cross_entropy(model(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    model.hidden = tuple(h.detach() for h in model.hidden)
+    optimizer.step()
 ```
 
 ## Fix safety
@@ -41,15 +64,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphfix.codemods.base import Evidence, rule
+from graphfix.analysis.evidence import Evidence
+from graphfix.codemods.base import rule
 from graphfix.model import Finding
 from graphfix.repairs.detach import carried
 from graphfix.repairs.unwalked import unwalked
+from graphfix.verify.expected import CUT
+from graphfix.verify.symptoms import SECOND_WALK
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
-    yield from carried(evidence, evidence.second_walks, True, "GF202", "module-state")
-    yield from unwalked(evidence, True, "GF202", "module-state")
+    yield from carried(evidence, evidence.second_walks, True, RULE.finding)
+    yield from unwalked(evidence, True, RULE.finding)
 
 
-RULE = rule("GF202", "module-state", globals(), find, witnessed=True)
+RULE = rule(
+    "GF202",
+    "module-state",
+    globals(),
+    find,
+    witnessed=True,
+    repair="Detach state that a module keeps from one iteration to the next.",
+    shows=(SECOND_WALK,),
+    results=CUT,
+    yields_to=("GF101", "GF103"),
+)

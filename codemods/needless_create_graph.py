@@ -19,7 +19,10 @@ print(saliency.abs().mean().item())
 
 ## Use instead
 ```python
+x.requires_grad_()
+score = model(x).sum()
 saliency = torch.autograd.grad(score, x)[0]
+print(saliency.abs().mean().item())
 ```
 
 ## Fix safety
@@ -36,12 +39,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
+from graphfix.analysis.walked_again import in_sight, needed
 from graphfix.autograd.graph import Walk
-from graphfix.codemods.base import Evidence, fix, rule, safe_if
-from graphfix.codemods.needless_retain import in_sight, needed
+from graphfix.codemods.base import rule
 from graphfix.interpreter.values import Instance
 from graphfix.model import AddArgument, Finding, Operation, RemoveArgument
+from graphfix.repairs.fixes import fix, safe_if
+from graphfix.verify.symptoms import RETAINS, SECOND_WALK
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
@@ -85,8 +91,15 @@ def report(evidence: Evidence, site: ast.Call, keyword: ast.keyword, events: lis
     repair = fix(safe_if(sure), "remove `create_graph=True`", *operations)
     story = (evidence.label(keyword.value, "nobody walks the graph of these gradients"),)
     blamed = evidence.program.statement_of(site)
-    return Finding("GF307", "needless-create-graph", "`create_graph=True` records gradients that nobody walks", evidence.program.path,
-                   evidence.span(blamed), story, repair, "warning")  # fmt: skip
+    return RULE.finding(evidence, "`create_graph=True` records gradients that nobody walks", evidence.span(blamed), story, repair)
 
 
-RULE = rule("GF307", "needless-create-graph", globals(), find)
+RULE = rule(
+    "GF307",
+    "needless-create-graph",
+    globals(),
+    find,
+    repair="Remove create_graph=True where nobody walks the graph of the gradients.",
+    shows=(RETAINS, SECOND_WALK),
+    severity="warning",
+)

@@ -18,7 +18,10 @@ optimizer.step()
 
 ## Use instead
 ```python
+loss = F.mse_loss(model(x), y)
+optimizer.zero_grad()
 loss.backward()
+optimizer.step()
 ```
 
 ## Fix safety
@@ -34,12 +37,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
+from graphfix.analysis.walked_again import in_sight, needed, walks_from_pile
 from graphfix.autograd.graph import Walk
-from graphfix.codemods.base import Evidence, fix, rule, safe_if
-from graphfix.interpreter.recording import Store
-from graphfix.interpreter.values import Instance
+from graphfix.codemods.base import rule
 from graphfix.model import AddArgument, Applicability, Finding, RemoveArgument, Replace
+from graphfix.repairs.fixes import fix, safe_if
+from graphfix.verify.symptoms import RETAINS, SECOND_WALK
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
@@ -65,39 +70,15 @@ def find(evidence: Evidence) -> Iterator[Finding]:
         statement = evidence.program.statement_of(site)
         story = (evidence.label(keyword.value, "nobody walks this graph again"),)
         repair = fix(safe_if(sure), "remove `retain_graph=True`", RemoveArgument(evidence.span(site), "retain_graph"))
-        yield Finding("GF305", "needless-retain", "`retain_graph=True` keeps a graph that nobody walks again", evidence.program.path,
-                      evidence.span(statement), story, repair, "warning")  # fmt: skip
+        yield RULE.finding(
+            evidence, "`retain_graph=True` keeps a graph that nobody walks again", evidence.span(statement), story, repair
+        )
 
 
 def is_constant(site: ast.Call) -> bool:
     """Whether the keyword is a literal: an expression that happens to be true says what the author means by it."""
     given = [keyword.value for keyword in site.keywords if keyword.arg in ("retain_graph", "retain_variables")]
     return bool(given) and all(isinstance(value, ast.Constant) for value in given)
-
-
-def needed(event: Walk, besides: ast.AST | None) -> bool:
-    """Whether a later walk of the same run, other than one by the call `besides`, meets a node of this one."""
-    return any(later.order > event.order and later.site is not besides for node in event.nodes for later in node.walks)
-
-
-def walks_from_pile(run: Run, event: Walk) -> bool:
-    """Whether the graph is kept in a container from before the loop, and walks start at what is taken out of it."""
-    if not event.context:
-        return False
-    entry = event.context[-1][0]
-    piles = {
-        id(store.holder)
-        for node in event.nodes
-        for store in node.stores
-        if isinstance(store, Store) and store.holder is not None and not isinstance(store.holder, Instance)
-        and all(active is not entry for active, _ in getattr(store.holder, "context", None) or ())
-    }  # fmt: skip
-    return bool(piles) and any(
-        isinstance(store, Store) and id(store.holder) in piles
-        for walk in run.recording.walks
-        for node in walk.roots
-        for store in node.stores
-    )
 
 
 def last_of_loop(evidence: Evidence, site: ast.Call, events: list[tuple[Run, Walk]]) -> Finding | None:
@@ -125,8 +106,9 @@ def last_of_loop(evidence: Evidence, site: ast.Call, events: list[tuple[Run, Wal
         AddArgument(evidence.span(site), "retain_graph", f"{index} < len({losses}) - 1"),
     )  # fmt: skip
     story = (evidence.label(site, f"nobody walks the graph again after the last of `{losses}`"),)
-    return Finding("GF305", "needless-retain", "`retain_graph=True` keeps the graph after the last walk", evidence.program.path,
-                   evidence.span(statement), story, repair, "warning")  # fmt: skip
+    return RULE.finding(
+        evidence, "`retain_graph=True` keeps the graph after the last walk", evidence.span(statement), story, repair
+    )
 
 
 def again_in_other_loop(loop: ast.For, event: Walk) -> bool:
@@ -141,13 +123,13 @@ def again_in_other_loop(loop: ast.For, event: Walk) -> bool:
     )
 
 
-def in_sight(run: Run, event: Walk) -> bool:
-    """Whether all of the graph was made by code in sight, and none of it given away after the walk."""
-    return all(node.certain and not escapes_after(run, node, event) for node in event.nodes)
-
-
-def escapes_after(run: Run, node: object, event: Walk) -> bool:
-    return any(order > event.order for _, _, order in run.recording.escapes.get(node, ()))  # type: ignore[call-overload]
-
-
-RULE = rule("GF305", "needless-retain", globals(), find)
+RULE = rule(
+    "GF305",
+    "needless-retain",
+    globals(),
+    find,
+    repair="Remove retain_graph=True from the last walk of a graph.",
+    shows=(RETAINS, SECOND_WALK),
+    severity="warning",
+    yields_to=("GF903",),
+)

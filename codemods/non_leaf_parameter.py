@@ -17,14 +17,33 @@ class Mixture(nn.Module):
 
     def forward(self, votes):
         return votes @ self.weights
+
+model = Mixture(4)
+optimizer = torch.optim.Adam(model.parameters())
+for x, y in loader:
+    loss = F.mse_loss(model(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
 ```
 
 ## Use instead
 ```python
+class Mixture(nn.Module):
+    def __init__(self, parts):
+        super().__init__()
         self.weights = nn.Parameter(torch.zeros(parts))
 
     def forward(self, votes):
         return votes @ self.weights.softmax(dim=0)
+
+model = Mixture(4)
+optimizer = torch.optim.Adam(model.parameters())
+for x, y in loader:
+    loss = F.mse_loss(model(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
 ```
 
 ## Fix safety
@@ -40,14 +59,15 @@ is for the author to say.
 from __future__ import annotations
 
 import ast
-import functools
 from collections.abc import Iterator
 
-from graphfix.analysis.second_backward import Cause
-from graphfix.autograd.graph import Leaf, Node, history
-from graphfix.codemods.base import Evidence, fix, rule, short
-from graphfix.interpreter.values import Tensor
+from graphfix.analysis.evidence import Evidence
+from graphfix.analysis.nameless_leaves import nameless
+from graphfix.codemods.base import rule
 from graphfix.model import Append, Applicability, Finding, Fix, RemoveArgument, Replace
+from graphfix.repairs.fixes import fix, short
+from graphfix.verify.expected import Expected
+from graphfix.verify.symptoms import NOT_A_LEAF, SECOND_WALK
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
@@ -57,49 +77,13 @@ def find(evidence: Evidence) -> Iterator[Finding]:
         if walked is not None and evidence.holds(walked):
             story.append(evidence.label(walked, "is given the result, which is no leaf"))
         target = short(ast.unparse(statement.targets[0]))
-        yield Finding(
-            "GF205", "non-leaf-parameter", f"`{target}` is no leaf: what it is computed from is never trained",
-            evidence.program.path, evidence.span(statement), tuple(story), repair_of(evidence, statement, leaf.site),
-        )  # fmt: skip
-
-
-@functools.lru_cache(maxsize=2)
-def nameless(evidence: Evidence) -> dict[ast.Assign, tuple[Leaf, ast.AST | None]]:
-    """The assignments of something computed from a leaf that is made in the same statement, and what shows that it is meant to train."""
-    found: dict[ast.Assign, tuple[Leaf, ast.AST | None]] = {}
-    shown: list[tuple[Node, ast.AST]] = [
-        (hit.node, walk.walk.site)
-        for walk in evidence.second_walks
-        if walk.cause is Cause.EXTERNAL and walk.always
-        for _, _, hit in walk.hits
-    ]
-    for run in evidence.tape.runs:
-        for read in run.recording.misuses:
-            if read.kind == "optimized" and isinstance(read.value, Tensor) and read.value.node is not None:
-                shown.append((read.value.node, read.site))
-    for node, site in shown:
-        for below in history([node]):
-            for leaf in below.leaves:
-                statement = made_in(evidence, below, leaf)
-                if statement is not None:
-                    found.setdefault(statement, (leaf, site))
-    return found
-
-
-def made_in(evidence: Evidence, node: Node, leaf: Leaf) -> ast.Assign | None:
-    """The assignment in which both the leaf and the operation on it stand, where the leaf is not its very value."""
-    if not isinstance(leaf.site, ast.Call) or not evidence.holds(leaf.site) or leaf.trained:
-        return None
-    statement = evidence.program.statement_of(leaf.site)
-    inside = (
-        isinstance(statement, ast.Assign)
-        and len(statement.targets) == 1
-        and isinstance(statement.targets[0], (ast.Name, ast.Attribute))
-    )
-    if not inside or evidence.program.statement_of(node.site) is not statement or leaf.site is statement.value:
-        return None
-    calls = [part for part in ast.walk(statement.value) if part is leaf.site]
-    return statement if calls and not any(isinstance(p, (ast.Lambda, ast.ListComp)) for p in ast.walk(statement.value)) else None
+        yield RULE.finding(
+            evidence,
+            f"`{target}` is no leaf: what it is computed from is never trained",
+            evidence.span(statement),
+            story,
+            repair_of(evidence, statement, leaf.site),
+        )
 
 
 def repair_of(evidence: Evidence, statement: ast.Assign, made: ast.Call) -> Fix | None:
@@ -170,4 +154,12 @@ def is_scaling(value: ast.expr, made: ast.Call) -> bool:
     return len(sides) == 1 and is_scaling(sides[0], made)
 
 
-RULE = rule("GF205", "non-leaf-parameter", globals(), find)
+RULE = rule(
+    "GF205",
+    "non-leaf-parameter",
+    globals(),
+    find,
+    repair="Make what is trained a leaf.",
+    shows=(NOT_A_LEAF, SECOND_WALK),
+    results=Expected(reason="what was computed from a hidden leaf is the trained leaf now"),
+)

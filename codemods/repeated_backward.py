@@ -39,12 +39,18 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from graphfix.analysis.evidence import Evidence
+from graphfix.analysis.outer_graph import external_nodes, statements_of
 from graphfix.analysis.second_backward import Cause, SecondWalk
 from graphfix.autograd.graph import Node
-from graphfix.codemods.base import Evidence, fix, rule, short
-from graphfix.codemods.external_graph import external_nodes, names_in, recomputed, statements_of
+from graphfix.codemods.base import rule
 from graphfix.model import Applicability, Delete, Finding, Fix, InsertBefore, Move, Operation, Replace
+from graphfix.repairs.fixes import fix, short
+from graphfix.repairs.recompute import recomputed
 from graphfix.repairs.reorder import is_harmless
+from graphfix.source.names import names_in
+from graphfix.verify.expected import Expected
+from graphfix.verify.symptoms import SECOND_WALK
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
@@ -54,21 +60,18 @@ def find(evidence: Evidence) -> Iterator[Finding]:
         if walk.cause is not Cause.REPEATED or site in done or not evidence.holds(site):
             continue
         done.add(site)
-        statement = evidence.program.statement_of(site)
-        story = [evidence.label(site, "walks the same loss again and raises")]
-        if evidence.holds(walk.freed_by.site) and walk.freed_by.site is not site:
-            story.insert(0, evidence.label(walk.freed_by.site, "walks the loss and frees its graph"))
-        root = walk.walk.receiver
-        name = short(evidence.program.source(root)) if root is not None else "the loss"
-        yield Finding(
-            "GF302",
-            "repeated-backward",
-            f"`{name}` is walked twice",
-            evidence.program.path,
-            evidence.span(statement),
-            tuple(story),
-            repair_of(evidence, walk),
-        )
+        yield from evidence.told(report, walk)
+
+
+def report(evidence: Evidence, walk: SecondWalk) -> Finding:
+    site = walk.walk.site
+    statement = evidence.program.statement_of(site)
+    story = [evidence.label(site, "walks the same loss again and raises")]
+    if evidence.holds(walk.freed_by.site) and walk.freed_by.site is not site:
+        story.insert(0, evidence.label(walk.freed_by.site, "walks the loss and frees its graph"))
+    root = walk.walk.receiver
+    name = short(evidence.program.source(root)) if root is not None else "the loss"
+    return RULE.finding(evidence, f"`{name}` is walked twice", evidence.span(statement), story, repair_of(evidence, walk))
 
 
 def repair_of(evidence: Evidence, walk: SecondWalk) -> Fix | None:
@@ -162,4 +165,13 @@ def makes(statement: ast.stmt, nodes: list[Node]) -> bool:
     return any(active is statement for node in nodes for _, active in node.trace)
 
 
-RULE = rule("GF302", "repeated-backward", globals(), find, witnessed=True)
+RULE = rule(
+    "GF302",
+    "repeated-backward",
+    globals(),
+    find,
+    witnessed=True,
+    repair="Remove the second walk of one loss.",
+    shows=(SECOND_WALK,),
+    results=Expected("skip", "the second walk over a loss is gone", losses=False, joins=True),
+)

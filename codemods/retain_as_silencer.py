@@ -22,6 +22,7 @@ for x, y in loader:
 
 ## Use instead
 ```python
+h = torch.zeros(1, batch, hidden)
 for x, y in loader:
     h = h.detach()
     out, h = rnn(x, h)
@@ -45,69 +46,58 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-import functools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from graphfix.analysis.evidence import Evidence
+from graphfix.analysis.hidden import Hidden, hidden
 from graphfix.analysis.second_backward import Cause, SecondWalk
 from graphfix.analysis.unretained import Unretained, across_iterations
-from graphfix.codemods.base import Evidence, fix, rule, safe_if, short
-from graphfix.codemods.external_accumulator import accumulated
-from graphfix.codemods.external_graph import external, external_nodes
-from graphfix.codemods.stored_graph import piles_of, report
-from graphfix.interpreter.recording import Store
+from graphfix.codemods.base import rule
 from graphfix.model import Finding, Fix, Operation, RemoveArgument
-from graphfix.repairs.detach import boundary_fix, by_carrier, carried_finding
+from graphfix.repairs.detach import boundary_fix, carried_finding
+from graphfix.repairs.fixes import fix, safe_if, short
+from graphfix.repairs.put_away import piled_up
+from graphfix.repairs.recompute import external
+from graphfix.repairs.set_up import accumulated
+from graphfix.verify.expected import Expected
+from graphfix.verify.symptoms import GROWS, SECOND_WALK, WRITTEN_IN_PLACE
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
     trial = across_iterations(evidence)
-    if trial is not None:
-        for walks, finding, repair in hidden(evidence, trial):
-            sites = list(dict.fromkeys(walk.freed_by.site for walk in walks))
+    if trial is None:
+        return
+    for group in hidden(evidence):
+        sites = list(dict.fromkeys(walk.freed_by.site for walk in group.walks))
+        for finding, repair in shown(trial.evidence, group):
             yield told(evidence, trial, sites, finding, repair)
 
 
-@functools.lru_cache(maxsize=1)
-def silenced(evidence: Evidence) -> frozenset[ast.AST]:
-    """The backward calls at which `retain_graph=True` hides a graph of an earlier iteration."""
-    trial = across_iterations(evidence)
-    if trial is None:
-        return frozenset()
-    return frozenset(walk.walk.site for walks, _, _ in hidden(evidence, trial) for walk in walks)
-
-
-def hidden(evidence: Evidence, trial: Unretained) -> Iterator[tuple[list[SecondWalk], Finding, Fix | None]]:
-    """What would raise without retaining: the second walks, the finding that they would be, and its repair."""
-    walks = [
-        walk
-        for walk in trial.walks(Cause.CARRIED, Cause.TOTAL, Cause.EXTERNAL)
-        if (walk.always and (walk.cause is not Cause.EXTERNAL or is_stepped(walk)))
-        or (walk.cause is Cause.CARRIED and not is_managed(trial.evidence, walk))
-    ]
-    by_loop: dict[ast.AST | None, dict[str, list[SecondWalk]]] = {}
-    for (loop, carrier), group in by_carrier(walks).items():
-        by_loop.setdefault(loop, {})[carrier] = group
-    for loop, carriers in by_loop.items():
-        found = state(trial.evidence, loop, carriers)
+def shown(trial: Evidence, group: Hidden) -> Iterator[tuple[Finding, Fix | None]]:
+    """What the walks would be told as without retaining, and the repair for that."""
+    if group.cause is Cause.CARRIED:
+        found = state(trial, group.loop, group.carriers)
         if found is not None:
-            yield [walk for group in carriers.values() for walk in group], *found
-    kept = [walk for walk in trial.walks(Cause.KEPT) if walk.always]
-    for pile in piles_of(trial.evidence) if kept else ():
-        finding = report(trial.evidence, pile) if pile.raises else None
-        if finding is not None:
-            yield kept, dataclasses.replace(finding, message="a container keeps old graphs"), finding.fix
-    for walk in walks:
-        if walk.cause is Cause.TOTAL:
-            for finding in accumulated(trial.evidence, [walk]):
-                yield [walk], dataclasses.replace(finding, message="a total still holds old losses"), finding.fix
-        elif walk.cause is Cause.EXTERNAL:
-            for finding in external(trial.evidence, [walk]):
-                yield [walk], dataclasses.replace(finding, message="a graph from before the loop is walked"), finding.fix
+            yield found
+        return
+    what, findings = without_retaining(trial, group)
+    for finding in findings:
+        yield dataclasses.replace(finding, message=what), finding.fix
+
+
+def without_retaining(trial: Evidence, group: Hidden) -> tuple[str, Iterable[Finding]]:
+    """What the walks meet, in words, and the findings of the rule for that."""
+    if group.pile is not None:
+        finding = piled_up(trial, group.pile, RULE.finding)
+        return "a container keeps old graphs", [finding] if finding is not None else []
+    if group.cause is Cause.TOTAL:
+        return "a total still holds old losses", accumulated(trial, group.walks, RULE.finding)
+    return "a graph from before the loop is walked", external(trial, group.walks, RULE.finding)
 
 
 def state(trial: Evidence, loop: ast.AST | None, carriers: dict[str, list[SecondWalk]]) -> tuple[Finding, Fix | None] | None:
     """All that one loop carries, detached together: with a part of it still attached the walk would raise."""
-    findings = [carried_finding(trial, loop, name, group, "", "") for name, group in carriers.items()]
+    findings = [carried_finding(trial, loop, name, group, RULE.finding) for name, group in carriers.items()]
     told = [finding for finding in findings if finding is not None]
     if not told:
         return None
@@ -117,28 +107,6 @@ def state(trial: Evidence, loop: ast.AST | None, carriers: dict[str, list[Second
     whole = None if None in repairs else fix(safe_if(False), f"detach {names} where an iteration begins", *operations)
     kept = "keeps old graphs" if len(carriers) == 1 else "keep old graphs"
     return dataclasses.replace(told[0], message=f"{short(names, 22)} {kept}"), whole
-
-
-def is_managed(trial: Evidence, walk: SecondWalk) -> bool:
-    """Whether the program itself detaches what is carried, in some iterations: then it decides how far a gradient goes."""
-    detached = {
-        ast.unparse(store.target)
-        for run in trial.tape.runs
-        for node in run.recording.cuts
-        for store in node.stores
-        if isinstance(store, Store)
-    }
-    return bool(detached & set(walk.carriers))
-
-
-def is_stepped(walk: SecondWalk) -> bool:
-    """Whether an optimizer changes what lies below the outer graph while the loop walks it: then it is stale."""
-    leaves = {leaf for node in external_nodes(walk) for leaf in node.leaves}
-    run, event, hit = walk.hits[0]
-    return any(
-        update.steps and update.leaves is not None and update.leaves & leaves and hit.freed_by.order < update.order < event.order
-        for update in run.recording.updates
-    )
 
 
 def told(evidence: Evidence, trial: Unretained, sites: list[ast.Call], finding: Finding, repair: Fix | None) -> Finding:
@@ -153,9 +121,7 @@ def told(evidence: Evidence, trial: Unretained, sites: list[ast.Call], finding: 
         removed: list[Operation] = [RemoveArgument(evidence.span(site), str(trial.sites[site].arg)) for site in sites]
         whole = fix(safe_if(raises_anyway(evidence, sites)), f"{repair.title}, and free each graph", *repair.operations, *removed)
     message = f"`{trial.sites[sites[0]].arg}=True` hides that {finding.message}"
-    return Finding(
-        "GF306", "retain-as-silencer", message, evidence.program.path, evidence.span(statement), story, whole, "warning"
-    )  # fmt: skip
+    return RULE.finding(evidence, message, evidence.span(statement), story, whole)
 
 
 def raises_anyway(evidence: Evidence, sites: list[ast.Call]) -> bool:
@@ -169,4 +135,13 @@ def raises_anyway(evidence: Evidence, sites: list[ast.Call]) -> bool:
     return bool(later) and all(any(stale.certain for stale in event.stale) for event in later)
 
 
-RULE = rule("GF306", "retain-as-silencer", globals(), find)
+RULE = rule(
+    "GF306",
+    "retain-as-silencer",
+    globals(),
+    find,
+    repair="Detach what retain_graph=True carries on, and free each graph.",
+    shows=(GROWS, SECOND_WALK, WRITTEN_IN_PLACE),
+    severity="warning",
+    results=Expected("cut", "the gradient ends where the iteration begins"),
+)

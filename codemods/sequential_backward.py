@@ -19,7 +19,11 @@ optimizer.step()
 
 ## Use instead
 ```python
+features = trunk(x)
+loss_a = F.mse_loss(head_a(features), a)
+loss_b = F.mse_loss(head_b(features), b)
 (loss_a + loss_b).backward()
+optimizer.step()
 ```
 
 ## Fix safety
@@ -37,12 +41,16 @@ import ast
 from collections.abc import Iterator
 
 from graphfix.analysis.conflicts import meetings
+from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
 from graphfix.analysis.second_backward import Cause, SecondWalk
 from graphfix.autograd.graph import Walk
-from graphfix.codemods.base import Evidence, fix, rule, safe_if, short
+from graphfix.codemods.base import rule
 from graphfix.model import AddArgument, Delete, Finding, Fix, InsertAfter, InsertBefore, Replace
+from graphfix.repairs.fixes import fix, safe_if, short
 from graphfix.repairs.reorder import is_harmless
+from graphfix.verify.expected import Expected
+from graphfix.verify.symptoms import SECOND_WALK
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
@@ -52,22 +60,18 @@ def find(evidence: Evidence) -> Iterator[Finding]:
         if walk.cause is Cause.SEQUENTIAL and evidence.holds(walk.walk.site) and walk.walk.site not in elsewhere:
             groups.setdefault(walk.walk.site, []).append(walk)
     for site, walks in groups.items():
-        frees = list(dict.fromkeys(walk.freed_by.site for walk in walks))
-        blamed = evidence.program.statement_of(caller_site(evidence, walks[0], site))
-        story = [
-            evidence.label(free, "frees the graph that both share") for free in frees if evidence.holds(free) and free is not site
-        ]
-        story.append(evidence.label(blamed, "walks the freed part again and raises"))
-        message = f"`{short(evidence.program.source(blamed))}` walks a graph that is freed already"
-        yield Finding(
-            "GF301",
-            "sequential-backward",
-            message,
-            evidence.program.path,
-            evidence.span(blamed),
-            tuple(story),
-            repair_of(evidence, walks),
-        )
+        yield from evidence.told(report, site, walks)
+
+
+def report(evidence: Evidence, site: ast.AST, walks: list[SecondWalk]) -> Finding:
+    frees = list(dict.fromkeys(walk.freed_by.site for walk in walks))
+    blamed = evidence.program.statement_of(caller_site(evidence, walks[0], site))
+    story = [
+        evidence.label(free, "frees the graph that both share") for free in frees if evidence.holds(free) and free is not site
+    ]
+    story.append(evidence.label(blamed, "walks the freed part again and raises"))
+    message = f"`{short(evidence.program.source(blamed))}` walks a graph that is freed already"
+    return RULE.finding(evidence, message, evidence.span(blamed), story, repair_of(evidence, walks))
 
 
 def caller_site(evidence: Evidence, walk: SecondWalk, site: ast.AST) -> ast.AST:
@@ -196,4 +200,14 @@ def is_linear(walk: SecondWalk) -> bool:
     return True
 
 
-RULE = rule("GF301", "sequential-backward", globals(), find, witnessed=True)
+RULE = rule(
+    "GF301",
+    "sequential-backward",
+    globals(),
+    find,
+    witnessed=True,
+    repair="Walk the sum of several losses that share a graph.",
+    shows=(SECOND_WALK,),
+    results=Expected("retain", joins=True),
+    yields_to=("GF303", "GF304"),
+)

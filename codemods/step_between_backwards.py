@@ -21,6 +21,7 @@ generator_optimizer.step()
 
 ## Use instead
 ```python
+fake = generator(z)
 d_loss = -(critic(real) - critic(fake.detach())).mean()
 d_loss.backward()
 critic_optimizer.step()
@@ -46,9 +47,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from graphfix.analysis.conflicts import Meeting, meetings
-from graphfix.codemods.base import Evidence, rule, short
+from graphfix.analysis.evidence import Evidence
+from graphfix.codemods.base import rule
 from graphfix.model import Finding, Label
+from graphfix.repairs.fixes import short
 from graphfix.repairs.reorder import reordered
+from graphfix.verify.expected import Expected
+from graphfix.verify.symptoms import SECOND_WALK, WRITTEN_IN_PLACE
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
@@ -56,7 +61,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
     for meeting in meetings(evidence):
         if meeting.is_stale and meeting.site not in done:
             done.add(meeting.site)
-            yield report(evidence, meeting)
+            yield from evidence.told(report, meeting)
 
 
 def report(evidence: Evidence, meeting: Meeting) -> Finding:
@@ -72,15 +77,17 @@ def report(evidence: Evidence, meeting: Meeting) -> Finding:
     story.append(evidence.label(meeting.site, "needs the saved ones and raises"))
     message = f"`{short(program.source(meeting.site), 30)}` needs parameters that were stepped since"
     blamed = program.statement_of(meeting.site)
-    return Finding(
-        "GF304",
-        "step-between-backwards",
-        message,
-        program.path,
-        evidence.span(blamed),
-        tuple(story),
-        reordered(evidence, meeting),
-    )
+    return RULE.finding(evidence, message, evidence.span(blamed), story, reordered(evidence, meeting))
 
 
-RULE = rule("GF304", "step-between-backwards", globals(), find, witnessed=True)
+RULE = rule(
+    "GF304",
+    "step-between-backwards",
+    globals(),
+    find,
+    witnessed=True,
+    repair="Walk each loss only to its own parameters, and step behind the last walk.",
+    shows=(SECOND_WALK, WRITTEN_IN_PLACE),
+    results=Expected("copy", joins=True),
+    yields_to=("GF303", "GF306"),
+)

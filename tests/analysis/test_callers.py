@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,13 +12,16 @@ import pytest
 from graphfix.analysis import callers, importers
 from graphfix.analysis.callers import called
 from graphfix.analysis.contributors import Facts
+from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Explorer
 from graphfix.analysis.importers import importing
-from graphfix.analysis.told_by_callers import CallerEvidence, Elsewhere
+from graphfix.analysis.told_by_callers import CallerEvidence, Elsewhere, told_by_callers
 from graphfix.codemods import RULES
-from graphfix.model import Finding
+from graphfix.codemods.base import Rule
+from graphfix.model import Finding, Span
 from graphfix.run.engine import findings_of
 from graphfix.source.document import Program
+from graphfix.verify.cases import bundled
 
 PLAYERS = """\
 import torch
@@ -226,12 +231,48 @@ def test_nothing_of_another_file_gets_a_place_in_this_one(project: Project) -> N
     path = project.write("players.py", PLAYERS)
     reached = called(Explorer(Program(str(path), PLAYERS), (project.root,)).explore())
     assert reached is not None and reached.runs and reached.again({}).truncated
-    evidence = CallerEvidence(reached, Facts(reached), RULES)
+    evidence = CallerEvidence(reached, Facts(reached))
     foreign = [statement for run in reached.runs for node in run.recording.nodes for _, statement in node.trace[:1]]
     assert foreign
     for statement in foreign:
         with pytest.raises(Elsewhere):
             evidence.label(statement, "stands elsewhere")
+
+
+class Nowhere(CallerEvidence):
+    """Evidence of which every place stands in another file."""
+
+    def span(self, node: ast.AST) -> Span:
+        raise Elsewhere
+
+
+@pytest.mark.parametrize("rule", [rule for rule in RULES if rule.witnessed], ids=lambda rule: rule.code)
+def test_a_finding_that_stands_elsewhere_ends_no_rule(rule: Rule) -> None:
+    """Whatever place a rule asks for first, it is this one finding that is left out, and not all that come after it."""
+    found = False
+    for path in sorted(bundled().glob(f"{rule.code}-*/*/before.py")):
+        tape = Explorer(Program(str(path), path.read_text("utf-8")), (path.parent,)).explore()
+        facts, cuts = Facts(tape), tuple(rule.cuts for rule in RULES)
+        found |= bool(list(rule.find(Evidence(tape, facts, cuts))))
+        assert list(rule.find(Nowhere(tape, facts, cuts))) == []
+    assert found
+
+
+def test_what_comes_after_a_finding_that_stands_elsewhere_is_told(project: Project) -> None:
+    def report(evidence: Evidence, node: ast.AST) -> Finding:
+        return Finding("GF000", "toy", "told", evidence.program.path, evidence.span(node))
+
+    def find(evidence: Evidence) -> Iterator[Finding]:
+        foreign = evidence.tape.runs[0].recording.nodes[0].trace[0][1]
+        assert not evidence.holds(foreign)
+        for node in (foreign, evidence.program.tree.body[-1]):
+            yield from evidence.told(report, node)
+
+    project.write("driver.py", DRIVER)
+    program = Program(str(project.write("players.py", PLAYERS)), PLAYERS)
+    tape = Explorer(program, (project.root,)).explore()
+    told = list(told_by_callers(tape, (), (find,), ()))
+    assert [finding.span for finding in told] == [program.span(program.tree.body[-1])]
 
 
 def test_importing_files_come_close_ones_first_and_links_are_not_followed(project: Project) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from graphfix.codemods import RULES
 from graphfix.codemods.base import Rule
-from graphfix.model import Finding
+from graphfix.model import Finding, Span
 from graphfix.run.examine import Job, examine
 from graphfix.run.selection import Wanted
 
@@ -51,6 +51,31 @@ def test_each_rule_has_its_file_and_each_file_its_rule() -> None:
         if path.stem != "__init__" and hasattr(importlib.import_module(f"graphfix.codemods.{path.stem}"), "RULE")
     }
     assert defining == {rule.name.replace("-", "_") for rule in RULES}
+
+
+def test_rules_yield_to_other_rules_and_in_no_circle() -> None:
+    """Who yields is named by code, and among rules that yield to each other somebody would have to tell."""
+    left = {rule.code: set(rule.yields_to) for rule in RULES}
+    assert set().union(*left.values()) <= set(CODES)
+    while free := [code for code, others in left.items() if not others & left.keys()]:
+        left = {code: others for code, others in left.items() if code not in free}
+    assert left == {}
+
+
+def test_what_a_rule_yields_is_repaired_once() -> None:
+    """No statement of the fixtures has a fix by a rule and by one that it yields to."""
+    repaired: dict[tuple[str, Span], set[str]] = {}
+    for finding in findings():
+        if finding.fix is not None:
+            repaired.setdefault((finding.path, finding.span), set()).add(finding.code)
+    for place, codes in repaired.items():
+        assert not [rule.code for rule in RULES if rule.code in codes and codes & set(rule.yields_to)], place
+
+
+def test_each_rule_has_a_test_file_that_says_first_what_is_left_alone(rule: Rule) -> None:
+    text = (ROOT / f"tests/codemods/test_{rule.name.replace('-', '_')}.py").read_text("utf-8")
+    assert text.startswith(f'"""{rule.code}: ')
+    assert re.findall(r"^def (test_\w+)", text, re.MULTILINE)[0].endswith("left_alone")
 
 
 def test_fixtures_are_those_of_the_rules() -> None:

@@ -1,4 +1,4 @@
-"""One direction of imports: source and model, tape and project, codemods, rewrite, report, cli."""
+"""One direction of imports: who may know whom, room by room."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ FORBIDDEN = {
     "graphfix.autograd": ("interpreter", "models", "analysis", "repairs", "source", "files", *OUTSIDE),
     "graphfix.interpreter": ("models", "analysis", "repairs", "files", *OUTSIDE),
     "graphfix.models": ("analysis", "repairs", "files", *OUTSIDE),
-    "graphfix.analysis": ("repairs", *(room for room in OUTSIDE if room != "codemods")),
-    "graphfix.repairs": tuple(room for room in OUTSIDE if room != "codemods"),
+    "graphfix.analysis": ("repairs", *OUTSIDE),
+    "graphfix.repairs": OUTSIDE,
     "graphfix.files": ("autograd", "interpreter", "models", "analysis", "repairs", *OUTSIDE),
     "graphfix.run": ("verify", "report", "review", "pullrequest", "cli"),
     "graphfix.codemods": ("rewrite", "report", "cli"),
@@ -71,6 +71,27 @@ def broken(path: Path, forbidden: tuple[str, ...]) -> list[str]:
         for name in imported(path)
         if any(inside(name, f"graphfix.{layer}") for layer in forbidden) and not any(inside(name, ok) for ok in allowed)
     )
+
+
+def test_no_rule_imports_a_rule() -> None:
+    """What several rules ask is analysis, what several do is repair; a rule knows what a rule is, and nothing of the others."""
+    rules = {path.stem for path in FOLDERS["graphfix.codemods"].glob("*.py")} - {"__init__", "base", "commands"}
+    taken = {
+        stem: sorted(name for name in imported(FOLDERS["graphfix.codemods"] / f"{stem}.py") if inside(name, "graphfix.codemods"))
+        for stem in rules
+    }
+    others = {stem: [name for name in names if not inside(name, "graphfix.codemods.base")] for stem, names in taken.items()}
+    assert {stem: names for stem, names in others.items() if names} == {}
+
+
+def test_what_rules_declare_of_runs_is_mere_words() -> None:
+    """Rules name symptoms and expectations; what looks for them stands above the rules."""
+    rules = [path for path in FOLDERS["graphfix.codemods"].glob("*.py")]
+    named = {name for path in rules for name in imported(path) if inside(name, "graphfix.verify")}
+    words = {"graphfix.verify.expected", "graphfix.verify.symptoms"}
+    assert {name for name in named if not any(inside(name, word) for word in words)} == set()
+    for name in words:
+        assert not [part for part in imported(ROOT / f"src/{name.replace('.', '/')}.py") if inside(part, "graphfix")]
 
 
 @pytest.mark.parametrize("package", sorted(FORBIDDEN))

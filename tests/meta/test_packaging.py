@@ -64,6 +64,13 @@ def test_nothing_else_lies_at_the_top(names: list[str]) -> None:
     assert all(top == "graphfix" or (top.startswith("graphfix-") and top.endswith(".dist-info")) for top in tops)
 
 
+def test_what_single_fixtures_expect_is_in_the_wheel(names: list[str]) -> None:
+    wanted = {
+        f"graphfix/fixtures/{path.relative_to(ROOT / 'fixtures').as_posix()}" for path in (ROOT / "fixtures").rglob("*.toml")
+    }
+    assert wanted and wanted <= set(names)
+
+
 def test_the_recorded_facts_about_torch_are_in_the_wheel(names: list[str]) -> None:
     wanted = [f"graphfix/models/{path.name}" for path in (ROOT / "src/graphfix/models").glob("*.json")]
     assert wanted and set(wanted) <= set(names)

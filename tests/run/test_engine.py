@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 import graphfix.codemods
-from graphfix.codemods.base import Evidence
+from graphfix.analysis.evidence import Evidence
 from graphfix.model import Finding
 from graphfix.run.engine import analyse, findings_of
 

@@ -8,7 +8,7 @@ import pytest
 
 from graphfix.verify.compare import close, compare, numbers_in
 from graphfix.verify.record import Failure, Parameter, Run, Walk
-from graphfix.verify.symptoms import longest_rise
+from graphfix.verify.shown import longest_rise
 
 ERROR = Failure("RuntimeError", "Trying to backward", "train.py", 3)
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import ast
-import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from graphfix.analysis.contributors import is_tensor_always
+from graphfix.analysis.evidence import Evidence, asked_once
 from graphfix.analysis.explore import Run
+from graphfix.analysis.hidden import silenced
 from graphfix.analysis.second_backward import Cause
 from graphfix.analysis.unretained import unretained
 from graphfix.autograd.gradients import severable
 from graphfix.autograd.graph import Node, Walk, history
-from graphfix.codemods.base import Evidence
-from graphfix.codemods.retain_as_silencer import silenced
 from graphfix.interpreter.recording import Store, Update
 
 # What a graph may be retained for although its gradient is used by nobody: another loss, or a later iteration
@@ -52,7 +51,7 @@ class Meeting:
         return any(conflict.stale for conflict in self.conflicts)
 
 
-@functools.lru_cache(maxsize=2)
+@asked_once
 def meetings(evidence: Evidence) -> list[Meeting]:
     """Every pair of backward calls that is in conflict, in source order."""
     found: dict[tuple[ast.AST, ast.AST | None, bool], Meeting] = {}

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import dataclasses
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
+from typing import Any
 
 from graphfix.analysis.callers import called
 from graphfix.analysis.contributors import Facts
+from graphfix.analysis.evidence import Cuts, Evidence
 from graphfix.analysis.explore import Tape
 from graphfix.analysis.second_backward import SecondWalk, second_walks
-from graphfix.codemods.base import Evidence, Rule
 from graphfix.interpreter.recording import Store
 from graphfix.model import Finding, Span
+
+Find = Callable[[Evidence], Iterable[Finding]]
 
 
 class Elsewhere(Exception):
@@ -40,24 +44,29 @@ class CallerEvidence(Evidence):
             frame.env.program is self.program and statement is not storing for node in made for frame, statement in node.trace
         )
 
+    def told(self, report: Callable[..., Finding | None], *details: Any) -> Iterator[Finding]:
+        """A finding of which a part stands in another file is none here; the rule goes on to its next one."""
+        with contextlib.suppress(Elsewhere):
+            yield from super().told(report, *details)
+
     def span(self, node: ast.AST) -> Span:
         if not self.holds(node):
             raise Elsewhere
         return super().span(node)
 
 
-def told_by_callers(tape: Tape, known: Iterable[Finding], rules: tuple[Rule, ...]) -> Iterator[Finding]:
-    """What no run of the file itself shows: findings of rules for which one run that fails is proof enough."""
+def told_by_callers(tape: Tape, known: Iterable[Finding], finds: Iterable[Find], cuts: tuple[Cuts, ...]) -> Iterator[Finding]:
+    """What no run of the file itself shows.
+
+    `finds`: the searches for which one run that fails is proof enough; `cuts`: as in `Evidence`.
+    """
     reached = called(tape)
     if reached is None:
         return
     taken = {finding.span for finding in known}
-    evidence = CallerEvidence(reached, Facts(reached), rules)
-    for rule in rules:
-        try:
-            for finding in rule.find(evidence) if rule.witnessed else ():
-                if finding.span not in taken:
-                    taken.add(finding.span)
-                    yield dataclasses.replace(finding, fix=None)
-        except Elsewhere:
-            continue
+    evidence = CallerEvidence(reached, Facts(reached), cuts)
+    for find in finds:
+        for finding in find(evidence):
+            if finding.span not in taken:
+                taken.add(finding.span)
+                yield dataclasses.replace(finding, fix=None)

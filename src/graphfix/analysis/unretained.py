@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-import functools
 from dataclasses import dataclass
 
 from graphfix.analysis.contributors import Facts
+from graphfix.analysis.evidence import Evidence, asked_once
 from graphfix.analysis.second_backward import Cause, SecondWalk
-from graphfix.codemods.base import Evidence
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.values import Known, Value
 
@@ -27,7 +26,7 @@ class Unretained:
         return [walk for walk in self.evidence.second_walks if walk.cause in causes and walk.freed_by.site in self.sites]
 
 
-@functools.lru_cache(maxsize=2)
+@asked_once
 def unretained(evidence: Evidence) -> Unretained | None:
     """The trial in which graphs are retained for nobody; None where nothing is retained or the trial proves nothing."""
     sites = {
@@ -41,7 +40,7 @@ def unretained(evidence: Evidence) -> Unretained | None:
     return trial(evidence, sites) if sites else None
 
 
-@functools.lru_cache(maxsize=2)
+@asked_once
 def across_iterations(evidence: Evidence) -> Unretained | None:
     """The same, where the graphs that another walk of the same iteration needs stay retained."""
     first = unretained(evidence)
@@ -56,7 +55,7 @@ def across_iterations(evidence: Evidence) -> Unretained | None:
 
 def trial(evidence: Evidence, sites: dict[ast.Call, ast.keyword]) -> Unretained | None:
     tape = evidence.tape.again({keyword.value: as_false for keyword in sites.values()})
-    return None if tape.truncated else Unretained(Evidence(tape, Facts(tape), evidence.rules), sites)
+    return None if tape.truncated else Unretained(Evidence(tape, Facts(tape), evidence.cuts), sites)
 
 
 def as_false(m: Interpreter, node: ast.AST, value: Value) -> Value:

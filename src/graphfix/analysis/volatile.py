@@ -11,10 +11,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from graphfix.analysis.contributors import Facts
+from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run, Tape
 from graphfix.analysis.second_backward import statement_in
 from graphfix.autograd.graph import Node
-from graphfix.codemods.base import Evidence
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.values import External, Tensor, Value, nodes_in
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from graphfix.analysis.contributors import at_caller, contributors, cut_text, is_tensor_always, stored_nodes
-from graphfix.codemods.base import Evidence, short
-from graphfix.interpreter.recording import Store
+from graphfix.analysis.contributors import cut_text
+from graphfix.analysis.evidence import Evidence
 from graphfix.model import Append, Operation
+from graphfix.repairs.fixes import short
 
 
 @dataclass(frozen=True)
@@ -42,32 +42,3 @@ def plan(evidence: Evidence, expressions: list[ast.expr], local: bool) -> Cut | 
     numbers = wish != "detach" and (local or wish == "item") and texts == {".item()"} and evidence.needs_tensor is not None
     numbers = numbers and not evidence.needs_tensor & set(expressions)
     return Cut(tuple((expression, ".item()" if numbers else ".detach()") for expression in expressions))
-
-
-def expressions_to_cut(evidence: Evidence, stores: list[Store]) -> list[ast.expr]:
-    """The expressions that bring a graph into what `stores` put away; empty where one of them cannot be cut for sure."""
-    facts, program = evidence.facts, evidence.program
-    own = stored_nodes(evidence.tape, stores)
-    found: dict[ast.expr, None] = {}
-    alike = {
-        (store.value_site, not store.old, tuple(statement for _, statement in store.trace)): store
-        for store in stores
-        if store.nodes
-    }
-    for store in alike.values():
-        parts = contributors(facts, store.value_site, own) if store.value_site is not None else []
-        if not parts and not store.old and store.value_site is not None:
-            parts = contributors(facts, store.value_site, set())  # what the place starts with
-        inside = [part for part in parts if evidence.holds(part)]
-        if parts and len(inside) == len(parts) and all(is_tensor_always(facts, part) for part in parts):
-            found.update(dict.fromkeys(inside))
-            continue
-        wanted = {node for part in parts for use in facts.uses[part] for node in use.nodes}
-        wanted = wanted or set(store.nodes)
-        lifted = at_caller(facts, program, store.trace, wanted)
-        if not lifted:
-            if not parts and set(store.nodes) <= own and store.old:
-                continue
-            return []
-        found.update(dict.fromkeys(lifted))
-    return sorted(found, key=lambda e: (e.lineno, e.col_offset))

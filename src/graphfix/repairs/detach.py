@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from graphfix.analysis.second_backward import Cause, SecondWalk, held_at, statement_in
-from graphfix.codemods.base import Evidence, fix, safe_if
+from graphfix.analysis.carried import by_carrier, kept_at
+from graphfix.analysis.evidence import Evidence
+from graphfix.analysis.second_backward import SecondWalk, held_at, statement_in
 from graphfix.interpreter.recording import Boundary, Store
 from graphfix.interpreter.values import Instance, Known, Mapping, Opaque, Plain, Sequence, Tensor, Value
 from graphfix.model import Finding, Fix, InsertAfter, InsertBefore, Label, Operation
+from graphfix.repairs.fixes import Tell, fix, safe_if
 
 
 def detached(value: Value, text: str) -> str | None:
@@ -62,45 +64,20 @@ def same_shape(one: Value, two: Value) -> bool:
     return isinstance(one, Tensor) and isinstance(two, (Tensor, Opaque))
 
 
-def carried(evidence: Evidence, walks: list[SecondWalk], attributes: bool, code: str, name: str) -> Iterator[Finding]:
+def carried(evidence: Evidence, walks: list[SecondWalk], attributes: bool, tell: Tell) -> Iterator[Finding]:
     """Findings for state that crosses the boundary of a loop: in attributes, or in plain names."""
     for (loop, carrier), group in by_carrier(walks).items():
         if ("." in carrier) is attributes:
-            finding = carried_finding(evidence, loop, carrier, group, code, name)
-            if finding is not None:
-                yield finding
-
-
-def by_carrier(walks: list[SecondWalk]) -> dict[tuple[ast.AST | None, str], list[SecondWalk]]:
-    """The walks over carried state, by loop and name; what an inner loop detaches is detached for the loops around it."""
-    groups: dict[tuple[ast.AST | None, str], list[SecondWalk]] = {}
-    for walk in walks:
-        if walk.cause is Cause.CARRIED:
-            for carrier in walk.carriers:
-                groups.setdefault((walk.loop, carrier), []).append(walk)
-    inside = {
-        (loop, carrier)
-        for loop, carrier in groups
-        if loop is not None
-        and any(other is not None and other is not loop and name == carrier and other in ast.walk(loop) for other, name in groups)
-    }
-    return {key: group for key, group in groups.items() if key not in inside}
+            yield from evidence.told(carried_finding, loop, carrier, group, tell)
 
 
 def carried_finding(
-    evidence: Evidence, loop: ast.AST | None, carrier: str, group: list[SecondWalk], code: str, name: str
+    evidence: Evidence, loop: ast.AST | None, carrier: str, group: list[SecondWalk], tell: Tell
 ) -> Finding | None:
     walk = group[0]
     crossing = walk.carriers[carrier]
-    stores = [s for s in crossing.stores if isinstance(s, Store) and evidence.holds(s.target)]
-    label = carrier.rsplit(".", 1)[-1]
-    named = [s for s in stores if ast.unparse(s.target).rsplit(".", 1)[-1] == label]
-    inside = set(ast.walk(loop)) if loop is not None else set()
-    candidates = [s for s in named if s.target in inside] or named or stores
-    where: ast.AST | None = candidates[-1].target if candidates else None
+    where = kept_at(evidence, loop, carrier, walk)
     if where is None:
-        where = crossing.site if evidence.holds(crossing.site) else walk.walk.site
-    if not evidence.holds(where):
         return None
     story: list[Label] = [evidence.label(where, f"iteration 1 leaves its graph in `{carrier}`")]
     below = next(
@@ -114,7 +91,7 @@ def carried_finding(
     blamed = evidence.program.statement_of(where)
     repair = boundary_fix(evidence, loop, carrier, walk)
     message = f"`{carrier}` brings the graph of the previous iteration into this one"
-    return Finding(code, name, message, evidence.program.path, evidence.span(blamed), tuple(story), repair)
+    return tell(evidence, message, evidence.span(blamed), story, repair)
 
 
 def boundary_fix(evidence: Evidence, loop: ast.AST | None, carrier: str, walk: SecondWalk) -> Fix | None:

@@ -7,15 +7,16 @@ from collections.abc import Iterable
 
 from graphfix.analysis.call_graph import word
 from graphfix.analysis.conflicts import Conflict, Meeting
+from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
 from graphfix.analysis.second_backward import statement_in
 from graphfix.autograd.graph import Leaf, Walk, history
-from graphfix.codemods.base import Evidence, fix
 from graphfix.interpreter.boundaries import visible
 from graphfix.interpreter.frames import Frame
 from graphfix.interpreter.recording import Update
 from graphfix.interpreter.values import Instance, Layer, Optimizer, leaves_in
 from graphfix.model import AddArgument, Applicability, Delete, Fix, InsertAfter, Move, Operation
+from graphfix.repairs.fixes import fix
 
 
 def reordered(evidence: Evidence, meeting: Meeting) -> Fix | None:

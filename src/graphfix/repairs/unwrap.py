@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
+from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
 from graphfix.analysis.sharing import origin, shares
-from graphfix.codemods.base import Evidence, operand
 from graphfix.interpreter.interning import mentions
 from graphfix.interpreter.recording import Alias
 from graphfix.interpreter.values import Known, Opaque, Tensor, Value
 from graphfix.model import Delete, Operation, Replace
+from graphfix.repairs.fixes import operand
 
 ARGUMENTS = ("data", "requires_grad", "volatile")
 Seen = list[tuple[Run, Alias]]

@@ -9,7 +9,7 @@ from typing import Any
 from graphfix.report.escape import escaped
 from graphfix.verify.record import Run
 from graphfix.verify.script import Trial, failure_of, said
-from graphfix.verify.symptoms import grows
+from graphfix.verify.shown import grows
 
 
 def lines(trial: Trial, fixes: Sequence[str]) -> list[str]:

@@ -66,19 +66,21 @@ def analyse(path: Path, text: str, roots: tuple[Path, ...] = (), conventions: Co
 
 def _analysed(path: Path, text: str, roots: tuple[Path, ...], conventions: Conventions) -> Analysis:
     from graphfix.analysis.contributors import Facts
+    from graphfix.analysis.evidence import Evidence
     from graphfix.analysis.explore import Explorer
     from graphfix.analysis.told_by_callers import told_by_callers
     from graphfix.codemods import RULES
-    from graphfix.codemods.base import Evidence
     from graphfix.source.document import Program
 
+    cuts = tuple(rule.cuts for rule in RULES)
     tape = Explorer(Program(str(path), text), roots or (path.parent,), conventions).explore()
-    evidence = Evidence(tape, Facts(tape), RULES)
+    evidence = Evidence(tape, Facts(tape), cuts)
     found: list[Finding] = []
     faults: list[Fault] = []
     for rule in RULES:
         _guarded(rule.code, lambda rule=rule: rule.find(evidence), found, faults)
-    _guarded("callers", lambda: told_by_callers(tape, found, RULES), found, faults)
+    witnessed = [rule.find for rule in RULES if rule.witnessed]
+    _guarded("callers", lambda: told_by_callers(tape, found, witnessed, cuts), found, faults)
     ordered = sorted(found, key=lambda f: (f.span.start, f.code, f.span.end))
     return Analysis(tuple(ordered), tuple(faults), _unfinished(tape))
 

@@ -60,6 +60,11 @@ class Case:
     def after(self) -> Path:
         return self.path / "after.py"
 
+    @property
+    def expected(self) -> Path:
+        """Where a pair says what its results are measured by, if they are not by what its rule says."""
+        return self.path / "expected.toml"
+
 
 def bundled() -> Path:
     """The fixtures that came with this graphfix: of the installed package, or of the checkout."""

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 
 from graphfix.verify.cases import Case, Kind
 from graphfix.verify.compare import Comparison, compare
-from graphfix.verify.expected import Expected, expected
+from graphfix.verify.declared import expected, shows
+from graphfix.verify.expected import Expected
 from graphfix.verify.launch import Job, launch_all
 from graphfix.verify.record import Run
+from graphfix.verify.shown import faults, symptom
 from graphfix.verify.steady import varies
-from graphfix.verify.symptoms import faults, symptom
 
 LIMIT = 120.0  # seconds for one script: an accelerator takes some to start
 WALKS = 5  # fewer do not show that nothing grows
@@ -88,7 +89,7 @@ def jobs_of(case: Case, device: str) -> list[Job]:
     scripts = [(case.before, "")]
     if case.kind is Kind.PAIR:
         scripts.append((case.after, ""))
-        if way := expected(case.key).reference:
+        if way := expected(case).reference:
             scripts.append((case.before, way))
     return [Job(str(path), folder=path.parent, device=device, saved=True, reference=way, limit=LIMIT) for path, way in scripts]
 
@@ -98,14 +99,14 @@ def judge(case: Case, device: str, runs: Runs) -> Verdict:
     if case.kind is Kind.TRAP:
         problems = faults(runs.before)
         return Verdict(case, device, runs, "none: right code", outcome(runs.before), None, "", tuple(problems))
-    shown = symptom(case, runs.before, runs.after)
+    shown = symptom(case, shows(case.code), runs.before, runs.after)
     problems = [] if shown else [f"before.py does not show the fault: {_end(runs.before)}"]
     if runs.after is None:
         return Verdict(case, device, runs, shown, "not repaired", None, "", tuple(problems))
     problems += [f"after.py: {fault}" for fault in faults(runs.after)]
     if runs.after.clean and len(runs.after.walks) < WALKS:
         problems.append("after.py: too few walks to see that nothing grows")
-    equal, said, more = results(runs, expected(case.key))
+    equal, said, more = results(runs, expected(case))
     return Verdict(case, device, runs, shown, outcome(runs.after), equal, said, (*problems, *more))
 
 

@@ -8,11 +8,10 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from graphfix.verify.compare import Comparison, compare
+from graphfix.verify.declared import joins_walks
 from graphfix.verify.record import Failure, Run
-from graphfix.verify.symptoms import grows
+from graphfix.verify.shown import grows
 
-# rules whose repairs join, drop or add walks: what is printed and the parameters decide, not the single walks
-OTHER_WALKS = frozenset(("GF204", "GF301", "GF302", "GF304", "GF308"))
 ADDRESS = re.compile(r"\b0x[0-9a-fA-F]+")  # of an object: another one in each run
 
 
@@ -80,7 +79,7 @@ def ends_alike(before: Run, after: Run, codes: Collection[str]) -> bool:
     ours, theirs = failure_of(before), failure_of(after)
     if ours is None or theirs is None or before.outcome != after.outcome or before.outcome == "late" or is_of_the_graph(ours):
         return False
-    if before.walk_count != after.walk_count and OTHER_WALKS.isdisjoint(codes):
+    if before.walk_count != after.walk_count and not joins_walks(codes):
         return False
     if ours.kind == theirs.kind and ours.kind.startswith("exit code"):
         return True  # whatever was written last, such as a bar of progress with its times
@@ -116,7 +115,7 @@ def said(failure: Failure | None) -> str:
 
 def compared_as_far_as_they_go(before: Run, after: Run, codes: Collection[str]) -> Comparison:
     """Compare what both runs reached: one that died, or ran out of time, is compared up to its end."""
-    walks = OTHER_WALKS.isdisjoint(codes)
+    walks = not joins_walks(codes)
     if ends_alike(before, after, codes):
         return compare(_ended(before), _ended(after), walks)
     if before.outcome == "late" or after.outcome == "late":

@@ -1,0 +1,39 @@
+"""State that one iteration hands to the next with its graph."""
+
+from __future__ import annotations
+
+import ast
+
+from graphfix.analysis.evidence import Evidence
+from graphfix.analysis.second_backward import Cause, SecondWalk
+from graphfix.interpreter.recording import Store
+
+
+def by_carrier(walks: list[SecondWalk]) -> dict[tuple[ast.AST | None, str], list[SecondWalk]]:
+    """The walks over carried state, by loop and name; what an inner loop detaches is detached for the loops around it."""
+    groups: dict[tuple[ast.AST | None, str], list[SecondWalk]] = {}
+    for walk in walks:
+        if walk.cause is Cause.CARRIED:
+            for carrier in walk.carriers:
+                groups.setdefault((walk.loop, carrier), []).append(walk)
+    inside = {
+        (loop, carrier)
+        for loop, carrier in groups
+        if loop is not None
+        and any(other is not None and other is not loop and name == carrier and other in ast.walk(loop) for other, name in groups)
+    }
+    return {key: group for key, group in groups.items() if key not in inside}
+
+
+def kept_at(evidence: Evidence, loop: ast.AST | None, carrier: str, walk: SecondWalk) -> ast.AST | None:
+    """Where an iteration leaves its graph in `carrier`; None where that is in another file."""
+    crossing = walk.carriers[carrier]
+    stores = [s for s in crossing.stores if isinstance(s, Store) and evidence.holds(s.target)]
+    label = carrier.rsplit(".", 1)[-1]
+    named = [s for s in stores if ast.unparse(s.target).rsplit(".", 1)[-1] == label]
+    inside = set(ast.walk(loop)) if loop is not None else set()
+    candidates = [s for s in named if s.target in inside] or named or stores
+    if candidates:
+        return candidates[-1].target
+    where = crossing.site if evidence.holds(crossing.site) else walk.walk.site
+    return where if evidence.holds(where) else None

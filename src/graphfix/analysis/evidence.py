@@ -1,0 +1,150 @@
+"""What is known of one file: the runs over it, what they say together, and trials that only some questions need."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from graphfix.analysis.contributors import Facts
+from graphfix.analysis.evaluations import Regions
+from graphfix.analysis.explore import Run, Tape
+from graphfix.analysis.second_backward import SecondWalk, second_walks
+from graphfix.autograd.graph import history
+from graphfix.interpreter.interpreter import Interpreter
+from graphfix.interpreter.recording import Store
+from graphfix.interpreter.values import Opaque, Plain, Tensor, Value, nodes_in
+from graphfix.model import Finding, Label, Span
+from graphfix.source.document import Program
+
+Cuts = Callable[["Evidence"], Iterator[ast.expr]]
+Details = ParamSpec("Details")
+Answer = TypeVar("Answer")
+
+
+def asked_once(
+    question: Callable[Concatenate[Evidence, Details], Answer],
+) -> Callable[Concatenate[Evidence, Details], Answer]:
+    """A question whose answer is found out once for each evidence (and details), and is kept with it."""
+
+    @functools.wraps(question)
+    def answer(evidence: Evidence, *details: Details.args, **named: Details.kwargs) -> Answer:
+        key = (question, *details, *named.items())
+        if key not in evidence.answers:
+            evidence.answers[key] = question(evidence, *details, **named)
+        return evidence.answers[key]
+
+    return answer
+
+
+@dataclass(eq=False)
+class Evidence:
+    """What a rule is given: the runs over one file, and what they say together.
+
+    `cuts`: for each rule what it would turn into numbers or detach, asked of this evidence.
+    `answers`: what other questions have found out about it (see `asked_once`).
+    """
+
+    tape: Tape
+    facts: Facts
+    cuts: tuple[Cuts, ...] = ()
+    answers: dict[tuple, Any] = field(default_factory=dict)
+
+    @property
+    def shows_all_uses(self) -> bool:
+        """Whether what no run does with a value is done by nobody, as far as the value does not escape."""
+        return True
+
+    def tells(self, store: Store) -> bool:
+        """Whether a fault of this store is told here, and not in another file."""
+        return True
+
+    def told(self, report: Callable[..., Finding | None], *details: Any) -> Iterator[Finding]:
+        """The finding that `report` makes of this evidence and `details`, where it makes one."""
+        finding = report(self, *details)
+        if finding is not None:
+            yield finding
+
+    @property
+    def program(self) -> Program:
+        return self.tape.program
+
+    @cached_property
+    def second_walks(self) -> list[SecondWalk]:
+        """Every backward pass that meets a freed graph, by cause."""
+        return second_walks(self.tape)
+
+    @cached_property
+    def needs_tensor(self) -> set[ast.expr] | None:
+        """The expressions that have to stay tensors where a rule would cut them; None where that could not be found out.
+
+        The file is run once more with all of them read as numbers: a use of such a number that only a tensor allows, or
+        that is not in sight, tells. What is out of sight gets numbers where the project's settings say so.
+        """
+        wanted = [expression for cuts in self.cuts for expression in cuts(self)]
+        trial = self.tape.again({expression: as_number for expression in wanted})
+        if trial.truncated:
+            return None
+        passed = ("unknown",) if self.tape.conventions.accumulate == "item" else ()
+        reads = (read for run in trial.runs for read in run.recording.misuses if read.kind not in passed)
+        return {read.value.cut for read in reads if isinstance(read.value, Plain)}
+
+    @cached_property
+    def regions(self) -> Regions:
+        """The loops, functions and statements that build graphs which nobody walks."""
+        return Regions(self.tape, self.facts)
+
+    def loses_nothing(self, expressions: list[ast.expr]) -> bool:
+        """Whether, with all of `expressions` detached, each walk that works still carries every gradient that is used."""
+        trial = self.tape.again(dict.fromkeys(expressions, as_detached))
+        if trial.truncated or len(trial.runs) != len(self.tape.runs):
+            return False
+        return all(
+            working_walks(one) == working_walks(two)[: len(working_walks(one))] for one, two in zip(self.tape.runs, trial.runs)
+        )
+
+    def leaves_function(self, store: Store) -> bool:
+        """Whether what is stored is part of what the storing function returns: whoever calls it elsewhere may walk it."""
+        frame = store.trace[-1][0]
+        for run in self.tape.runs:
+            value = run.recording.returned.get(frame)
+            if value is not None:
+                return bool(set(store.nodes) & set(history(nodes_in(value))))
+        return False
+
+    def span(self, node: ast.AST) -> Span:
+        return self.program.span(node)
+
+    def blamed(self, node: ast.AST) -> Span:
+        """The statement that holds `node`, or `node` itself where that statement is a whole block."""
+        statement = self.program.statement_of(node)
+        return self.span(node if hasattr(statement, "body") else statement)
+
+    def label(self, node: ast.AST, message: str) -> Label:
+        return Label(self.program.path, self.span(node), message)
+
+    def holds(self, node: ast.AST) -> bool:
+        """Whether `node` is part of the file under analysis (and not of one that it imports)."""
+        return node in self.program.parents or node is self.program.tree
+
+
+def as_number(m: Interpreter, node: ast.AST, value: Value) -> Value:
+    """An expression's value as `.item()` would make it."""
+    return Plain(("cut", node, m.now()), cut=node) if isinstance(value, (Tensor, Opaque)) else value
+
+
+def as_detached(m: Interpreter, node: ast.AST, value: Value) -> Value:
+    """An expression's value as `.detach()` would make it."""
+    if isinstance(value, Tensor):
+        return Tensor(single=value.single, base=value, severed="detach", shape=value.shape)
+    return Opaque(("detached", node, m.now())) if isinstance(value, Opaque) else value
+
+
+def working_walks(run: Run) -> list[tuple[ast.AST, int]]:
+    """The walks of a run up to the first that raises: the call, and how many nodes carry a gradient that may be used."""
+    walks = [(event.site, len(run.fates.leading(event)), bool(event.hits)) for event in run.recording.walks]
+    raising = next((index for index, (_, _, raises) in enumerate(walks) if raises), len(walks))
+    return [(site, count) for site, count, _ in walks[:raising]]

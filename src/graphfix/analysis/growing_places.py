@@ -1,0 +1,100 @@
+"""Places that keep graphs of earlier iterations, and the expressions that bring those graphs in."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from graphfix.analysis.contributors import at_caller, contributors, is_tensor_always, stored_nodes
+from graphfix.analysis.evidence import Evidence
+from graphfix.analysis.explore import Run
+from graphfix.autograd.graph import history
+from graphfix.interpreter.recording import Store
+
+
+@dataclass(eq=False)
+class GrowingPlace:
+    """A place in the source that keeps graphs of earlier iterations, over all runs: a total, a container, a state.
+
+    `stores`: all that is put there; `chained`: what was seen to be made of the place's older content.
+    `walked`: a backward pass walks what it holds; `raises`: that walk meets a freed graph. `freed`: walks have freed all that
+    is put there; `ever_freed`: some of it. `escaped`: code that is not in sight gets hold of it. `runs`: the entries that show it.
+    `expressions`: what to cut, empty where that is not known.
+    """
+
+    stores: list[Store] = field(default_factory=list)
+    chained: list[Store] = field(default_factory=list)
+    runs: set[str] = field(default_factory=set)
+    walked: bool = False
+    raises: bool = False
+    freed: bool = True
+    ever_freed: bool = False
+    escaped: bool = False
+    expressions: list[ast.expr] = field(default_factory=list)
+
+    @property
+    def is_of_script(self) -> bool:
+        """Whether only the file as it is started shows the place: then every reader is simulated."""
+        return self.runs == {"module"}
+
+    def note(self, run: Run, stores: list[Store], freed: bool) -> None:
+        """Take in what a run puts there: whether walks have freed it, and who else gets it."""
+        self.runs.add(run.entry)
+        self.freed &= freed
+        self.ever_freed |= freed
+        self.escaped |= any(node in run.recording.escapes for store in stores for node in store.nodes)
+
+
+def is_cut_at_once(store: Store, stores: list[Store]) -> bool:
+    """Whether the same iteration puts something without a graph in the place of what was stored."""
+    later = next((other for other in stores if other.order > store.order), None)
+    return later is not None and not later.nodes and later.context == store.context
+
+
+def by_place(evidence: Evidence, run: Run, covered: bool = False) -> Iterator[list[Store]]:
+    """The stores to each place.
+
+    `covered`: those in an evaluation that is put under no_grad, instead of the others.
+    """
+    found: dict[tuple[int, object], list[Store]] = {}
+    for store in run.recording.stores:
+        if evidence.regions.covers(store) is covered:
+            found.setdefault((id(store.place[0]), store.place[1]), []).append(store)
+    yield from found.values()
+
+
+def is_sure(evidence: Evidence, store: Store) -> bool:
+    """Whether what is added is known to be part of a graph."""
+    own = set(store.nodes)
+    added = [parent for node in store.nodes for parent in history([node]) if parent not in own]
+    return any(evidence.facts.is_sure(node) for node in (*store.nodes, *added[:6]))
+
+
+def expressions_to_cut(evidence: Evidence, stores: list[Store]) -> list[ast.expr]:
+    """The expressions that bring a graph into what `stores` put away; empty where one of them cannot be cut for sure."""
+    facts, program = evidence.facts, evidence.program
+    own = stored_nodes(evidence.tape, stores)
+    found: dict[ast.expr, None] = {}
+    alike = {
+        (store.value_site, not store.old, tuple(statement for _, statement in store.trace)): store
+        for store in stores
+        if store.nodes
+    }
+    for store in alike.values():
+        parts = contributors(facts, store.value_site, own) if store.value_site is not None else []
+        if not parts and not store.old and store.value_site is not None:
+            parts = contributors(facts, store.value_site, set())  # what the place starts with
+        inside = [part for part in parts if evidence.holds(part)]
+        if parts and len(inside) == len(parts) and all(is_tensor_always(facts, part) for part in parts):
+            found.update(dict.fromkeys(inside))
+            continue
+        wanted = {node for part in parts for use in facts.uses[part] for node in use.nodes}
+        wanted = wanted or set(store.nodes)
+        lifted = at_caller(facts, program, store.trace, wanted)
+        if not lifted:
+            if not parts and set(store.nodes) <= own and store.old:
+                continue
+            return []
+        found.update(dict.fromkeys(lifted))
+    return sorted(found, key=lambda e: (e.lineno, e.col_offset))

@@ -1,0 +1,49 @@
+"""Leaves without a name: what is computed from them in the same statement is kept instead, and never trained."""
+
+from __future__ import annotations
+
+import ast
+
+from graphfix.analysis.evidence import Evidence, asked_once
+from graphfix.analysis.second_backward import Cause
+from graphfix.autograd.graph import Leaf, Node, history
+from graphfix.interpreter.values import Tensor
+
+
+@asked_once
+def nameless(evidence: Evidence) -> dict[ast.Assign, tuple[Leaf, ast.AST | None]]:
+    """The assignments of something computed from a leaf that is made in the same statement, and what shows that it is meant to train."""
+    found: dict[ast.Assign, tuple[Leaf, ast.AST | None]] = {}
+    shown: list[tuple[Node, ast.AST]] = [
+        (hit.node, walk.walk.site)
+        for walk in evidence.second_walks
+        if walk.cause is Cause.EXTERNAL and walk.always
+        for _, _, hit in walk.hits
+    ]
+    for run in evidence.tape.runs:
+        for read in run.recording.misuses:
+            if read.kind == "optimized" and isinstance(read.value, Tensor) and read.value.node is not None:
+                shown.append((read.value.node, read.site))
+    for node, site in shown:
+        for below in history([node]):
+            for leaf in below.leaves:
+                statement = made_in(evidence, below, leaf)
+                if statement is not None:
+                    found.setdefault(statement, (leaf, site))
+    return found
+
+
+def made_in(evidence: Evidence, node: Node, leaf: Leaf) -> ast.Assign | None:
+    """The assignment in which both the leaf and the operation on it stand, where the leaf is not its very value."""
+    if not isinstance(leaf.site, ast.Call) or not evidence.holds(leaf.site) or leaf.trained:
+        return None
+    statement = evidence.program.statement_of(leaf.site)
+    inside = (
+        isinstance(statement, ast.Assign)
+        and len(statement.targets) == 1
+        and isinstance(statement.targets[0], (ast.Name, ast.Attribute))
+    )
+    if not inside or evidence.program.statement_of(node.site) is not statement or leaf.site is statement.value:
+        return None
+    calls = [part for part in ast.walk(statement.value) if part is leaf.site]
+    return statement if calls and not any(isinstance(p, (ast.Lambda, ast.ListComp)) for p in ast.walk(statement.value)) else None

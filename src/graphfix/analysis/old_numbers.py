@@ -1,0 +1,84 @@
+"""Numbers that are read as in torch 0.3: with an index on a tensor that has no dimension."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from graphfix.analysis.contributors import Facts
+from graphfix.analysis.evidence import Evidence
+from graphfix.analysis.explore import Run
+from graphfix.interpreter.recording import Read
+from graphfix.interpreter.shapes import SCALAR, shape_of
+from graphfix.interpreter.values import Plain, Tensor, Value
+
+
+@dataclass(frozen=True)
+class Total:
+    """A number to which a loop adds `.data` of losses: its name, and what is added."""
+
+    scope: ast.AST
+    name: str
+    added: tuple[ast.Attribute, ...]
+
+
+def indexed(evidence: Evidence) -> Iterator[tuple[ast.Subscript, list[tuple[Run, Read]], bool]]:
+    """Each `[0]` on what never has a dimension, and whether the tape knows that or only a walk shows one element."""
+    reads: dict[ast.Subscript, list[tuple[Run, Read]]] = {}
+    for run in evidence.tape.runs:
+        for read in run.recording.legacy:
+            if evidence.holds(read.site):
+                reads.setdefault(read.site, []).append((run, read))  # type: ignore[arg-type]
+    for site, seen in reads.items():
+        known = [no_dimension(evidence.facts, read.value) for _, read in seen]
+        if None not in known and not isinstance(site.ctx, ast.Store):
+            yield site, seen, all(known)
+
+
+def summed_up(evidence: Evidence) -> set[ast.expr]:
+    """The `.data` that those totals are made of that are read with an index."""
+    totals = [running_total(evidence, site) for site, _, known in indexed(evidence) if known]
+    return {part for total in totals if total is not None for part in total.added}
+
+
+def running_total(evidence: Evidence, site: ast.Subscript) -> Total | None:
+    """What `total[0]` is the total of, where all that is put there are numbers and `.data` of tensors without dimension."""
+    program = evidence.program
+    if not isinstance(site.value, ast.Name):
+        return None
+    scope = program.enclosing(site, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)) or program.tree
+    name = site.value.id
+    added: list[ast.Attribute] = []
+    for part in ast.walk(scope):
+        if not isinstance(part, ast.Name) or part.id != name or isinstance(part.ctx, ast.Load):
+            continue
+        statement = program.parents[part]
+        if isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Add):
+            if not is_scalar_data(evidence, statement.value):
+                return None
+            added.append(statement.value)  # type: ignore[arg-type]
+        elif not (isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant)):
+            return None
+    if not added or evidence.needs_tensor is None or evidence.needs_tensor & set(added):
+        return None
+    return Total(scope, name, tuple(added))
+
+
+def is_scalar_data(evidence: Evidence, node: ast.expr) -> bool:
+    """Whether `node` reads the `.data` of something that never has a dimension."""
+    seen = [alias for run in evidence.tape.runs for alias in run.recording.aliases if alias.site is node]
+    return bool(seen) and isinstance(node, ast.Attribute) and all(shape_of(alias.source) == SCALAR for alias in seen)
+
+
+def no_dimension(facts: Facts, value: Value) -> bool | None:
+    """True: known to have no dimension; False: known to have one element; None: not known."""
+    current: Value | None = value.source if isinstance(value, Plain) else value
+    while current is not None:
+        shape = shape_of(current)
+        if shape is not None:
+            return True if shape == SCALAR else None
+        if current.node is not None and current.node.site in facts.proven:
+            return False
+        current = current.base if isinstance(current, Tensor) else None
+    return None

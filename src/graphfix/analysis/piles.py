@@ -1,0 +1,129 @@
+"""Containers that pile up graphs, and places that keep one from an earlier iteration."""
+
+from __future__ import annotations
+
+import ast
+
+from graphfix.analysis.contributors import Facts
+from graphfix.analysis.evidence import Evidence, asked_once
+from graphfix.analysis.explore import Run
+from graphfix.analysis.growing_places import GrowingPlace, expressions_to_cut, is_sure
+from graphfix.analysis.second_backward import Cause, is_live
+from graphfix.autograd.graph import history, split_loop
+from graphfix.interpreter.recording import Store
+from graphfix.interpreter.values import Instance, Mapping, Opaque, Sequence
+
+PUTS = frozenset(("append", "extend", "="))
+
+
+@asked_once
+def faulty_piles(evidence: Evidence, covered: bool) -> list[GrowingPlace]:
+    """The containers, and the places of one value, that keep graphs for nobody, each with the expressions to cut.
+
+    `covered`: those in an evaluation that is put under no_grad, instead of the others.
+    """
+    piles: dict[ast.AST, GrowingPlace] = {}
+    slots: dict[ast.AST, GrowingPlace] = {}
+    for run in evidence.tape.runs:
+        collect(evidence, run, piles, covered)
+        if not covered:
+            collect_slots(evidence, run, slots)
+    if not covered:
+        taken_out(evidence, piles)
+    found = [pile for pile in {**slots, **piles}.values() if is_fault(evidence, pile)]
+    for pile in found:
+        pile.expressions = expressions_to_cut(evidence, pile.stores)
+        if pile.raises and not evidence.loses_nothing(pile.expressions):
+            pile.expressions = []  # the same iteration walks what it stores
+    return found
+
+
+def is_fault(evidence: Evidence, pile: GrowingPlace) -> bool:
+    if pile.walked and not pile.raises or not any(is_sure(evidence, store) for store in pile.stores):
+        return False
+    return pile.ever_freed or (in_sight(pile) and not any(evidence.leaves_function(store) for store in pile.stores))
+
+
+def in_sight(pile: GrowingPlace) -> bool:
+    """Whether values that no walk frees are surely tensors, in a script of which every reader is simulated."""
+    return not pile.escaped and pile.is_of_script and all(node.certain for store in pile.stores for node in store.nodes)
+
+
+def collect(evidence: Evidence, run: Run, piles: dict[ast.AST, GrowingPlace], covered: bool) -> None:
+    """Stores beside what an earlier iteration put into the same container."""
+    by_holder: dict[int, list[Store]] = {}
+    for store in run.recording.stores:
+        if store.holder is None or store.how not in PUTS or isinstance(store.holder, Opaque):
+            continue
+        if evidence.regions.covers(store) is covered and evidence.tells(store):
+            by_holder.setdefault(id(store.holder), []).append(store)
+    for stores in by_holder.values():
+        for later in stores:
+            older = [s for s in stores if s.order < later.order and s.target is later.target and kept(s, later)]
+            for store in older:
+                note(evidence.facts, run, piles.setdefault(store.target, GrowingPlace()), store, later)
+
+
+def kept(earlier: Store, later: Store) -> bool:
+    """Whether the container still holds what an earlier iteration put there, once the later store has taken its place."""
+    stay = set(later.beside) - set(later.old)
+    return split_loop(earlier.context, later.context) is not None and any(node in stay for node in earlier.nodes)
+
+
+def note(facts: Facts, run: Run, pile: GrowingPlace, store: Store, later: Store) -> None:
+    pile.stores.extend((store, later))
+    freed = all(facts.is_spent(node, later.order) for node in store.nodes)
+    pile.note(run, [store], freed)
+    if not freed:
+        pile.walked |= any(event.order > store.order for node in store.nodes for event in node.walks)
+
+
+def collect_slots(evidence: Evidence, run: Run, slots: dict[ast.AST, GrowingPlace]) -> None:
+    """Places that hold one value from an earlier iteration, such as the best so far, with its graph.
+
+    It is one graph, but a whole one, with all tensors that it saved, unless a walk has freed them: then it has to be a
+    value that was put away on purpose, not just a name that is computed anew in some iterations.
+    """
+    by_place: dict[tuple[int, object], list[Store]] = {}
+    for store in run.recording.stores:
+        by_place.setdefault((id(store.place[0]), store.place[1]), []).append(store)
+    for stores in by_place.values():
+        last = stores[-1]
+        if not evidence.tells(last):
+            continue
+        if last.how == "=" and last.nodes and not isinstance(last.holder, Sequence) and stays(run, last):
+            pile = slots.setdefault(last.target, GrowingPlace())
+            pile.stores.append(last)
+            computed = any(last.trace[-1] in node.trace for node in last.nodes)
+            freed = not computed and all(evidence.facts.is_spent(node) for node in last.nodes)
+            pile.note(run, [last], freed)
+            if not freed:
+                pile.walked |= any(node.walks for node in history(list(last.nodes)))
+
+
+def stays(run: Run, store: Store) -> bool:
+    """Whether the value outlives its iteration, in a place that a later iteration may read before it is bound anew."""
+    for boundary in run.recording.boundaries:
+        entry = boundary.entry
+        if boundary.order > store.order and any(active is entry for active, _ in store.context):
+            if isinstance(store.target, ast.Name):
+                if boundary.frame is store.trace[-1][0] and is_live(entry.loop, store.target.id):
+                    return True
+            owner = store.place[0]
+            if isinstance(owner, (Instance, Mapping)) and all(active is not entry for active, _ in owner.context or ()):
+                return True
+    return False
+
+
+def taken_out(evidence: Evidence, piles: dict[ast.AST, GrowingPlace]) -> None:
+    """Containers out of which a freed graph is walked."""
+    for walk in evidence.second_walks:
+        if walk.cause is not Cause.KEPT:
+            continue
+        for store in walk.stores:
+            if store.how in PUTS and store.holder is not None:
+                pile = piles.setdefault(store.target, GrowingPlace())
+                pile.stores.append(store)
+                pile.raises = True
+                pile.ever_freed = True
+                pile.runs.add(walk.entry)

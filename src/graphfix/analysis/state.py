@@ -1,0 +1,61 @@
+"""State that each iteration makes of the state before, and that no backward pass ever walks."""
+
+from __future__ import annotations
+
+import ast
+
+from graphfix.analysis.evidence import Evidence
+from graphfix.analysis.explore import Run
+from graphfix.analysis.growing_places import GrowingPlace, by_place, is_cut_at_once
+from graphfix.analysis.totals import adds, operands, totals
+from graphfix.autograd.graph import reaches, split_loop
+from graphfix.interpreter.recording import Store
+from graphfix.interpreter.values import Instance
+
+
+def unwalked_state(evidence: Evidence, attributes: bool) -> dict[ast.AST, GrowingPlace]:
+    """The growing state in attributes, or in plain names, by the target of its stores."""
+    places: dict[ast.AST, GrowingPlace] = {}
+    walked: set[ast.AST] = set()
+    for run in evidence.tape.runs:
+        collect(evidence, run, attributes, places, walked)
+    walked |= {store.target for total in totals(evidence, False) for store in total.stores}  # told as running totals
+    return {target: place for target, place in places.items() if target not in walked and is_fault(evidence, place)}
+
+
+def is_fault(evidence: Evidence, place: GrowingPlace) -> bool:
+    """Whether nobody can use the graphs: walks have freed them, or all code is in sight and none hands them on."""
+    if not place.freed:
+        if not place.is_of_script or place.escaped or any(evidence.leaves_function(store) for store in place.stores):
+            return False
+    return all(evidence.facts.is_sure(node) for store in place.stores for node in store.nodes)
+
+
+def collect(evidence: Evidence, run: Run, attributes: bool, places: dict[ast.AST, GrowingPlace], walked: set[ast.AST]) -> None:
+    """Add what this run shows; `walked` collects the targets of places whose content some backward pass walks."""
+    for stores in by_place(evidence, run):
+        kind = isinstance(stores[0].place[0], Instance)
+        if any(node.walks for store in stores for node in store.nodes):
+            walked.update(store.target for store in stores)
+            continue
+        growing = [s for s in stores if kind is attributes and s.how == "=" and evidence.holds(s.target) and grows(s, stores)]
+        for store in growing:
+            place = places.setdefault(store.target, GrowingPlace())
+            place.stores.append(store)
+            place.note(run, stores, all(evidence.facts.is_spent(node) for node in store.nodes))
+
+
+def grows(store: Store, stores: list[Store]) -> bool:
+    """Whether what an earlier iteration left in the place is part of what this one puts there, other than as a running total."""
+    if not isinstance(store.target, (ast.Name, ast.Attribute)):
+        return False
+    if is_cut_at_once(store, stores):
+        return False
+    if all(store.trace[-1] not in node.trace for node in store.nodes):
+        return False  # made elsewhere and only passed on here
+    for earlier in stores:
+        if earlier.order >= store.order:
+            return False
+        if split_loop(earlier.context, store.context) is not None and reaches(store.nodes, set(earlier.nodes)):
+            return not adds(operands(store), set(earlier.nodes))
+    return False

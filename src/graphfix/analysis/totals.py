@@ -1,0 +1,138 @@
+"""Running totals, means and moving averages: places whose new content is their old content and something added."""
+
+from __future__ import annotations
+
+import ast
+
+from graphfix.analysis.evidence import Evidence, asked_once
+from graphfix.analysis.explore import Run
+from graphfix.analysis.growing_places import GrowingPlace, by_place, expressions_to_cut, is_cut_at_once, is_sure
+from graphfix.autograd.graph import Node, history, split_loop
+from graphfix.interpreter.recording import Store
+from graphfix.interpreter.values import Instance
+
+ADDING = frozenset(("add", "add_", "sub", "sub_", "lerp", "lerp_", "mul", "mul_"))
+
+
+@asked_once
+def faulty_totals(evidence: Evidence, covered: bool) -> list[GrowingPlace]:
+    """The totals that keep graphs for nobody, each with the expressions to cut; `covered` as in `totals`."""
+    found = [total for total in totals(evidence, covered) if is_fault(evidence, total)]
+    for total in found:
+        total.expressions = expressions_to_cut(evidence, total.stores)
+    return found
+
+
+@asked_once
+def totals(evidence: Evidence, covered: bool) -> list[GrowingPlace]:
+    """Places whose new content is their old content of an earlier iteration plus something with a graph.
+
+    `covered`: those in an evaluation that is put under no_grad, instead of the others.
+    """
+    found: dict[ast.AST, GrowingPlace] = {}
+    for run in evidence.tape.runs:
+        for stores in by_place(evidence, run, covered):
+            collect(evidence, run, stores, found)
+    merged = {id(total): total for total in found.values()}
+    return list(merged.values())
+
+
+def is_fault(evidence: Evidence, total: GrowingPlace) -> bool:
+    if total.walked or not any(is_sure(evidence, store) for store in total.chained):
+        return False
+    return total.ever_freed or is_plain_log(evidence, total)
+
+
+def is_plain_log(evidence: Evidence, total: GrowingPlace) -> bool:
+    """Whether a total that no walk frees is a log all the same: a one-element sum that only code in sight reads.
+
+    Anything else may be an objective, or a part of a forward pass, that code which is not in sight walks.
+    """
+    if total.escaped or not evidence.shows_all_uses:
+        return False
+    if any(isinstance(store.place[0], Instance) for store in total.stores) and not total.is_of_script:
+        return False
+    added = [
+        use for store in total.chained for use in evidence.facts.uses.get(store.value_site, ()) if store.value_site is not None
+    ]
+    return bool(added) and all(evidence.facts.is_single(use) for use in added)
+
+
+def collect(evidence: Evidence, run: Run, stores: list[Store], found: dict[ast.AST, GrowingPlace]) -> None:
+    """Add what this run shows of one place. A name that is used for two totals in two loops is two places."""
+    by_loop: dict[ast.AST, list[Store]] = {}
+    for store in stores:
+        loop = chain_loop(store, stores)
+        if loop is not None:
+            by_loop.setdefault(loop, []).append(store)
+    for loop, chained in by_loop.items():
+        targets = dict.fromkeys(store.target for store in chained)
+        fed = [s for s in stores if s.target in targets or any(entry.loop is loop for entry, _ in s.context)]
+        total = next((found[target] for target in targets if target in found), None) or GrowingPlace()
+        found.update(dict.fromkeys(targets, total))
+        # a run that walks the sum and resets it at once shows that it is no log, also for the runs that do not
+        total.walked |= any(walked_after(store, fed) for store in chained)
+        kept = [store for store in chained if not is_cut_at_once(store, stores) and evidence.tells(store)]
+        if not kept:
+            continue
+        total.stores.extend(fed)
+        total.chained.extend(kept)
+        for store in kept:
+            total.note(run, [store], all(evidence.facts.is_spent(node) for node in store.nodes))
+
+
+def chain_loop(store: Store, stores: list[Store]) -> ast.AST | None:
+    """The loop whose earlier iteration's content of the place is an operand of this store's value."""
+    summed = operands(store)
+    if not any(summed.values()):
+        return None
+    for earlier in stores:
+        if earlier.order >= store.order:
+            break
+        index = split_loop(earlier.context, store.context)
+        if index is not None and adds(summed, set(earlier.nodes)):
+            loop = store.context[index][0].loop
+            return loop if loop is not None else store.trace[0][1]
+    return None
+
+
+def walked_after(store: Store, stores: list[Store]) -> bool:
+    """Whether a backward pass walks the sum, or walks over the whole loop that sums: then the sum is no log."""
+    if any(event.order > store.order for node in store.nodes for event in node.walks):
+        return True
+    index = max(
+        (split_loop(s.context, store.context) or 0 for s in stores if split_loop(s.context, store.context) is not None), default=0
+    )
+    entry = store.context[index][0]
+    own = {node for other in stores for node in other.nodes}
+    return any(
+        all(active is not entry for active, _ in event.context)
+        for node in history(list(store.nodes))
+        if node not in own and any(active is entry for active, _ in node.context)
+        for event in node.walks
+    )
+
+
+def operands(store: Store) -> dict[Node, set[Node]]:
+    """For each stored node what it is made of by arithmetic of the storing statement, intermediate results included."""
+    summed: dict[Node, set[Node]] = {}
+    for node in store.nodes:
+        found = summed[node] = set()
+        pending = [node]
+        while pending:
+            made = pending.pop()
+            if is_arithmetic(made.site) and made.trace[-1] == store.trace[-1]:
+                pending.extend(parent for parent in made.parents if parent not in found)
+                found.update(made.parents)
+    return summed
+
+
+def adds(summed: dict[Node, set[Node]], older: set[Node]) -> bool:
+    """Whether the stored value, made of `summed`, is arithmetic on one of `older`."""
+    return any(not older.isdisjoint(parts) for node, parts in summed.items() if node not in older)
+
+
+def is_arithmetic(site: ast.AST) -> bool:
+    if isinstance(site, ast.Call) and isinstance(site.func, ast.Attribute):
+        return site.func.attr in ADDING
+    return isinstance(site, (ast.AugAssign, ast.BinOp, ast.Subscript))

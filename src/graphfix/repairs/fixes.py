@@ -1,0 +1,31 @@
+"""What every repair is built with: the fix itself, how sure it is, and source text that goes into it and its title."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from graphfix.analysis.evidence import Evidence
+from graphfix.model import Applicability, Finding, Fix, Operation
+
+Tell = Callable[..., Finding]  # `Rule.finding` of the rule whose finding it is
+
+
+def fix(applicability: Applicability, title: str, *operations: Operation) -> Fix:
+    return Fix(applicability, title, operations)
+
+
+def safe_if(condition: bool) -> Applicability:
+    return Applicability.SAFE if condition else Applicability.UNSAFE
+
+
+def operand(evidence: Evidence, node: ast.expr) -> str:
+    """The source of an expression so that an attribute can follow."""
+    text = evidence.program.source(node)
+    return text if isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript)) else f"({text})"
+
+
+def short(text: str, limit: int = 40) -> str:
+    """Source text for a message: one line, not long."""
+    line = " ".join(text.split())
+    return line if len(line) <= limit else line[: limit - 3] + "..."

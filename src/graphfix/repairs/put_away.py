@@ -1,0 +1,39 @@
+"""The repair for values that are put away with their graph: cut where they are put there."""
+
+from __future__ import annotations
+
+import ast
+
+from graphfix.analysis.evidence import Evidence
+from graphfix.analysis.growing_places import GrowingPlace
+from graphfix.analysis.second_backward import program_of
+from graphfix.interpreter.recording import Store
+from graphfix.interpreter.values import Instance
+from graphfix.model import Finding
+from graphfix.repairs.cut import plan
+from graphfix.repairs.fixes import Tell, fix, safe_if, short
+
+
+def piled_up(evidence: Evidence, pile: GrowingPlace, tell: Tell) -> Finding | None:
+    """The finding for a place that keeps graphs; None where it is another file that puts them there."""
+    local = pile.is_of_script or not any(held_by_instance(evidence, store) for store in pile.stores)
+    cut = plan(evidence, pile.expressions, local)
+    own = [store for store in pile.stores if program_of(store.trace) is evidence.program]
+    if cut is not None:
+        blamed = evidence.program.statement_of(cut.texts[0][0])
+    elif own:
+        blamed = evidence.program.statement_of(own[0].target)
+    else:
+        return None
+    what = short(ast.unparse(pile.stores[0].target))
+    repair = fix(safe_if(pile.freed or not pile.escaped), cut.title, *cut.operations(evidence)) if cut is not None else None
+    story = [evidence.label(blamed, "puts a tensor with its graph into a container that outlives the iteration")]
+    if own and evidence.program.statement_of(own[0].target) is not blamed:
+        story.append(evidence.label(own[0].target, "it is kept here"))
+    message = f"`{what}` keeps the graph of every value put into it"
+    return tell(evidence, message, evidence.span(blamed), story, repair)
+
+
+def held_by_instance(evidence: Evidence, store: Store) -> bool:
+    """Whether the container is an attribute, which code that is not in sight may read."""
+    return isinstance(store.target, ast.Attribute) or isinstance(store.holder, Instance)

@@ -1,0 +1,182 @@
+"""Repairs for a graph that is built before a loop and walked in it: built in each iteration, or detached."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from graphfix.analysis.contributors import is_tensor_always
+from graphfix.analysis.evidence import Evidence
+from graphfix.analysis.outer_graph import (
+    external_nodes,
+    gradient_is_dropped,
+    outer_births,
+    statements_of,
+    trained_inside,
+    trained_leaves,
+)
+from graphfix.analysis.second_backward import Cause, SecondWalk
+from graphfix.autograd.graph import Node
+from graphfix.interpreter.recording import Store
+from graphfix.interpreter.values import Sequence, Tensor
+from graphfix.model import Append, Applicability, Finding, Fix, Move
+from graphfix.models.table import facts
+from graphfix.repairs.fixes import Tell, fix, safe_if, short
+from graphfix.source.names import names_in, names_read_outside
+
+
+def external(evidence: Evidence, walks: list[SecondWalk], tell: Tell) -> Iterator[Finding]:
+    """A finding for each computation outside of a loop that these walks meet again."""
+    done: set[ast.AST] = set()
+    for walk in walks:
+        if walk.cause is not Cause.EXTERNAL or walk.loop is None or not evidence.holds(walk.walk.site):
+            continue
+        nodes, births = external_nodes(walk), outer_births(evidence, walk)
+        if not births:
+            continue
+        statements = statements_of(evidence, walk, nodes)
+        if not statements or not are_tensors(evidence, statements):
+            stored = bound_outside(evidence, walk)
+            if stored:
+                done.update(stored)
+                yield kept_outside(evidence, walk, nodes, stored, tell)
+                continue
+        blamed = statements[-1] if statements else evidence.program.statement_of(births[0].site)
+        if blamed in done:
+            continue
+        done.add(blamed)
+        what = short(ast.unparse(blamed.targets[0])) if isinstance(blamed, ast.Assign) else short(ast.unparse(births[0].site))
+        story = (
+            evidence.label(blamed, "built once, outside of the loop"),
+            evidence.label(walk.walk.site, "iteration 1 frees its graph; iteration 2 walks it again and raises"),
+        )
+        repair = repair_of(evidence, walk, nodes, statements)
+        message = f"`{what}` is built before the loop and walked in every iteration"
+        yield tell(evidence, message, evidence.span(blamed), story, repair)
+
+
+def bound_outside(evidence: Evidence, walk: SecondWalk) -> list[ast.Assign]:
+    """The assignments, in another function, that keep the outer graph: an `__init__` that computes targets."""
+    found: dict[ast.Assign, None] = {}
+    for (_, _, hit), (_, entry) in zip(walk.hits, walk.entries):
+        outside = next((node for node in hit.path if all(active is not entry for active, _ in node.context)), None)
+        kept = [s for s in outside.stores if isinstance(s, Store) and s.value_site is not None] if outside is not None else []
+        stores = [
+            s for s in kept if isinstance(s.value, (Tensor, Sequence)) and all(active is not entry for active, _ in s.context)
+        ]
+        statement = evidence.program.statement_of(stores[-1].target) if stores and evidence.holds(stores[-1].target) else None
+        if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+            return []
+        found[statement] = None
+    return sorted(found, key=lambda s: s.lineno)
+
+
+def kept_outside(evidence: Evidence, walk: SecondWalk, nodes: list[Node], stored: list[ast.Assign], tell: Tell) -> Finding:
+    """A graph that was computed elsewhere and kept: detached where it is kept, where nothing below it is trained."""
+    names = ", ".join(f"`{short(ast.unparse(statement.targets[0]), 30)}`" for statement in stored)
+    cuts = [cut for statement in stored for cut in (of_tensors(evidence, statement.value),) if cut is not None]
+    repair = None
+    if walk.always and not trained_leaves(nodes) and len(cuts) == len(stored):
+        appended = (Append(evidence.span(cut), ".detach()") for cut in cuts)
+        repair = fix(Applicability.SAFE, f"detach {names}: nothing below is trained", *appended)
+    story = (
+        evidence.label(stored[0], "built once, outside of the loop"),
+        evidence.label(walk.walk.site, "iteration 1 frees its graph; iteration 2 walks it again and raises"),
+    )
+    message = f"{short(names, 24)} is built before the loop and walked in every iteration"
+    span = evidence.span(stored[0])
+    return tell(evidence, message, span, story, repair)
+
+
+def of_tensors(evidence: Evidence, value: ast.expr) -> ast.expr | None:
+    """The expression to detach in an assigned value: a tensor, or the element of a comprehension of tensors."""
+    uses = evidence.facts.uses.get(value, [])
+    if isinstance(value, ast.ListComp) and uses and all(
+        isinstance(use.value, Sequence) and all(isinstance(item, Tensor) for item in use.value.items) for use in uses
+    ):  # fmt: skip
+        return value.elt
+    return value if uses and is_tensor_always(evidence.facts, value) else None
+
+
+def repair_of(evidence: Evidence, walk: SecondWalk, nodes: list[Node], statements: list[ast.stmt]) -> Fix | None:
+    loop = walk.loop
+    if not isinstance(loop, (ast.For, ast.AsyncFor, ast.While)) or not evidence.holds(loop) or not statements or not walk.always:
+        return None
+    if not are_tensors(evidence, statements):
+        return None
+    leaves = trained_leaves(nodes)
+    if not leaves:
+        return detach_fix(evidence, statements, Applicability.SAFE, "nothing below it is trained")
+    shared = trained_inside(walk, leaves)
+    if shared and gradient_is_dropped(walk, leaves):
+        return detach_fix(evidence, statements, Applicability.SAFE, "what lies below it is trained by a loss of its own")
+    return recomputed(evidence, walk, nodes, statements, not shared)
+
+
+def are_tensors(evidence: Evidence, statements: list[ast.stmt]) -> bool:
+    """Whether each statement binds tensors with a graph: not a module that computes one when it is built."""
+    return all(isinstance(s, ast.Assign) and evidence.facts.uses.get(s.value) for s in statements)
+
+
+def recomputed(
+    evidence: Evidence, walk: SecondWalk, nodes: list[Node], statements: list[ast.stmt], safe: bool = True
+) -> Fix | None:
+    """Move what computes the tensor to the top of the loop, where nothing that it reads changes in between."""
+    loop = walk.loop
+    if not isinstance(loop, (ast.For, ast.AsyncFor, ast.While)) or not evidence.holds(loop) or not statements:
+        return None
+    if not are_tensors(evidence, statements) or not may_move(evidence, loop, statements):
+        return None
+    random = any(node.random for node in nodes) or any(draws(part) for s in statements for part in ast.walk(s))
+    top = evidence.span(loop.body[0])
+    moves = tuple(Move(evidence.span(statement), top) for statement in statements)
+    names = ", ".join(f"`{short(ast.unparse(s.targets[0]))}`" for s in statements if isinstance(s, ast.Assign))
+    return fix(safe_if(safe and not random), f"compute {names} in each iteration", *moves)
+
+
+def draws(part: ast.AST) -> bool:
+    """A random draw that the tape does not see as a node of the graph, such as `torch.randn`."""
+    if not isinstance(part, ast.Call):
+        return False
+    known = facts(ast.unparse(part.func))
+    return known is not None and known.random
+
+
+def detach_fix(evidence: Evidence, statements: list[ast.stmt], applicability: Applicability, why: str) -> Fix | None:
+    last = statements[-1]
+    if (
+        not isinstance(last, ast.Assign)
+        or not isinstance(last.targets[0], ast.Name)
+        or not is_tensor_always(evidence.facts, last.value)
+    ):
+        return None
+    return fix(applicability, f"detach `{last.targets[0].id}`: {why}", Append(evidence.span(last.value), ".detach()"))
+
+
+def may_move(evidence: Evidence, loop: ast.For | ast.AsyncFor | ast.While, statements: list[ast.stmt]) -> bool:
+    """Whether the statements stand in the loop's own block or around it, nothing they read changes and nothing else reads them."""
+    program = evidence.program
+    block = around(evidence, loop, statements[0])
+    if block is None or any(statement not in block for statement in statements):
+        return False
+    written = names_in(statements, ast.Store)
+    read = names_in(statements, ast.Load) - written
+    holder = next(item for item in block if item is loop or loop in ast.walk(item))
+    between = block[block.index(statements[0]) : block.index(holder)]
+    others: list[ast.AST] = [s for s in between if s not in statements]
+    scope = program.enclosing(loop, (ast.FunctionDef, ast.AsyncFunctionDef)) or program.tree
+    elsewhere = names_read_outside(scope, loop, statements, loop.lineno)
+    changed = names_in(others, ast.Store) | names_in(loop.body, ast.Store)
+    targets = (
+        {part.id for part in ast.walk(loop.target) if isinstance(part, ast.Name)} if not isinstance(loop, ast.While) else set()
+    )
+    return (
+        not (read & (changed | targets))
+        and not (written & elsewhere)
+        and not (written & (names_in(others, ast.Store) | names_in(loop.body, ast.Store)))
+    )
+
+
+def around(evidence: Evidence, loop: ast.AST, statement: ast.stmt) -> list[ast.stmt] | None:
+    block = evidence.program.block_of(statement)
+    return block if any(loop is item or loop in ast.walk(item) for item in block) else None

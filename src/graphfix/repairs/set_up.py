@@ -1,0 +1,84 @@
+"""Repairs for a total that is set up once and walked in every iteration: set up in each, or kept as a log."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from graphfix.analysis.evidence import Evidence
+from graphfix.analysis.second_backward import Cause, SecondWalk
+from graphfix.model import Append, Applicability, Finding, Fix, Move, Replace
+from graphfix.repairs.fixes import Tell, fix, short
+from graphfix.source.names import names_read_outside
+
+
+def accumulated(evidence: Evidence, walks: list[SecondWalk], tell: Tell) -> Iterator[Finding]:
+    """A finding for each total that still holds earlier iterations when it is walked."""
+    done: set[tuple[ast.AST, str]] = set()
+    for walk in walks:
+        if walk.cause is not Cause.TOTAL or not evidence.holds(walk.walk.site):
+            continue
+        for total in walk.carriers:
+            if (walk.walk.site, total) in done:
+                continue
+            done.add((walk.walk.site, total))
+            yield from evidence.told(report, walk, total, tell)
+
+
+def report(evidence: Evidence, walk: SecondWalk, total: str, tell: Tell) -> Finding:
+    initial = initialiser(evidence, walk, total)
+    blamed: ast.stmt = evidence.program.statement_of(walk.walk.site)
+    story = [evidence.label(walk.walk.site, f"iteration 2 walks the loss of iteration 1 again, as part of `{short(total, 20)}`")]
+    if initial is not None:
+        story.insert(0, evidence.label(initial, "set up once, outside of the loop"))
+    repair = repair_of(evidence, walk, total, initial) if initial is not None and walk.always else None
+    if initial is not None and repair is not None and isinstance(repair.operations[0], Move):
+        blamed = initial
+    message = f"`{short(total)}` still holds the losses of earlier iterations when it is walked"
+    return tell(evidence, message, evidence.span(blamed), story, repair)
+
+
+def initialiser(evidence: Evidence, walk: SecondWalk, name: str) -> ast.Assign | None:
+    """The single plain assignment to `name` outside of the loop, in the loop's function."""
+    if walk.loop is None or not evidence.holds(walk.loop):
+        return None
+    scope = evidence.program.enclosing(walk.loop, (ast.FunctionDef, ast.AsyncFunctionDef)) or evidence.program.tree
+    inside = set(ast.walk(walk.loop))
+    found = [
+        part for part in ast.walk(scope)
+        if isinstance(part, ast.Assign) and part not in inside and len(part.targets) == 1
+        and isinstance(part.targets[0], ast.Name) and part.targets[0].id == name
+    ]  # fmt: skip
+    return found[0] if len(found) == 1 else None
+
+
+def repair_of(evidence: Evidence, walk: SecondWalk, name: str, initial: ast.Assign) -> Fix | None:
+    loop = walk.loop
+    if not isinstance(loop, (ast.For, ast.AsyncFor, ast.While)):
+        return None
+    scope = evidence.program.enclosing(loop, (ast.FunctionDef, ast.AsyncFunctionDef)) or evidence.program.tree
+    if name in names_read_outside(scope, loop, [initial]):
+        return as_log(evidence, walk, name)
+    if evidence.program.block_of(initial) is not evidence.program.block_of(loop):
+        return None
+    return fix(
+        Applicability.SAFE, f"set up `{name}` in each iteration", Move(evidence.span(initial), evidence.span(loop.body[0]))
+    )
+
+
+def as_log(evidence: Evidence, walk: SecondWalk, name: str) -> Fix | None:
+    """The total is read after the loop: walk the loss, keep the total as a log."""
+    receiver = walk.walk.receiver
+    loop = walk.loop
+    assert loop is not None
+    adds = [
+        part for part in ast.walk(loop)
+        if isinstance(part, ast.AugAssign) and isinstance(part.target, ast.Name) and part.target.id == name
+    ]  # fmt: skip
+    if len(adds) != 1 or not isinstance(adds[0].value, ast.Name) or not isinstance(receiver, ast.Name) or receiver.id != name:
+        return None
+    loss = adds[0].value.id
+    return fix(
+        Applicability.SAFE, f"walk `{loss}` and keep `{name}` as a log", Replace(evidence.span(receiver), loss),
+        Append(evidence.span(adds[0].value), ".detach()"),
+    )  # fmt: skip

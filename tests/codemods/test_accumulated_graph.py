@@ -1,0 +1,107 @@
+"""GF101: a running total keeps the graph of every iteration."""
+
+from __future__ import annotations
+
+import pytest
+
+from .toys import told
+
+LEFT_ALONE = {
+    "a number is added": """
+for x, y in loader:
+    loss = F.mse_loss(model(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    total += loss.item()
+print(total)
+""",
+    "what is added is detached": """
+for x, y in loader:
+    loss = F.mse_loss(model(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    total += loss.detach()
+print(total)
+""",
+    "the sum is walked after the loop": """
+for x, y in loader:
+    total = total + F.mse_loss(model(x), y)
+optimizer.zero_grad()
+total.backward()
+optimizer.step()
+""",
+    "the total starts anew in each iteration": """
+for x, y in loader:
+    total = 0.0
+    for part in x.chunk(2):
+        total = total + model(part).mean()
+    optimizer.zero_grad()
+    total.backward()
+    optimizer.step()
+""",
+    "nothing records a graph": """
+with torch.no_grad():
+    for x, y in loader:
+        total += F.mse_loss(model(x), y)
+print(total)
+""",
+    "a function returns the sum to whoever walks it": """
+def penalty(layers):
+    total = 0.0
+    for layer in layers:
+        total = total + layer.weight.pow(2).sum()
+    return total
+
+loss = penalty(heads)
+loss.backward()
+""",
+}
+
+
+@pytest.mark.parametrize("program", LEFT_ALONE.values(), ids=LEFT_ALONE)
+def test_what_is_left_alone(program: str) -> None:
+    assert told(program) == set()
+
+
+TOLD = {
+    "a total in an attribute": """
+class Log:
+    pass
+
+log = Log()
+log.total = 0.0
+for x, y in loader:
+    loss = F.mse_loss(model(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    log.total += loss
+print(log.total)
+""",
+    "a moving average": """
+for x, y in loader:
+    loss = F.mse_loss(model(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    total = 0.9 * total + 0.1 * loss
+print(total)
+""",
+    "an item of a dict": """
+log = {"loss": 0.0}
+for x, y in loader:
+    loss = F.mse_loss(model(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    log["loss"] += loss
+print(log)
+""",
+}
+
+
+@pytest.mark.parametrize("program", TOLD.values(), ids=TOLD)
+def test_what_is_told(program: str) -> None:
+    assert told(program) == {"GF101"}

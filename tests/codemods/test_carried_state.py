@@ -1,0 +1,56 @@
+"""GF201: state that an iteration hands to the next with its graph."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .toys import is_left_alone, repaired, told
+
+LEFT_ALONE = {
+    "it is detached before it is read": """
+h = torch.zeros(1, batch, hidden)
+for x, y in loader:
+    out, h = rnn(x, h.detach())
+    loss = F.mse_loss(out, y)
+    loss.backward()
+""",
+    "each iteration starts from zeros": """
+for x, y in loader:
+    h = torch.zeros(1, batch, hidden)
+    out, h = rnn(x, h)
+    loss = F.mse_loss(out, y)
+    loss.backward()
+""",
+    "all iterations are walked together, behind the loop": """
+h, loss = torch.zeros(1, batch, hidden), 0.0
+for x, y in loader:
+    out, h = rnn(x, h)
+    loss = loss + F.mse_loss(out, y)
+loss.backward()
+""",
+}
+COLLECTED = """
+net = nn.Linear(3, 1)
+predictions = None
+for batch in torch.randn(5, 4, 3):
+    output = net(batch)
+    if predictions is None:
+        predictions = output
+    else:
+        predictions = torch.cat((predictions, output))
+print(predictions.detach().mean().item())
+"""
+
+
+@pytest.mark.parametrize("program", LEFT_ALONE.values(), ids=LEFT_ALONE)
+def test_what_is_left_alone(program: str) -> None:
+    assert told(program) == set()
+
+
+def test_a_detach_behind_one_arm_is_enough(tmp_path: Path) -> None:
+    """The other arm's graph is bounded: what a pass inserts is understood by the next, and not detached again and again."""
+    after = repaired(tmp_path, COLLECTED, select=())
+    assert after.count("predictions = predictions.detach()") == 1
+    assert is_left_alone(tmp_path, after, select=())

@@ -1,0 +1,56 @@
+"""GF401: a tensor that a backward pass still needs is written to in place."""
+
+from __future__ import annotations
+
+import pytest
+
+from .toys import told
+
+LEFT_ALONE = {
+    "out of place": """
+gate = torch.sigmoid(model(x))
+gate = gate + 0.1
+(gate * trunk(x)).sum().backward()
+""",
+    "a sum saves nothing": """
+gate = model(x) + 1
+gate += 0.1
+gate.sum().backward()
+""",
+    "a copy is written to": """
+gate = torch.sigmoid(model(x))
+copy = gate.clone()
+copy += 0.1
+(gate * trunk(x)).sum().backward()
+""",
+    "it is written to behind the walk": """
+gate = torch.sigmoid(model(x))
+gate.sum().backward()
+with torch.no_grad():
+    gate += 0.1
+""",
+}
+
+
+@pytest.mark.parametrize("program", LEFT_ALONE.values(), ids=LEFT_ALONE)
+def test_what_is_left_alone(program: str) -> None:
+    assert told(program) == set()
+
+
+TOLD = {
+    "the output of a sigmoid": """
+gate = torch.sigmoid(model(x))
+gate += 0.1
+(gate * trunk(x)).sum().backward()
+""",
+    "an item of it": """
+gate = torch.sigmoid(model(x))
+gate[gate > 0.5] = 0
+(gate * trunk(x)).sum().backward()
+""",
+}
+
+
+@pytest.mark.parametrize("program", TOLD.values(), ids=TOLD)
+def test_what_is_told(program: str) -> None:
+    assert told(program) == {"GF401"}

@@ -1,0 +1,41 @@
+"""GF901: an index on what has no dimension."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .toys import is_left_alone, repaired
+
+LEFT_ALONE = {
+    "a vector has an element 0": """
+v = net(x).sum(1).detach()[0]
+""",
+    "the larger of two tensors has the shape of both": """
+v = torch.max(net(x), x).detach()[0]
+""",
+    "one element of one dimension": """
+v = loss.detach().view(1)[0]
+""",
+}
+
+
+@pytest.mark.parametrize("program", LEFT_ALONE.values(), ids=LEFT_ALONE)
+def test_what_is_left_alone(tmp_path: Path, program: str) -> None:
+    assert is_left_alone(tmp_path, program)
+
+
+HELPER = """
+def to_np(t):
+    return t.data.cpu().numpy()[0]
+print(to_np(loss))
+"""
+
+
+def test_a_helper_that_gets_a_vector_too_is_left_alone(tmp_path: Path) -> None:
+    assert is_left_alone(tmp_path, HELPER + "print(to_np(net.bias))\n", select=("GF901",))
+
+
+def test_a_helper_that_all_callers_give_a_loss_is_repaired(tmp_path: Path) -> None:
+    assert "return t.item()\n" in repaired(tmp_path, HELPER, select=("GF901",))

@@ -1,0 +1,191 @@
+"""GF903: `Variable`, `volatile`, `retain_variables`, and a gradient of one dimension."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from graphfix.run.examine import Job, examine
+from graphfix.run.selection import Wanted
+
+from .toys import HEAD, has_to_be_asked_for, is_left_alone, repaired
+
+LEFT_ALONE = {
+    "an array is no tensor": """
+import numpy as np
+try:
+    v = Variable(np.ones(3))
+except TypeError:
+    pass
+""",
+    "a flag is not known": """
+import sys
+v = Variable(x, requires_grad=len(sys.argv) > 1)
+""",
+    "flags are not in sight": """
+def f(t, **flags):
+    return Variable(t, **flags).sum().item()
+f(x)
+""",
+    "a gradient that matches": """
+loss.view(1).backward(torch.ones(1))
+""",
+    "a gradient of no dimension": """
+loss.backward(torch.tensor(1.0))
+""",
+}
+
+
+@pytest.mark.parametrize("program", LEFT_ALONE.values(), ids=LEFT_ALONE)
+def test_what_is_left_alone(tmp_path: Path, program: str) -> None:
+    assert is_left_alone(tmp_path, program)
+
+
+UNSAFE = {
+    "volatile in code that is not in sight": """
+import other
+v = Variable(x, volatile=True)
+y = other.model(v)
+other.keep(y)
+""",
+    "a tensor of another file": """
+def f(t):
+    return Variable(t).sum().item()
+""",
+}
+
+
+@pytest.mark.parametrize("program", UNSAFE.values(), ids=UNSAFE)
+def test_what_has_to_be_asked_for(tmp_path: Path, program: str) -> None:
+    assert has_to_be_asked_for(tmp_path, program)
+
+
+REPAIRED = {
+    "fresh noise": (
+        """
+v = Variable(torch.randn(3))
+""",
+        """
+v = torch.randn(3)
+""",
+    ),
+    "a sum": (
+        """
+v = Variable(x + 1).sum()
+""",
+        """
+v = (x + 1).sum()
+""",
+    ),
+    "a rebound name": (
+        """
+x = Variable(x)
+""",
+        """
+""",
+    ),
+    "a cut": (
+        """
+v = Variable(net(x))
+""",
+        """
+v = net(x).detach()
+""",
+    ),
+    "a fresh leaf": (
+        """
+v = Variable(torch.randn(3), requires_grad=True)
+""",
+        """
+v = torch.randn(3).requires_grad_()
+""",
+    ),
+    "a leaf of something": (
+        """
+v = Variable(x, requires_grad=True)
+""",
+        """
+v = x.detach().requires_grad_()
+""",
+    ),
+    "no flag": (
+        """
+v = Variable(torch.randn(3), requires_grad=False, volatile=False)
+""",
+        """
+v = torch.randn(3)
+""",
+    ),
+    "a conditional": (
+        """
+v = Variable(x if x.sum() > 0 else x + 1).cpu()
+""",
+        """
+v = (x if x.sum() > 0 else x + 1).cpu()
+""",
+    ),
+    "several lines": (
+        """
+v = Variable(torch.randn(3) +
+             torch.ones(3))
+""",
+        """
+v = (torch.randn(3) +
+             torch.ones(3))
+""",
+    ),
+    "a gradient of one element": (
+        """
+loss.backward(torch.ones(1))
+""",
+        """
+loss.backward(torch.ones(1).squeeze())
+""",
+    ),
+    "a gradient by name": (
+        """
+loss.backward(gradient=torch.Tensor([2.0]))
+""",
+        """
+loss.backward(gradient=torch.Tensor([2.0]).squeeze())
+""",
+    ),
+    "retain_variables for a second walk": (
+        """
+loss.backward(retain_variables=True)
+loss.backward()
+""",
+        """
+loss.backward(retain_graph=True)
+loss.backward()
+""",
+    ),
+    "one statement, two regions": (
+        """
+a, b = Variable(x, volatile=True), Variable(x)
+y = net(a)
+""",
+        """
+a, b = x, x
+with torch.no_grad():
+    y = net(a)
+""",
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), REPAIRED.values(), ids=REPAIRED)
+def test_what_is_repaired(tmp_path: Path, before: str, after: str) -> None:
+    assert repaired(tmp_path, before) == after
+
+
+@pytest.mark.parametrize("guard", ("", 'if __name__ == "__main__":\n    print(loss.item())\n'), ids=("module", "script"))
+def test_an_import_goes_when_its_last_use_has_gone(tmp_path: Path, guard: str) -> None:
+    """Not that of a module: others may import the name from it."""
+    path = tmp_path / "toy.py"
+    path.write_text(HEAD.replace("import Variable", "import Function, Variable") + "v = Variable(torch.randn(3))\n" + guard)
+    outcome = examine(path, Job((tmp_path,), Wanted(("GF903",)), repair=True))
+    kept = "from torch.autograd import Function, Variable\n" if not guard else "from torch.autograd import Function\n"
+    assert outcome.after.decode() == HEAD.replace("from torch.autograd import Variable\n", kept) + "v = torch.randn(3)\n" + guard
+    assert len(outcome.findings) == (0 if guard else 1)

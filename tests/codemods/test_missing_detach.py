@@ -1,0 +1,87 @@
+"""GF303: a loss leads into a network that it does not train."""
+
+from __future__ import annotations
+
+import pytest
+
+from .toys import told
+
+LEFT_ALONE = {
+    "what the critic sees is detached": """
+fake = generator(z)
+d_loss = criterion(critic(real), ones) + criterion(critic(fake.detach()), zeros)
+critic_optimizer.zero_grad()
+d_loss.backward()
+critic_optimizer.step()
+
+g_loss = criterion(critic(fake), ones)
+generator_optimizer.zero_grad()
+g_loss.backward()
+generator_optimizer.step()
+""",
+    "the generator runs anew for its own loss": """
+fake = generator(z)
+d_loss = criterion(critic(real), ones) + criterion(critic(fake), zeros)
+critic_optimizer.zero_grad()
+d_loss.backward()
+critic_optimizer.step()
+
+fake = generator(z)
+g_loss = criterion(critic(fake), ones)
+generator_optimizer.zero_grad()
+g_loss.backward()
+generator_optimizer.step()
+""",
+    "no_grad keeps the graph away": """
+with torch.no_grad():
+    fake = generator(z)
+d_loss = criterion(critic(real), ones) + criterion(critic(fake), zeros)
+critic_optimizer.zero_grad()
+d_loss.backward()
+critic_optimizer.step()
+
+fake = generator(z)
+g_loss = criterion(critic(fake), ones)
+generator_optimizer.zero_grad()
+g_loss.backward()
+generator_optimizer.step()
+""",
+}
+
+
+@pytest.mark.parametrize("program", LEFT_ALONE.values(), ids=LEFT_ALONE)
+def test_what_is_left_alone(program: str) -> None:
+    assert told(program) == set()
+
+
+TOLD = {
+    "the critic sees what the generator makes": """
+fake = generator(z)
+d_loss = criterion(critic(real), ones) + criterion(critic(fake), zeros)
+critic_optimizer.zero_grad()
+d_loss.backward()
+critic_optimizer.step()
+
+g_loss = criterion(critic(fake), ones)
+generator_optimizer.zero_grad()
+g_loss.backward()
+generator_optimizer.step()
+""",
+    "retaining hides it": """
+fake = generator(z)
+d_loss = criterion(critic(real), ones) + criterion(critic(fake), zeros)
+critic_optimizer.zero_grad()
+d_loss.backward(retain_graph=True)
+critic_optimizer.step()
+
+g_loss = criterion(critic(fake), ones)
+generator_optimizer.zero_grad()
+g_loss.backward()
+generator_optimizer.step()
+""",
+}
+
+
+@pytest.mark.parametrize("program", TOLD.values(), ids=TOLD)
+def test_what_is_told(program: str) -> None:
+    assert told(program) == {"GF303"}

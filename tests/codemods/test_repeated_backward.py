@@ -1,0 +1,53 @@
+"""GF302: one loss is walked twice."""
+
+from __future__ import annotations
+
+import pytest
+
+from .toys import told
+
+LEFT_ALONE = {
+    "the loss is computed anew": """
+loss = criterion(model(x), y)
+loss.backward()
+loss = criterion(model(x), y)
+loss.backward()
+""",
+    "only one of two branches walks it": """
+loss = criterion(model(x), y)
+if len(x) > 4:
+    loss.backward()
+else:
+    (2 * loss).backward()
+""",
+    "a closure computes it each time": """
+optimizer = torch.optim.LBFGS(model.parameters())
+
+def closure():
+    optimizer.zero_grad()
+    loss = criterion(model(x), y)
+    loss.backward()
+    return loss
+
+optimizer.step(closure)
+""",
+}
+
+
+@pytest.mark.parametrize("program", LEFT_ALONE.values(), ids=LEFT_ALONE)
+def test_what_is_left_alone(program: str) -> None:
+    assert told(program) == set()
+
+
+TOLD = {
+    "a line that stands there twice": """
+loss = criterion(model(x), y)
+loss.backward()
+loss.backward()
+""",
+}
+
+
+@pytest.mark.parametrize("program", TOLD.values(), ids=TOLD)
+def test_what_is_told(program: str) -> None:
+    assert told(program) == {"GF302"}

@@ -1,0 +1,70 @@
+"""GF301: two losses that share a graph are walked one after the other."""
+
+from __future__ import annotations
+
+import pytest
+
+from .toys import told
+
+LEFT_ALONE = {
+    "the sum is walked": """
+features = trunk(x)
+loss_a = F.mse_loss(head_a(features), a)
+loss_b = F.mse_loss(head_b(features), b)
+(loss_a + loss_b).backward()
+""",
+    "the first walk retains the graph": """
+features = trunk(x)
+loss_a = F.mse_loss(head_a(features), a)
+loss_b = F.mse_loss(head_b(features), b)
+loss_a.backward(retain_graph=True)
+loss_b.backward()
+""",
+    "they share no graph": """
+loss_a = F.mse_loss(head_a(x), a)
+loss_b = F.mse_loss(head_b(x), b)
+loss_a.backward()
+loss_b.backward()
+""",
+    "they share nothing but parameters": """
+loss_a = F.mse_loss(head_a(trunk(x)), a)
+loss_b = F.mse_loss(head_b(trunk(x)), b)
+loss_a.backward()
+loss_b.backward()
+""",
+    "what they share is detached for one of them": """
+features = trunk(x)
+loss_a = F.mse_loss(head_a(features), a)
+loss_b = F.mse_loss(head_b(features.detach()), b)
+loss_a.backward()
+loss_b.backward()
+""",
+}
+
+
+@pytest.mark.parametrize("program", LEFT_ALONE.values(), ids=LEFT_ALONE)
+def test_what_is_left_alone(program: str) -> None:
+    assert told(program) == set()
+
+
+TOLD = {
+    "they share a network": """
+features = trunk(x)
+loss_a = F.mse_loss(head_a(features), a)
+loss_b = F.mse_loss(head_b(features), b)
+loss_a.backward()
+loss_b.backward()
+""",
+    "a loop walks them": """
+features = trunk(x)
+loss_a = F.mse_loss(head_a(features), a)
+loss_b = F.mse_loss(head_b(features), b)
+for loss in (loss_a, loss_b):
+    loss.backward()
+""",
+}
+
+
+@pytest.mark.parametrize("program", TOLD.values(), ids=TOLD)
+def test_what_is_told(program: str) -> None:
+    assert told(program) == {"GF301"}

@@ -1,0 +1,57 @@
+"""GF102: places that keep values with their graph; a name that is left over is none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from graphfix.run.engine import findings_of
+
+FIT = """\
+import torch
+net = torch.nn.Linear(3, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+data = [torch.randn(4, 3) for _ in range(6)]
+
+def fit(x):
+    opt.zero_grad()
+    loss = net(x).pow(2).mean()
+    loss.backward()
+    opt.step()
+    return loss / 2
+
+best = float("inf")
+for step, x in enumerate(data):
+"""
+LEFT_OVER = """\
+    if step % 2 == 0:
+        best = fit(x)
+    print(step, best)
+"""
+NUMBER = """\
+    loss = fit(x).item()
+    if loss < best:
+        best = loss
+print(best)
+"""
+PUT_AWAY = """\
+    loss = fit(x)
+    if loss < best:
+        best = loss
+print(best)
+"""
+
+
+def codes(body: str) -> list[str]:
+    return [finding.code for finding in findings_of(Path("best.py"), FIT + body)]
+
+
+def test_a_name_that_some_iterations_compute_anew_is_left_alone() -> None:
+    assert codes(LEFT_OVER) == []
+
+
+def test_the_best_number_so_far_is_left_alone() -> None:
+    assert codes(NUMBER) == []
+
+
+def test_the_best_loss_so_far_is_told() -> None:
+    assert codes(PUT_AWAY) == ["GF102"]
