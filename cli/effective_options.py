@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import replace
-from enum import Enum
 from pathlib import Path
 
 from graphfix.cli import session
-from graphfix.cli.options import DECLARED, Options, OutputFormat
+from graphfix.cli.options import DECLARED, Options
 from graphfix.run.selection import UnknownCode, parse_codes
 from graphfix.settings.errors import SettingsError
 from graphfix.settings.resolver import Resolver
@@ -31,7 +30,6 @@ def settled(options: Options) -> Options:
         values = resolver.whole_run(here)
     except SettingsError as error:
         session.fail(str(error))
-    values = values | {"output-format": OutputFormat(values["output-format"])}
     held = {name: values[setting] for name, setting in _SETTINGS.items() if setting in values}
     return replace(options, **held, settings=resolver, reproduce=_typed_again(options))
 
@@ -60,7 +58,7 @@ def _overrides(options: Options) -> Iterator[tuple[str, object]]:
             if value:
                 yield setting, _patterns(value) if setting == "extend-exclude" else _codes(value)
         elif value is not None:
-            yield setting, value.value if isinstance(value, Enum) else value
+            yield setting, value
 
 
 def _codes(texts: list[str]) -> list[str]:

@@ -6,24 +6,13 @@ from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
 import typer
+
+from graphfix.report.forms import FORMS
 
 if TYPE_CHECKING:
     from graphfix.settings.resolver import Resolver
-
-
-class OutputFormat(str, enum.Enum):
-    """How findings are written."""
-
-    TEXT = "text"
-    CONCISE = "concise"
-    JSON = "json"
-    JSONL = "jsonl"
-    SARIF = "sarif"
-    GITHUB = "github"
-    GITLAB = "gitlab"
-    JUNIT = "junit"
-    RDJSON = "rdjson"
 
 
 class ListFormat(str, enum.Enum):
@@ -166,8 +155,12 @@ class Options:
         show_default=False,
         setting="report-unused-suppressions",
     )
-    output_format: OutputFormat | None = option(
-        "--output-format", help="How findings are written.", show_default=False, setting="output-format"
+    output_format: str | None = option(
+        "--output-format",
+        click_type=click.Choice(list(FORMS)),
+        help="How findings are written.",
+        show_default=False,
+        setting="output-format",
     )
     output_file: Path | None = option(
         "--output-file", "-o", metavar="FILE", help="Write the findings there, not to standard output."
@@ -246,7 +239,7 @@ class Options:
     @property
     def form(self) -> str:
         """How findings are written, by its name in `FORMS`."""
-        return (self.output_format or OutputFormat.TEXT).value
+        return self.output_format or "text"
 
 
 DECLARED: dict[str, "Field[Any]"] = {one.name: one for one in fields(Options) if one.metadata}
