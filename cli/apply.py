@@ -17,8 +17,9 @@ from graphfix.report.report import Report
 from graphfix.run.outcome import Outcome, Status
 
 
-def run(options: Options, *, dry_run: bool, allow_dirty: bool, verify: str | None = None, timeout: float = 600) -> int:
-    """Repair and give the exit code. `verify`: a command that decides which fixes stay."""
+def run(options: Options) -> int:
+    """Repair and give the exit code."""
+    dry_run, verify = options.dry_run, options.verify
     if verify is not None and (dry_run or options.stdin):
         session.fail(f"--verify cannot be given together with {'--dry-run' if dry_run else '-'}")
     if dry_run and session.shows_prose(options):
@@ -35,10 +36,10 @@ def run(options: Options, *, dry_run: bool, allow_dirty: bool, verify: str | Non
         if options.stdin:
             return _to_stdout(report, options, dry_run=dry_run)
         if not dry_run:
-            if not allow_dirty and refuses(outcome.path for outcome in report.changed):
+            if not options.allow_dirty and refuses(outcome.path for outcome in report.changed):
                 return ERROR
             if verify is not None:
-                refused = _prove(report, work, verify, timeout)
+                refused = _prove(report, work, verify)
                 _write_together(report, work, written)
             else:
                 _write(report, work, written)
@@ -73,13 +74,13 @@ def _to_stdout(report: Report, options: Options, *, dry_run: bool) -> int:
     return report.exit_code(changes_count=dry_run)
 
 
-def _prove(report: Report, work: session.Session, verify: str, timeout: float) -> list[tuple[str, str]]:
+def _prove(report: Report, work: session.Session, verify: str) -> list[tuple[str, str]]:
     """Leave in the report only fixes with which the command runs and computes the same; the others, each with a reason."""
     from graphfix.cli.proven import command_of, proven
 
     if not report.changed:
         return []
-    command = command_of(verify, work.found.roots, timeout)
+    command = command_of(verify, work.found.roots, work.options.timeout)
     report.outcomes, refused = proven(report.outcomes, work.job, command, quiet=work.options.quiet)
     return refused
 

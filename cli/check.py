@@ -13,16 +13,16 @@ from graphfix.report.escape import escaped
 from graphfix.report.report import Report, count
 
 
-def run(options: Options, write_baseline: Path | None) -> int:
+def run(options: Options) -> int:
     """Report findings and give the exit code."""
-    report = Report(options.unsafe, strict=options.strict)
-    if write_baseline is not None:
+    report = Report(options.unsafe, strict=bool(options.report_unused_suppressions))
+    if options.write_baseline is not None:
         options = replace(options, baseline=None)
     try:
         session.start(options, ahead=True).examine(report)
         with quiet_pipe():
-            if write_baseline is not None:
-                return _accept(report, options, write_baseline)
+            if options.write_baseline is not None:
+                return _accept(report, options, options.write_baseline)
             if not options.statistics or not session.shows_prose(options):
                 session.show_findings(report, options, OUT)
             if options.statistics:

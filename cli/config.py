@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 from graphfix.cli import session
 from graphfix.cli.effective_options import resolved
 from graphfix.cli.exits import OK
+from graphfix.cli.options import ListFormat, Options
 from graphfix.cli.terminal import OUT, quiet_pipe
 from graphfix.report.escape import escaped
 from graphfix.settings.effective import Setting
@@ -18,19 +18,19 @@ from graphfix.settings.keys import KEYS, schema
 from graphfix.settings.resolver import Resolver
 
 
-def run(path: str, given: dict[str, Any], *, as_json: bool, schema: bool) -> int:
+def run(options: Options) -> int:
     """Print the settings, or the schema of all settings."""
     with quiet_pipe():
-        if schema:
+        if options.schema:
             OUT.say(_schema())
             return OK
-        resolver = resolved(given)
+        resolver = resolved(options)
         try:
-            settings = _settings(resolver, path)
+            settings = _settings(resolver, options.path)
             listed = [(setting, _origins(setting)) for setting in settings]
         except SettingsError as error:
             session.fail(str(error))
-        if as_json:
+        if options.settings_format is ListFormat.JSON:
             OUT.say(json.dumps({s.key.name: {"value": s.value, "origin": origin} for s, origin in listed}, indent=2))
             return OK
         words = [(f"{setting.key.name} = {_toml(setting.value)}", ", ".join(origins)) for setting, origins in listed]

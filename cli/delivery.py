@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from graphfix.cli import session
-from graphfix.cli.options import Split
+from graphfix.cli.options import Options
 from graphfix.cli.terminal import ERR
 from graphfix.files.git import GitFailed, without_credentials
 from graphfix.pullrequest.commits import Made, foreign, same
@@ -15,25 +15,6 @@ from graphfix.pullrequest.forge import Forge, forge_of
 from graphfix.pullrequest.repository import NotMade, Repository
 from graphfix.report.escape import escaped
 from graphfix.report.report import count
-
-
-@dataclass(frozen=True)
-class Wish:
-    """What the user asked for. `reproduce`: the options that a run of apply takes to make the same."""
-
-    branch: str
-    base: str = ""
-    check: str = ""
-    verify: str = ""
-    push: str = ""
-    forge: str = ""
-    split: Split | None = None
-    open: bool = False
-    draft: bool = False
-    update: bool = False
-    output: Path | None = None
-    limit: float = 600.0
-    reproduce: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -80,14 +61,14 @@ class Claims:
     there: Mapping[str, str]
 
 
-def claim(branches: Sequence[str], repository: Repository, target: Target, wish: Wish) -> Claims:
+def claim(branches: Sequence[str], repository: Repository, target: Target, options: Options) -> Claims:
     """What there is of the branches; `NotMade` where one of them may not be made anew."""
-    here = {branch: old for branch in branches if (old := _old(branch, repository, wish))}
-    return Claims(here, _remote_branches(branches, repository, target, wish) if target.remote else {})
+    here = {branch: old for branch in branches if (old := _old(branch, repository, options))}
+    return Claims(here, _remote_branches(branches, repository, target, options) if target.remote else {})
 
 
 def deliver(
-    deliveries: Sequence[Delivery], claims: Claims, repository: Repository, target: Target, wish: Wish, made: list[str]
+    deliveries: Sequence[Delivery], claims: Claims, repository: Repository, target: Target, options: Options, made: list[str]
 ) -> None:
     """Set all branches in one step, push them, and open or update their pull requests."""
     moves = {
@@ -106,19 +87,19 @@ def deliver(
         _tell(delivery, repository, target, fresh=delivery.made.branch in moves)
     if target.remote:
         _push(tips, claims.there, repository, target)
-    if wish.open:
+    if options.open:
         for delivery in deliveries:
-            _open(delivery, repository, target, wish)
+            _open(delivery, repository, target, options)
 
 
-def _old(branch: str, repository: Repository, wish: Wish) -> str:
+def _old(branch: str, repository: Repository, options: Options) -> str:
     """What the branch is now; `NotMade` where it may not be made anew."""
     if not repository.line("check-ref-format", "--branch", branch, ok=(0, 1, 128)):
         raise NotMade(f"--branch: {branch!r} cannot be the name of a branch")
     old = repository.commit_of(f"refs/heads/{branch}")
     if not old:
         return ""
-    if not wish.update:
+    if not options.update:
         raise NotMade(f"the branch {branch} exists: --update makes it anew, --branch names another")
     checked_out = repository.git("worktree", "list", "--porcelain", "-z").split(b"\0")
     if f"branch refs/heads/{branch}".encode() in checked_out:
@@ -137,7 +118,7 @@ def _refuse_foreign(branch: str, place: str, repository: Repository) -> None:
         )
 
 
-def _remote_branches(names: Sequence[str], repository: Repository, target: Target, wish: Wish) -> dict[str, str]:
+def _remote_branches(names: Sequence[str], repository: Repository, target: Target, options: Options) -> dict[str, str]:
     """What the remote has of the branches; what somebody else put there is not overwritten."""
     answer = repository.line(
         "ls-remote", "--heads", target.remote, *(f"refs/heads/{name}" for name in (*names, target.base) if name)
@@ -146,7 +127,7 @@ def _remote_branches(names: Sequence[str], repository: Repository, target: Targe
     _refuse_unpushed(found.get(target.base, ""), repository, target)
     there = {name: found[name] for name in names if name in found}
     for name, commit in there.items():
-        if not wish.update:
+        if not options.update:
             raise NotMade(f"{target.remote} has a branch {name}: --update makes it anew, --branch names another")
         if not repository.commit_of(commit):
             repository.git(
@@ -193,7 +174,7 @@ def _tell(delivery: Delivery, repository: Repository, target: Target, *, fresh: 
     ERR.say(f"look at it with: git log --patch {escaped(base)}..{escaped(made.branch)}")
 
 
-def _open(delivery: Delivery, repository: Repository, target: Target, wish: Wish) -> None:
+def _open(delivery: Delivery, repository: Repository, target: Target, options: Options) -> None:
     from graphfix.pullrequest.clients import ForgeFailed, NoClient, Request, client_for
 
     if not target.base:
@@ -201,11 +182,11 @@ def _open(delivery: Delivery, repository: Repository, target: Target, wish: Wish
     if target.forge is None:
         url = repository.line("config", "--get", f"remote.{target.remote}.url", ok=(0, 1))
         raise NotMade(f"--open: {without_credentials(url)} is not known to be of GitHub or GitLab; --forge says so")
-    request = Request(delivery.made.branch, target.base, delivery.title, delivery.body, wish.draft)
+    request = Request(delivery.made.branch, target.base, delivery.title, delivery.body, options.draft)
     try:
         opened = client_for(target.forge).deliver(request)
     except NoClient as error:
-        _by_hand(delivery, repository, target, wish, str(error))
+        _by_hand(delivery, repository, target, options, str(error))
         return
     except ForgeFailed as error:
         raise NotMade(f"the branch is pushed, but {target.forge.host} does not take the pull request: {error}") from error
@@ -214,7 +195,7 @@ def _open(delivery: Delivery, repository: Repository, target: Target, wish: Wish
         ERR.say("its text was left alone: the part that graphfix wrote is not in it any more")
 
 
-def _by_hand(delivery: Delivery, repository: Repository, target: Target, wish: Wish, why: str) -> None:
+def _by_hand(delivery: Delivery, repository: Repository, target: Target, options: Options, why: str) -> None:
     """Put the text where it can be taken from, and say how."""
     assert target.forge is not None
     folder = repository.folder / "graphfix"
@@ -222,7 +203,7 @@ def _by_hand(delivery: Delivery, repository: Repository, target: Target, wish: W
     file: Path = folder / f"{delivery.made.branch.replace('/', '-')}.md"
     session.store_bytes(file, delivery.body.encode())
     ERR.say(f"not opened: {why}. This opens it:")
-    ERR.say(escaped(target.forge.by_hand(delivery.made.branch, target.base, delivery.title, file, draft=wish.draft)))
-    if wish.update:
+    ERR.say(escaped(target.forge.by_hand(delivery.made.branch, target.base, delivery.title, file, draft=options.draft)))
+    if options.update:
         ERR.say("and, where it is open already, this gives it the new text:")
         ERR.say(escaped(target.forge.edited_by_hand(delivery.made.branch, delivery.title, file)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from graphfix.cli import session
@@ -16,28 +16,20 @@ from graphfix.report.report import Report
 from graphfix.run.outcome import Outcome, Status
 
 
-@dataclass(frozen=True)
-class Target:
-    """Where the patch goes: one file, one for each rule into a folder, or standard output."""
-
-    file: Path | None = None
-    folder: Path | None = None
-
-
-def run(options: Options, target: Target = Target()) -> int:  # noqa: B008 - frozen
+def run(options: Options) -> int:
     """Make the patch and give the exit code."""
     report = Report(options.unsafe)
-    if target.file is not None and target.folder is not None:
+    if options.patch_file is not None and options.by_rule is not None:
         session.fail("--output cannot be given together with --by-rule")
     try:
-        work = session.start(options, repair=True, stages=target.folder is not None)
+        work = session.start(options, repair=True, stages=options.by_rule is not None)
         work.examine(report)
         with quiet_pipe():
-            _deliver(report, work, target)
+            _deliver(report, work)
         session.show_problems(report, verbose=options.verbose)
         with quiet_pipe():
             if options.statistics:
-                session.show_statistics(report, ERR if target == Target() else OUT)
+                session.show_statistics(report, OUT if options.patch_file or options.by_rule else ERR)
         if not options.quiet:
             ERR.say(report.repaired(dry_run=True))
     except KeyboardInterrupt:
@@ -46,19 +38,19 @@ def run(options: Options, target: Target = Target()) -> int:  # noqa: B008 - fro
     return report.exit_code(changes_count=True)
 
 
-def _deliver(report: Report, work: session.Session, target: Target) -> None:
-    base = _base(work.found)
+def _deliver(report: Report, work: session.Session) -> None:
+    options, base = work.options, _base(work.found)
     patches = []
     for number, outcome in enumerate(report.outcomes):
         patch, report.outcomes[number] = _patch(outcome, base)
         patches.append(patch)
-    if target.folder is not None:
+    if options.by_rule is not None:
         from graphfix.cli.patch_series import write_series
 
-        for path in write_series(report, target.folder, lambda path, old, new: _unified(path, old, new, base)):
+        for path in write_series(report, options.by_rule, lambda path, old, new: _unified(path, old, new, base)):
             OUT.say(escaped(str(path)))
-    elif target.file is not None:
-        session.store_bytes(target.file, b"".join(patches))
+    elif options.patch_file is not None:
+        session.store_bytes(options.patch_file, b"".join(patches))
     else:
         for patch in patches:
             OUT.patch(patch)

@@ -3,75 +3,68 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from graphfix.cli import session
-from graphfix.cli.options import Options, OutputFormat
+from graphfix.cli.options import DECLARED, Options
 from graphfix.run.selection import UnknownCode, parse_codes
 from graphfix.settings.errors import SettingsError
 from graphfix.settings.resolver import Resolver
 
-# what a command's parameters are called, and the settings that they take the place of
-_CODES = {"select": "select", "extend_select": "extend-select", "ignore": "ignore"}
-_PLAIN = {
-    "baseline": "baseline",
-    "force_exclude": "force-exclude",
-    "jobs": "jobs",
-    "output_format": "output-format",
-    "report_unused_suppressions": "report-unused-suppressions",
-    "unsafe_fixes": "unsafe-fixes",
-}
+# the options that take the place of a setting, and its name
+_SETTINGS: dict[str, str] = {name: one.metadata["setting"] for name, one in DECLARED.items() if one.metadata["setting"]}
 
 
-def settled(given: dict[str, Any]) -> Options:
-    """The options that a command's parameters `given` make, with what the settings for the working directory say."""
-    resolver = resolved(given)
-    paths = tuple(given.get("paths") or ["."])
-    if "" in paths:
+def settled(options: Options) -> Options:
+    """The same options, with what the settings for the working directory say where nothing was typed."""
+    resolver = resolved(options)
+    if "" in options.places:
         # `Path("")` is the working directory: an unset variable of a script must not have all of it repaired
         session.fail("a path is empty; . is the working directory")
-    stdin_filename: Path | None = given.get("stdin_filename")
-    if "-" in paths and stdin_filename is not None:
-        here = Path(os.path.abspath(stdin_filename)).parent
-    else:
-        here = Path(os.path.abspath(os.curdir))
+    here = Path(os.path.abspath(os.curdir))
+    if options.stdin and options.stdin_filename is not None:
+        here = Path(os.path.abspath(options.stdin_filename)).parent
     try:
         values = resolver.whole_run(here)
     except SettingsError as error:
         session.fail(str(error))
-    return Options(
-        paths,
-        unsafe=values["unsafe-fixes"],
-        stdin_filename=stdin_filename,
-        jobs=values["jobs"],
-        quiet=given.get("quiet", False),
-        verbose=given.get("verbose", False),
-        form=OutputFormat(values["output-format"]),
-        output_file=given.get("output_file"),
-        statistics=given.get("statistics", False),
-        force_exclude=values["force-exclude"],
-        baseline=Path(values["baseline"]) if values["baseline"] else None,
-        strict=values["report-unused-suppressions"],
-        settings=resolver,
-    )
+    held = {name: values[setting] for name, setting in _SETTINGS.items() if setting in values}
+    return replace(options, **held, settings=resolver, reproduce=_typed_again(options))
 
 
-def resolved(given: dict[str, Any]) -> Resolver:
+def resolved(options: Options) -> Resolver:
     """Where the settings come from; anything wrong with a code or the file that is named is a usage error."""
-    config, isolated = given.get("config"), bool(given.get("isolated"))
-    if config is not None and isolated:
+    if options.config is not None and options.isolated:
         session.fail("--config cannot be given together with --isolated")
     try:
-        overrides = _overrides(given)
+        overrides = dict(_overrides(options))
         fixed = None
-        if config is not None:
+        if options.config is not None:
             from graphfix.settings.files import load, shortest
 
-            fixed = load(shortest(config), Path(os.path.abspath(os.curdir)))
+            fixed = load(shortest(options.config), Path(os.path.abspath(os.curdir)))
     except (SettingsError, UnknownCode) as error:
         session.fail(str(error))
-    return Resolver(overrides, fixed, isolated)
+    return Resolver(overrides, fixed, options.isolated)
+
+
+def _overrides(options: Options) -> Iterator[tuple[str, object]]:
+    """The settings whose place was taken at the command line."""
+    for name, setting in _SETTINGS.items():
+        value = getattr(options, name)
+        if isinstance(value, list):
+            if value:
+                yield setting, _patterns(value) if setting == "extend-exclude" else _codes(value)
+        elif value is not None:
+            yield setting, value
+
+
+def _codes(texts: list[str]) -> list[str]:
+    from graphfix.codemods import RULES
+
+    return list(parse_codes(texts, [rule.code for rule in RULES]))
 
 
 def _patterns(texts: list[str]) -> list[str]:
@@ -86,30 +79,15 @@ def _patterns(texts: list[str]) -> list[str]:
     return patterns
 
 
-def _overrides(given: dict[str, Any]) -> dict[str, object]:
-    overrides: dict[str, object] = {}
-    for parameter, name in _CODES.items():
-        if given.get(parameter):
-            from graphfix.codemods import RULES
-
-            overrides[name] = list(parse_codes(given[parameter], [rule.code for rule in RULES]))
-    if given.get("extend_exclude"):
-        overrides["extend-exclude"] = _patterns(given["extend_exclude"])
-    for parameter, name in _PLAIN.items():
-        value = given.get(parameter)
-        if value is not None:
-            overrides[name] = value.value if isinstance(value, OutputFormat) else value
-    return overrides
-
-
-def words_of(given: dict[str, Any]) -> tuple[str, ...]:
-    """The options among a command's parameters that decide what is repaired, as they would be typed again."""
+def _typed_again(options: Options) -> tuple[str, ...]:
+    """The options that decide what is repaired, as they would be typed to make the same again: values first, then flags."""
     words: list[str] = []
-    for name in ("select", "extend_select", "ignore", "extend_exclude", "baseline", "config", "verify"):
-        value = given.get(name)
-        for one in value if isinstance(value, list) else [value] if value is not None else []:
-            words += [f"--{name.replace('_', '-')}", str(one)]
-    for name in ("unsafe_fixes", "force_exclude", "isolated"):
-        if given.get(name) is not None and given[name] is not False:
-            words.append(f"--{name.replace('_', '-')}")
-    return tuple(words)
+    flags: list[str] = []
+    for name in (name for name, one in DECLARED.items() if one.metadata["again"]):
+        value, flag = getattr(options, name), f"--{name.replace('_', '-')}"
+        if isinstance(value, bool):
+            flags += [flag] * value
+        else:
+            for text in value if isinstance(value, list) else [] if value is None else [value]:
+                words += [flag, str(text)]
+    return (*words, *flags)

@@ -1,30 +1,18 @@
-"""Option types shared by the commands."""
-
-from __future__ import annotations
+"""Every option of the command line, declared once: how it is typed, what it is called here, what it stands for."""
 
 import enum
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Any
 
+import click
 import typer
+
+from graphfix.report.forms import FORMS
 
 if TYPE_CHECKING:
     from graphfix.settings.resolver import Resolver
-
-
-class OutputFormat(str, enum.Enum):
-    """How findings are written."""
-
-    TEXT = "text"
-    CONCISE = "concise"
-    JSON = "json"
-    JSONL = "jsonl"
-    SARIF = "sarif"
-    GITHUB = "github"
-    GITLAB = "gitlab"
-    JUNIT = "junit"
-    RDJSON = "rdjson"
 
 
 class ListFormat(str, enum.Enum):
@@ -58,141 +46,208 @@ class ForgeKind(str, enum.Enum):
     GITLAB = "gitlab"
 
 
-@dataclass(frozen=True)
-class Options:
-    """What the user asked for, the same for every command that examines files.
+# options that always come together: a command that picks the group has all of them, in the order of their declarations
+SELECTION = "selection"
+SETTINGS = "settings"
+PROCESS = "process"
 
-    `settings` has what the settings files say, with the command line on top; without it, only what stands here counts.
+
+def option(*flags: str, default: object = None, group: str = "", setting: str = "", again: bool = False, **typed: Any) -> Any:
+    """A field of `Options` that is typed as `flags`.
+
+    `setting`: the setting that it takes the place of. `again`: it decides what is repaired, so that who makes the same
+    repairs again has to type it again.
+    """
+    return field(
+        default=default, metadata={"typed": typer.Option(*flags, **typed), "group": group, "setting": setting, "again": again}
+    )
+
+
+def argument(default: object = None, **typed: Any) -> Any:
+    """A field of `Options` that is typed without a flag."""
+    return field(default=default, metadata={"typed": typer.Argument(**typed), "group": "", "setting": "", "again": False})
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Options:
+    """What the user asked for, of every command: each picks the fields that it has by name or by group.
+
+    `settled` puts what the settings files say in the place of what was not typed, and leaves their `settings` here.
     """
 
-    paths: tuple[str, ...]
-    select: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
-    unsafe: bool = False
-    stdin_filename: Path | None = None
-    jobs: int = 0
-    quiet: bool = False
-    verbose: bool = False
-    form: OutputFormat = OutputFormat.TEXT
-    output_file: Path | None = None
-    statistics: bool = False
-    force_exclude: bool = False
-    baseline: Path | None = None
-    strict: bool = False
-    settings: Resolver | None = None
+    paths: list[str] | None = argument(metavar="[PATHS]...", help="Files, notebooks or folders, or - for stdin.")
+    path: str = argument(".", metavar="[PATH]", help="The file or folder whose settings are wanted.")
+    code: str = argument("", metavar="[CODE]", help="A rule's code; all rules without it.")
+    words: list[str] | None = argument(
+        metavar="[SCRIPT] [-- ARGS]...", help="A script of yours, and what it is started with; none for the fixtures."
+    )
 
-    @property
-    def stdin(self) -> bool:
-        """Whether the code comes from standard input."""
-        return "-" in self.paths
-
-
-Paths = Annotated[list[str] | None, typer.Argument(metavar="[PATHS]...", help="Files, notebooks or folders, or - for stdin.")]
-Select = Annotated[
-    list[str] | None,
-    typer.Option("--select", metavar="CODES", help="Only these codes or prefixes, with their optional findings."),
-]
-Ignore = Annotated[list[str] | None, typer.Option("--ignore", metavar="CODES", help="Not these codes or prefixes.")]
-ExtendSelect = Annotated[list[str] | None, typer.Option("--extend-select", metavar="CODES", help="These codes or prefixes, too.")]
-ExtendExclude = Annotated[
-    list[str] | None,
-    typer.Option("--extend-exclude", metavar="PATTERNS", help="Files and folders to leave out."),
-]
-ForceExclude = Annotated[
-    bool | None,
-    typer.Option(
+    select: list[str] | None = option(
+        "--select",
+        metavar="CODES",
+        help="Only these codes or prefixes, with their optional findings.",
+        group=SELECTION,
+        setting="select",
+        again=True,
+    )
+    extend_select: list[str] | None = option(
+        "--extend-select",
+        metavar="CODES",
+        help="These codes or prefixes, too.",
+        group=SELECTION,
+        setting="extend-select",
+        again=True,
+    )
+    ignore: list[str] | None = option(
+        "--ignore", metavar="CODES", help="Not these codes or prefixes.", group=SELECTION, setting="ignore", again=True
+    )
+    extend_exclude: list[str] | None = option(
+        "--extend-exclude",
+        metavar="PATTERNS",
+        help="Files and folders to leave out.",
+        group=SELECTION,
+        setting="extend-exclude",
+        again=True,
+    )
+    force_exclude: bool | None = option(
         "--force-exclude/--no-force-exclude",
         help="Leave out excluded files even where they are named.",
         show_default=False,
-    ),
-]
-Config = Annotated[Path | None, typer.Option("--config", metavar="FILE", help="Take settings from this file only.")]
-Isolated = Annotated[bool, typer.Option("--isolated", help="Read no settings files.")]
-Unsafe = Annotated[
-    bool | None,
-    typer.Option("--unsafe-fixes/--no-unsafe-fixes", help="Also fixes that may change what a run computes.", show_default=False),
-]
-BaselineFile = Annotated[
-    str | None,
-    typer.Option(
+        group=SELECTION,
+        setting="force-exclude",
+        again=True,
+    )
+    unsafe_fixes: bool | None = option(
+        "--unsafe-fixes/--no-unsafe-fixes",
+        help="Also fixes that may change what a run computes.",
+        show_default=False,
+        setting="unsafe-fixes",
+        again=True,
+    )
+    baseline: str | None = option(
         "--baseline",
         metavar="FILE",
         help="Pass over the findings that this file lists; '' for none.",
         show_default=False,
-    ),
-]
-WriteBaseline = Annotated[
-    Path | None,
-    typer.Option("--write-baseline", metavar="FILE", help="List all findings in this file, as those to pass over from now on."),
-]
-ReportUnused = Annotated[
-    bool | None,
-    typer.Option(
+        setting="baseline",
+        again=True,
+    )
+    config: Path | None = option(
+        "--config", metavar="FILE", help="Take settings from this file only.", group=SETTINGS, again=True
+    )
+    isolated: bool = option("--isolated", default=False, help="Read no settings files.", group=SETTINGS, again=True)
+    stdin_filename: Path | None = option("--stdin-filename", metavar="PATH", help="Name of stdin's code.")
+    jobs: int | None = option(
+        "--jobs", "-j", min=0, metavar="N", help="Processes; 0 for one per processor.", group=PROCESS, setting="jobs"
+    )
+    quiet: bool = option("--quiet", "-q", default=False, help="No summary.", group=PROCESS)
+    verbose: bool = option(
+        "--verbose", "-v", default=False, help="Tracebacks of internal errors, what was refused or left out.", group=PROCESS
+    )
+
+    # what is written of findings
+    write_baseline: Path | None = option(
+        "--write-baseline", metavar="FILE", help="List all findings in this file, as those to pass over from now on."
+    )
+    report_unused_suppressions: bool | None = option(
         "--report-unused-suppressions/--no-report-unused-suppressions",
         help="Exit 1 where a suppression silences nothing.",
         show_default=False,
-    ),
-]
-Format = Annotated[OutputFormat | None, typer.Option("--output-format", help="How findings are written.", show_default=False)]
-OutputFile = Annotated[
-    Path | None, typer.Option("--output-file", "-o", metavar="FILE", help="Write the findings there, not to standard output.")
-]
-PatchFile = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the patch there.")]
-ByRule = Annotated[
-    Path | None, typer.Option("--by-rule", metavar="DIR", help="Write one patch for each rule there, to be applied in order.")
-]
-Statistics = Annotated[bool, typer.Option("--statistics", help="Count findings by rule and by what can be done about them.")]
-StdinFilename = Annotated[Path | None, typer.Option("--stdin-filename", metavar="PATH", help="Name of stdin's code.")]
-Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=0, metavar="N", help="Processes; 0 for one per processor.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No summary.")]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Tracebacks of internal errors, what was refused or left out.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Write nothing, print the patch as diff does.")]
-AllowDirty = Annotated[bool, typer.Option("--allow-dirty", help="Write files that git could not restore.")]
-Restart = Annotated[bool, typer.Option("--restart", help="Forget the answers of a review that was stopped.")]
-Branch = Annotated[str, typer.Option("--branch", metavar="NAME", help="The branch to make.")]
-Base = Annotated[str, typer.Option("--base", metavar="BRANCH", help="The branch to merge into: the one that is checked out.")]
-CheckCommand = Annotated[
-    str, typer.Option("--check", metavar="COMMAND", help="Run this in a copy with the repairs; no branch where it fails.")
-]
-Push = Annotated[str, typer.Option("--push", metavar="REMOTE", help="Push the branch there.")]
-Open = Annotated[bool, typer.Option("--open", help="Open the pull request, with a token from the environment.")]
-Draft = Annotated[bool, typer.Option("--draft", help="Open it as a draft.")]
-Update = Annotated[bool, typer.Option("--update", help="Make the branch, and the text of its open pull request, anew.")]
-SplitBy = Annotated[
-    Split | None, typer.Option("--split", help="One branch for each rule, top folder or owner of files.", show_default=False)
-]
-Forge = Annotated[
-    ForgeKind | None,
-    typer.Option("--forge", help="What the remote's host runs, where its name does not say.", show_default=False),
-]
-TextFile = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the pull request's text there.")]
-ConfigFormat = Annotated[ListFormat, typer.Option("--output-format", help="How the settings are listed.")]
-Schema = Annotated[bool, typer.Option("--schema", help="Print the JSON schema of the settings instead.")]
-Cases = Annotated[list[str] | None, typer.Option("--case", metavar="NAME", help="Only these fixtures, such as gru_state.")]
-Devices = Annotated[Device, typer.Option("--device", help="Where to run; all: on each device that is present.")]
-VerdictForm = Annotated[ListFormat, typer.Option("--output-format", help="How verdicts are written.")]
-Fixtures = Annotated[Path | None, typer.Option("--fixtures", metavar="DIR", help="Another folder of fixtures than the bundled.")]
-Plot = Annotated[
-    Path | None, typer.Option("--plot", metavar="FILE", help="Draw one fixture's graphs, or the script's, as .svg or .png.")
-]
-Words = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="[SCRIPT] [-- ARGS]...", help="A script of yours, and what it is started with; none for the fixtures."
-    ),
-]
-Module = Annotated[bool, typer.Option("--module", "-m", help="SCRIPT is the name of a module, as for python -m.")]
-PythonName = Annotated[
-    str | None, typer.Option("--python", metavar="PYTHON", help="The interpreter to run the script with.", show_default=False)
-]
-ProjectFolder = Annotated[
-    Path | None,
-    typer.Option("--project", metavar="DIR", help="What is copied and repaired: the script's git work tree, or its folder."),
-]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", help="The seed of torch, random, numpy and hashes in all runs.")]
-Timeout = Annotated[float, typer.Option("--timeout", min=1, metavar="SECONDS", help="The time that each run may take.")]
-VerifyCommand = Annotated[
-    str | None,
-    typer.Option("--verify", metavar="COMMAND", help="Keep the fixes with which this command runs, and computes what it did."),
-]
-Selected = Annotated[list[str] | None, typer.Option("--select", metavar="CODES", help="Only these codes or prefixes.")]
+        setting="report-unused-suppressions",
+    )
+    output_format: str | None = option(
+        "--output-format",
+        click_type=click.Choice(list(FORMS)),
+        help="How findings are written.",
+        show_default=False,
+        setting="output-format",
+    )
+    output_file: Path | None = option(
+        "--output-file", "-o", metavar="FILE", help="Write the findings there, not to standard output."
+    )
+    statistics: bool = option("--statistics", default=False, help="Count findings by rule and by what can be done about them.")
+
+    # diff
+    patch_file: Path | None = option("--output", "-o", metavar="FILE", help="Write the patch there.")
+    by_rule: Path | None = option("--by-rule", metavar="DIR", help="Write one patch for each rule there, to be applied in order.")
+
+    # apply and review
+    dry_run: bool = option("--dry-run", default=False, help="Write nothing, print the patch as diff does.")
+    allow_dirty: bool = option("--allow-dirty", default=False, help="Write files that git could not restore.")
+    verify: str | None = option(
+        "--verify",
+        metavar="COMMAND",
+        help="Keep the fixes with which this command runs, and computes what it did.",
+        again=True,
+    )
+    timeout: float = option("--timeout", default=600, min=1, metavar="SECONDS", help="The time that each run may take.")
+    restart: bool = option("--restart", default=False, help="Forget the answers of a review that was stopped.")
+
+    # pr
+    branch: str = option("--branch", default="graphfix/autograd", metavar="NAME", help="The branch to make.")
+    base: str = option("--base", default="", metavar="BRANCH", help="The branch to merge into: the one that is checked out.")
+    check: str = option(
+        "--check", default="", metavar="COMMAND", help="Run this in a copy with the repairs; no branch where it fails."
+    )
+    push: str = option("--push", default="", metavar="REMOTE", help="Push the branch there.")
+    open: bool = option("--open", default=False, help="Open the pull request, with a token from the environment.")
+    draft: bool = option("--draft", default=False, help="Open it as a draft.")
+    update: bool = option("--update", default=False, help="Make the branch, and the text of its open pull request, anew.")
+    split: Split | None = option("--split", help="One branch for each rule, top folder or owner of files.", show_default=False)
+    forge: ForgeKind | None = option(
+        "--forge", help="What the remote's host runs, where its name does not say.", show_default=False
+    )
+    text_file: Path | None = option("--output", "-o", metavar="FILE", help="Write the pull request's text there.")
+
+    # config
+    settings_format: ListFormat = option("--output-format", default=ListFormat.TEXT, help="How the settings are listed.")
+    schema: bool = option("--schema", default=False, help="Print the JSON schema of the settings instead.")
+
+    # verify
+    module: bool = option("--module", "-m", default=False, help="SCRIPT is the name of a module, as for python -m.")
+    python: str | None = option("--python", metavar="PYTHON", help="The interpreter to run the script with.", show_default=False)
+    project: Path | None = option(
+        "--project", metavar="DIR", help="What is copied and repaired: the script's git work tree, or its folder."
+    )
+    seed: int = option("--seed", default=0, metavar="N", help="The seed of torch, random, numpy and hashes in all runs.")
+    only: list[str] | None = option("--select", metavar="CODES", help="Only these codes or prefixes.", setting="select")
+    case: list[str] | None = option("--case", metavar="NAME", help="Only these fixtures, such as gru_state.")
+    device: Device = option("--device", default=Device.ALL, help="Where to run; all: on each device that is present.")
+    verdict_format: ListFormat = option("--output-format", default=ListFormat.TEXT, help="How verdicts are written.")
+    plot: Path | None = option("--plot", metavar="FILE", help="Draw one fixture's graphs, or the script's, as .svg or .png.")
+    fixtures: Path | None = option("--fixtures", metavar="DIR", help="Another folder of fixtures than the bundled.")
+
+    # what `settled` adds
+    settings: "Resolver | None" = None
+    reproduce: tuple[str, ...] = ()
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The paths to examine: the working directory where none is named."""
+        return tuple(self.paths or ["."])
+
+    @property
+    def stdin(self) -> bool:
+        """Whether the code comes from standard input."""
+        return "-" in self.places
+
+    @property
+    def unsafe(self) -> bool:
+        """Whether unsafe fixes are wanted."""
+        return bool(self.unsafe_fixes)
+
+    @property
+    def form(self) -> str:
+        """How findings are written, by its name in `FORMS`."""
+        return self.output_format or "text"
+
+
+DECLARED: dict[str, "Field[Any]"] = {one.name: one for one in fields(Options) if one.metadata}
+
+
+def picked(picks: tuple[str, ...]) -> Iterator["Field[Any]"]:
+    """The options that a command has, in the order of its picks, each the name of an option or of a group."""
+    for pick in picks:
+        found = [one for one in DECLARED.values() if pick in (one.name, one.metadata["group"])]
+        assert found, f"no option and no group is called {pick}"
+        yield from found

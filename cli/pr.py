@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from graphfix.cli import session
-from graphfix.cli.delivery import Delivery, Target, Wish, claim, deliver, target_of
+from graphfix.cli.delivery import Delivery, Target, claim, deliver, target_of
 from graphfix.cli.exits import ERROR, FINDINGS, INTERRUPTED, OK
 from graphfix.cli.options import Options, Split
 from graphfix.cli.terminal import ERR, OUT, quiet_pipe
@@ -33,21 +33,25 @@ class CheckFailed(Exception):
 class Making:
     """What is known while the pull request is made."""
 
-    wish: Wish
     work: session.Session
     repository: Repository
     target: Target
     proofs: list[Proof] = field(default_factory=list)
 
+    @property
+    def options(self) -> Options:
+        """What the user asked for."""
+        return self.work.options
 
-def run(options: Options, wish: Wish) -> int:
+
+def run(options: Options) -> int:
     """Make the branches and give the exit code: 0 made, or nothing to make; 1 the check fails; 2 misuse or failure."""
-    _consistent(options, wish)
+    _consistent(options)
     report = Report(options.unsafe)
     made: list[str] = []
     try:
         work = session.start(options, repair=True, stages=True)
-        making = _making(work, wish)
+        making = _making(work)
         work.examine(report)
         session.show_problems(report, verbose=options.verbose)
         code = _make(making, report, made)
@@ -62,16 +66,16 @@ def run(options: Options, wish: Wish) -> int:
     return ERROR if report.failed() else code
 
 
-def _consistent(options: Options, wish: Wish) -> None:
+def _consistent(options: Options) -> None:
     if options.stdin:
         session.fail("pr makes commits of files: - is not one")
-    if wish.open and not wish.push:
+    if options.open and not options.push:
         session.fail("--open needs --push REMOTE: a pull request is about a branch that the forge has")
-    if wish.draft and not wish.open:
+    if options.draft and not options.open:
         session.fail("--draft says how --open opens")
 
 
-def _making(work: session.Session, wish: Wish) -> Making:
+def _making(work: session.Session) -> Making:
     """Everything that can be refused is refused before files are examined."""
     tops = {top_of(root / "_") for root in work.found.roots}
     top = tops.pop() if tops else None
@@ -84,12 +88,14 @@ def _making(work: session.Session, wish: Wish) -> Making:
         ERR.say(told)
         raise NotMade("the work tree has changes that are not committed; commit or stash them")
     identity(repository)
-    return Making(wish, work, repository, target_of(repository, wish.base, wish.push, wish.forge))
+    options = work.options
+    kind = options.forge.value if options.forge is not None else ""
+    return Making(work, repository, target_of(repository, options.base, options.push, kind))
 
 
 def _make(making: Making, report: Report, made: list[str]) -> int:
-    wish, repository = making.wish, making.repository
-    if wish.verify:
+    options, repository = making.options, making.repository
+    if options.verify:
         report.outcomes = _proven(making, report)
     if not report.changed:
         ERR.say(report.repaired(dry_run=True) + "; no branch was made")
@@ -99,43 +105,43 @@ def _make(making: Making, report: Report, made: list[str]) -> int:
         raise NotMade(f"a file that is not in git as it is cannot be part of a commit: {lines[0]}")
     failed = tuple(report.problems())
     parts = _parts(making, report)
-    claims = claim([_branch(wish, part) for part in parts], repository, making.target, wish)
+    claims = claim([_branch(options, part) for part in parts], repository, making.target, options)
     deliveries = [_delivery(making, part, failed) for part in parts]
     told = {finding for part in parts for outcome in part.outcomes for finding in outcome.findings}
     missed = [finding for finding in report.findings if finding not in told]
-    if missed and wish.split is not None:
+    if missed and options.split is not None:
         ERR.say(f"{count(len(missed), 'finding')} that cannot be repaired in none of the parts: graphfix check tells them")
-    deliver(deliveries, claims, repository, making.target, wish, made)
-    _show(deliveries, wish)
+    deliver(deliveries, claims, repository, making.target, options, made)
+    _show(deliveries, options)
     return OK
 
 
 def _parts(making: Making, report: Report) -> list[Part]:
     outcomes = report.outcomes
-    if making.wish.split is None:
+    if making.options.split is None:
         return [Part("", "", tuple(outcomes))]
-    if making.wish.split is Split.RULE:
+    if making.options.split is Split.RULE:
         from graphfix.codemods import RULES
 
         return by_rule(outcomes, making.work.job, [rule.code for rule in RULES])
-    named = owners(making.repository.top) if making.wish.split is Split.OWNER else folder_of
+    named = owners(making.repository.top) if making.options.split is Split.OWNER else folder_of
     return by_key(outcomes, lambda outcome: named(name_of(making.repository, outcome.path)))
 
 
-def _branch(wish: Wish, part: Part) -> str:
-    return f"{wish.branch}-{part.slug}" if part.slug else wish.branch
+def _branch(options: Options, part: Part) -> str:
+    return f"{options.branch}-{part.slug}" if part.slug else options.branch
 
 
 def _delivery(making: Making, part: Part, failed: tuple[str, ...]) -> Delivery:
     """One branch: checked, its commits made; nothing points to them yet."""
-    wish, repository = making.wish, making.repository
+    options, repository = making.options, making.repository
     from graphfix.codemods import RULES
 
     rules = {rule.code: rule for rule in RULES}
     series = list(steps(part.outcomes))
     checks = _checked(making, part)
     changes = {id(step): _change(step, repository, rules[step.code]) for step in series}
-    made = build(repository, _branch(wish, part), series, lambda step: commit_message(changes[id(step)], checks))
+    made = build(repository, _branch(options, part), series, lambda step: commit_message(changes[id(step)], checks))
     story = Story(
         tuple(changes.values()),
         tuple(place for outcome in part.outcomes for place in _left(outcome, repository)),
@@ -183,37 +189,37 @@ def _reproduce(making: Making, part: Part) -> tuple[str, ...]:
     import shlex
 
     top, here = making.repository.top, Path(os.path.realpath(os.curdir))
-    options = list(making.wish.reproduce)
+    words = list(making.options.reproduce)
     paths = [
         os.path.relpath(os.path.realpath(path), top if not here.is_relative_to(top) else here) for path in _paths(making, part)
     ]
-    if making.wish.split is Split.RULE:
-        options += ["--select", part.slug.upper()]
-    lines = [shlex.join(["graphfix", "apply", *options, *paths])]
+    if making.options.split is Split.RULE:
+        words += ["--select", part.slug.upper()]
+    lines = [shlex.join(["graphfix", "apply", *words, *paths])]
     if here != top and here.is_relative_to(top):
         lines.insert(0, shlex.join(["cd", here.relative_to(top).as_posix()]))
     return tuple(lines)
 
 
 def _paths(making: Making, part: Part) -> Sequence[str | Path]:
-    if making.wish.split in (Split.FOLDER, Split.OWNER):
+    if making.options.split in (Split.FOLDER, Split.OWNER):
         return [outcome.path for outcome in part.outcomes if outcome.changed]
-    return making.work.options.paths
+    return making.options.places
 
 
 def _checked(making: Making, part: Part) -> tuple[Check, ...]:
     """The project's own check, run in a copy with the repairs; `CheckFailed` where it does not pass."""
-    if not making.wish.check:
+    if not making.options.check:
         return ()
     import time
 
     from graphfix.verify.command import BadCommand, parsed
     from graphfix.verify.copies import TooLarge
 
-    quiet, text = making.work.options.quiet, making.wish.check
+    quiet, text = making.options.quiet, making.options.check
     changes = {Path(os.path.realpath(outcome.path)): outcome.after for outcome in part.outcomes if outcome.changed}
     try:
-        command = replace(parsed(text, making.repository.top, making.wish.limit), job=None)
+        command = replace(parsed(text, making.repository.top, making.options.timeout), job=None)
         if not quiet:
             ERR.say(f"running {escaped(text)} on a copy with the repairs" + (f" of {escaped(part.name)}" if part.name else ""))
         started = time.monotonic()
@@ -240,7 +246,7 @@ def _proven(making: Making, report: Report) -> list[Outcome]:
     from graphfix.verify.script import judge
 
     work, seen = making.work, list[Run]()
-    command = command_of(making.wish.verify, work.found.roots, making.wish.limit)
+    command = command_of(making.options.verify or "", work.found.roots, making.options.timeout)
     outcomes, refused = proven(report.outcomes, work.job, command, quiet=work.options.quiet, seen=seen)
     changed = [outcome for outcome in outcomes if outcome.changed]
     told: list[tuple[str, str]] = []
@@ -254,12 +260,12 @@ def _proven(making: Making, report: Report) -> list[Outcome]:
     return outcomes
 
 
-def _show(deliveries: Sequence[Delivery], wish: Wish) -> None:
+def _show(deliveries: Sequence[Delivery], options: Options) -> None:
     """The text: in the file that is asked for (one for each branch), or on standard output."""
-    if wish.output is not None:
+    if options.text_file is not None:
         for delivery in deliveries:
-            slug = delivery.made.branch.removeprefix(wish.branch)
-            path = wish.output.with_name(f"{wish.output.stem}{slug}{wish.output.suffix}")
+            slug = delivery.made.branch.removeprefix(options.branch)
+            path = options.text_file.with_name(f"{options.text_file.stem}{slug}{options.text_file.suffix}")
             session.store_bytes(path, delivery.body.encode())
             ERR.say(f"wrote {escaped(str(path))}: {count(len(delivery.body.splitlines()), 'line')} of pull request text")
         return

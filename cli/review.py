@@ -39,7 +39,7 @@ class Desk:
             self.place.unlink(missing_ok=True)
 
 
-def run(options: Options, *, allow_dirty: bool, restart: bool) -> int:
+def run(options: Options) -> int:
     """Ask about every finding and give the exit code."""
     if options.stdin:
         session.fail("review asks about files: - is not one")
@@ -56,9 +56,9 @@ def run(options: Options, *, allow_dirty: bool, restart: bool) -> int:
         if not found:
             OUT.say(report.found())
             return report.exit_code(changes_count=False)
-        if not allow_dirty and refuses(outcome.path for outcome in found):
+        if not options.allow_dirty and refuses(outcome.path for outcome in found):
             return ERROR
-        code = _review(found, work, restart=restart)
+        code = _review(found, work, restart=options.restart)
     except KeyboardInterrupt:
         ERR.say("\nInterrupted; nothing was written, your answers are kept: graphfix review goes on from here")
         return INTERRUPTED

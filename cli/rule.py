@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from graphfix.cli import session
 from graphfix.cli.exits import OK
+from graphfix.cli.options import Options
 from graphfix.cli.terminal import OUT, quiet_pipe
 from graphfix.run.selection import UnknownCode, exact_code
 
 
-def run(code: str) -> int:
+def run(options: Options) -> int:
     """Print one rule's page, or the table of all rules."""
     from graphfix.codemods import RULES
 
     with quiet_pipe():
-        if not code:
+        if not options.code:
             width = max((len(rule.name) for rule in RULES), default=0)
             for rule in RULES:
                 OUT.say(f"{rule.code}  {rule.name:<{width}}  {rule.summary}")
             return OK
         try:
-            wanted = exact_code(code, [rule.code for rule in RULES])
+            wanted = exact_code(options.code, [rule.code for rule in RULES])
         except UnknownCode as error:
             session.fail(str(error))
         OUT.say(next(rule.page for rule in RULES if rule.code == wanted).rstrip())

@@ -20,7 +20,7 @@ from graphfix.report.forms import FORMS, Form
 from graphfix.report.report import Report
 from graphfix.run.examine import Job, examine
 from graphfix.run.outcome import Outcome, Status
-from graphfix.run.selection import UnknownCode, Wanted, parse_codes
+from graphfix.run.selection import Wanted
 from graphfix.run.workers import examine_all, processors
 from graphfix.settings.errors import SettingsError
 from graphfix.settings.scope import Scope
@@ -62,10 +62,10 @@ def start(options: Options, *, repair: bool = False, stages: bool = False, ahead
         found = _found(options)
         scopes = _scopes(options, found)
         known = _baseline(options)
-    except (UnknownCode, MissingPath, SettingsError) as error:
+    except (MissingPath, SettingsError) as error:
         fail(str(error))
-    edits = FORMS[options.form.value].edits
-    job = Job(found.roots, _wanted(options), repair, edits, options.verbose, scopes, known, stages, ahead)
+    edits = FORMS[options.form].edits
+    job = Job(found.roots, Wanted(unsafe=options.unsafe), repair, edits, options.verbose, scopes, known, stages, ahead)
     return Session(options, found, job)
 
 
@@ -89,10 +89,10 @@ def _input() -> bytes:
 def _found(options: Options) -> Discovered:
     if options.stdin:
         return _stdin(options)
-    paths = [Path(path) for path in options.paths]
+    paths = [Path(path) for path in options.places]
     if options.settings is None:
         return discover(paths)
-    return discover(paths, options.settings.excludes, force=options.force_exclude)
+    return discover(paths, options.settings.excludes, force=bool(options.force_exclude))
 
 
 def _scopes(options: Options, found: Discovered) -> dict[Path | None, Scope]:
@@ -104,27 +104,18 @@ def _scopes(options: Options, found: Discovered) -> dict[Path | None, Scope]:
 
 
 def _baseline(options: Options) -> Baseline | None:
-    if options.baseline is None:
+    if not options.baseline:
         return None
     from graphfix.run.baseline import BaselineError, load
 
     try:
-        return load(options.baseline)
+        return load(Path(options.baseline))
     except BaselineError as error:
         fail(str(error))
 
 
-def _wanted(options: Options) -> Wanted:
-    if not options.select and not options.ignore:
-        return Wanted(unsafe=options.unsafe)
-    from graphfix.codemods import RULES
-
-    known = [rule.code for rule in RULES]
-    return Wanted(parse_codes(options.select, known), parse_codes(options.ignore, known), options.unsafe)
-
-
 def _stdin(options: Options) -> Discovered:
-    if len(options.paths) > 1:
+    if len(options.places) > 1:
         fail("- cannot be given together with other paths")
     name = options.stdin_filename or Path("<stdin>")
     return Discovered((name,), (Path(os.path.realpath(name.parent)),))
@@ -132,7 +123,7 @@ def _stdin(options: Options) -> Discovered:
 
 def show_findings(report: Report, options: Options, screen: Screen) -> None:
     """Write the findings that are there, to the screen or to the file that is asked for."""
-    form = FORMS[options.form.value]
+    form = FORMS[options.form]
     if options.output_file is not None:
         _store_findings(report, form, options.output_file)
         return
@@ -150,12 +141,12 @@ def show_statistics(report: Report, screen: Screen) -> None:
 
 def only_findings(options: Options) -> bool:
     """Whether nothing but findings may be on standard output."""
-    return FORMS[options.form.value].plain and options.output_file is None
+    return FORMS[options.form].plain and options.output_file is None
 
 
 def shows_prose(options: Options) -> bool:
     """Whether findings are told to a reader at the terminal, so that something else may be told instead."""
-    return not FORMS[options.form.value].plain and options.output_file is None
+    return not FORMS[options.form].plain and options.output_file is None
 
 
 def _store_findings(report: Report, form: Form, path: Path) -> None:

@@ -1,16 +1,15 @@
-"""`graphfix verify`: the only command, beside trace, that runs code."""
+"""`graphfix verify` without a script: the fixtures, before and after their repairs. Runs code."""
 
 from __future__ import annotations
 
 import sys
 import time
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 
 from graphfix.cli import session
 from graphfix.cli.exits import FINDINGS, INTERRUPTED, OK
-from graphfix.cli.options import Device, ListFormat
+from graphfix.cli.options import Device, ListFormat, Options
 from graphfix.cli.progress import shown_progress
 from graphfix.cli.terminal import ERR, OUT, quiet_pipe
 from graphfix.run.selection import UnknownCode, parse_codes
@@ -19,55 +18,41 @@ from graphfix.verify.fixtures import Verdict, verify
 from graphfix.verify.launch import NoTorch, devices
 
 
-@dataclass(frozen=True)
-class Wish:
-    """What the user asked for."""
-
-    select: tuple[str, ...]
-    cases: tuple[str, ...]
-    device: Device
-    form: ListFormat
-    plot: Path | None
-    fixtures: Path | None
-    jobs: int
-    quiet: bool
-
-
-def run(wish: Wish) -> int:
+def run(options: Options) -> int:
     """Run the chosen fixtures, tell the verdicts and give the exit code."""
-    cases = _cases(wish)
-    torch, places = _devices(wish.device)
-    if wish.plot is not None:
-        _check_plot(wish, cases, places)
+    cases = _cases(options)
+    torch, places = _devices(options.device)
+    if options.plot is not None:
+        _check_plot(options, cases, places)
     started = time.monotonic()
     verdicts: list[Verdict] = []
     try:
-        with closing(verify(cases, places, wish.jobs)) as found:
-            for verdict in shown_progress(found, len(cases) * len(places), quiet=wish.quiet, doing="running"):
+        with closing(verify(cases, places, options.jobs or 0)) as found:
+            for verdict in shown_progress(found, len(cases) * len(places), quiet=options.quiet, doing="running"):
                 verdicts.append(verdict)
     except KeyboardInterrupt:
         ERR.say(f"graphfix: interrupted after {len(verdicts)} verdicts")
         return INTERRUPTED
     with quiet_pipe():
-        _show(wish, verdicts, torch, places, time.monotonic() - started)
-    if wish.plot is not None:
-        _plot(wish.plot, verdicts[0])
+        _show(options, verdicts, torch, places, time.monotonic() - started)
+    if options.plot is not None:
+        _plot(options.plot, verdicts[0])
     return OK if all(verdict.good for verdict in verdicts) else FINDINGS
 
 
-def _cases(wish: Wish) -> list[Case]:
+def _cases(options: Options) -> list[Case]:
     from graphfix.codemods import RULES
 
-    folder = wish.fixtures or bundled()
+    folder = options.fixtures or bundled()
     if not folder.is_dir():
         session.fail(f"no folder of fixtures: {folder}")
     try:
-        codes = parse_codes(wish.select, [rule.code for rule in RULES])
+        codes = parse_codes(options.only or (), [rule.code for rule in RULES])
     except UnknownCode as error:
         session.fail(str(error))
-    found = chosen(cases_in(folder.resolve()), codes, wish.cases)
+    found = chosen(cases_in(folder.resolve()), codes, tuple(options.case or ()))
     if not found:
-        session.fail("no fixture of that name" if wish.cases else f"no fixtures in {folder}")
+        session.fail("no fixture of that name" if options.case else f"no fixtures in {folder}")
     return found
 
 
@@ -84,28 +69,28 @@ def _devices(wanted: Device) -> tuple[str, tuple[str, ...]]:
     return torch, (wanted.value,)
 
 
-def _show(wish: Wish, verdicts: list[Verdict], torch: str, places: tuple[str, ...], seconds: float) -> None:
+def _show(options: Options, verdicts: list[Verdict], torch: str, places: tuple[str, ...], seconds: float) -> None:
     from graphfix.report.verdicts import as_json, problems, summary, table
 
-    if wish.form is ListFormat.JSON:
+    if options.verdict_format is ListFormat.JSON:
         OUT.say(as_json(verdicts, torch, places))
         return
     OUT.say(table(verdicts, terminal=sys.stdout.isatty(), colour=OUT.colour))
     for line in problems(verdicts):
         OUT.say(line)
-    if not wish.quiet:
+    if not options.quiet:
         OUT.say(summary(verdicts, torch, seconds))
 
 
-def _check_plot(wish: Wish, cases: list[Case], places: tuple[str, ...]) -> None:
+def _check_plot(options: Options, cases: list[Case], places: tuple[str, ...]) -> None:
     """Before anything has run."""
     from graphfix.verify.plot import ENDINGS, NoPlotter, check
 
-    assert wish.plot is not None
+    assert options.plot is not None
     if len(cases) != 1 or cases[0].kind is not Kind.PAIR or len(places) != 1:
         session.fail("--plot draws one repaired fixture on one device: choose it with --select, --case and --device")
-    if wish.plot.suffix.lower() not in ENDINGS:
-        session.fail(f"--plot writes {' or '.join(ENDINGS)}, not {wish.plot.name}")
+    if options.plot.suffix.lower() not in ENDINGS:
+        session.fail(f"--plot writes {' or '.join(ENDINGS)}, not {options.plot.name}")
     try:
         check()
     except NoPlotter as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 
 from graphfix.cli import session
@@ -23,66 +23,51 @@ from graphfix.verify.script import Trial, Verdict, judge
 from graphfix.verify.steady import doubtful, reconsidered
 
 
-@dataclass(frozen=True)
-class Script:
-    """What to run and how."""
-
-    name: str
-    arguments: tuple[str, ...] = ()
-    module: bool = False
-    python: str | None = None
-    project: Path | None = None
-    seed: int = 0
-    limit: float = 600.0
-    form: ListFormat = ListFormat.TEXT
-    plot: Path | None = None
-
-
-def run(script: Script, options: Options) -> int:
+def run(options: Options) -> int:
     """Run the script as it is and repaired, and give the exit code: 0 verified, 1 it falls short, 2 no verdict."""
-    project = _project(script)
-    _check_plot(script)
+    project = _project(options)
+    _check_plot(options)
     report = Report(options.unsafe)
-    work = session.start(options_for(options, project), repair=True)
+    work = session.start(replace(options, paths=[os.path.relpath(project)]), repair=True)
     try:
         work.examine(report)
         changed = [outcome for outcome in report.changed if Path(os.path.realpath(outcome.path)).is_relative_to(project)]
         if not changed:
             OUT.say(f"graphfix finds nothing to fix in {os.path.relpath(project)}; nothing was run")
             return OK
-        trial = _tried(_command(script, project), changed, quiet=options.quiet)
+        trial = _tried(_command(options, project), changed, quiet=options.quiet)
     except KeyboardInterrupt:
         ERR.say("graphfix: interrupted; nothing was changed")
         return INTERRUPTED
     except TooLarge as error:
         session.fail(f"{project} cannot be copied to run in: {error}; --project names a smaller folder")
     with quiet_pipe():
-        _show(script, trial, changed)
-    if script.plot is not None:
-        _plot(script.plot, trial, script.name)
+        _show(options, trial, changed)
+    if options.plot is not None:
+        _plot(options.plot, trial, _name(options))
     return {Verdict.GOOD: OK, Verdict.SHORT: FINDINGS, Verdict.NONE: ERROR}[trial.verdict]
 
 
-def options_for(options: Options, project: Path) -> Options:
-    """The same options over the files of the project."""
-    from dataclasses import replace
-
-    return replace(options, paths=(os.path.relpath(project),))
-
-
-def _project(script: Script) -> Path:
-    if script.project is not None:
-        if not script.project.is_dir():
-            session.fail(f"no such folder: {script.project}")
-        return Path(os.path.realpath(script.project))
-    if not script.module and not Path(script.name).is_file():
-        session.fail(f"no such script: {script.name}")
-    return project_of(Path(os.curdir) if script.module else Path(script.name))
+def _name(options: Options) -> str:
+    """The script, or the module."""
+    assert options.words
+    return options.words[0]
 
 
-def _command(script: Script, project: Path) -> Command:
-    job = Job(script.name, script.arguments, script.module, python=_python(script.python), seed=script.seed, saved=True)
-    return script_command(job, project, script.limit)
+def _project(options: Options) -> Path:
+    if options.project is not None:
+        if not options.project.is_dir():
+            session.fail(f"no such folder: {options.project}")
+        return Path(os.path.realpath(options.project))
+    if not options.module and not Path(_name(options)).is_file():
+        session.fail(f"no such script: {_name(options)}")
+    return project_of(Path(os.curdir) if options.module else Path(_name(options)))
+
+
+def _command(options: Options, project: Path) -> Command:
+    name, *words = options.words or ()
+    job = Job(name, tuple(words), options.module, python=_python(options.python), seed=options.seed, saved=True)
+    return script_command(job, project, options.timeout)
 
 
 def _python(wanted: str | None) -> tuple[str, ...]:
@@ -115,11 +100,11 @@ def _tried(command: Command, changed: list[Outcome], *, quiet: bool) -> Trial:
     return reconsidered(trial, command.run({}))
 
 
-def _show(script: Script, trial: Trial, changed: list[Outcome]) -> None:
+def _show(options: Options, trial: Trial, changed: list[Outcome]) -> None:
     from graphfix.report.script_verdict import as_json, lines
 
     fixes = places(changed, set(trial.before.loaded) | set(trial.after.loaded))
-    if script.form is ListFormat.JSON:
+    if options.verdict_format is ListFormat.JSON:
         OUT.say(as_json(trial, fixes))
         return
     if trial.verdict is Verdict.NONE:
@@ -139,14 +124,14 @@ def places(changed: list[Outcome], loaded: set[str]) -> list[str]:
     return [place(outcome) for outcome in changed]
 
 
-def _check_plot(script: Script) -> None:
+def _check_plot(options: Options) -> None:
     """Before anything has run."""
-    if script.plot is None:
+    if options.plot is None:
         return
     from graphfix.verify.plot import ENDINGS, NoPlotter, check
 
-    if script.plot.suffix.lower() not in ENDINGS:
-        session.fail(f"--plot writes {' or '.join(ENDINGS)}, not {script.plot.name}")
+    if options.plot.suffix.lower() not in ENDINGS:
+        session.fail(f"--plot writes {' or '.join(ENDINGS)}, not {options.plot.name}")
     try:
         check()
     except NoPlotter as error:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft7Validator
 
-from graphfix.cli.options import OutputFormat
+from graphfix.cli.options import DECLARED
 from graphfix.codemods import RULES
 from graphfix.report.forms import FORMS
 from graphfix.settings.errors import SettingsError
@@ -70,7 +70,8 @@ def test_defaults_are_valid_and_known_without_the_table() -> None:
 
 
 def test_the_formats_are_those_of_the_registry() -> None:
-    assert [form.value for form in OutputFormat] == list(FORMS)
+    kind = DECLARED["output_format"].metadata["typed"].click_type
+    assert list(kind.choices) == list(FORMS) == schema()["properties"]["output-format"]["enum"]  # type: ignore[index]
 
 
 def test_keys_are_plain_data() -> None:

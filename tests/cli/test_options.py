@@ -1,0 +1,57 @@
+"""The table of commands and the declarations of options fit together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib import import_module
+
+import pytest
+
+from graphfix.cli.app import COMMANDS, Command
+from graphfix.cli.effective_options import settled
+from graphfix.cli.options import DECLARED, Options, picked
+from graphfix.settings.keys import BY_NAME
+
+
+@pytest.fixture(params=COMMANDS, ids=[command.name for command in COMMANDS])
+def command(request: pytest.FixtureRequest) -> Command:
+    return request.param
+
+
+def test_each_command_has_its_module(command: Command) -> None:
+    assert callable(import_module(f"graphfix.cli.{command.name}").run)
+
+
+def test_no_command_has_an_option_or_a_flag_twice(command: Command) -> None:
+    names = [one.name for one in picked(command.picks)]
+    flags = [flag for one in picked(command.picks) for flag in getattr(one.metadata["typed"], "param_decls", None) or ()]
+    assert len(set(names)) == len(names)
+    assert len(set(flags)) == len(flags)
+
+
+def test_no_option_is_declared_in_vain() -> None:
+    assert {one.name for command in COMMANDS for one in picked(command.picks)} == set(DECLARED)
+
+
+def test_a_pick_that_names_nothing_is_told() -> None:
+    with pytest.raises(AssertionError, match="selektion"):
+        list(picked(("selektion",)))
+
+
+def test_the_settings_that_options_stand_for_are_there() -> None:
+    assert {one.metadata["setting"] for one in DECLARED.values()} - {""} <= set(BY_NAME)
+
+
+def test_what_makes_the_same_again_is_what_was_typed_and_no_setting() -> None:
+    given = Options(select=["GF101,GF2"], ignore=["GF201", "GF3"], baseline="", isolated=True, verify="make", jobs=3)
+    typed = settled(given).reproduce
+    assert typed == (
+        "--select", "GF101,GF2", "--ignore", "GF201", "--ignore", "GF3", "--baseline", "", "--verify", "make", "--isolated",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("wanted", [True, False, None])
+def test_a_flag_is_typed_again_only_where_it_was_set(wanted: bool | None) -> None:
+    given = replace(Options(isolated=True), unsafe_fixes=wanted)
+    assert ("--unsafe-fixes" in settled(given).reproduce) is bool(wanted)
+    assert settled(given).unsafe is bool(wanted)
