@@ -53,7 +53,7 @@ from graphfix.verify.symptoms import SECOND_WALK
 
 def find(evidence: Evidence) -> Iterator[Finding]:
     done: set[ast.AST] = set()
-    for walk in evidence.second_walks:
+    for walk in evidence.second_backwards:
         if walk.cause is not Cause.THREADS or walk.walk.site in done or not evidence.holds(walk.walk.site):
             continue
         done.add(walk.walk.site)

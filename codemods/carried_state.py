@@ -55,7 +55,7 @@ from graphfix.verify.symptoms import SECOND_WALK
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
-    yield from carried(evidence, evidence.second_walks, False, RULE.finding)
+    yield from carried(evidence, evidence.second_backwards, False, RULE.finding)
     yield from unwalked(evidence, False, RULE.finding)
 
 

@@ -49,7 +49,7 @@ from graphfix.verify.symptoms import SECOND_WALK
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
-    yield from accumulated(evidence, evidence.second_walks, RULE.finding)
+    yield from accumulated(evidence, evidence.second_backwards, RULE.finding)
 
 
 RULE = rule(

@@ -53,7 +53,7 @@ from graphfix.verify.symptoms import SECOND_WALK
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
-    yield from external(evidence, evidence.second_walks, RULE.finding)
+    yield from external(evidence, evidence.second_backwards, RULE.finding)
 
 
 RULE = rule(

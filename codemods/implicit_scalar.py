@@ -43,7 +43,7 @@ from graphfix.analysis.contributors import Facts
 from graphfix.analysis.evidence import Evidence
 from graphfix.codemods.base import rule
 from graphfix.interpreter.recording import Number
-from graphfix.interpreter.values import Opaque, Tensor
+from graphfix.interpreter.values import Tensor, Unknown
 from graphfix.model import Append, Finding, Operation, Replace
 from graphfix.repairs.fixes import fix, operand, safe_if, short
 from graphfix.verify.symptoms import OLD_NUMBER
@@ -80,7 +80,7 @@ def is_implicit(read: Number) -> bool:
 def is_tensor(facts: Facts, read: Number) -> bool:
     if isinstance(read.value, Tensor):
         return True
-    return isinstance(read.value, Opaque) and read.value.node is not None and facts.is_sure(read.value.node)
+    return isinstance(read.value, Unknown) and read.value.node is not None and facts.is_sure(read.value.node)
 
 
 def requires_grad(facts: Facts, read: Number) -> bool:

@@ -56,9 +56,9 @@ from dataclasses import dataclass, field
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
-from graphfix.autograd.graph import Overwritten, Walk, Write
+from graphfix.autograd.graph import BackwardPass, Overwritten, Write
 from graphfix.codemods.base import rule
-from graphfix.interpreter.values import Layer
+from graphfix.interpreter.values import TorchModule
 from graphfix.model import Delete, Finding, Fix, InsertBefore, Operation, RemoveArgument, Replace
 from graphfix.models.table import facts
 from graphfix.repairs.fixes import fix, safe_if, short
@@ -74,7 +74,7 @@ class Fault:
     """One place in the source that writes to saved tensors, over all runs."""
 
     write: Write
-    walk: Walk
+    walk: BackwardPass
     overwritten: Overwritten
     raising: set[Run] = field(default_factory=set)
 
@@ -107,10 +107,10 @@ def report(evidence: Evidence, fault: Fault) -> Finding:
 def repair_of(evidence: Evidence, fault: Fault) -> Fix | None:
     """The out-of-place form, where nobody else holds what is written to."""
     layer = fault.write.layer
-    made = layer.site if isinstance(layer, Layer) else None
+    made = layer.site if isinstance(layer, TorchModule) else None
     writes = [
         (run, write) for run in evidence.tape.runs for write in run.recording.writes
-        if write.site is fault.write.site or (made is not None and isinstance(write.layer, Layer) and write.layer.site is made)
+        if write.site is fault.write.site or (made is not None and isinstance(write.layer, TorchModule) and write.layer.site is made)
     ]  # fmt: skip
     if any(write.others for _, write in writes) or evidence.tape.truncated:
         return None

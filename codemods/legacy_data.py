@@ -42,7 +42,7 @@ from graphfix.analysis.old_numbers import no_dimension, summed_up
 from graphfix.analysis.sharing import chain, origin, shares
 from graphfix.codemods.base import rule
 from graphfix.interpreter.recording import Alias
-from graphfix.interpreter.values import Plain, Tensor
+from graphfix.interpreter.values import NonTensor, Tensor
 from graphfix.model import Finding, Replace
 from graphfix.repairs.fixes import fix, operand, safe_if, short
 from graphfix.verify.symptoms import SECOND_WALK
@@ -84,7 +84,7 @@ def is_number(evidence: Evidence, run: Run, alias: Alias) -> bool:
     if any(read.value is alias.made and read.how != "numpy" for read in run.recording.numbers):
         return True
     for read in run.recording.legacy:
-        value = read.value.source if isinstance(read.value, Plain) else read.value
+        value = read.value.source if isinstance(read.value, NonTensor) else read.value
         if value is not None and any(step is alias.made for step in chain(value)):
             return no_dimension(evidence.facts, value) is not None
     return False

@@ -47,7 +47,7 @@ from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run, Tape
 from graphfix.analysis.volatile import Region, region, trial
 from graphfix.analysis.walked_again import in_sight, needed
-from graphfix.autograd.graph import Walk
+from graphfix.autograd.graph import BackwardPass
 from graphfix.codemods.base import rule
 from graphfix.interpreter.recording import Seed
 from graphfix.interpreter.shapes import ONE, SCALAR, shape_of
@@ -155,7 +155,7 @@ def is_settled(seen: Seen) -> bool:
 
 def retained(evidence: Evidence) -> Iterator[Finding]:
     """`retain_variables`, which no backward pass takes any more."""
-    sites: dict[ast.Call, list[tuple[Run, Walk]]] = {}
+    sites: dict[ast.Call, list[tuple[Run, BackwardPass]]] = {}
     for run in evidence.tape.runs:
         for event in run.recording.walks:
             if isinstance(event.site, ast.Call) and event.function != "launcher" and evidence.holds(event.site):

@@ -100,7 +100,7 @@ def kept_for_this(evidence: Evidence, meeting: Meeting) -> ast.Call | None:
     hidden, first = unretained(evidence), meeting.conflicts[0].first
     if not meeting.retained or hidden is None or first is None or hidden.sites[first.site].arg != "retain_graph":
         return None
-    others = [w for w in hidden.evidence.second_walks if w.freed_by.site is first.site and w.walk.site is not meeting.site]
+    others = [w for w in hidden.evidence.second_backwards if w.freed_by.site is first.site and w.walk.site is not meeting.site]
     sure = all(in_sight(c.run, c.first) for c in meeting.conflicts if c.first is not None)
     return first.site if sure and not others else None
 

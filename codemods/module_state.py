@@ -74,7 +74,7 @@ from graphfix.verify.symptoms import SECOND_WALK
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
-    yield from carried(evidence, evidence.second_walks, True, RULE.finding)
+    yield from carried(evidence, evidence.second_backwards, True, RULE.finding)
     yield from unwalked(evidence, True, RULE.finding)
 
 

@@ -42,7 +42,7 @@ from collections.abc import Iterator
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
 from graphfix.analysis.walked_again import in_sight, needed
-from graphfix.autograd.graph import Walk
+from graphfix.autograd.graph import BackwardPass
 from graphfix.codemods.base import rule
 from graphfix.interpreter.values import Instance
 from graphfix.model import AddArgument, Finding, Operation, RemoveArgument
@@ -51,7 +51,7 @@ from graphfix.verify.symptoms import RETAINS, SECOND_WALK
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
-    sites: dict[ast.Call, list[tuple[Run, Walk]]] = {}
+    sites: dict[ast.Call, list[tuple[Run, BackwardPass]]] = {}
     for run in evidence.tape.runs:
         for event in run.recording.walks:
             if event.creates and evidence.holds(event.site):
@@ -63,7 +63,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
             yield report(evidence, site, keyword, events)
 
 
-def serves(evidence: Evidence, run: Run, event: Walk) -> bool:
+def serves(evidence: Evidence, run: Run, event: BackwardPass) -> bool:
     """Whether the recorded gradients may be walked: by a walk in sight, or by code that is not."""
     if event.function != "autograd.grad":
         return reads_gradients(evidence, run)
@@ -83,7 +83,7 @@ def reads_gradients(evidence: Evidence, run: Run) -> bool:
     return reads or not run.recording.updates or any(update.leaves is None for update in run.recording.updates)
 
 
-def report(evidence: Evidence, site: ast.Call, keyword: ast.keyword, events: list[tuple[Run, Walk]]) -> Finding:
+def report(evidence: Evidence, site: ast.Call, keyword: ast.keyword, events: list[tuple[Run, BackwardPass]]) -> Finding:
     sure = all(in_sight(run, event) for run, event in events)
     operations: list[Operation] = [RemoveArgument(evidence.span(site), "create_graph")]
     if any(needed(event, None) for _, event in events) and all(k.arg != "retain_graph" for k in site.keywords):

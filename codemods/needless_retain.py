@@ -40,7 +40,7 @@ from collections.abc import Iterator
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
 from graphfix.analysis.walked_again import in_sight, needed, walks_from_pile
-from graphfix.autograd.graph import Walk
+from graphfix.autograd.graph import BackwardPass
 from graphfix.codemods.base import rule
 from graphfix.model import AddArgument, Applicability, Finding, RemoveArgument, Replace
 from graphfix.repairs.fixes import fix, safe_if
@@ -48,7 +48,7 @@ from graphfix.verify.symptoms import RETAINS, SECOND_WALK
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
-    sites: dict[ast.Call, list[tuple[Run, Walk]]] = {}
+    sites: dict[ast.Call, list[tuple[Run, BackwardPass]]] = {}
     for run in evidence.tape.runs:
         for event in run.recording.walks:
             if event.keyword is True and evidence.holds(event.site) and is_constant(event.site):
@@ -81,7 +81,7 @@ def is_constant(site: ast.Call) -> bool:
     return bool(given) and all(isinstance(value, ast.Constant) for value in given)
 
 
-def last_of_loop(evidence: Evidence, site: ast.Call, events: list[tuple[Run, Walk]]) -> Finding | None:
+def last_of_loop(evidence: Evidence, site: ast.Call, events: list[tuple[Run, BackwardPass]]) -> Finding | None:
     """A loop over a list of losses that share a graph: all but the last have to retain it."""
     loop = evidence.program.enclosing(site, (ast.For, ast.FunctionDef, ast.AsyncFunctionDef, ast.While))
     if (
@@ -111,7 +111,7 @@ def last_of_loop(evidence: Evidence, site: ast.Call, events: list[tuple[Run, Wal
     )
 
 
-def again_in_other_loop(loop: ast.For, event: Walk) -> bool:
+def again_in_other_loop(loop: ast.For, event: BackwardPass) -> bool:
     """Whether a later walk over this graph lies in another entry into `loop`, or in another iteration around it."""
     return any(
         later.order > event.order

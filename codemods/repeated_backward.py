@@ -41,7 +41,7 @@ from collections.abc import Iterator
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.outer_graph import external_nodes, statements_of
-from graphfix.analysis.second_backward import Cause, SecondWalk
+from graphfix.analysis.second_backward import Cause, SecondBackward
 from graphfix.autograd.graph import Node
 from graphfix.codemods.base import rule
 from graphfix.model import Applicability, Delete, Finding, Fix, InsertBefore, Move, Operation, Replace
@@ -55,7 +55,7 @@ from graphfix.verify.symptoms import SECOND_WALK
 
 def find(evidence: Evidence) -> Iterator[Finding]:
     done: set[ast.AST] = set()
-    for walk in evidence.second_walks:
+    for walk in evidence.second_backwards:
         site = walk.walk.site
         if walk.cause is not Cause.REPEATED or site in done or not evidence.holds(site):
             continue
@@ -63,7 +63,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
         yield from evidence.told(report, walk)
 
 
-def report(evidence: Evidence, walk: SecondWalk) -> Finding:
+def report(evidence: Evidence, walk: SecondBackward) -> Finding:
     site = walk.walk.site
     statement = evidence.program.statement_of(site)
     story = [evidence.label(site, "walks the same loss again and raises")]
@@ -74,7 +74,7 @@ def report(evidence: Evidence, walk: SecondWalk) -> Finding:
     return RULE.finding(evidence, f"`{name}` is walked twice", evidence.span(statement), story, repair_of(evidence, walk))
 
 
-def repair_of(evidence: Evidence, walk: SecondWalk) -> Fix | None:
+def repair_of(evidence: Evidence, walk: SecondBackward) -> Fix | None:
     """Delete a second call that always raises; compute anew what a loop or a closure walks each time."""
     if not walk.always:
         return None
@@ -93,7 +93,7 @@ def repair_of(evidence: Evidence, walk: SecondWalk) -> Fix | None:
     return recomputed(evidence, walk, nodes, statements_of(evidence, walk, nodes))
 
 
-def is_mere_copy(evidence: Evidence, walk: SecondWalk) -> bool:
+def is_mere_copy(evidence: Evidence, walk: SecondBackward) -> bool:
     """Whether nothing between the two walks can change a parameter: the second one was not meant for changed ones."""
     first, second = evidence.program.statement_of(walk.freed_by.site), evidence.program.statement_of(walk.walk.site)
     block = evidence.program.block_of(second)
@@ -105,7 +105,7 @@ def is_mere_copy(evidence: Evidence, walk: SecondWalk) -> bool:
     )
 
 
-def is_unused(walk: SecondWalk) -> bool:
+def is_unused(walk: SecondBackward) -> bool:
     """Whether every gradient of the second walk is cleared before a step reads it."""
     return all(
         run.fates.leaves_below(event) and all(run.fates.is_dropped(event, leaf) for leaf in run.fates.leaves_below(event))
@@ -113,7 +113,7 @@ def is_unused(walk: SecondWalk) -> bool:
     )
 
 
-def computed_again(evidence: Evidence, walk: SecondWalk) -> Fix | None:
+def computed_again(evidence: Evidence, walk: SecondBackward) -> Fix | None:
     """The parameters have changed in between: walk the loss of a forward pass of its own, where one statement computes it."""
     root, program = walk.walk.receiver, evidence.program
     second = program.statement_of(walk.walk.site)
@@ -136,7 +136,7 @@ def computed_again(evidence: Evidence, walk: SecondWalk) -> Fix | None:
     )
 
 
-def into_closure(evidence: Evidence, walk: SecondWalk, closure: ast.FunctionDef) -> Fix | None:
+def into_closure(evidence: Evidence, walk: SecondBackward, closure: ast.FunctionDef) -> Fix | None:
     """The optimizer calls the closure several times: move into it what computes the loss, and take the loss that `step` returns."""
     program, step, root = evidence.program, walk.loop, walk.walk.receiver
     assert isinstance(step, ast.Call)

@@ -50,7 +50,7 @@ from collections.abc import Iterable, Iterator
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.hidden import Hidden, hidden
-from graphfix.analysis.second_backward import Cause, SecondWalk
+from graphfix.analysis.second_backward import Cause, SecondBackward
 from graphfix.analysis.unretained import Unretained, across_iterations
 from graphfix.codemods.base import rule
 from graphfix.model import Finding, Fix, Operation, RemoveArgument
@@ -95,7 +95,7 @@ def without_retaining(trial: Evidence, group: Hidden) -> tuple[str, Iterable[Fin
     return "a graph from before the loop is walked", external(trial, group.walks, RULE.finding)
 
 
-def state(trial: Evidence, loop: ast.AST | None, carriers: dict[str, list[SecondWalk]]) -> tuple[Finding, Fix | None] | None:
+def state(trial: Evidence, loop: ast.AST | None, carriers: dict[str, list[SecondBackward]]) -> tuple[Finding, Fix | None] | None:
     """All that one loop carries, detached together: with a part of it still attached the walk would raise."""
     findings = [carried_finding(trial, loop, name, group, RULE.finding) for name, group in carriers.items()]
     told = [finding for finding in findings if finding is not None]

@@ -43,8 +43,8 @@ from collections.abc import Iterator
 from graphfix.analysis.conflicts import meetings
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
-from graphfix.analysis.second_backward import Cause, SecondWalk
-from graphfix.autograd.graph import Walk
+from graphfix.analysis.second_backward import Cause, SecondBackward
+from graphfix.autograd.graph import BackwardPass
 from graphfix.codemods.base import rule
 from graphfix.model import AddArgument, Delete, Finding, Fix, InsertAfter, InsertBefore, Replace
 from graphfix.repairs.fixes import fix, safe_if, short
@@ -54,16 +54,16 @@ from graphfix.verify.symptoms import SECOND_WALK
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
-    groups: dict[ast.AST, list[SecondWalk]] = {}
+    groups: dict[ast.AST, list[SecondBackward]] = {}
     elsewhere = {meeting.site for meeting in meetings(evidence) if not meeting.retained and (meeting.cuts or meeting.is_stale)}
-    for walk in evidence.second_walks:
+    for walk in evidence.second_backwards:
         if walk.cause is Cause.SEQUENTIAL and evidence.holds(walk.walk.site) and walk.walk.site not in elsewhere:
             groups.setdefault(walk.walk.site, []).append(walk)
     for site, walks in groups.items():
         yield from evidence.told(report, site, walks)
 
 
-def report(evidence: Evidence, site: ast.AST, walks: list[SecondWalk]) -> Finding:
+def report(evidence: Evidence, site: ast.AST, walks: list[SecondBackward]) -> Finding:
     frees = list(dict.fromkeys(walk.freed_by.site for walk in walks))
     blamed = evidence.program.statement_of(caller_site(evidence, walks[0], site))
     story = [
@@ -74,14 +74,14 @@ def report(evidence: Evidence, site: ast.AST, walks: list[SecondWalk]) -> Findin
     return RULE.finding(evidence, message, evidence.span(blamed), story, repair_of(evidence, walks))
 
 
-def caller_site(evidence: Evidence, walk: SecondWalk, site: ast.AST) -> ast.AST:
+def caller_site(evidence: Evidence, walk: SecondBackward, site: ast.AST) -> ast.AST:
     """The statement of the loop over losses, where there is one, else the call itself."""
     if walk.loop is not None and evidence.holds(walk.loop) and isinstance(walk.loop, (ast.For, ast.AsyncFor)):
         return walk.loop.body[0]
     return site
 
 
-def repair_of(evidence: Evidence, walks: list[SecondWalk]) -> Fix | None:
+def repair_of(evidence: Evidence, walks: list[SecondBackward]) -> Fix | None:
     always = all(walk.always for walk in walks)
     walk = walks[0]
     if walk.loop is not None:
@@ -99,7 +99,7 @@ def repair_of(evidence: Evidence, walks: list[SecondWalk]) -> Fix | None:
     return fix(safe_if(always), "keep the graph for the walk that follows", *changes)
 
 
-def summed_pair(evidence: Evidence, walk: SecondWalk) -> tuple | None:
+def summed_pair(evidence: Evidence, walk: SecondBackward) -> tuple | None:
     """`a.backward(); b.backward()` next to each other become `(a + b).backward()`."""
     program = evidence.program
     first, second = program.statement_of(walk.freed_by.site), program.statement_of(walk.walk.site)
@@ -116,7 +116,7 @@ def summed_pair(evidence: Evidence, walk: SecondWalk) -> tuple | None:
     return Delete(evidence.span(first)), Replace(evidence.span(two), text)
 
 
-def plain_walk(statement: ast.stmt, walk: Walk) -> bool:
+def plain_walk(statement: ast.stmt, walk: BackwardPass) -> bool:
     """A statement that is nothing but `loss.backward()`."""
     return (
         isinstance(statement, ast.Expr)
@@ -127,7 +127,7 @@ def plain_walk(statement: ast.stmt, walk: Walk) -> bool:
     )
 
 
-def summed_loop(evidence: Evidence, walk: SecondWalk) -> Fix | None:
+def summed_loop(evidence: Evidence, walk: SecondBackward) -> Fix | None:
     """`for loss in losses: walk(loss)` becomes one walk over a sum: of the items, or of what the loop computes."""
     loop, site = walk.loop, walk.walk.site
     if not isinstance(loop, ast.For) or not evidence.holds(loop) or loop.orelse:
@@ -171,7 +171,7 @@ def update_in(run: Run, loop: ast.AST) -> bool:
     return any(statement in inside for update in run.recording.updates for _, statement in update.trace)
 
 
-def sum_of_items(evidence: Evidence, walk: SecondWalk, loop: ast.For) -> tuple | None:
+def sum_of_items(evidence: Evidence, walk: SecondBackward, loop: ast.For) -> tuple | None:
     """One call over `sum(losses)` where the loop does nothing but hand each item to a function that walks it."""
     body = loop.body[0]
     if not isinstance(body, ast.Expr) or not isinstance(body.value, ast.Call) or not isinstance(loop.iter, ast.Name):
@@ -188,7 +188,7 @@ def sum_of_items(evidence: Evidence, walk: SecondWalk, loop: ast.For) -> tuple |
     return InsertBefore(evidence.span(loop), joined), Delete(evidence.span(loop))
 
 
-def is_linear(walk: SecondWalk) -> bool:
+def is_linear(walk: SecondBackward) -> bool:
     """Whether between the loop's item and the walked root lies nothing but scaling by a number: then the sum's walk is the sum of walks."""
     for _, _, hit in walk.hits:
         for node in hit.path:
@@ -206,7 +206,7 @@ RULE = rule(
     globals(),
     find,
     witnessed=True,
-    repair="Walk the sum of several losses that share a graph.",
+    repair="BackwardPass the sum of several losses that share a graph.",
     shows=(SECOND_WALK,),
     results=Expected("retain", joins=True),
     yields_to=("GF303", "GF304"),

@@ -18,10 +18,10 @@ def test_thousands_of_branches_end_with_the_budget() -> None:
 
 
 def test_what_was_cut_short_is_not_tried_again() -> None:
-    trial = explored(MANY).again({})
+    trial = explored(MANY).replay({})
     assert trial.truncated and trial.runs == []
 
 
 def test_a_small_file_is_tried_again() -> None:
-    trial = explored("(w * x).sum().backward()").again({})
+    trial = explored("(w * x).sum().backward()").replay({})
     assert not trial.truncated and len(trial.runs) == 1

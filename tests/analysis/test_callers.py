@@ -230,7 +230,7 @@ def test_nothing_of_another_file_gets_a_place_in_this_one(project: Project) -> N
     project.write("driver.py", DRIVER)
     path = project.write("players.py", PLAYERS)
     reached = called(Explorer(Program(str(path), PLAYERS), (project.root,)).explore())
-    assert reached is not None and reached.runs and reached.again({}).truncated
+    assert reached is not None and reached.runs and reached.replay({}).truncated
     evidence = CallerEvidence(reached, Facts(reached))
     foreign = [statement for run in reached.runs for node in run.recording.nodes for _, statement in node.trace[:1]]
     assert foreign

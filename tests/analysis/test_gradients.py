@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from graphfix.analysis.explore import Run
-from graphfix.autograd.graph import Walk
+from graphfix.autograd.graph import BackwardPass
 
 from .toys import explored
 
@@ -16,7 +16,7 @@ opt_c = torch.optim.SGD(critic.parameters(), lr=0.1)
 """
 
 
-def first_walk(body: str) -> tuple[Run, Walk]:
+def first_walk(body: str) -> tuple[Run, BackwardPass]:
     run = explored(HEAD + body).runs[0]
     return run, run.recording.walks[0]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from graphfix.analysis.explore import Explorer, Tape
-from graphfix.analysis.second_backward import second_walks
+from graphfix.analysis.second_backward import second_backwards
 from graphfix.source.document import Program
 
 HEAD = """\
@@ -25,7 +25,7 @@ def explored(body: str) -> Tape:
 
 def hits(body: str) -> set[tuple[int, str]]:
     """The backward calls of `body` that meet a freed graph: (line of `body`, name of the cause)."""
-    return {(walk.walk.site.lineno - OFFSET, walk.cause.name) for walk in second_walks(explored(body))}
+    return {(walk.walk.site.lineno - OFFSET, walk.cause.name) for walk in second_backwards(explored(body))}
 
 
 def walks(body: str) -> list[int]:

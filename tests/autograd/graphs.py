@@ -6,7 +6,7 @@ import ast
 import itertools
 
 from graphfix.autograd.gradients import Update
-from graphfix.autograd.graph import Context, Leaf, Node, Walk, walk
+from graphfix.autograd.graph import BackwardPass, Context, Leaf, Node, walk
 
 HERE = ast.parse("loss.backward()").body[0].value  # type: ignore[attr-defined]
 _moments = itertools.count(1)
@@ -23,7 +23,7 @@ def node(*below: Node | Leaf, saves: bool = True, context: Context = (), certain
 
 def backward(
     *roots: Node, retain: bool = False, inputs: tuple[Node | Leaf, ...] | None = None, site: ast.Call | None = None
-) -> Walk:
+) -> BackwardPass:
     """A backward pass from `roots`, walked."""
     targets = None
     if inputs is not None:
@@ -31,7 +31,7 @@ def backward(
             frozenset(part for part in inputs if isinstance(part, Node)),
             frozenset(part for part in inputs if isinstance(part, Leaf)),
         )
-    event = Walk(site or call(), (), (), roots, retain, False, None, "backward", next(_moments), targets=targets)
+    event = BackwardPass(site or call(), (), (), roots, retain, False, None, "backward", next(_moments), targets=targets)
     walk(event)
     return event
 

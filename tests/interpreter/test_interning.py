@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from graphfix.interpreter.interning import MAX_DEPTH, Key, interned, kind_of, mentions
-from graphfix.interpreter.values import Plain
+from graphfix.interpreter.values import NonTensor
 
 
 def test_equal_keys_are_one_object() -> None:
@@ -47,8 +47,8 @@ def test_beyond_a_depth_nothing_is_known() -> None:
 
 
 def test_the_same_question_gets_the_same_key() -> None:
-    value = Plain(("len", 7))
-    assert Plain(("<", value.key, 3)).key is Plain(("<", value.key, 3)).key
+    value = NonTensor(("len", 7))
+    assert NonTensor(("<", value.key, 3)).key is NonTensor(("<", value.key, 3)).key
 
 
 def test_what_a_value_was_computed_from_is_found_up_to_a_depth() -> None:

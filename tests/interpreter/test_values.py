@@ -11,17 +11,17 @@ from graphfix.analysis.explore import Explorer
 from graphfix.autograd.graph import Leaf
 from graphfix.interpreter.values import (
     NONE,
-    Bound,
+    BoundMethod,
     Class,
+    Constant,
     External,
     Instance,
-    Known,
-    Layer,
     Mapping,
-    Opaque,
-    Plain,
+    NonTensor,
     Sequence,
     Tensor,
+    TorchModule,
+    Unknown,
     Value,
     counter,
     cut_of,
@@ -34,17 +34,17 @@ CLASS = Class("Net", [External("torch.nn.Module")], {}, None)
 @pytest.mark.parametrize(
     ("value", "truth"),
     [
-        (Known(0), False),
-        (Known("x"), True),
+        (Constant(0), False),
+        (Constant("x"), True),
         (NONE, False),
-        (Plain(("len", 1)), None),
+        (NonTensor(("len", 1)), None),
         (counter("loop", 0), False),
         (counter("loop", 1), True),
         (Sequence("list", []), False),
         (Sequence("list", [], open_=True), None),
         (Mapping({"a": NONE}), True),
         (Tensor(), None),
-        (Opaque("x"), None),
+        (Unknown("x"), None),
         (External("torch.nn"), True),
         (External("sys.flags.debug"), None),
         (CLASS, True),
@@ -55,12 +55,12 @@ def test_what_bool_makes_of_it(value: Value, truth: bool | None) -> None:
 
 
 def test_equal_identities_mean_equal_values() -> None:
-    assert Plain(("len", 1)).identity == Plain(("len", 1)).identity
-    assert Known(3).identity == Known(3).identity != Known(4).identity
+    assert NonTensor(("len", 1)).identity == NonTensor(("len", 1)).identity
+    assert Constant(3).identity == Constant(3).identity != Constant(4).identity
     assert Tensor().identity != (other := Tensor()).identity == other.identity
-    numbers = Sequence("list", [Known(1)])
+    numbers = Sequence("list", [Constant(1)])
     before = numbers.identity
-    numbers.items.append(Known(2))
+    numbers.items.append(Constant(2))
     assert numbers.identity != before
 
 
@@ -74,17 +74,17 @@ def test_what_is_held() -> None:
 
 def test_a_number_knows_the_repair_that_made_it() -> None:
     site = ast.Name("loss")
-    assert cut_of(Plain("a"), Plain("b", cut=site)) is site
-    assert cut_of(Known(1)) is None
+    assert cut_of(NonTensor("a"), NonTensor("b", cut=site)) is site
+    assert cut_of(Constant(1)) is None
 
 
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (Known("a"), "<Known 'a'>"),
+        (Constant("a"), "<Constant 'a'>"),
         (Tensor(leaf=Leaf("w"), shape=(1,)), "<Tensor leaf w shape (1,)>"),
         (Sequence("deque", [NONE], open_=True), "<Sequence deque of 1 or more>"),
-        (Bound(Layer("Linear", None), "forward"), "<Bound <Layer Linear>.forward>"),
+        (BoundMethod(TorchModule("Linear", None), "forward"), "<BoundMethod <TorchModule Linear>.forward>"),
         (Instance(CLASS, "net"), "<Instance of Net>"),
         (External("torch.relu"), "<External torch.relu>"),
     ],

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 
 from graphfix.analysis.evidence import Evidence
-from graphfix.analysis.second_backward import Cause, SecondWalk
+from graphfix.analysis.second_backward import Cause, SecondBackward
 from graphfix.interpreter.recording import Store
 
 
-def by_carrier(walks: list[SecondWalk]) -> dict[tuple[ast.AST | None, str], list[SecondWalk]]:
+def by_carrier(walks: list[SecondBackward]) -> dict[tuple[ast.AST | None, str], list[SecondBackward]]:
     """The walks over carried state, by loop and name; what an inner loop detaches is detached for the loops around it."""
-    groups: dict[tuple[ast.AST | None, str], list[SecondWalk]] = {}
+    groups: dict[tuple[ast.AST | None, str], list[SecondBackward]] = {}
     for walk in walks:
         if walk.cause is Cause.CARRIED:
             for carrier in walk.carriers:
@@ -25,7 +25,7 @@ def by_carrier(walks: list[SecondWalk]) -> dict[tuple[ast.AST | None, str], list
     return {key: group for key, group in groups.items() if key not in inside}
 
 
-def kept_at(evidence: Evidence, loop: ast.AST | None, carrier: str, walk: SecondWalk) -> ast.AST | None:
+def kept_at(evidence: Evidence, loop: ast.AST | None, carrier: str, walk: SecondBackward) -> ast.AST | None:
     """Where an iteration leaves its graph in `carrier`; None where that is in another file."""
     crossing = walk.carriers[carrier]
     stores = [s for s in crossing.stores if isinstance(s, Store) and evidence.holds(s.target)]

@@ -13,7 +13,7 @@ from graphfix.analysis.hidden import silenced
 from graphfix.analysis.second_backward import Cause
 from graphfix.analysis.unretained import unretained
 from graphfix.autograd.gradients import severable
-from graphfix.autograd.graph import Node, Walk, history
+from graphfix.autograd.graph import BackwardPass, Node, history
 from graphfix.interpreter.recording import Store, Update
 
 # What a graph may be retained for although its gradient is used by nobody: another loss, or a later iteration
@@ -25,8 +25,8 @@ class Conflict:
     """One walk, in one run, that meets what was `freed` by the walk `first` or made `stale` by the steps `steps`."""
 
     run: Run
-    event: Walk
-    first: Walk | None
+    event: BackwardPass
+    first: BackwardPass | None
     freed: set[Node] = field(default_factory=set)
     stale: set[Node] = field(default_factory=set)
     steps: list[Update] = field(default_factory=list)
@@ -56,7 +56,7 @@ def meetings(evidence: Evidence) -> list[Meeting]:
     """Every pair of backward calls that is in conflict, in source order."""
     found: dict[tuple[ast.AST, ast.AST | None, bool], Meeting] = {}
     hidden = unretained(evidence)
-    told = [(walk, evidence) for walk in evidence.second_walks]
+    told = [(walk, evidence) for walk in evidence.second_backwards]
     told += [(walk, hidden.evidence) for walk in hidden.walks(*RETAINED_FOR)] if hidden is not None else []
     for walk, seen in told:
         retained = seen is not evidence
@@ -85,7 +85,7 @@ def meetings(evidence: Evidence) -> list[Meeting]:
     return sorted(found.values(), key=lambda m: (m.site.lineno, m.site.col_offset, m.retained))
 
 
-def note(meeting: Meeting, run: Run, event: Walk, first: Walk | None, freed: Node | None) -> None:
+def note(meeting: Meeting, run: Run, event: BackwardPass, first: BackwardPass | None, freed: Node | None) -> None:
     conflict = next((c for c in meeting.conflicts if c.event is event), None)
     if conflict is None:
         conflict = Conflict(run, event, first)
@@ -96,7 +96,7 @@ def note(meeting: Meeting, run: Run, event: Walk, first: Walk | None, freed: Nod
         conflict.freed.add(freed)
 
 
-def stale_below(run: Run, event: Walk) -> tuple[set[Node], list[Update]]:
+def stale_below(run: Run, event: BackwardPass) -> tuple[set[Node], list[Update]]:
     """The nodes of the walk that had saved a parameter which was stepped since, and the steps."""
     stale: set[Node] = set()
     steps: dict[Update, None] = {}

@@ -12,9 +12,9 @@ from collections.abc import Iterable
 
 from graphfix.analysis.explore import Tape
 from graphfix.autograd.graph import Node, raises_again
-from graphfix.interpreter.frames import Trace
+from graphfix.interpreter.frames import CallStack
 from graphfix.interpreter.recording import Store, Use
-from graphfix.interpreter.values import Instance, Opaque, Tensor
+from graphfix.interpreter.values import Instance, Tensor, Unknown
 from graphfix.source.document import Program
 
 DISPLAYS = (ast.Dict, ast.List, ast.Tuple)
@@ -55,7 +55,7 @@ class Facts:
         """Whether the value is known to have one element: a full reduction, or the root of a backward pass."""
         if isinstance(use.value, Tensor) and use.value.single:
             return True
-        return all(node.site in self.proven for node in use.nodes) and isinstance(use.value, (Tensor, Opaque))
+        return all(node.site in self.proven for node in use.nodes) and isinstance(use.value, (Tensor, Unknown))
 
 
 def contributors(facts: Facts, expression: ast.expr, own: set[Node]) -> list[ast.expr]:
@@ -80,11 +80,11 @@ def contributors(facts: Facts, expression: ast.expr, own: set[Node]) -> list[ast
 def is_tensor_always(facts: Facts, expression: ast.expr) -> bool:
     """Whether the expression held one tensor, and nothing else, wherever it was seen."""
     return expression not in facts.plain and all(
-        isinstance(use.value, (Tensor, Opaque)) for use in facts.uses.get(expression, ())
+        isinstance(use.value, (Tensor, Unknown)) for use in facts.uses.get(expression, ())
     )
 
 
-def at_caller(facts: Facts, program: Program, trace: Trace, nodes: Iterable[Node]) -> list[ast.expr]:
+def at_caller(facts: Facts, program: Program, trace: CallStack, nodes: Iterable[Node]) -> list[ast.expr]:
     """The argument of a call, closest to the store, that brings `nodes` in and is always one tensor; of a display, its parts."""
     wanted = set(nodes)
     for frame, statement in reversed(trace[:-1]):

@@ -10,7 +10,7 @@ from graphfix.interpreter.calls import instantiate
 from graphfix.interpreter.frames import Env
 from graphfix.interpreter.imports import define
 from graphfix.interpreter.interpreter import Interpreter, Stop
-from graphfix.interpreter.values import NONE, Class, Function, Instance, Known, Mapping, Opaque, Value
+from graphfix.interpreter.values import NONE, Class, Constant, Function, Instance, Mapping, Unknown, Value
 from graphfix.models.words import WALKED_BY_TRAINER
 
 Start = Callable[[Interpreter, Env], None]
@@ -18,7 +18,7 @@ Start = Callable[[Interpreter, Env], None]
 
 def run_module(m: Interpreter, env: Env) -> None:
     """The file as a script."""
-    env.variables["__name__"] = Known("__main__")
+    env.variables["__name__"] = Constant("__main__")
     m.execute(env.program.tree.body)
 
 
@@ -87,4 +87,4 @@ def make_instance(m: Interpreter, cls: Class, site: ast.AST) -> Value:
 
 def unknown_arguments(function: Function, skip: int) -> list[Value]:
     positional = [*function.definition.args.posonlyargs, *function.definition.args.args][skip:]
-    return [Opaque(("parameter", function.key, argument.arg)) for argument in positional]
+    return [Unknown(("parameter", function.key, argument.arg)) for argument in positional]

@@ -13,9 +13,9 @@ from functools import cached_property
 from graphfix.analysis.contributors import Facts
 from graphfix.analysis.explore import Run, Tape
 from graphfix.autograd.graph import Context, Leaf, Node, history
-from graphfix.interpreter.frames import Env, Frame, Trace
+from graphfix.interpreter.frames import CallStack, Env, Frame
 from graphfix.interpreter.recording import Store
-from graphfix.interpreter.values import Class, Instance, Layer, Mapping, Opaque, Project, Sequence, Value, leaves_in
+from graphfix.interpreter.values import Class, Instance, Mapping, Project, Sequence, TorchModule, Unknown, Value, leaves_in
 from graphfix.models.words import ASKS
 from graphfix.source.document import Program
 
@@ -54,7 +54,7 @@ class Region:
     def contains(self, other: Region) -> bool:
         return other is not self and self.statements >= set(other.parts)
 
-    def holds(self, trace: Trace) -> bool:
+    def holds(self, trace: CallStack) -> bool:
         return any(statement in self.statements for _, statement in trace)
 
 
@@ -151,7 +151,7 @@ class Regions:
         """Whether an unknown callee hands the graph on, as a walk over its result shows elsewhere: it does not walk itself."""
         return bool(callees) and callees <= self.callees
 
-    def mark(self, marked: set[ast.AST], trace: Trace) -> None:
+    def mark(self, marked: set[ast.AST], trace: CallStack) -> None:
         """All statements and functions of this file in which `trace` lies."""
         for _, statement in trace:
             part: ast.AST | None = statement
@@ -308,7 +308,7 @@ def out_of_sight(run: Run) -> set[int]:
         if id(value) in found:
             continue
         found.add(id(value))
-        if isinstance(value, (Instance, Layer)):
+        if isinstance(value, (Instance, TorchModule)):
             pending.extend(value.attributes.values())
         elif isinstance(value, Sequence):
             pending.extend(value.items)
@@ -320,7 +320,7 @@ def out_of_sight(run: Run) -> set[int]:
 def is_kept(store: Store, kept: set[int]) -> bool:
     """Whether what is stored outlives a run of which the callers are not in sight."""
     holder, place = store.holder, store.place[0]
-    if any(isinstance(value, (Opaque, Class, Project)) for value in (holder, place)):
+    if any(isinstance(value, (Unknown, Class, Project)) for value in (holder, place)):
         return True
     return id(holder) in kept or id(place) in kept or (isinstance(place, Env) and place.parent is None)
 
@@ -338,9 +338,9 @@ def has_own_module(frame: Frame, node: Node) -> bool:
     leaves = {leaf for below in history([node]) for leaf in below.leaves}
 
     def holds(value: Value) -> bool:
-        if isinstance(value, Opaque):
+        if isinstance(value, Unknown):
             return node.callee is not None and value.key == node.callee
-        return isinstance(value, (Layer, Instance)) and not leaves.isdisjoint(leaves_in(value))
+        return isinstance(value, (TorchModule, Instance)) and not leaves.isdisjoint(leaves_in(value))
 
     variables = frame.env.variables
     return any(holds(v) for n, v in variables.items() if n not in given) and not any(

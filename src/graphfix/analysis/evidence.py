@@ -12,11 +12,11 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from graphfix.analysis.contributors import Facts
 from graphfix.analysis.evaluations import Regions
 from graphfix.analysis.explore import Run, Tape
-from graphfix.analysis.second_backward import SecondWalk, second_walks
+from graphfix.analysis.second_backward import SecondBackward, second_backwards
 from graphfix.autograd.graph import history
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.recording import Store
-from graphfix.interpreter.values import Opaque, Plain, Tensor, Value, nodes_in
+from graphfix.interpreter.values import NonTensor, Tensor, Unknown, Value, nodes_in
 from graphfix.model import Finding, Label, Span
 from graphfix.source.document import Program
 
@@ -73,9 +73,9 @@ class Evidence:
         return self.tape.program
 
     @cached_property
-    def second_walks(self) -> list[SecondWalk]:
+    def second_backwards(self) -> list[SecondBackward]:
         """Every backward pass that meets a freed graph, by cause."""
-        return second_walks(self.tape)
+        return second_backwards(self.tape)
 
     @cached_property
     def needs_tensor(self) -> set[ast.expr] | None:
@@ -85,12 +85,12 @@ class Evidence:
         that is not in sight, tells. What is out of sight gets numbers where the project's settings say so.
         """
         wanted = [expression for cuts in self.cuts for expression in cuts(self)]
-        trial = self.tape.again({expression: as_number for expression in wanted})
+        trial = self.tape.replay({expression: as_number for expression in wanted})
         if trial.truncated:
             return None
         passed = ("unknown",) if self.tape.conventions.accumulate == "item" else ()
         reads = (read for run in trial.runs for read in run.recording.misuses if read.kind not in passed)
-        return {read.value.cut for read in reads if isinstance(read.value, Plain)}
+        return {read.value.cut for read in reads if isinstance(read.value, NonTensor)}
 
     @cached_property
     def regions(self) -> Regions:
@@ -99,7 +99,7 @@ class Evidence:
 
     def loses_nothing(self, expressions: list[ast.expr]) -> bool:
         """Whether, with all of `expressions` detached, each walk that works still carries every gradient that is used."""
-        trial = self.tape.again(dict.fromkeys(expressions, as_detached))
+        trial = self.tape.replay(dict.fromkeys(expressions, as_detached))
         if trial.truncated or len(trial.runs) != len(self.tape.runs):
             return False
         return all(
@@ -133,14 +133,14 @@ class Evidence:
 
 def as_number(m: Interpreter, node: ast.AST, value: Value) -> Value:
     """An expression's value as `.item()` would make it."""
-    return Plain(("cut", node, m.now()), cut=node) if isinstance(value, (Tensor, Opaque)) else value
+    return NonTensor(("cut", node, m.now()), cut=node) if isinstance(value, (Tensor, Unknown)) else value
 
 
 def as_detached(m: Interpreter, node: ast.AST, value: Value) -> Value:
     """An expression's value as `.detach()` would make it."""
     if isinstance(value, Tensor):
         return Tensor(single=value.single, base=value, severed="detach", shape=value.shape)
-    return Opaque(("detached", node, m.now())) if isinstance(value, Opaque) else value
+    return Unknown(("detached", node, m.now())) if isinstance(value, Unknown) else value
 
 
 def working_walks(run: Run) -> list[tuple[ast.AST, int]]:

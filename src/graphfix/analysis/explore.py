@@ -59,7 +59,7 @@ class Tape:
     roots: tuple[Path, ...] = ()
     conventions: Conventions = NO_CONVENTIONS
 
-    def again(self, overrides: dict[ast.AST, Callable[[Interpreter, ast.AST, Value], Value]]) -> Tape:
+    def replay(self, substitutions: dict[ast.AST, Callable[[Interpreter, ast.AST, Value], Value]]) -> Tape:
         """The same file with some expressions read differently: how a repair is tried.
 
         A file that is too large for its budget is not run again: the trial would end early, too, and prove nothing.
@@ -67,7 +67,7 @@ class Tape:
         if self.truncated:
             return Tape(self.program, [], True, self.roots, self.conventions)
         explorer = Explorer(self.program, self.roots, self.conventions)
-        explorer.overrides = overrides
+        explorer.substitutions = substitutions
         return explorer.explore()
 
     @property
@@ -85,7 +85,7 @@ class Explorer:
         self.budget = TOTAL_STEPS
         self.kinds: tuple[PolicyKind, ...] = (PolicyKind.OTHER, PolicyKind.LATE, PolicyKind.EARLY)
         self.times = 2
-        self.overrides: dict[ast.AST, Callable[[Interpreter, ast.AST, Value], Value]] = {}
+        self.substitutions: dict[ast.AST, Callable[[Interpreter, ast.AST, Value], Value]] = {}
 
     def explore(self) -> Tape:
         self.run_entry("module", run_module)
@@ -168,7 +168,7 @@ class Explorer:
 
     def run_once(self, name: str, start: Start, policy: Policy) -> Run:
         interpreter = assembled(policy, self.importer)
-        interpreter.overrides = self.overrides
+        interpreter.substitutions = self.substitutions
         interpreter.conventions = self.tape.conventions
         env = Env(self.tape.program)
         interpreter.recording.env = env

@@ -11,7 +11,7 @@ from graphfix.analysis.evidence import Evidence, asked_once
 from graphfix.analysis.growing_places import GrowingPlace
 from graphfix.analysis.outer_graph import external_nodes, outer_births
 from graphfix.analysis.piles import faulty_piles
-from graphfix.analysis.second_backward import Cause, SecondWalk, program_of
+from graphfix.analysis.second_backward import Cause, SecondBackward, program_of
 from graphfix.analysis.unretained import Unretained, across_iterations
 from graphfix.interpreter.recording import Store
 
@@ -24,9 +24,9 @@ class Hidden:
     """
 
     cause: Cause
-    walks: list[SecondWalk]
+    walks: list[SecondBackward]
     loop: ast.AST | None = None
-    carriers: dict[str, list[SecondWalk]] = field(default_factory=dict)
+    carriers: dict[str, list[SecondBackward]] = field(default_factory=dict)
     pile: GrowingPlace | None = None
 
 
@@ -51,9 +51,9 @@ def hidden(evidence: Evidence) -> list[Hidden]:
     return [*carried(trial.evidence, walks), *piled_up(trial), *outer(trial.evidence, walks)]
 
 
-def carried(trial: Evidence, walks: list[SecondWalk]) -> Iterator[Hidden]:
+def carried(trial: Evidence, walks: list[SecondBackward]) -> Iterator[Hidden]:
     """The state of each loop, all of it together."""
-    by_loop: dict[ast.AST | None, dict[str, list[SecondWalk]]] = {}
+    by_loop: dict[ast.AST | None, dict[str, list[SecondBackward]]] = {}
     for (loop, carrier), group in by_carrier(walks).items():
         by_loop.setdefault(loop, {})[carrier] = group
     for loop, carriers in by_loop.items():
@@ -70,7 +70,7 @@ def piled_up(trial: Unretained) -> Iterator[Hidden]:
             yield Hidden(Cause.KEPT, kept, pile=pile)
 
 
-def outer(trial: Evidence, walks: list[SecondWalk]) -> Iterator[Hidden]:
+def outer(trial: Evidence, walks: list[SecondBackward]) -> Iterator[Hidden]:
     """Totals and computations that are set up once, outside of the loop."""
     for walk in walks:
         if not trial.holds(walk.walk.site):
@@ -80,7 +80,7 @@ def outer(trial: Evidence, walks: list[SecondWalk]) -> Iterator[Hidden]:
             yield Hidden(walk.cause, [walk])
 
 
-def is_managed(trial: Evidence, walk: SecondWalk) -> bool:
+def is_managed(trial: Evidence, walk: SecondBackward) -> bool:
     """Whether the program itself detaches what is carried, in some iterations: then it decides how far a gradient goes."""
     detached = {
         ast.unparse(store.target)
@@ -92,7 +92,7 @@ def is_managed(trial: Evidence, walk: SecondWalk) -> bool:
     return bool(detached & set(walk.carriers))
 
 
-def is_stepped(walk: SecondWalk) -> bool:
+def is_stepped(walk: SecondBackward) -> bool:
     """Whether an optimizer changes what lies below the outer graph while the loop walks it: then it is stale."""
     leaves = {leaf for node in external_nodes(walk) for leaf in node.leaves}
     run, event, hit = walk.hits[0]

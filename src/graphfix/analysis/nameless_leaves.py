@@ -16,7 +16,7 @@ def nameless(evidence: Evidence) -> dict[ast.Assign, tuple[Leaf, ast.AST | None]
     found: dict[ast.Assign, tuple[Leaf, ast.AST | None]] = {}
     shown: list[tuple[Node, ast.AST]] = [
         (hit.node, walk.walk.site)
-        for walk in evidence.second_walks
+        for walk in evidence.second_backwards
         if walk.cause is Cause.EXTERNAL and walk.always
         for _, _, hit in walk.hits
     ]

@@ -11,7 +11,7 @@ from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
 from graphfix.interpreter.recording import Read
 from graphfix.interpreter.shapes import SCALAR, shape_of
-from graphfix.interpreter.values import Plain, Tensor, Value
+from graphfix.interpreter.values import NonTensor, Tensor, Value
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def is_scalar_data(evidence: Evidence, node: ast.expr) -> bool:
 
 def no_dimension(facts: Facts, value: Value) -> bool | None:
     """True: known to have no dimension; False: known to have one element; None: not known."""
-    current: Value | None = value.source if isinstance(value, Plain) else value
+    current: Value | None = value.source if isinstance(value, NonTensor) else value
     while current is not None:
         shape = shape_of(current)
         if shape is not None:

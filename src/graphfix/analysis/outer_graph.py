@@ -6,17 +6,17 @@ import ast
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.nameless_leaves import nameless
-from graphfix.analysis.second_backward import SecondWalk
+from graphfix.analysis.second_backward import SecondBackward
 from graphfix.autograd.graph import Leaf, Node, history
 
 
-def outer_births(evidence: Evidence, walk: SecondWalk) -> list[Node]:
+def outer_births(evidence: Evidence, walk: SecondBackward) -> list[Node]:
     """What this file makes outside of the loop of the walk; empty where that is told as a parameter that is no leaf."""
     births = [node for node in external_nodes(walk) if evidence.holds(node.site)]
     return births if not any(evidence.program.statement_of(node.site) in nameless(evidence) for node in births) else []
 
 
-def external_nodes(walk: SecondWalk) -> list[Node]:
+def external_nodes(walk: SecondBackward) -> list[Node]:
     """The nodes below the walked losses that were made before the loop was entered."""
     found: dict[Node, None] = {}
     for (_, _, hit), (_, entry) in zip(walk.hits, walk.entries):
@@ -26,7 +26,7 @@ def external_nodes(walk: SecondWalk) -> list[Node]:
     return list(found)
 
 
-def statements_of(evidence: Evidence, walk: SecondWalk, nodes: list[Node]) -> list[ast.stmt]:
+def statements_of(evidence: Evidence, walk: SecondBackward, nodes: list[Node]) -> list[ast.stmt]:
     """The statements of the loop's function that made the nodes, in source order."""
     found: dict[ast.stmt, None] = {}
     for node in nodes:
@@ -41,7 +41,7 @@ def trained_leaves(nodes: list[Node]) -> list[Leaf]:
     return [leaf for node in nodes for leaf in node.leaves if leaf.trained]
 
 
-def trained_inside(walk: SecondWalk, leaves: list[Leaf]) -> bool:
+def trained_inside(walk: SecondBackward, leaves: list[Leaf]) -> bool:
     """Whether each of `leaves` also gets a gradient from a graph that is made anew in each iteration."""
     run, _, _ = walk.hits[0]
     _, entry = walk.entries[0]
@@ -55,7 +55,7 @@ def trained_inside(walk: SecondWalk, leaves: list[Leaf]) -> bool:
     return all(any(leaf.site is other.site for other in fresh) for leaf in leaves)
 
 
-def gradient_is_dropped(walk: SecondWalk, leaves: list[Leaf]) -> bool:
+def gradient_is_dropped(walk: SecondBackward, leaves: list[Leaf]) -> bool:
     """Whether the gradient that the first walk leaves in `leaves` is cleared before any step uses it, in every run.
 
     Then a detach changes nothing even for a loop of one iteration.

@@ -11,7 +11,7 @@ from graphfix.analysis.growing_places import GrowingPlace, expressions_to_cut, i
 from graphfix.analysis.second_backward import Cause, is_live
 from graphfix.autograd.graph import history, split_loop
 from graphfix.interpreter.recording import Store
-from graphfix.interpreter.values import Instance, Mapping, Opaque, Sequence
+from graphfix.interpreter.values import Instance, Mapping, Sequence, Unknown
 
 PUTS = frozenset(("append", "extend", "="))
 
@@ -53,7 +53,7 @@ def collect(evidence: Evidence, run: Run, piles: dict[ast.AST, GrowingPlace], co
     """Stores beside what an earlier iteration put into the same container."""
     by_holder: dict[int, list[Store]] = {}
     for store in run.recording.stores:
-        if store.holder is None or store.how not in PUTS or isinstance(store.holder, Opaque):
+        if store.holder is None or store.how not in PUTS or isinstance(store.holder, Unknown):
             continue
         if evidence.regions.covers(store) is covered and evidence.tells(store):
             by_holder.setdefault(id(store.holder), []).append(store)
@@ -117,7 +117,7 @@ def stays(run: Run, store: Store) -> bool:
 
 def taken_out(evidence: Evidence, piles: dict[ast.AST, GrowingPlace]) -> None:
     """Containers out of which a freed graph is walked."""
-    for walk in evidence.second_walks:
+    for walk in evidence.second_backwards:
         if walk.cause is not Cause.KEPT:
             continue
         for store in walk.stores:

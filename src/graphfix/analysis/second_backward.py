@@ -10,8 +10,8 @@ import enum
 from dataclasses import dataclass, field
 
 from graphfix.analysis.explore import Run, Tape
-from graphfix.autograd.graph import Hit, LoopEntry, Node, Walk, history, split_loop
-from graphfix.interpreter.frames import Frame, Trace
+from graphfix.autograd.graph import BackwardPass, Hit, LoopEntry, Node, history, split_loop
+from graphfix.interpreter.frames import CallStack, Frame
 from graphfix.interpreter.recording import Boundary, Store
 from graphfix.interpreter.values import Value
 from graphfix.source.document import Program
@@ -30,36 +30,36 @@ class Cause(enum.Enum):
 
 
 @dataclass(eq=False)
-class SecondWalk:
+class SecondBackward:
     """All hits of one cause at one backward call. `loop` is the loop between the two walks, None where there is none."""
 
     cause: Cause
-    walk: Walk
-    freed_by: Walk
+    walk: BackwardPass
+    freed_by: BackwardPass
     loop: ast.AST | None
     frame: Frame | None
     entry: str
-    hits: list[tuple[Run, Walk, Hit]] = field(default_factory=list)
+    hits: list[tuple[Run, BackwardPass, Hit]] = field(default_factory=list)
     carriers: dict[str, Node] = field(default_factory=dict)
     stores: list[Store] = field(default_factory=list)
     always: bool = True
     entries: list[tuple[Run, LoopEntry | None]] = field(default_factory=list)
 
 
-def program_of(trace: Trace) -> Program:
+def program_of(trace: CallStack) -> Program:
     return trace[-1][0].env.program
 
 
-def statement_in(trace: Trace, frame: Frame | None) -> ast.stmt | None:
+def statement_in(trace: CallStack, frame: Frame | None) -> ast.stmt | None:
     """The statement that `frame` was at, where the trace passes through it."""
     return next((statement for active, statement in trace if active is frame), None)
 
 
-def second_walks(tape: Tape) -> list[SecondWalk]:
+def second_backwards(tape: Tape) -> list[SecondBackward]:
     """Every certain second walk over a freed graph, grouped by backward call, loop and cause, in source order."""
-    groups: dict[tuple, SecondWalk] = {}
+    groups: dict[tuple, SecondBackward] = {}
     for run in tape.runs:
-        raised: dict[tuple, Walk] = {}
+        raised: dict[tuple, BackwardPass] = {}
         for event in run.recording.walks:
             for hit in event.hits:
                 if hit.certain and raised.setdefault(meeting(event, hit), event) is event:
@@ -69,13 +69,13 @@ def second_walks(tape: Tape) -> list[SecondWalk]:
     return list(groups.values())
 
 
-def meeting(event: Walk, hit: Hit) -> tuple:
+def meeting(event: BackwardPass, hit: Hit) -> tuple:
     """Which walk meets what which other freed, in which loop: torch raises the first time, so that no later one happens."""
     index = split_loop(hit.freed_by.context, event.context)
     return event.site, hit.freed_by.site, event.context[index][0] if index is not None else event
 
 
-def add_hit(groups: dict[tuple, SecondWalk], run: Run, event: Walk, hit: Hit) -> None:
+def add_hit(groups: dict[tuple, SecondBackward], run: Run, event: BackwardPass, hit: Hit) -> None:
     index = split_loop(hit.freed_by.context, event.context)
     entry = event.context[index][0] if index is not None else None
     boundary = boundary_of(run, entry)
@@ -94,7 +94,7 @@ def add_hit(groups: dict[tuple, SecondWalk], run: Run, event: Walk, hit: Hit) ->
     group = groups.get(key)
     if group is None:
         frame = entry.frame if entry is not None else None
-        group = groups[key] = SecondWalk(cause, event, hit.freed_by, loop, frame, run.entry)  # type: ignore[arg-type]
+        group = groups[key] = SecondBackward(cause, event, hit.freed_by, loop, frame, run.entry)  # type: ignore[arg-type]
     group.hits.append((run, event, hit))
     group.entries.append((run, entry))
     for name in names:
@@ -105,13 +105,13 @@ def add_hit(groups: dict[tuple, SecondWalk], run: Run, event: Walk, hit: Hit) ->
         group.stores.extend(store for store in crossing.stores if isinstance(store, Store))
 
 
-def serve_one_step(run: Run, event: Walk, hit: Hit) -> bool:
+def serve_one_step(run: Run, event: BackwardPass, hit: Hit) -> bool:
     """Whether the loop only gathers gradients: a step comes after the walks, none between them."""
     steps = [update.order for update in run.recording.updates if update.steps]
     return any(order > event.order for order in steps) and not any(hit.freed_by.order < order < event.order for order in steps)
 
 
-def classify(event: Walk, hit: Hit, index: int | None) -> tuple[Cause, Node | None]:
+def classify(event: BackwardPass, hit: Hit, index: int | None) -> tuple[Cause, Node | None]:
     """The cause of a hit, and the node through which the older iteration's graph enters where it is carried."""
     same = set(event.roots) == set(hit.freed_by.roots) and "autograd.grad" not in (event.function, hit.freed_by.function)
     if index is None:
@@ -152,7 +152,7 @@ def carriers(run: Run, boundary: Boundary | None, crossing: Node, hit: Hit) -> l
     return plain or found[:1]
 
 
-def also_carried(run: Run, boundary: Boundary | None, event: Walk) -> dict[str, Node]:
+def also_carried(run: Run, boundary: Boundary | None, event: BackwardPass) -> dict[str, Node]:
     """Further names that bring a graph into this walk which is spent, or will be in the next: all of them have to be repaired."""
     found: dict[str, Node] = {}
     later = [node for node in history(list(event.roots)) if boundary is not None and node.order > boundary.order]
@@ -244,7 +244,7 @@ def binds(target: ast.AST, name: str) -> bool:
     return isinstance(target, ast.Name) and target.id == name
 
 
-def is_total(event: Walk, hit: Hit, crossing: Node) -> bool:
+def is_total(event: BackwardPass, hit: Hit, crossing: Node) -> bool:
     """Whether the older graph enters by being added up in the place that is walked."""
     position = hit.path.index(crossing)
     if position == 0:
@@ -265,7 +265,7 @@ def is_scaling(node: Node) -> bool:
     return len(node.parents) == 1 and not node.leaves
 
 
-def happens_always(tape: Tape, group: SecondWalk) -> bool:
+def happens_always(tape: Tape, group: SecondBackward) -> bool:
     """False where some run passed the same backward in a later iteration (or after the same first walk) unharmed."""
     for run in tape.runs:
         for event in run.recording.walks:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphfix.interpreter.values import Opaque, Tensor, Value
+from graphfix.interpreter.values import Tensor, Unknown, Value
 
 
 def chain(value: Value) -> Iterator[Value]:
@@ -19,7 +19,7 @@ def shares(value: Value, made: Value, depth: int = 3) -> bool:
     """Whether `value`, or something that it holds, was read from `made` without a copy."""
     if any(step is made for step in chain(value)):
         return True
-    held = list(value.items.values()) if isinstance(value, Opaque) else list(value.members(attributes=True))
+    held = list(value.items.values()) if isinstance(value, Unknown) else list(value.members(attributes=True))
     return depth > 0 and any(shares(item, made, depth - 1) for item in held)
 
 

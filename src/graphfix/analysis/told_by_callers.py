@@ -13,7 +13,7 @@ from graphfix.analysis.callers import called
 from graphfix.analysis.contributors import Facts
 from graphfix.analysis.evidence import Cuts, Evidence
 from graphfix.analysis.explore import Tape
-from graphfix.analysis.second_backward import SecondWalk, second_walks
+from graphfix.analysis.second_backward import SecondBackward, second_backwards
 from graphfix.interpreter.recording import Store
 from graphfix.model import Finding, Span
 
@@ -32,9 +32,9 @@ class CallerEvidence(Evidence):
         return False
 
     @cached_property
-    def second_walks(self) -> list[SecondWalk]:
+    def second_backwards(self) -> list[SecondBackward]:
         """Those at the backward calls of this file: the others are found where they stand."""
-        return [walk for walk in second_walks(self.tape) if self.holds(walk.walk.site)]
+        return [walk for walk in second_backwards(self.tape) if self.holds(walk.walk.site)]
 
     def tells(self, store: Store) -> bool:
         """Whether the value is made in this file: one that a caller hands over is cut there, and told there."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from graphfix.analysis.contributors import Facts
 from graphfix.analysis.evidence import Evidence, asked_once
-from graphfix.analysis.second_backward import Cause, SecondWalk
+from graphfix.analysis.second_backward import Cause, SecondBackward
 from graphfix.interpreter.interpreter import Interpreter
-from graphfix.interpreter.values import Known, Value
+from graphfix.interpreter.values import Constant, Value
 
 RETAINING = ("retain_graph", "retain_variables")
 
@@ -21,9 +21,9 @@ class Unretained:
     evidence: Evidence
     sites: dict[ast.Call, ast.keyword]
 
-    def walks(self, *causes: Cause) -> list[SecondWalk]:
+    def walks(self, *causes: Cause) -> list[SecondBackward]:
         """The second walks of these causes that retaining hides."""
-        return [walk for walk in self.evidence.second_walks if walk.cause in causes and walk.freed_by.site in self.sites]
+        return [walk for walk in self.evidence.second_backwards if walk.cause in causes and walk.freed_by.site in self.sites]
 
 
 @asked_once
@@ -54,9 +54,9 @@ def across_iterations(evidence: Evidence) -> Unretained | None:
 
 
 def trial(evidence: Evidence, sites: dict[ast.Call, ast.keyword]) -> Unretained | None:
-    tape = evidence.tape.again({keyword.value: as_false for keyword in sites.values()})
+    tape = evidence.tape.replay({keyword.value: as_false for keyword in sites.values()})
     return None if tape.truncated else Unretained(Evidence(tape, Facts(tape), evidence.cuts), sites)
 
 
 def as_false(m: Interpreter, node: ast.AST, value: Value) -> Value:
-    return Known(False)
+    return Constant(False)

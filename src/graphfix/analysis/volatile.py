@@ -37,7 +37,7 @@ def marked(m: Interpreter, node: ast.AST, value: Value) -> Value:
 
 
 def trial(evidence: Evidence, sites: Iterable[ast.expr]) -> Tape:
-    return evidence.tape.again({site: marked for site in sites})
+    return evidence.tape.replay({site: marked for site in sites})
 
 
 def region(evidence: Evidence, tried: Tape, sites: set[ast.Call]) -> Region | None:

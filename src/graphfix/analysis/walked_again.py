@@ -5,26 +5,26 @@ from __future__ import annotations
 import ast
 
 from graphfix.analysis.explore import Run
-from graphfix.autograd.graph import Walk
+from graphfix.autograd.graph import BackwardPass
 from graphfix.interpreter.recording import Store
 from graphfix.interpreter.values import Instance
 
 
-def needed(event: Walk, besides: ast.AST | None) -> bool:
+def needed(event: BackwardPass, besides: ast.AST | None) -> bool:
     """Whether a later walk of the same run, other than one by the call `besides`, meets a node of this one."""
     return any(later.order > event.order and later.site is not besides for node in event.nodes for later in node.walks)
 
 
-def in_sight(run: Run, event: Walk) -> bool:
+def in_sight(run: Run, event: BackwardPass) -> bool:
     """Whether all of the graph was made by code in sight, and none of it given away after the walk."""
     return all(node.certain and not escapes_after(run, node, event) for node in event.nodes)
 
 
-def escapes_after(run: Run, node: object, event: Walk) -> bool:
+def escapes_after(run: Run, node: object, event: BackwardPass) -> bool:
     return any(order > event.order for _, _, order in run.recording.escapes.get(node, ()))  # type: ignore[call-overload]
 
 
-def walks_from_pile(run: Run, event: Walk) -> bool:
+def walks_from_pile(run: Run, event: BackwardPass) -> bool:
     """Whether the graph is kept in a container from before the loop, and walks start at what is taken out of it."""
     if not event.context:
         return False

@@ -11,7 +11,7 @@ import enum
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from graphfix.autograd.graph import Leaf, Node, Trace, Walk, history
+from graphfix.autograd.graph import BackwardPass, CallStack, Leaf, Node, history
 
 
 @dataclass(eq=False)
@@ -22,7 +22,7 @@ class Update:
     order: int
     steps: bool
     leaves: frozenset[Leaf] | None
-    trace: Trace = ()
+    trace: CallStack = ()
 
 
 class Fate(enum.Enum):
@@ -40,24 +40,24 @@ class Fates:
     update shows may be made with it.
     """
 
-    def __init__(self, walks: Sequence[Walk], updates: Sequence[Update], read: Callable[[], bool] = lambda: True) -> None:
+    def __init__(self, walks: Sequence[BackwardPass], updates: Sequence[Update], read: Callable[[], bool] = lambda: True) -> None:
         self.updates = updates
         self.read = read
         self.idle: tuple[bool, set[Leaf]] | None = None
-        self.led: dict[Walk, set[Node]] = {}
-        self.below: dict[Walk, set[Leaf]] = {}
+        self.led: dict[BackwardPass, set[Node]] = {}
+        self.below: dict[BackwardPass, set[Leaf]] = {}
         self.known: dict[tuple[object, Leaf], set[Fate]] = {}
         for event in walks:
             for leaf in self.leaves_below(event):
                 self.known.setdefault((event.site, leaf), set()).add(self.fate(event, leaf))
 
-    def leaves_below(self, event: Walk) -> set[Leaf]:
+    def leaves_below(self, event: BackwardPass) -> set[Leaf]:
         """The leaves in which the walk leaves a gradient."""
         if event not in self.below:
             self.below[event] = {leaf for node in history(list(event.roots)) for leaf in node.leaves}
         return self.below[event]
 
-    def fate(self, event: Walk, leaf: Leaf) -> Fate:
+    def fate(self, event: BackwardPass, leaf: Leaf) -> Fate:
         for update in self.updates:
             if update.order < event.order:
                 continue
@@ -67,7 +67,7 @@ class Fates:
                 return Fate.USED if update.steps else Fate.DROPPED
         return Fate.UNKNOWN
 
-    def is_dropped(self, event: Walk, leaf: Leaf) -> bool:
+    def is_dropped(self, event: BackwardPass, leaf: Leaf) -> bool:
         """Whether every gradient that this call leaves in `leaf` is cleared unused; the end of the run says nothing."""
         fates = self.known.get((event.site, leaf), set())
         return Fate.DROPPED in fates and Fate.USED not in fates or self.is_idle(leaf)
@@ -81,10 +81,10 @@ class Fates:
         known, stepped = self.idle
         return known and leaf.module and leaf not in stepped
 
-    def is_used(self, event: Walk, leaf: Leaf) -> bool:
+    def is_used(self, event: BackwardPass, leaf: Leaf) -> bool:
         return Fate.USED in self.known.get((event.site, leaf), set())
 
-    def leading(self, event: Walk) -> set[Node]:
+    def leading(self, event: BackwardPass) -> set[Node]:
         """The nodes of the walk that carry a gradient to a leaf where it may be used."""
         if event in self.led:
             return self.led[event]
@@ -95,7 +95,7 @@ class Fates:
         return found
 
 
-def severable(fates: Fates, event: Walk, bad: Iterable[Node]) -> list[tuple[Node, Node]] | None:
+def severable(fates: Fates, event: BackwardPass, bad: Iterable[Node]) -> list[tuple[Node, Node]] | None:
     """The edges (node, parent) of the walk behind which `bad` nodes lie and only gradients that are dropped.
 
     None where a gradient that may be used passes one of them: then no cut leaves the training as it is.

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 # The statement that each active call was at, outermost first; what a call is, is the interpreter's business.
-Trace = tuple[tuple[Any, ast.stmt], ...]
+CallStack = tuple[tuple[Any, ast.stmt], ...]
 # One entry for each enclosing loop, outermost first: (which entry into which loop, iteration).
 Context = tuple[tuple["LoopEntry", int], ...]
 
@@ -61,7 +61,7 @@ class Write:
     """
 
     site: ast.AST
-    trace: Trace
+    trace: CallStack
     order: int
     target: ast.AST | None
     others: tuple[str, ...]
@@ -95,7 +95,7 @@ class Node:
     )  # fmt: skip
 
     def __init__(
-        self, site: ast.AST, trace: Trace, context: Context, parents: tuple[Node, ...], saves: bool,
+        self, site: ast.AST, trace: CallStack, context: Context, parents: tuple[Node, ...], saves: bool,
         leaves: tuple[Leaf, ...] = (), saved: bool = True, certain: bool = True, callee: object = None,
     ) -> None:  # fmt: skip
         self.site = site
@@ -107,8 +107,8 @@ class Node:
         self.versions = tuple(leaf.version if saved else None for leaf in leaves)
         self.certain = certain
         self.callee = callee
-        self.freed_by: Walk | None = None
-        self.walks: list[Walk] = []
+        self.freed_by: BackwardPass | None = None
+        self.walks: list[BackwardPass] = []
         self.stores: list[object] = []
         self.random = False
         self.order = 0
@@ -170,7 +170,7 @@ class Hit:
     """A walk met a node that an earlier walk had freed. `path` leads from the root to the node, both included."""
 
     node: Node
-    freed_by: Walk
+    freed_by: BackwardPass
     path: tuple[Node, ...]
     certain: bool
 
@@ -195,7 +195,7 @@ class Overwritten:
 
 
 @dataclass(eq=False)
-class Walk:
+class BackwardPass:
     """One simulated `backward()` or `autograd.grad()`.
 
     `site` is the call, `root` the node walked from, `keyword` the constant value given to retain_graph or None, `thread` the
@@ -203,7 +203,7 @@ class Walk:
     """
 
     site: ast.Call
-    trace: Trace
+    trace: CallStack
     context: Context
     roots: tuple[Node, ...]
     retains: bool
@@ -221,7 +221,7 @@ class Walk:
     nodes: list[Node] = field(default_factory=list)
 
 
-def walk(event: Walk) -> None:
+def walk(event: BackwardPass) -> None:
     """Walk the graph from the event's roots: note what is freed or stale already, then free it unless it is retained."""
     wanted = leads_to(event)
     came_from: dict[Node, Node | None] = {root: None for root in event.roots if wanted is None or root in wanted}
@@ -251,7 +251,7 @@ def walk(event: Walk) -> None:
             node.freed_by = node.freed_by or event
 
 
-def leads_to(event: Walk) -> set[Node] | None:
+def leads_to(event: BackwardPass) -> set[Node] | None:
     """The nodes that a walk with `inputs=` executes: those above one of the inputs, not the inputs' own."""
     if event.targets is None:
         return None

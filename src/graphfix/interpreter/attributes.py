@@ -14,19 +14,19 @@ from graphfix.interpreter.recording import Read
 from graphfix.interpreter.shapes import OTHER, item_shape
 from graphfix.interpreter.values import (
     NONE,
-    Bound,
+    BoundMethod,
     Class,
+    Constant,
     External,
     Function,
     Instance,
-    Known,
-    Layer,
     Mapping,
-    Opaque,
+    NonTensor,
     Optimizer,
-    Plain,
     Sequence,
     Tensor,
+    TorchModule,
+    Unknown,
     Value,
     is_hashable,
 )
@@ -40,32 +40,32 @@ def get_attribute(m: Interpreter, value: Value, name: str, site: ast.AST) -> Val
     """`value.name`."""
     found = find_method(value, name)
     if found is not None:
-        if isinstance(found, Bound) and isinstance(found.function, Function) and "property" in found.function.wrappers:
+        if isinstance(found, BoundMethod) and isinstance(found.function, Function) and "property" in found.function.wrappers:
             return m.call(found.function, [value], {}, site)
         return found
-    if isinstance(value, (Tensor, Opaque)):
+    if isinstance(value, (Tensor, Unknown)):
         return m.library_attribute(value, name, site)
-    if isinstance(value, Plain):
+    if isinstance(value, NonTensor):
         if value.cut is not None and name in ("data", "grad", "requires_grad", "device", "dtype", "shape", "grad_fn"):
             m.recording.misuses.append(Read(site, m.trace(), value, "tensor"))
-        return Plain(("attribute", value.key, name), cut=value.cut if name == "data" else None)
+        return NonTensor(("attribute", value.key, name), cut=value.cut if name == "data" else None)
     if isinstance(value, Instance):
         return instance_attribute(m, value, name)
-    if isinstance(value, Layer):
+    if isinstance(value, TorchModule):
         return mode_read(m, value, ("training", id(value))) if name == "training" else m.library_attribute(value, name, site)
     if isinstance(value, Optimizer):
-        return value.attributes.setdefault(name, Plain((name, id(value))))
+        return value.attributes.setdefault(name, NonTensor((name, id(value))))
     if isinstance(value, Class):
-        return Opaque(("attribute", id(value), name))
+        return Unknown(("attribute", id(value), name))
     if isinstance(value, Sequence) and value.kind == "tuple" and FIELDS.get(name, len(value.items)) < len(value.items):
         return value.items[FIELDS[name]]
-    return versions.part_of(value, name) or Bound(value, name)
+    return versions.part_of(value, name) or BoundMethod(value, name)
 
 
-def mode_read(m: Interpreter, value: Instance | Layer, key: object) -> Value:
+def mode_read(m: Interpreter, value: Instance | TorchModule, key: object) -> Value:
     """`module.training`: known where `train()` or `eval()` was called before."""
     mode = m.mode_of(value)
-    return Plain(key) if mode is None else Known(mode)
+    return NonTensor(key) if mode is None else Constant(mode)
 
 
 def instance_attribute(m: Interpreter, value: Instance, name: str) -> Value:
@@ -79,7 +79,7 @@ def instance_attribute(m: Interpreter, value: Instance, name: str) -> Value:
     if not value.is_module() and not value.cls.is_open():
         hook = value.cls.find("__getattr__")
         if isinstance(hook, Function):
-            return Opaque(key)
+            return Unknown(key)
     if name in (
         "parameters",
         "named_parameters",
@@ -92,8 +92,8 @@ def instance_attribute(m: Interpreter, value: Instance, name: str) -> Value:
         "to",
         "cuda",
     ):
-        return Bound(value, name)
-    made = Opaque(key)
+        return BoundMethod(value, name)
+    made = Unknown(key)
     value.attributes[name] = made
     return made
 
@@ -107,42 +107,42 @@ def get_item(m: Interpreter, value: Value, index_node: ast.expr, site: ast.Subsc
         return sequence_item(m, value, index, site)
     if isinstance(value, Mapping):
         return mapping_item(m, value, index, site)
-    if isinstance(value, Layer) and value.children:
+    if isinstance(value, TorchModule) and value.children:
         if (
-            isinstance(index, Known)
+            isinstance(index, Constant)
             and isinstance(index.value, int)
             and -len(value.children) <= index.value < len(value.children)
         ):
             return value.children[index.value]
-        if isinstance(index, Known) and isinstance(index.value, str):
+        if isinstance(index, Constant) and isinstance(index.value, str):
             return value.names.get(index.value, value.children[0])
-        return value.children[1 if isinstance(index, Plain) and index.first is False and len(value.children) > 1 else 0]
+        return value.children[1 if isinstance(index, NonTensor) and index.first is False and len(value.children) > 1 else 0]
     if isinstance(value, Instance):
         return instance_item(m, value, index, site)
-    if isinstance(value, Known) and isinstance(index, Known):
+    if isinstance(value, Constant) and isinstance(index, Constant):
         try:
-            return Known(value.value[index.value])
+            return Constant(value.value[index.value])
         except (TypeError, IndexError, KeyError):
-            return Plain(("item", repr(value.value)[:40], repr(index.value)[:40]))
-    if isinstance(value, Plain):
+            return NonTensor(("item", repr(value.value)[:40], repr(index.value)[:40]))
+    if isinstance(value, NonTensor):
         note_legacy(m, value, index, site)
-        return Plain(("item", value.key, index.identity), cut=value.cut)
-    if isinstance(value, Opaque):
+        return NonTensor(("item", value.key, index.identity), cut=value.cut)
+    if isinstance(value, Unknown):
         return opaque_item(m, value, index, site)
     if isinstance(value, (Class, External)):
         return value
-    return Opaque(("item", site, m.now()), value.node)
+    return Unknown(("item", site, m.now()), value.node)
 
 
 def note_legacy(m: Interpreter, value: Value, index: Value, site: ast.Subscript) -> None:
     """`[0]` on what was read out of a tensor: the spelling of torch 0.3 for a number."""
-    if isinstance(index, Known) and index.value == 0 and not isinstance(index.value, bool):
+    if isinstance(index, Constant) and index.value == 0 and not isinstance(index.value, bool):
         m.recording.legacy.append(Read(site, m.trace(), value, "index"))
 
 
 def tensor_item(m: Interpreter, value: Tensor, index: Value, index_node: ast.expr, site: ast.Subscript) -> Value:
     note_legacy(m, value, index, site)
-    gathers = isinstance(index, (Tensor, Opaque, Sequence)) and not isinstance(index_node, ast.Slice)
+    gathers = isinstance(index, (Tensor, Unknown, Sequence)) and not isinstance(index_node, ast.Slice)
     if isinstance(index, Sequence) and index.kind == "tuple":
         gathers = any(isinstance(part, Tensor) for part in index.items)
     made = Tensor(m.record(site, [value, index] if gathers else [value], gathers))
@@ -154,7 +154,7 @@ def tensor_item(m: Interpreter, value: Tensor, index: Value, index_node: ast.exp
         made.shape = made.shape if made.shape is not None else OTHER
     if gathers:
         keep(made, [part for part in (index,) if isinstance(part, Tensor)])
-    elif isinstance(index, (Known, Plain)):
+    elif isinstance(index, (Constant, NonTensor)):
         made.storage = value.storage
     else:
         made.storage.near = value.storage
@@ -163,24 +163,24 @@ def tensor_item(m: Interpreter, value: Tensor, index: Value, index_node: ast.exp
 
 def sequence_item(m: Interpreter, value: Sequence, index: Value, site: ast.AST) -> Value:
     items = value.items
-    if isinstance(index, Known) and isinstance(index.value, slice):
+    if isinstance(index, Constant) and isinstance(index.value, slice):
         try:
             return Sequence(value.kind, items[index.value], value.open)
         except (TypeError, ValueError):
             return Sequence(value.kind, list(items), value.open)
-    if isinstance(index, Plain) and kind_of(index.key) == "slice":
+    if isinstance(index, NonTensor) and kind_of(index.key) == "slice":
         return Sequence(value.kind, list(items), True)
-    if isinstance(index, Known) and isinstance(index.value, int):
+    if isinstance(index, Constant) and isinstance(index.value, int):
         return item_of(m, value, index.value, site)
-    if isinstance(index, Plain) and index.first is not None and items:
+    if isinstance(index, NonTensor) and index.first is not None and items:
         return items[0] if index.first or len(items) == 1 else items[1]
-    if isinstance(index, (Tensor, Opaque)) and items and value.kind == "list" and isinstance(items[0], (Tensor, Opaque)):
+    if isinstance(index, (Tensor, Unknown)) and items and value.kind == "list" and isinstance(items[0], (Tensor, Unknown)):
         return items[-1]
-    return items[-1] if items else Opaque(("item", id(value), index.identity, m.now()))
+    return items[-1] if items else Unknown(("item", id(value), index.identity, m.now()))
 
 
 def mapping_item(m: Interpreter, value: Mapping, index: Value, site: ast.AST) -> Value:
-    slot = index.value if isinstance(index, Known) and is_hashable(index.value) else ("unknown", index.identity)
+    slot = index.value if isinstance(index, Constant) and is_hashable(index.value) else ("unknown", index.identity)
     if slot in value.items:
         return value.items[slot]
     if value.default is not None:
@@ -188,7 +188,7 @@ def mapping_item(m: Interpreter, value: Mapping, index: Value, site: ast.AST) ->
     elif isinstance(slot, tuple) and value.items:
         return list(value.items.values())[-1]
     else:
-        made = Opaque(("item", id(value), slot))
+        made = Unknown(("item", id(value), slot))
     value.items[slot] = made
     return made
 
@@ -197,14 +197,14 @@ def instance_item(m: Interpreter, value: Instance, index: Value, site: ast.AST) 
     method = value.cls.find("__getitem__")
     if isinstance(method, Function):
         return m.call(method, [value, index], {}, site)
-    if value.cls.fields and isinstance(index, Known) and isinstance(index.value, int) and index.value < len(value.cls.fields):
+    if value.cls.fields and isinstance(index, Constant) and isinstance(index.value, int) and index.value < len(value.cls.fields):
         return value.attributes.get(value.cls.fields[index.value], NONE)
-    return Opaque(("item", value.key, index.identity))
+    return Unknown(("item", value.key, index.identity))
 
 
-def opaque_item(m: Interpreter, value: Opaque, index: Value, site: ast.Subscript) -> Value:
-    slot: object = index.value if isinstance(index, Known) and is_hashable(index.value) else ("unknown", index.identity)
+def opaque_item(m: Interpreter, value: Unknown, index: Value, site: ast.Subscript) -> Value:
+    slot: object = index.value if isinstance(index, Constant) and is_hashable(index.value) else ("unknown", index.identity)
     note_legacy(m, value, index, site)
     if slot not in value.items:
-        value.items[slot] = Opaque(("item", value.key, slot), value.node, value.outside)
+        value.items[slot] = Unknown(("item", value.key, slot), value.node, value.outside)
     return value.items[slot]

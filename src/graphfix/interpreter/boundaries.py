@@ -12,9 +12,9 @@ from graphfix.interpreter.recording import Boundary
 from graphfix.interpreter.values import (
     Instance,
     Mapping,
-    Opaque,
     Sequence,
     Tensor,
+    Unknown,
     Value,
     held_leaves,
     nodes_in,
@@ -53,7 +53,7 @@ def names_in(loop: ast.AST) -> frozenset[str]:
 
 
 def can_be_detached(value: Value) -> bool:
-    return isinstance(value, (Tensor, Opaque, Sequence, Mapping)) or isinstance(value, Instance) and value.cls.is_tuple()
+    return isinstance(value, (Tensor, Unknown, Sequence, Mapping)) or isinstance(value, Instance) and value.cls.is_tuple()
 
 
 def cuts_nothing(value: Value, walkable: set[Node]) -> bool:

@@ -12,22 +12,22 @@ from graphfix.interpreter.recording import Foreign
 from graphfix.interpreter.values import (
     NONE,
     Arguments,
-    Bound,
+    BoundMethod,
     Class,
+    Constant,
     External,
     Function,
     GradMode,
     Instance,
     Keywords,
-    Known,
-    Layer,
     Mapping,
-    Opaque,
+    NonTensor,
     Partial,
-    Plain,
     Sequence,
     SuperProxy,
     Tensor,
+    TorchModule,
+    Unknown,
     Value,
 )
 
@@ -67,7 +67,7 @@ def qualified(callee: Value) -> str:
     """The name under which a function or class would be imported; empty for what has none."""
     if isinstance(callee, External):
         return callee.name
-    if isinstance(callee, Bound) and callee.function is not None:
+    if isinstance(callee, BoundMethod) and callee.function is not None:
         return qualified(callee.function)
     if isinstance(callee, Function) and not isinstance(callee.definition, ast.Lambda):
         return f"{callee.env.program.name}.{callee.definition.name}"
@@ -99,7 +99,7 @@ def super_of(m: Interpreter, node: ast.Call) -> Value:
     for frame in reversed(m.frames):
         if isinstance(frame.owner, Class) and frame.receiver is not None:
             return SuperProxy(frame.receiver, frame.owner)
-    return Opaque(("super", node))
+    return Unknown(("super", node))
 
 
 def call(m: Interpreter, callee: Value, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
@@ -107,13 +107,13 @@ def call(m: Interpreter, callee: Value, arguments: Arguments, keywords: Keywords
     m.tick()
     if isinstance(callee, Function):
         return enter(m, callee, arguments, keywords, site)
-    if isinstance(callee, Bound):
+    if isinstance(callee, BoundMethod):
         if callee.function is not None:
             return call(m, callee.function, [callee.receiver, *arguments], keywords, site)
         return call_method(m, callee.receiver, callee.name, arguments, keywords, site)
     if isinstance(callee, Class):
         return instantiate(m, callee, arguments, keywords, site)
-    if isinstance(callee, (Instance, Layer)):
+    if isinstance(callee, (Instance, TorchModule)):
         before, m.training = m.training, m.mode_of(callee)
         try:
             entered = call_instance if isinstance(callee, Instance) else m.models.call_layer
@@ -128,34 +128,34 @@ def call(m: Interpreter, callee: Value, arguments: Arguments, keywords: Keywords
         return m.models.call_library(m, callee.name, arguments, keywords, site)
     if isinstance(callee, GradMode):
         return with_mode(callee, arguments)
-    if isinstance(callee, Known):
-        return Plain(("call", site, m.now()))
+    if isinstance(callee, Constant):
+        return NonTensor(("call", site, m.now()))
     return call_unknown(m, callee, arguments, keywords, site, callee.identity)
 
 
 def call_unknown(m: Interpreter, callee: Value, arguments: Arguments, keywords: Keywords, site: ast.AST, key: object) -> Value:
     """A call that cannot be entered: its result depends on all arguments, and it may keep them."""
     values = [*arguments, *keywords.values()]
-    source = callee.receiver if isinstance(callee, Bound) else callee
-    if isinstance(source, Opaque) and source.outside:
-        return Opaque(("call", site, m.now()), outside=True)
+    source = callee.receiver if isinstance(callee, BoundMethod) else callee
+    if isinstance(source, Unknown) and source.outside:
+        return Unknown(("call", site, m.now()), outside=True)
     m.recording.foreign.append(Foreign(site, m.trace(), key))
     for value in values:
         m.escape(value, site, "argument")
         m.note_reader(value, site)
     run_callbacks(m, values, site)
-    force = isinstance(callee, (Opaque, Instance)) or (
-        isinstance(callee, Bound) and isinstance(callee.receiver, (Opaque, Instance))
+    force = isinstance(callee, (Unknown, Instance)) or (
+        isinstance(callee, BoundMethod) and isinstance(callee.receiver, (Unknown, Instance))
     )
     # what is called is no tensor: of an unknown callable, only a graph that it is known to hold goes on
-    inputs = values if isinstance(callee, Opaque) and is_bare(callee) else [callee, *values]
+    inputs = values if isinstance(callee, Unknown) and is_bare(callee) else [callee, *values]
     node = m.record(site, inputs, True, certain=False, callee=key, force=force)
     if node is not None:
         node.training = m.mode_of(callee)
-    return Opaque(("call", site, m.now()), node)
+    return Unknown(("call", site, m.now()), node)
 
 
-def is_bare(callee: Opaque) -> bool:
+def is_bare(callee: Unknown) -> bool:
     """Whether the graph of an unknown value is only what it would have if it were a tensor."""
     return callee.node is not None and not (callee.node.certain or callee.node.parents or callee.node.leaves)
 
@@ -164,7 +164,7 @@ def enter(m: Interpreter, function: Function, arguments: Arguments, keywords: Ke
     """Simulate a call of a function of the project."""
     definition = function.definition
     if is_abstract(definition):
-        return call_unknown(m, Opaque(("abstract", function.key)), arguments, keywords, site, ("abstract", function.key))
+        return call_unknown(m, Unknown(("abstract", function.key)), arguments, keywords, site, ("abstract", function.key))
     if len(m.frames) >= MAX_DEPTH or m.active.get(definition, 0) >= 2:
         return m.unknown(site, [*arguments, *keywords.values()], callee=None)
     env = Env(function.env.program, function.env)
@@ -234,7 +234,7 @@ def bind_arguments(m: Interpreter, function: Function, env: Env, arguments: Argu
         variables[signature.kwarg.arg] = Mapping(extra)
     for name in (*positional, *(argument.arg for argument in signature.kwonlyargs)):
         if name not in variables:
-            variables[name] = function.defaults.get(name) or Opaque(("parameter", function.key, name, len(m.frames)))
+            variables[name] = function.defaults.get(name) or Unknown(("parameter", function.key, name, len(m.frames)))
 
 
 def instantiate(m: Interpreter, cls: Class, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
@@ -264,7 +264,7 @@ def call_instance(m: Interpreter, instance: Instance, arguments: Arguments, keyw
     layers = [base for base in instance.cls.external_bases() if base.startswith("torch.nn.") and base != "torch.nn.Module"]
     if layers:
         stand_in = m.models.make_layer(m, layers[0], [], {}, site)
-        if isinstance(stand_in, Layer):
+        if isinstance(stand_in, TorchModule):
             stand_in.children = stand_in.children if stand_in.children is None else list(instance.attributes.values())
             return m.models.call_layer(m, stand_in, arguments, keywords, site)
     return call_unknown(m, instance, arguments, keywords, site, instance.key)
@@ -287,10 +287,10 @@ def call_method(m: Interpreter, receiver: Value, name: str, arguments: Arguments
         made = model(m, receiver, name, arguments, keywords, site)
         if made is not None:
             return made
-    if isinstance(receiver, Opaque):
-        inner = Bound(receiver, name)
+    if isinstance(receiver, Unknown):
+        inner = BoundMethod(receiver, name)
         return call_unknown(m, inner, arguments, keywords, site, ("method", receiver.key, name))
-    return call_unknown(m, Bound(receiver, name), arguments, keywords, site, ("method", id(receiver), name))
+    return call_unknown(m, BoundMethod(receiver, name), arguments, keywords, site, ("method", id(receiver), name))
 
 
 def decorate(m: Interpreter, function: Function, decorators: list[ast.expr]) -> Value:
@@ -312,9 +312,9 @@ def decorate(m: Interpreter, function: Function, decorators: list[ast.expr]) -> 
             with_mode(applied, [function])
         elif isinstance(applied, Function) and isinstance(value, Function):
             value = call(m, applied, [value], {}, decorator)
-        elif isinstance(applied, Bound) and applied.name == "setter":
+        elif isinstance(applied, BoundMethod) and applied.name == "setter":
             return m.frame.env.variables.get(function.definition.name, function)  # type: ignore[union-attr]
-    return value if isinstance(value, (Function, Partial, Instance, Bound)) else function
+    return value if isinstance(value, (Function, Partial, Instance, BoundMethod)) else function
 
 
 def enter_context(m: Interpreter, manager: Value, site: ast.expr) -> tuple[Value, bool | None]:

@@ -9,12 +9,12 @@ from collections.abc import Callable
 from graphfix.interpreter.interning import Key, interned
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.values import (
+    Constant,
     External,
-    Known,
     Mapping,
-    Opaque,
-    Plain,
+    NonTensor,
     Sequence,
+    Unknown,
     Value,
 )
 
@@ -40,41 +40,41 @@ def decide_key(m: Interpreter, key: object, site: ast.AST, negated: bool) -> boo
 
 
 def compare_two(left: Value, right: Value, op: ast.cmpop) -> Value:
-    if isinstance(op, (ast.Is, ast.IsNot)) and isinstance(right, Known) and right.value is None:
-        if not isinstance(left, (Opaque, Known, External)):
-            return Known(isinstance(op, ast.IsNot))
+    if isinstance(op, (ast.Is, ast.IsNot)) and isinstance(right, Constant) and right.value is None:
+        if not isinstance(left, (Unknown, Constant, External)):
+            return Constant(isinstance(op, ast.IsNot))
     one, two = constant(left), constant(right)
     if one is not None and two is not None:
         known = compare_known(one.value, two.value, op)
         if known is not None:
-            return Known(known)
-    if isinstance(left, Plain) and left.first is not None and isinstance(right, Known) and right.value == 0:
+            return Constant(known)
+    if isinstance(left, NonTensor) and left.first is not None and isinstance(right, Constant) and right.value == 0:
         return compare_counter(left.first, op, left.identity)
-    if isinstance(op, (ast.In, ast.NotIn)) and isinstance(right, (Sequence, Mapping)) and isinstance(left, Known):
+    if isinstance(op, (ast.In, ast.NotIn)) and isinstance(right, (Sequence, Mapping)) and isinstance(left, Constant):
         found = contains(right, left)
         if found is not None:
-            return Known(found is isinstance(op, ast.In))
+            return Constant(found is isinstance(op, ast.In))
     first, second = left.identity, right.identity
     if isinstance(op, (ast.Eq, ast.NotEq, ast.Is, ast.IsNot)):
         key: object = ("==", first, second)
-        return Plain(key if isinstance(op, (ast.Eq, ast.Is)) else ("not", key))
+        return NonTensor(key if isinstance(op, (ast.Eq, ast.Is)) else ("not", key))
     if isinstance(op, (ast.In, ast.NotIn)):
         key = ("in", first, second)
-        return Plain(key if isinstance(op, ast.In) else ("not", key))
+        return NonTensor(key if isinstance(op, ast.In) else ("not", key))
     if isinstance(op, ast.Lt):
-        return Plain(("<", first, second))
+        return NonTensor(("<", first, second))
     if isinstance(op, ast.Gt):
-        return Plain(("<", second, first))
-    return Plain(("not", ("<", first, second) if isinstance(op, ast.GtE) else ("<", second, first)))
+        return NonTensor(("<", second, first))
+    return NonTensor(("not", ("<", first, second) if isinstance(op, ast.GtE) else ("<", second, first)))
 
 
-def constant(value: Value, depth: int = 3) -> Known | None:
+def constant(value: Value, depth: int = 3) -> Constant | None:
     """A value that the program spells out: a small tuple of such ones is one, too. A list grows by more than two iterations show."""
     if isinstance(value, Sequence) and value.kind == "tuple" and not value.open and depth and len(value.items) <= 10:
         parts = [constant(item, depth - 1) for item in value.items]
         made = tuple(part.value for part in parts if part is not None)
-        return Known(made) if len(made) == len(parts) else None
-    return value if isinstance(value, Known) else None
+        return Constant(made) if len(made) == len(parts) else None
+    return value if isinstance(value, Constant) else None
 
 
 def compare_known(left: object, right: object, op: ast.cmpop) -> bool | None:
@@ -101,14 +101,14 @@ def compare_counter(first: bool, op: ast.cmpop, key: object) -> Value:
         ast.Lt: False,
     }
     answer = answers.get(type(op))
-    return Known(answer) if answer is not None else Plain(("counter", key))
+    return Constant(answer) if answer is not None else NonTensor(("counter", key))
 
 
-def contains(holder: Sequence | Mapping, item: Known) -> bool | None:
+def contains(holder: Sequence | Mapping, item: Constant) -> bool | None:
     if isinstance(holder, Mapping):
         if item.value in holder.items:
             return True
         return None if holder.open or holder.rest or any(isinstance(k, tuple) for k in holder.items) else False
-    if all(isinstance(part, Known) for part in holder.items) and not holder.open:
-        return any(part.value == item.value for part in holder.items if isinstance(part, Known))
+    if all(isinstance(part, Constant) for part in holder.items) and not holder.open:
+        return any(part.value == item.value for part in holder.items if isinstance(part, Constant))
     return None

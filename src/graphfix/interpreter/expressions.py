@@ -15,14 +15,14 @@ from graphfix.interpreter.iteration import iterate
 from graphfix.interpreter.places import assign
 from graphfix.interpreter.values import (
     NONE,
+    Constant,
     External,
     Function,
-    Known,
     Mapping,
-    Opaque,
-    Plain,
+    NonTensor,
     Sequence,
     Tensor,
+    Unknown,
     Value,
     cut_of,
     identities,
@@ -35,13 +35,13 @@ BUILTINS = frozenset(dir(builtins))
 def evaluate(m: Interpreter, node: ast.expr) -> Value:
     """The abstract value of an expression."""
     value = EXPRESSIONS[type(node)](m, node)
-    if m.overrides and node in m.overrides:
-        return m.overrides[node](m, node, value)
+    if m.substitutions and node in m.substitutions:
+        return m.substitutions[node](m, node, value)
     return value
 
 
 def constant(m: Interpreter, node: ast.Constant) -> Value:
-    return Known(node.value)
+    return Constant(node.value)
 
 
 def name(m: Interpreter, node: ast.Name) -> Value:
@@ -50,7 +50,7 @@ def name(m: Interpreter, node: ast.Name) -> Value:
         return value
     if node.id in BUILTINS:
         return External(f"builtins.{node.id}")
-    value = Opaque(("name", node.id))
+    value = Unknown(("name", node.id))
     m.frame.env.top().variables[node.id] = value
     return value
 
@@ -66,7 +66,7 @@ def call_expression(m: Interpreter, node: ast.Call) -> Value:
 def binary(m: Interpreter, node: ast.BinOp) -> Value:
     left, right = evaluate(m, node.left), evaluate(m, node.right)
     result = m.arithmetic(node, left, right, node.op)
-    if not isinstance(result, Known):
+    if not isinstance(result, Constant):
         m.note_use(node.left, left)
         m.note_use(node.right, right)
     return result
@@ -76,14 +76,14 @@ def unary(m: Interpreter, node: ast.UnaryOp) -> Value:
     value = evaluate(m, node.operand)
     if isinstance(node.op, ast.Not):
         known = value.truth
-        return Plain(("not", value.identity)) if known is None else Known(not known)
-    if isinstance(value, Known) and isinstance(value.value, (int, float)):
-        return Known(-value.value if isinstance(node.op, ast.USub) else value.value)
+        return NonTensor(("not", value.identity)) if known is None else Constant(not known)
+    if isinstance(value, Constant) and isinstance(value.value, (int, float)):
+        return Constant(-value.value if isinstance(node.op, ast.USub) else value.value)
     if isinstance(value, Tensor):
         return Tensor(m.record(node, [value], False), single=value.single, shape=value.shape)
-    if isinstance(value, Opaque):
-        return Opaque(("-", value.key), m.record(node, [value], False))
-    return Plain(("-", value.identity), cut=cut_of(value))
+    if isinstance(value, Unknown):
+        return Unknown(("-", value.key), m.record(node, [value], False))
+    return NonTensor(("-", value.identity), cut=cut_of(value))
 
 
 def boolean(m: Interpreter, node: ast.BoolOp) -> Value:
@@ -97,12 +97,12 @@ def boolean(m: Interpreter, node: ast.BoolOp) -> Value:
             return value
         if known is None:
             keys.append(value.identity)
-            if isinstance(value, (Plain, Known)):
+            if isinstance(value, (NonTensor, Constant)):
                 continue
             if part is not node.values[-1] and decide_key(m, value.identity, node, not stops_at) is stops_at:
                 return value
-    if isinstance(value, (Plain, Known)) and keys:
-        return Plain((type(node.op).__name__, *keys))
+    if isinstance(value, (NonTensor, Constant)) and keys:
+        return NonTensor((type(node.op).__name__, *keys))
     return value
 
 
@@ -110,7 +110,7 @@ def compare(m: Interpreter, node: ast.Compare) -> Value:
     left = evaluate(m, node.left)
     rights = [evaluate(m, part) for part in node.comparators]
     if len(rights) != 1:
-        return Plain(("compare", left.identity, *identities(rights)))
+        return NonTensor(("compare", left.identity, *identities(rights)))
     return compare_two(left, rights[0], node.ops[0])
 
 
@@ -162,7 +162,7 @@ def dict_display(m: Interpreter, node: ast.Dict) -> Value:
                 made.open = True
             continue
         index = evaluate(m, key)
-        slot = index.value if isinstance(index, Known) and is_hashable(index.value) else ("unknown", index.identity)
+        slot = index.value if isinstance(index, Constant) and is_hashable(index.value) else ("unknown", index.identity)
         m.note_use(part, value)
         made.items[slot] = value
     return made
@@ -204,7 +204,7 @@ def dict_comprehension(m: Interpreter, node: ast.DictComp) -> Value:
     made = Mapping({})
     for _ in comprehend(m, node):
         key = evaluate(m, node.key)
-        slot = key.value if isinstance(key, Known) and is_hashable(key.value) else ("unknown", key.identity)
+        slot = key.value if isinstance(key, Constant) and is_hashable(key.value) else ("unknown", key.identity)
         made.items[slot] = evaluate(m, node.value)
     return made
 
@@ -219,7 +219,7 @@ def text(m: Interpreter, node: ast.JoinedStr) -> Value:
     for part in node.values:
         if isinstance(part, ast.FormattedValue):
             evaluate(m, part.value)
-    return Plain(("text", node, m.context))
+    return NonTensor(("text", node, m.context))
 
 
 def walrus(m: Interpreter, node: ast.NamedExpr) -> Value:
@@ -239,7 +239,7 @@ def awaited(m: Interpreter, node: ast.Await) -> Value:
 def yielded(m: Interpreter, node: ast.Yield) -> Value:
     value = evaluate(m, node.value) if node.value is not None else NONE
     m.frame.yielded.append((value, m.grad_enabled))
-    return Opaque(("sent", node, m.now()))
+    return Unknown(("sent", node, m.now()))
 
 
 def yielded_from(m: Interpreter, node: ast.YieldFrom) -> Value:
@@ -250,9 +250,9 @@ def yielded_from(m: Interpreter, node: ast.YieldFrom) -> Value:
 
 def slice_expression(m: Interpreter, node: ast.Slice) -> Value:
     parts = [evaluate(m, part) if part is not None else NONE for part in (node.lower, node.upper, node.step)]
-    if all(isinstance(part, Known) for part in parts):
-        return Known(slice(*(part.value for part in parts if isinstance(part, Known))))
-    return Plain(("slice", *identities(parts)))
+    if all(isinstance(part, Constant) for part in parts):
+        return Constant(slice(*(part.value for part in parts if isinstance(part, Constant))))
+    return NonTensor(("slice", *identities(parts)))
 
 
 EXPRESSIONS: dict[type, Callable[[Interpreter, ast.expr], Value]] = {

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from graphfix.source.document import Program
 
 # The statement that each active call was at, outermost first.
-Trace = tuple[tuple["Frame", ast.stmt], ...]
+CallStack = tuple[tuple["Frame", ast.stmt], ...]
 
 
 class Env:
@@ -59,7 +59,7 @@ class Frame:
         "env", "definition", "prefix", "statement", "declared", "context", "returned", "yielded", "receiver", "owner", "depth", 
     )  # fmt: skip
 
-    def __init__(self, env: Env, definition: ast.AST, prefix: Trace, context: Context, depth: int) -> None:
+    def __init__(self, env: Env, definition: ast.AST, prefix: CallStack, context: Context, depth: int) -> None:
         self.env = env
         self.definition = definition
         self.prefix = prefix
@@ -72,7 +72,7 @@ class Frame:
         self.owner: Value | None = None
         self.depth = depth
 
-    def trace(self) -> Trace:
+    def trace(self) -> CallStack:
         return (*self.prefix, (self, self.statement)) if self.statement is not None else self.prefix
 
     def env_of(self, name: str) -> Env:

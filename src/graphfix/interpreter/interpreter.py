@@ -12,20 +12,20 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from graphfix.autograd.graph import Context, Leaf, LoopEntry, Node, Storage, Walk, walk
+from graphfix.autograd.graph import BackwardPass, Context, Leaf, LoopEntry, Node, Storage, walk
 from graphfix.interpreter.conventions import NO_CONVENTIONS
-from graphfix.interpreter.frames import Env, Frame, Trace
+from graphfix.interpreter.frames import CallStack, Env, Frame
 from graphfix.interpreter.interning import interned
 from graphfix.interpreter.recording import Mode, Read, Recording, Update, Use
 from graphfix.interpreter.values import (
     Arguments,
+    Constant,
     Keywords,
-    Known,
     Mapping,
-    Opaque,
-    Plain,
+    NonTensor,
     Sequence,
     Tensor,
+    Unknown,
     Value,
     held_leaves,
     nodes_in,
@@ -60,7 +60,7 @@ class Raise(Stop):
 
 
 def mode_key(module: Value) -> object:
-    return module.key if isinstance(module, Opaque) else id(module)
+    return module.key if isinstance(module, Unknown) else id(module)
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class Interpreter:
         self.steps = 0
         self.order = 0
         self.conventions = NO_CONVENTIONS
-        self.overrides: dict[ast.AST, Callable[[Interpreter, ast.AST, Value], Value]] = {}
+        self.substitutions: dict[ast.AST, Callable[[Interpreter, ast.AST, Value], Value]] = {}
 
     @property
     def frame(self) -> Frame:
@@ -133,7 +133,7 @@ class Interpreter:
         self.order += 1
         return self.order
 
-    def trace(self) -> Trace:
+    def trace(self) -> CallStack:
         return self.frames[-1].trace() if self.frames else ()
 
     # The language
@@ -235,16 +235,16 @@ class Interpreter:
         """The tensor that an operation on `inputs` returns."""
         return Tensor(self.record(site, inputs, saves, **how))
 
-    def unknown(self, site: ast.AST, inputs: Iterable[Value], callee: object = None, key: object = None) -> Opaque:
+    def unknown(self, site: ast.AST, inputs: Iterable[Value], callee: object = None, key: object = None) -> Unknown:
         """What an unknown call returns: it may be a tensor whose graph runs through all inputs."""
         node = self.record(site, inputs, True, certain=False, callee=callee, force=callee is not None)
-        return Opaque(key or ("call", site, self.now()), node)
+        return Unknown(key or ("call", site, self.now()), node)
 
     def backward(
         self, site: ast.Call, roots: list[Value], *, retains: bool = False, creates: bool = False, keyword: object = None,
         function: str = "backward", receiver: ast.expr | None = None,
         targets: tuple[frozenset[Node], frozenset[Leaf]] | None = None,
-    ) -> Walk | None:  # fmt: skip
+    ) -> BackwardPass | None:  # fmt: skip
         """Walk the graphs of `roots`; returns None where there is no graph to walk."""
         nodes: list[Node] = []
         self.recording.asks.append(self.trace())
@@ -253,7 +253,7 @@ class Interpreter:
             nodes.extend(nodes_in(root, attributes=False))
         if not nodes:
             return None
-        event = Walk(
+        event = BackwardPass(
             site, self.trace(), self.context, tuple(dict.fromkeys(nodes)), retains or creates, creates, keyword, function,
             self.now(), receiver, targets, self.thread,
         )  # fmt: skip
@@ -265,7 +265,7 @@ class Interpreter:
 
     def ensure_graph(self, value: Value, site: ast.AST) -> None:
         """`value.backward()` proves a graph: one that was made outside of what is simulated, where none is known."""
-        if isinstance(value, Opaque) and value.node is None and self.grad_enabled:
+        if isinstance(value, Unknown) and value.node is None and self.grad_enabled:
             value.node = Node(site, self.trace(), (), (), True, (), True, False, interned(("given", value.key)))
 
     def write_leaf(self, leaf: Leaf, site: ast.AST | None) -> None:
@@ -289,7 +289,7 @@ class Interpreter:
         """A number that a repair made reaches code that is not known: it may have wanted the tensor."""
         stack = [value]
         for item in stack:
-            if isinstance(item, Plain) and item.cut is not None:
+            if isinstance(item, NonTensor) and item.cut is not None:
                 self.recording.misuses.append(Read(site, self.trace(), item, "unknown"))
             elif isinstance(item, (Sequence, Mapping)) and len(stack) < 60:
                 stack.extend(item.items.values() if isinstance(item, Mapping) else item.items)
@@ -316,7 +316,7 @@ class Interpreter:
         """Remember whether `expression`, which is added, stored or passed on, carries a graph."""
         if expression is None:
             return
-        if isinstance(value, (Known, Plain)):
+        if isinstance(value, (Constant, NonTensor)):
             self.recording.plain.add(expression)
             return
         nodes = (value.node,) if value.node is not None else tuple(nodes_in(value, attributes=False, depth=3))

@@ -8,16 +8,16 @@ from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.shapes import OTHER
 from graphfix.interpreter.values import (
     NONE,
+    Constant,
     Function,
     Instance,
-    Known,
-    Layer,
     Mapping,
-    Opaque,
+    NonTensor,
     Parameters,
-    Plain,
     Sequence,
     Tensor,
+    TorchModule,
+    Unknown,
     Value,
     counter,
 )
@@ -30,25 +30,25 @@ def iterate(m: Interpreter, value: Value, site: ast.AST) -> list[Value]:
     if isinstance(value, Sequence) and (value.items or not value.open):
         return value.items[:LOOP_LIMIT] if value.kind != "generator" else value.items[: 2 * LOOP_LIMIT]
     if isinstance(value, Mapping) and (value.items or not value.open):
-        return [Known(key) if not isinstance(key, tuple) else Plain(key) for key in list(value.items)[:LOOP_LIMIT]]
-    if isinstance(value, Known) and isinstance(value.value, (str, tuple, bytes)):
-        return [Known(item) for item in value.value[:2]]
+        return [Constant(key) if not isinstance(key, tuple) else NonTensor(key) for key in list(value.items)[:LOOP_LIMIT]]
+    if isinstance(value, Constant) and isinstance(value.value, (str, tuple, bytes)):
+        return [Constant(item) for item in value.value[:2]]
     if isinstance(value, Tensor):
         parts = [Tensor(m.record(site, [value], False), base=value, severed=value.severed, shape=OTHER) for _ in range(2)]
         for part in parts:
             part.storage = value.storage
         return parts
-    if isinstance(value, Layer) and value.children:
+    if isinstance(value, TorchModule) and value.children:
         return value.children[:LOOP_LIMIT]
     if isinstance(value, Parameters):
         return [value]
     if isinstance(value, Instance):
         return iterate_instance(m, value, site)
-    if isinstance(value, Plain):
-        return [Plain(("item", value.key, i, m.context)) for i in range(2)]
+    if isinstance(value, NonTensor):
+        return [NonTensor(("item", value.key, i, m.context)) for i in range(2)]
     key = value.identity
-    outside = isinstance(value, Opaque) and value.outside
-    return [Opaque(("item", key, i, m.now()), value.node, outside) for i in range(2)]
+    outside = isinstance(value, Unknown) and value.outside
+    return [Unknown(("item", key, i, m.now()), value.node, outside) for i in range(2)]
 
 
 def iterate_instance(m: Interpreter, value: Instance, site: ast.AST) -> list[Value]:
@@ -64,9 +64,9 @@ def iterate_instance(m: Interpreter, value: Instance, site: ast.AST) -> list[Val
         return (
             iterate(m, result, site)
             if not isinstance(result, Instance)
-            else [Opaque(("item", site, i, m.now())) for i in range(2)]
+            else [Unknown(("item", site, i, m.now())) for i in range(2)]
         )
     method = value.cls.find("__getitem__")
     if isinstance(method, Function):
         return [m.call(method, [value, counter(("index", site), i)], {}, site) for i in range(2)]
-    return [Opaque(("item", id(value), i, m.now())) for i in range(2)]
+    return [Unknown(("item", id(value), i, m.now())) for i in range(2)]

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from graphfix.interpreter import versions
 from graphfix.interpreter.values import (
-    Bound,
+    BoundMethod,
     Class,
     External,
     Function,
     Instance,
-    Layer,
-    Opaque,
     Optimizer,
     Project,
     SuperProxy,
+    TorchModule,
+    Unknown,
     Value,
 )
 
@@ -28,7 +28,7 @@ def find_method(receiver: Value, name: str) -> Value | None:
     if isinstance(receiver, Class):
         found = receiver.find(name)
         if isinstance(found, Function) and "classmethod" in found.wrappers:
-            return Bound(receiver, name, found)
+            return BoundMethod(receiver, name, found)
         return found
     if isinstance(receiver, SuperProxy):
         cls = receiver.receiver.cls if isinstance(receiver.receiver, Instance) else receiver.after
@@ -42,9 +42,9 @@ def find_method(receiver: Value, name: str) -> Value | None:
         return receiver.env.get(name)
     if isinstance(receiver, External):
         return versions.of_library(f"{receiver.name}.{name}")
-    if isinstance(receiver, Layer):
+    if isinstance(receiver, TorchModule):
         return receiver.names.get(name) or receiver.attributes.get(name)
-    if isinstance(receiver, (Opaque, Optimizer)):
+    if isinstance(receiver, (Unknown, Optimizer)):
         return receiver.attributes.get(name)
     return None
 
@@ -52,4 +52,4 @@ def find_method(receiver: Value, name: str) -> Value | None:
 def bind(receiver: Value, cls: Class, name: str, found: Value) -> Value:
     if not isinstance(found, Function) or "staticmethod" in found.wrappers:
         return found
-    return Bound(cls if "classmethod" in found.wrappers else receiver, name, found)
+    return BoundMethod(cls if "classmethod" in found.wrappers else receiver, name, found)

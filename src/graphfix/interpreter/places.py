@@ -14,18 +14,18 @@ from graphfix.interpreter.values import (
     MAX_ITEMS,
     NONE,
     Class,
+    Constant,
     Function,
     Instance,
-    Known,
-    Layer,
     Mapping,
-    Opaque,
+    NonTensor,
     Optimizer,
     Parameters,
-    Plain,
     Project,
     Sequence,
     Tensor,
+    TorchModule,
+    Unknown,
     Value,
     is_hashable,
     leaves_in,
@@ -66,8 +66,8 @@ def unpack(m: Interpreter, value: Value, target: ast.Tuple | ast.List) -> list[V
             return list(items)
     if isinstance(value, Instance) and value.cls.fields is not None and len(value.cls.fields) == count and star is None:
         return [value.attributes.get(name, NONE) for name in value.cls.fields]
-    if isinstance(value, Known) and isinstance(value.value, (tuple, str)) and len(value.value) == count:
-        return [Known(item) for item in value.value]
+    if isinstance(value, Constant) and isinstance(value.value, (tuple, str)) and len(value.value) == count:
+        return [Constant(item) for item in value.value]
     return [item_of(m, value, index, target) for index in range(count)]
 
 
@@ -80,14 +80,14 @@ def item_of(m: Interpreter, value: Value, key: object, site: ast.AST) -> Value:
     if isinstance(value, Sequence):
         if isinstance(key, int) and -len(value.items) <= key < len(value.items):
             return value.items[key]
-        return value.items[-1] if value.items else Opaque(("item", id(value), key, m.now()))
-    if isinstance(value, Opaque):
+        return value.items[-1] if value.items else Unknown(("item", id(value), key, m.now()))
+    if isinstance(value, Unknown):
         if key not in value.items:
-            value.items[key] = Opaque(("item", value.key, key), value.node, value.outside)
+            value.items[key] = Unknown(("item", value.key, key), value.node, value.outside)
         return value.items[key]
-    if isinstance(value, Plain):
-        return Plain(("item", value.key, key))
-    return Opaque(("item", site, key, m.now()), value.node)
+    if isinstance(value, NonTensor):
+        return NonTensor(("item", value.key, key))
+    return Unknown(("item", site, key, m.now()), value.node)
 
 
 def set_attribute(m: Interpreter, target: ast.Attribute, value: Value, source: ast.expr | None, how: str) -> None:
@@ -99,9 +99,9 @@ def set_attribute(m: Interpreter, target: ast.Attribute, value: Value, source: a
         elif name == "data":
             pass  # the version counter does not move
         return
-    if isinstance(holder, (Parameters, Layer)) and name == "requires_grad":
+    if isinstance(holder, (Parameters, TorchModule)) and name == "requires_grad":
         for leaf in leaves_in(holder):
-            leaf.requires_grad = not (isinstance(value, Known) and not value.value)
+            leaf.requires_grad = not (isinstance(value, Constant) and not value.value)
         return
     attributes = attributes_of(holder)
     if attributes is None:
@@ -109,13 +109,13 @@ def set_attribute(m: Interpreter, target: ast.Attribute, value: Value, source: a
     note_store(m, target, (holder, name), value, source, how, attributes.get(name))
     attributes[name] = value
     m.recording.kept.append(value)
-    if isinstance(holder, Layer) and isinstance(value, (Layer, Instance)):
+    if isinstance(holder, TorchModule) and isinstance(value, (TorchModule, Instance)):
         holder.names[name] = value
 
 
 def attributes_of(holder: Value) -> dict[str, Value] | None:
     """Where the attributes of `holder` are kept."""
-    if isinstance(holder, (Instance, Class, Layer, Optimizer, Opaque)):
+    if isinstance(holder, (Instance, Class, TorchModule, Optimizer, Unknown)):
         return holder.attributes
     if isinstance(holder, Project):
         return holder.env.variables
@@ -124,7 +124,7 @@ def attributes_of(holder: Value) -> dict[str, Value] | None:
 
 def set_requires_grad(m: Interpreter, tensor: Tensor, value: Value, site: ast.AST) -> None:
     """`t.requires_grad = flag` or `t.requires_grad_(flag)`."""
-    wanted = not (isinstance(value, Known) and not value.value)
+    wanted = not (isinstance(value, Constant) and not value.value)
     m.recording.written.append((tensor, True))
     if wanted:
         m.recording.asks.append(m.trace())
@@ -137,7 +137,7 @@ def set_requires_grad(m: Interpreter, tensor: Tensor, value: Value, site: ast.AS
 def set_item(m: Interpreter, target: ast.Subscript, value: Value, source: ast.expr | None, how: str) -> None:
     holder = m.evaluate(target.value)
     index = m.evaluate(target.slice)
-    key = index.value if isinstance(index, Known) and is_hashable(index.value) else None
+    key = index.value if isinstance(index, Constant) and is_hashable(index.value) else None
     if isinstance(holder, Tensor):
         m.recording.written.append((holder, value.node is not None))
         if holder.leaf is None and holder.severed != "data" and value is not holder:
@@ -148,7 +148,7 @@ def set_item(m: Interpreter, target: ast.Subscript, value: Value, source: ast.ex
                 note_store(m, target, (holder, "[]"), Tensor(node), source, how, Tensor(holder.node))
                 holder.node = node
     elif isinstance(holder, Mapping):
-        known = isinstance(index, Known)
+        known = isinstance(index, Constant)
         slot = key if known else ("unknown", getattr(index, "key", id(index)))
         note_store(m, target, (holder, slot), value, source, how, holder.items.get(slot), holder)
         holder.items[slot] = value
@@ -162,8 +162,8 @@ def set_item(m: Interpreter, target: ast.Subscript, value: Value, source: ast.ex
             note_store(m, target, (holder, m.now()), value, source, "append", None, holder)
             if len(holder.items) < MAX_ITEMS:
                 holder.items.append(value)
-    elif isinstance(holder, Opaque):
-        slot = key if isinstance(index, Known) else ("unknown", getattr(index, "key", id(index)))
+    elif isinstance(holder, Unknown):
+        slot = key if isinstance(index, Constant) else ("unknown", getattr(index, "key", id(index)))
         note_store(m, target, (holder, slot), value, source, how, holder.items.get(slot), holder)
         holder.items[slot] = value
     elif isinstance(holder, Instance):
@@ -171,11 +171,11 @@ def set_item(m: Interpreter, target: ast.Subscript, value: Value, source: ast.ex
         if isinstance(method, Function):
             m.note_use(source, value)
             m.call(method, [holder, index, value], {}, target)
-    elif isinstance(holder, Plain) and nodes_in(value) and not is_array(holder):
+    elif isinstance(holder, NonTensor) and nodes_in(value) and not is_array(holder):
         m.recording.asks.append(m.trace())  # a tensor that was taken for data would go on with the graph
 
 
-def is_array(value: Plain) -> bool:
+def is_array(value: NonTensor) -> bool:
     """Whether the data came from numpy, which takes the number of a tensor."""
     return str(kind_of(value.key)).startswith("numpy.")
 
@@ -193,7 +193,7 @@ def note_store(
     if not nodes and (old is None or not nodes_in(old, attributes=False, depth=3)):
         return  # no graph comes and none goes
     before = tuple(nodes_in(old, attributes=False, depth=3)) if old is not None else ()
-    beside = tuple(nodes_in(holder, attributes=False, depth=3)) if holder is not None and not isinstance(holder, Opaque) else ()
+    beside = tuple(nodes_in(holder, attributes=False, depth=3)) if holder is not None and not isinstance(holder, Unknown) else ()
     store = Store(target, m.trace(), m.context, place, target, source, value, tuple(nodes), how, before, m.now(), holder, beside)
     m.recording.stores.append(store)
     for node in nodes:
@@ -215,9 +215,9 @@ def delete(m: Interpreter, target: ast.expr) -> None:
         holder = m.evaluate(target.value)
         index = m.evaluate(target.slice)
         if isinstance(holder, Sequence):
-            if isinstance(target.slice, ast.Slice) or not isinstance(index, Known):
+            if isinstance(target.slice, ast.Slice) or not isinstance(index, Constant):
                 holder.items.clear()
             elif isinstance(index.value, int) and -len(holder.items) <= index.value < len(holder.items):
                 del holder.items[index.value]
-        elif isinstance(holder, Mapping) and isinstance(index, Known) and is_hashable(index.value):
+        elif isinstance(holder, Mapping) and isinstance(index, Constant) and is_hashable(index.value):
             holder.items.pop(index.value, None)

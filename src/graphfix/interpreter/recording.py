@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from graphfix.autograd.gradients import Update
-from graphfix.autograd.graph import Context, LoopEntry, Node, Walk, Write
+from graphfix.autograd.graph import BackwardPass, Context, LoopEntry, Node, Write
 from graphfix.interpreter.values import Keywords, Value
 
 if TYPE_CHECKING:
-    from graphfix.interpreter.frames import Env, Frame, Trace
+    from graphfix.interpreter.frames import CallStack, Env, Frame
 
 
 @dataclass(eq=False)
@@ -24,7 +24,7 @@ class Store:
     """
 
     site: ast.AST
-    trace: Trace
+    trace: CallStack
     context: Context
     place: tuple[object, object]
     target: ast.AST
@@ -60,7 +60,7 @@ class Read:
     """A number was read, or a tensor-only use was made, of a value."""
 
     site: ast.AST
-    trace: Trace
+    trace: CallStack
     value: Value
     kind: str
 
@@ -70,7 +70,7 @@ class Number:
     """Python took the number out of a tensor: `float(x)`, `math.exp(x)`, `x.item()`. `position` is that of the argument."""
 
     site: ast.AST
-    trace: Trace
+    trace: CallStack
     value: Value
     how: str
     position: int
@@ -82,7 +82,7 @@ class Alias:
     """`x.data` or `Variable(x)` was read: `made` shares the memory of `source` and continues no graph."""
 
     site: ast.AST
-    trace: Trace
+    trace: CallStack
     source: Value
     made: Value
     how: str
@@ -94,7 +94,7 @@ class Seed:
     """A walk was given the gradient to start with."""
 
     site: ast.Call
-    trace: Trace
+    trace: CallStack
     root: Value
     gradient: Value
 
@@ -112,7 +112,7 @@ class Foreign:
     """Code that is not in sight was called: `callee` is its key."""
 
     site: ast.AST
-    trace: Trace
+    trace: CallStack
     callee: object
 
 
@@ -121,7 +121,7 @@ class Mode:
     """`train()` or `eval()` was called on a module."""
 
     site: ast.AST
-    trace: Trace
+    trace: CallStack
     training: bool | None
     order: int
 
@@ -136,10 +136,10 @@ class Recording:
     into attributes.
     """
 
-    walks: list[Walk] = field(default_factory=list)
+    walks: list[BackwardPass] = field(default_factory=list)
     nodes: list[Node] = field(default_factory=list)
-    asks: list[Trace] = field(default_factory=list)
-    builds: list[Trace] = field(default_factory=list)
+    asks: list[CallStack] = field(default_factory=list)
+    builds: list[CallStack] = field(default_factory=list)
     cuts: dict[Node, list[Context]] = field(default_factory=dict)
     writes: list[Write] = field(default_factory=list)
     foreign: list[Foreign] = field(default_factory=list)

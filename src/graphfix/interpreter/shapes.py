@@ -6,7 +6,7 @@ https://pytorch.org/blog/pytorch-0_4_0-migration-guide/#support-for-0-dimensiona
 
 from __future__ import annotations
 
-from graphfix.interpreter.values import Arguments, Keywords, Known, Opaque, Sequence, Tensor, Value
+from graphfix.interpreter.values import Arguments, Constant, Keywords, Sequence, Tensor, Unknown, Value
 
 Shape = tuple[int, ...] | None
 SCALAR: Shape = ()
@@ -51,7 +51,7 @@ def viewed(value: Value | None, sizes: Arguments) -> Shape:
         sizes = sizes[0].items
     if len(sizes) != 1:
         return OTHER if sizes else SCALAR
-    if not isinstance(sizes[0], Known):
+    if not isinstance(sizes[0], Constant):
         return None  # it may be a whole shape
     keeps = sizes[0].value == -1 and shape_of(value) in (SCALAR, ONE)
     return ONE if sizes[0].value == 1 or keeps else OTHER
@@ -59,28 +59,28 @@ def viewed(value: Value | None, sizes: Arguments) -> Shape:
 
 def operator_shape(left: Value, right: Value) -> Shape:
     """The shape of `left op right`: that of the operand with more dimensions, where every tensor's is known."""
-    tensors = [value for value in (left, right) if isinstance(value, (Tensor, Opaque))]
+    tensors = [value for value in (left, right) if isinstance(value, (Tensor, Unknown))]
     shapes = [shape_of(value) for value in tensors]
     return None if None in shapes else max(shapes, key=lambda shape: (shape == OTHER, shape), default=None)
 
 
 def item_shape(value: Tensor, index: Value) -> Shape:
     """The shape of `value[index]`."""
-    return SCALAR if value.shape == ONE and isinstance(index, Known) and type(index.value) is int else None
+    return SCALAR if value.shape == ONE and isinstance(index, Constant) and type(index.value) is int else None
 
 
 def data_shape(value: Value | None) -> Shape:
     """The shape of `torch.tensor(value)`."""
-    if isinstance(value, Known) and isinstance(value.value, (int, float)):
+    if isinstance(value, Constant) and isinstance(value.value, (int, float)):
         return SCALAR
     if isinstance(value, Sequence) and len(value.items) == 1 and not value.open:
-        return ONE if isinstance(value.items[0], Known) else None
+        return ONE if isinstance(value.items[0], Constant) else None
     return shape_of(value)
 
 
 def typed_shape(arguments: Arguments) -> Shape:
     """The shape of `torch.FloatTensor(...)`: numbers are sizes, a list is the content."""
-    if len(arguments) == 1 and isinstance(arguments[0], Known):
+    if len(arguments) == 1 and isinstance(arguments[0], Constant):
         return ONE if arguments[0].value == 1 else OTHER
     return data_shape(arguments[0]) if len(arguments) == 1 else OTHER if arguments else None
 

@@ -19,13 +19,13 @@ from graphfix.interpreter.places import assign, delete
 from graphfix.interpreter.values import (
     NONE,
     Class,
+    Constant,
     External,
     Function,
-    Known,
-    Opaque,
+    NonTensor,
     Pending,
-    Plain,
     Project,
+    Unknown,
     Value,
 )
 
@@ -84,9 +84,9 @@ def run_while(m: Interpreter, s: ast.While) -> None:
         nonlocal entered
         while entered < 2:
             value = evaluate(m, s.test)
-            if isinstance(value, Known) and not value.value:
+            if isinstance(value, Constant) and not value.value:
                 return
-            if not entered and not isinstance(value, Known) and not m.policy(s, 0):
+            if not entered and not isinstance(value, Constant) and not m.policy(s, 0):
                 return
             entered += 1
             yield lambda: None
@@ -165,7 +165,7 @@ def run_try(m: Interpreter, s: ast.Try) -> None:
 
 def run_handler(m: Interpreter, handler: ast.ExceptHandler) -> None:
     if handler.name:
-        m.frame.env.variables[handler.name] = Plain(("exception", handler, m.now()))
+        m.frame.env.variables[handler.name] = NonTensor(("exception", handler, m.now()))
     execute(m, handler.body)
 
 
@@ -266,7 +266,7 @@ def run_match(m: Interpreter, s: ast.Match) -> None:
                 name = getattr(part, "name", None) or getattr(part, "rest", None)
                 if isinstance(name, str):
                     m.frame.env.variables[name] = (
-                        subject if part is case.pattern else Opaque(("match", part, m.now()), subject.node)
+                        subject if part is case.pattern else Unknown(("match", part, m.now()), subject.node)
                     )
             return execute(m, case.body)
         m.recording.covered.add((case.pattern, False))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 
-from graphfix.interpreter.values import MAX_TEXT, NONE, Arguments, External, Known, Sequence, Value
+from graphfix.interpreter.values import MAX_TEXT, NONE, Arguments, Constant, External, Sequence, Value
 
 # that on which the facts about torch's operations were recorded
 VERSION = "2.13.0"
@@ -49,30 +49,30 @@ def _release(value: str | Release) -> Release:
 
 def of_library(name: str) -> Value:
     """What a library has under the qualified `name`."""
-    return Known(VERSION) if name in NAMES else External(name)
+    return Constant(VERSION) if name in NAMES else External(name)
 
 
 def parsed(name: str, arguments: Arguments) -> Value | None:
     """The version that a function with the qualified `name` makes of a known string; None for anything else."""
     given = arguments[0] if len(arguments) == 1 else NONE
-    if name in PARSERS and isinstance(given, Known) and isinstance(given.value, str):
-        return Known(Release(given.value))
+    if name in PARSERS and isinstance(given, Constant) and isinstance(given.value, str):
+        return Constant(Release(given.value))
     return None
 
 
 def part_of(value: Value, name: str) -> Value | None:
     """`major`, `minor`, `micro`, `release` or `version` of a parsed version."""
-    if not isinstance(value, Known) or not isinstance(value.value, Release):
+    if not isinstance(value, Constant) or not isinstance(value.value, Release):
         return None
     numbers = value.value._padded()
     if name in ("major", "minor", "micro"):
-        return Known(numbers[("major", "minor", "micro").index(name)])
-    return Sequence("tuple", [Known(number) for number in numbers]) if name in ("release", "version") else None
+        return Constant(numbers[("major", "minor", "micro").index(name)])
+    return Sequence("tuple", [Constant(number) for number in numbers]) if name in ("release", "version") else None
 
 
 def string_method(receiver: Value, name: str, arguments: Arguments) -> Value | None:
     """What a method of a known string gives for known arguments."""
-    values = [part.value for part in (receiver, *arguments) if isinstance(part, Known)]
+    values = [part.value for part in (receiver, *arguments) if isinstance(part, Constant)]
     if name not in METHODS or len(values) != len(arguments) + 1 or not isinstance(values[0], str):
         return None
     if any(isinstance(value, str) and len(value) > MAX_TEXT for value in values):
@@ -82,5 +82,5 @@ def string_method(receiver: Value, name: str, arguments: Arguments) -> Value | N
     except (TypeError, ValueError):
         return None
     if isinstance(made, (list, tuple)):
-        return Sequence("list" if isinstance(made, list) else "tuple", [Known(part) for part in made])
-    return Known(made)
+        return Sequence("list" if isinstance(made, list) else "tuple", [Constant(part) for part in made])
+    return Constant(made)

@@ -15,13 +15,13 @@ from graphfix.interpreter.shapes import operator_shape
 from graphfix.interpreter.values import (
     MAX_ITEMS,
     MAX_TEXT,
+    Constant,
     Function,
     Instance,
-    Known,
-    Opaque,
-    Plain,
+    NonTensor,
     Sequence,
     Tensor,
+    Unknown,
     Value,
     cut_of,
 )
@@ -39,27 +39,27 @@ NOTHING_SAVED = (ast.Add, ast.Sub)
 
 def arithmetic(m: Interpreter, site: ast.AST, left: Value, right: Value, op: ast.operator) -> Value:
     """`left op right`."""
-    if isinstance(left, Known) and isinstance(right, Known):
+    if isinstance(left, Constant) and isinstance(right, Constant):
         return fold(op, left, right)
     if isinstance(left, Sequence) or isinstance(right, Sequence):
         return sequence_arithmetic(m, site, left, right, op)
-    if isinstance(left, Known) and isinstance(left.value, str):
-        return Plain(("text", site, m.now()))
+    if isinstance(left, Constant) and isinstance(left.value, str):
+        return NonTensor(("text", site, m.now()))
     if isinstance(left, Instance) or isinstance(right, Instance):
         return overloaded(m, site, left, right, op)
     saves = not isinstance(op, NOTHING_SAVED)
     if isinstance(left, Tensor) or isinstance(right, Tensor):
-        tensors = [value for value in (left, right) if isinstance(value, (Tensor, Opaque))]
+        tensors = [value for value in (left, right) if isinstance(value, (Tensor, Unknown))]
         single = all(value.single if isinstance(value, Tensor) else False for value in tensors)
         made = Tensor(m.record(site, (left, right), saves), single=single, shape=operator_shape(left, right))
         keep(made, [value for value in operands_saved(op, left, right) if isinstance(value, Tensor)])
-        if isinstance(op, ast.Pow) and isinstance(left, Known):
+        if isinstance(op, ast.Pow) and isinstance(left, Constant):
             keep(made, [made])
         return made
     key = (type(op).__name__, left.identity, right.identity)
-    if isinstance(left, Opaque) or isinstance(right, Opaque):
-        return Opaque(key, m.record(site, (left, right), saves))
-    return Plain(key, cut=cut_of(left, right))
+    if isinstance(left, Unknown) or isinstance(right, Unknown):
+        return Unknown(key, m.record(site, (left, right), saves))
+    return NonTensor(key, cut=cut_of(left, right))
 
 
 def operands_saved(op: ast.operator, left: Value, right: Value) -> Iterator[Value]:
@@ -75,15 +75,15 @@ def operands_saved(op: ast.operator, left: Value, right: Value) -> Iterator[Valu
         yield from (left, right)
 
 
-def fold(op: ast.operator, left: Known, right: Known) -> Value:
+def fold(op: ast.operator, left: Constant, right: Constant) -> Value:
     function = ARITHMETIC.get(type(op))
     one, two = left.value, right.value
     try:
         if function is not None and is_small(op, one, two):
-            return Known(function(one, two))
+            return Constant(function(one, two))
     except (ArithmeticError, TypeError, ValueError, MemoryError) as error:  # the program's own: its result is not known
-        return Plain(("failed", type(error).__name__, repr(one), repr(two)))
-    return Plain((type(op).__name__, repr(one)[:80], repr(two)[:80]))
+        return NonTensor(("failed", type(error).__name__, repr(one), repr(two)))
+    return NonTensor((type(op).__name__, repr(one)[:80], repr(two)[:80]))
 
 
 def is_small(op: ast.operator, left: object, right: object) -> bool:
@@ -111,11 +111,11 @@ def sequence_arithmetic(m: Interpreter, site: ast.AST, left: Value, right: Value
     if isinstance(op, ast.Mult):
         part, count = (left, right) if isinstance(left, Sequence) else (right, left)
         assert isinstance(part, Sequence)
-        times = count.value if isinstance(count, Known) and isinstance(count.value, int) else 2
+        times = count.value if isinstance(count, Constant) and isinstance(count.value, int) else 2
         repeats = max(0, min(times, 4))
         fitting = max(1, MAX_ITEMS // max(1, len(part.items)))
-        return Sequence(part.kind, part.items * min(repeats, fitting), open_=not isinstance(count, Known) or fitting < repeats)
-    return Opaque(("sequence", site, m.now()), m.record(site, (left, right), True))
+        return Sequence(part.kind, part.items * min(repeats, fitting), open_=not isinstance(count, Constant) or fitting < repeats)
+    return Unknown(("sequence", site, m.now()), m.record(site, (left, right), True))
 
 
 def overloaded(m: Interpreter, site: ast.AST, left: Value, right: Value, op: ast.operator) -> Value:
@@ -125,7 +125,7 @@ def overloaded(m: Interpreter, site: ast.AST, left: Value, right: Value, op: ast
         method = this.cls.find(f"__{prefix}{word}__") if isinstance(this, Instance) and word else None
         if isinstance(method, Function):
             return m.call(method, [this, other], {}, site)
-    return Opaque(("operator", site, m.now()), m.record(site, (left, right), True))
+    return Unknown(("operator", site, m.now()), m.record(site, (left, right), True))
 
 
 def in_place(m: Interpreter, site: ast.AST, left: Value, right: Value, op: ast.operator) -> Value:

@@ -10,12 +10,12 @@ from graphfix.interpreter.recording import Seed
 from graphfix.interpreter.values import (
     NONE,
     Arguments,
+    Constant,
     Keywords,
-    Known,
-    Opaque,
-    Plain,
+    NonTensor,
     Sequence,
     Tensor,
+    Unknown,
     Value,
     leaves_in,
     nodes_in,
@@ -28,28 +28,33 @@ def flags(keywords: Keywords) -> tuple[bool, bool, object]:
     """(retains, creates a graph, the constant given to retain_graph or "unknown", None where it is not given)."""
     creates = is_on(keywords.get("create_graph"))
     given = keywords.get("retain_graph", keywords.get("retain_variables"))
-    if given is None or (isinstance(given, Known) and given.value is None):
+    if given is None or (isinstance(given, Constant) and given.value is None):
         return creates, creates, None
-    keyword = given.value if isinstance(given, Known) else "unknown"
+    keyword = given.value if isinstance(given, Constant) else "unknown"
     return is_on(given), creates, keyword
 
 
 def is_on(value: Value | None) -> bool:
     """An unknown flag counts as on: a graph that may be kept is not reported as freed."""
-    return value is not None and not (isinstance(value, Known) and not value.value)
+    return value is not None and not (isinstance(value, Constant) and not value.value)
 
 
-def backward_method(m: Interpreter, receiver: Tensor | Opaque, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+def backward_method(m: Interpreter, receiver: Tensor | Unknown, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     """`loss.backward()`, and `engine.backward(loss)` where the receiver has no graph of its own."""
     assert isinstance(site, ast.Call)
     retains, creates, keyword = flags(keywords)
     roots: list[Value] = [receiver]
     source: ast.expr | None = site.func.value if isinstance(site.func, ast.Attribute) else None
     given = arguments[0] if arguments else None
-    if isinstance(receiver, Opaque) and receiver.node is None and given is not None and not isinstance(given, (Known, Plain)):
+    if (
+        isinstance(receiver, Unknown)
+        and receiver.node is None
+        and given is not None
+        and not isinstance(given, (Constant, NonTensor))
+    ):
         roots, source = [given], site.args[0]
     if (
-        isinstance(receiver, Opaque)
+        isinstance(receiver, Unknown)
         and receiver.node is not None
         and not receiver.node.certain
         and given is not None
@@ -135,7 +140,7 @@ def autograd_grad(m: Interpreter, arguments: Arguments, keywords: Keywords, site
 
 def targets_of(m: Interpreter, inputs: Value | None, site: ast.AST) -> tuple[frozenset[Node], frozenset[Leaf]] | None:
     """The nodes and leaves at which a walk with `inputs=` ends; None where it walks everything."""
-    if inputs is None or (isinstance(inputs, Known) and inputs.value is None):
+    if inputs is None or (isinstance(inputs, Constant) and inputs.value is None):
         return None
     nodes = nodes_in(inputs, attributes=False)
     leaves = list(leaves_in(inputs))

@@ -11,12 +11,12 @@ from graphfix.interpreter.recording import Read
 from graphfix.interpreter.values import (
     MAX_ITEMS,
     NONE,
+    Constant,
     Function,
-    Known,
     Mapping,
-    Opaque,
-    Plain,
+    NonTensor,
     Sequence,
+    Unknown,
     Value,
     cut_of,
     identities,
@@ -32,16 +32,16 @@ def call_container_method(
         return sequence_method(m, receiver, name, arguments, keywords, site)
     if isinstance(receiver, Mapping):
         return mapping_method(m, receiver, name, arguments, keywords, site)
-    if isinstance(receiver, (Known, Plain)):
-        if isinstance(receiver, Plain) and receiver.cut is not None:
+    if isinstance(receiver, (Constant, NonTensor)):
+        if isinstance(receiver, NonTensor) and receiver.cut is not None:
             m.recording.misuses.append(Read(site, m.trace(), receiver, "tensor"))
         known = string_method(receiver, name, arguments)
         if known is not None:
             return known
         key = ("method", receiver.identity, name, *identities(arguments))
-        return Plain(key, cut=cut_of(receiver))
+        return NonTensor(key, cut=cut_of(receiver))
     if isinstance(receiver, Function):
-        return Opaque(("method", id(receiver), name, m.now()))
+        return Unknown(("method", id(receiver), name, m.now()))
     return None
 
 
@@ -70,8 +70,8 @@ def sequence_method(
         return NONE
     if name in ("pop", "popleft"):
         if not items:
-            return Opaque(("pop", site, m.now()))
-        first = name == "popleft" or (arguments and isinstance(arguments[0], Known) and arguments[0].value == 0)
+            return Unknown(("pop", site, m.now()))
+        first = name == "popleft" or (arguments and isinstance(arguments[0], Constant) and arguments[0].value == 0)
         return items.pop(0 if first else -1)
     if name == "clear":
         items.clear()
@@ -87,7 +87,7 @@ def sequence_method(
         items.extend(iterate(m, arguments[0], site)[: MAX_ITEMS - len(items)])
         return NONE
     if name in ("index", "count", "__len__"):
-        return Plain((name, id(receiver), len(items)))
+        return NonTensor((name, id(receiver), len(items)))
     return None
 
 
@@ -95,22 +95,27 @@ def mapping_method(
     m: Interpreter, receiver: Mapping, name: str, arguments: list[Value], keywords: dict[str, Value], site: ast.AST
 ) -> Value | None:
     key = arguments[0] if arguments else NONE
-    slot: object = key.value if isinstance(key, Known) else ("unknown", key.identity)
+    slot: object = key.value if isinstance(key, Constant) else ("unknown", key.identity)
     if name == "items":
-        pairs = [Sequence("tuple", [Known(k) if not isinstance(k, tuple) else Plain(k[1]), v]) for k, v in receiver.items.items()]
+        pairs = [
+            Sequence("tuple", [Constant(k) if not isinstance(k, tuple) else NonTensor(k[1]), v])
+            for k, v in receiver.items.items()
+        ]
         if not pairs and receiver.open:
             pairs = [
-                Sequence("tuple", [Plain(("key", id(receiver), i)), Opaque(("value", id(receiver), i, m.now()))])
+                Sequence("tuple", [NonTensor(("key", id(receiver), i)), Unknown(("value", id(receiver), i, m.now()))])
                 for i in range(2)
             ]
         return Sequence("tuple", list(pairs), receiver.open)
     if name == "keys":
-        return Sequence("tuple", [Known(k) if not isinstance(k, tuple) else Plain(k[1]) for k in receiver.items], receiver.open)
+        return Sequence(
+            "tuple", [Constant(k) if not isinstance(k, tuple) else NonTensor(k[1]) for k in receiver.items], receiver.open
+        )
     if name == "values":
         return Sequence("tuple", list(receiver.items.values()), receiver.open)
     if name in ("get", "setdefault", "pop"):
         if isinstance(slot, (list, dict, set)):
-            return Opaque(("item", site, m.now()))
+            return Unknown(("item", site, m.now()))
         fallback = arguments[1] if len(arguments) > 1 else NONE
         if slot in receiver.items:
             return receiver.items.pop(slot) if name == "pop" else receiver.items[slot]
@@ -120,7 +125,7 @@ def mapping_method(
         if name == "setdefault":
             receiver.items[slot] = fallback
         if receiver.open and name == "get":
-            return Opaque(("item", id(receiver), slot))
+            return Unknown(("item", id(receiver), slot))
         return fallback
     if name == "update":
         for source in (*arguments, Mapping(dict(keywords))):

@@ -10,10 +10,10 @@ from graphfix.interpreter.values import (
     NONE,
     Arguments,
     Keywords,
-    Opaque,
     Optimizer,
     Sequence,
     Tensor,
+    Unknown,
     Value,
 )
 from graphfix.models.modules import (
@@ -53,7 +53,7 @@ def call_torch(m: Interpreter, name: str, arguments: Arguments, keywords: Keywor
         m.recording.asks.append(m.trace())
     if name.startswith("torch.optim."):
         if "lr_scheduler" in name or "swa" in name:
-            return Opaque(("scheduler", site, m.now()))
+            return Unknown(("scheduler", site, m.now()))
         return make_optimizer(m, last, arguments[:1] or [keywords.get("params", NONE)], site)
     if name.startswith("torch.nn.") and last[:1].isupper():
         return make_layer(m, name, arguments, keywords, site)
@@ -65,14 +65,14 @@ def call_torch(m: Interpreter, name: str, arguments: Arguments, keywords: Keywor
     if name.startswith("torch.distributions.") and last[:1].isupper():
         known = facts(f"torch.distributions.{last}")
         saves = known.saves if known is not None else True
-        return Opaque(("distribution", site, m.now()), m.record(site, [*arguments, *keywords.values()], saves))
+        return Unknown(("distribution", site, m.now()), m.record(site, [*arguments, *keywords.values()], saves))
     if name.startswith(
         ("torch.utils.data.", "torch.multiprocessing.", "torch.cuda.", "torch.backends.", "torch.distributed.", "torch.hub.")
     ):
         for value in arguments:
             if name.startswith("torch.distributed."):
                 m.escape(value, site, "argument")
-        return Opaque((last, site, m.now()))
+        return Unknown((last, site, m.now()))
     return operation(m, facts(name), [*arguments, *keywords.values()], keywords, site, name)
 
 

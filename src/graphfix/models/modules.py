@@ -14,16 +14,16 @@ from graphfix.interpreter.shapes import SCALAR
 from graphfix.interpreter.values import (
     NONE,
     Arguments,
+    Constant,
     Instance,
     Keywords,
-    Known,
-    Layer,
     Mapping,
-    Opaque,
+    NonTensor,
     Parameters,
-    Plain,
     Sequence,
     Tensor,
+    TorchModule,
+    Unknown,
     Value,
     leaves_in,
     nodes_in,
@@ -51,26 +51,26 @@ MAY_BE_PACKED = frozenset(("RNN", "LSTM", "GRU"))
 def make_layer(m: Interpreter, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     kind = name.rsplit(".", 1)[-1]
     if kind == "Module":
-        return Opaque(("module", site, m.now()))
+        return Unknown(("module", site, m.now()))
     if kind in ("DataParallel", "DistributedDataParallel"):
-        return Layer("DataParallel", None, arguments[:1] or list(keywords.values())[:1])
+        return TorchModule("DataParallel", None, arguments[:1] or list(keywords.values())[:1])
     if kind in ("Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict"):
         return make_container(m, kind, arguments, site)
     m.recording.builds.append(m.trace())
     known = facts(f"torch.nn.{kind}")
     leaf = Leaf(kind, True, site, True) if known is None or known.parameters else None
-    layer = Layer(kind, leaf)
+    layer = TorchModule(kind, leaf)
     layer.keywords = dict(keywords)
     layer.site = site
     if known is not None and "reduction" in known.variants and reduces_nothing_at(kind, arguments):
-        layer.keywords.setdefault("reduce", Known(False))
+        layer.keywords.setdefault("reduce", Constant(False))
     place = INPLACE_AT.get(kind, len(arguments))
     if place < len(arguments):
         layer.keywords["inplace"] = arguments[place]
     return layer
 
 
-def make_container(m: Interpreter, kind: str, arguments: Arguments, site: ast.AST) -> Layer:
+def make_container(m: Interpreter, kind: str, arguments: Arguments, site: ast.AST) -> TorchModule:
     children: Arguments = []
     names: dict[str, Value] = {}
     for value in arguments:
@@ -80,21 +80,21 @@ def make_container(m: Interpreter, kind: str, arguments: Arguments, site: ast.AS
         elif isinstance(value, Sequence):
             items = [
                 item.items[1]
-                if isinstance(item, Sequence) and len(item.items) == 2 and isinstance(item.items[0], Known)
+                if isinstance(item, Sequence) and len(item.items) == 2 and isinstance(item.items[0], Constant)
                 else item
                 for item in value.items
             ]
             children.extend(items)
-        elif isinstance(value, Layer) and kind == "ModuleList":
+        elif isinstance(value, TorchModule) and kind == "ModuleList":
             children.extend(value.children or [value])
         else:
             children.append(value)
-    made = Layer(kind, None, children)
+    made = TorchModule(kind, None, children)
     made.names = names
     return made
 
 
-def call_layer(m: Interpreter, layer: Layer, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+def call_layer(m: Interpreter, layer: TorchModule, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     """Call a `torch.nn` module."""
     values = [*arguments, *keywords.values()]
     if layer.children is not None and layer.kind in ("Sequential", "DataParallel"):
@@ -111,12 +111,12 @@ def call_layer(m: Interpreter, layer: Layer, arguments: Arguments, keywords: Key
     for value in values:
         wanted_tensor(m, value, site)
     inplace = layer.keywords.get("inplace")
-    if values and inplace is not None and not (isinstance(inplace, Known) and not inplace.value):
+    if values and inplace is not None and not (isinstance(inplace, Constant) and not inplace.value):
         m.recording.written.append((values[0], True))
     return layer_result(m, layer, known, values, site)
 
 
-def layer_result(m: Interpreter, layer: Layer, known: OpFacts, values: Arguments, site: ast.AST) -> Value:
+def layer_result(m: Interpreter, layer: TorchModule, known: OpFacts, values: Arguments, site: ast.AST) -> Value:
     leaves = (layer.leaf,) if layer.leaf is not None else ()
     # A linear layer keeps its weight only for the gradient of its input
     keeps = known.saves_parameters_plain or bool(known.saves_parameters and any(nodes_in(v, False, 3) for v in values))
@@ -128,7 +128,7 @@ def layer_result(m: Interpreter, layer: Layer, known: OpFacts, values: Arguments
         node.random = True
     if known.result in ("tuple", "list"):
         made = structure(known, node, {})
-        if layer.kind in MAY_BE_PACKED and isinstance(made, Sequence) and values and isinstance(values[0], Opaque):
+        if layer.kind in MAY_BE_PACKED and isinstance(made, Sequence) and values and isinstance(values[0], Unknown):
             made.items[0] = sequence_output(m, values[0], node, site)
         return made
     if node is None and values and known.alias:
@@ -145,10 +145,10 @@ def layer_result(m: Interpreter, layer: Layer, known: OpFacts, values: Arguments
 
 
 def is_on(flag: Value | None) -> bool:
-    return isinstance(flag, Known) and bool(flag.value)
+    return isinstance(flag, Constant) and bool(flag.value)
 
 
-def written_by_layer(m: Interpreter, layer: Layer, target: Tensor, made: Tensor, site: ast.AST) -> Tensor:
+def written_by_layer(m: Interpreter, layer: TorchModule, target: Tensor, made: Tensor, site: ast.AST) -> Tensor:
     """`nn.ReLU(inplace=True)(x)`: every name of `x` sees the new content and the new graph."""
     known = facts(f"torch.nn.{layer.kind}")
     changed = known.variants.get("inplace") if known is not None else None
@@ -160,10 +160,10 @@ def written_by_layer(m: Interpreter, layer: Layer, target: Tensor, made: Tensor,
     return target
 
 
-def sequence_output(m: Interpreter, value: Opaque, node: Node | None, site: ast.AST) -> Opaque:
+def sequence_output(m: Interpreter, value: Unknown, node: Node | None, site: ast.AST) -> Unknown:
     """What an RNN makes of something unknown, or of a `PackedSequence`: another one, whose `.data` is the tensor."""
     packed = kind_of(value.key) == "packed"
-    made = Opaque(("packed" if packed else "output", site, m.now()), node)
+    made = Unknown(("packed" if packed else "output", site, m.now()), node)
     if packed:
         made.attributes["data"] = Tensor(node)
     return made
@@ -173,8 +173,8 @@ def copy_module(value: Value, seen: dict[int, Value]) -> Value:
     """A deep copy of a module: the same structure over new leaves."""
     if id(value) in seen:
         return seen[id(value)]
-    if isinstance(value, Layer):
-        made = Layer(value.kind, value.leaf.copied() if value.leaf else None)
+    if isinstance(value, TorchModule):
+        made = TorchModule(value.kind, value.leaf.copied() if value.leaf else None)
         seen[id(value)] = made
         made.children = [copy_module(child, seen) for child in value.children] if value.children is not None else None
         made.names = {name: copy_module(child, seen) for name, child in value.names.items()}
@@ -191,7 +191,7 @@ def copy_module(value: Value, seen: dict[int, Value]) -> Value:
 
 
 def module_method(
-    m: Interpreter, receiver: Layer | Instance, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST
+    m: Interpreter, receiver: TorchModule | Instance, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST
 ) -> Value | None:
     if name in ("parameters", "named_parameters", "buffers", "named_buffers"):
         return Parameters([receiver])
@@ -201,30 +201,30 @@ def module_method(
     if name in ("to", "cuda", "cpu", "half", "float", "double", "apply", "share_memory", "type"):
         return receiver
     if name == "requires_grad_":
-        wanted = not (arguments and isinstance(arguments[0], Known) and not arguments[0].value)
+        wanted = not (arguments and isinstance(arguments[0], Constant) and not arguments[0].value)
         for leaf in leaves_in(receiver):
             leaf.requires_grad = wanted
         return receiver
-    if name in ("add_module", "register_module") and isinstance(receiver, Layer) and len(arguments) == 2:
+    if name in ("add_module", "register_module") and isinstance(receiver, TorchModule) and len(arguments) == 2:
         if receiver.children is not None:
             receiver.children.append(arguments[1])
-        if isinstance(arguments[0], Known):
+        if isinstance(arguments[0], Constant):
             receiver.names[str(arguments[0].value)] = arguments[1]
         return NONE
     if (
         name in ("register_buffer", "register_parameter", "add_module")
         and len(arguments) == 2
-        and isinstance(arguments[0], Known)
+        and isinstance(arguments[0], Constant)
     ):
         holder = receiver.attributes
         holder[str(arguments[0].value)] = arguments[1]
         return NONE
-    if name in ("append", "extend") and isinstance(receiver, Layer) and receiver.children is not None and arguments:
+    if name in ("append", "extend") and isinstance(receiver, TorchModule) and receiver.children is not None and arguments:
         receiver.children.extend(arguments if name == "append" else iterate(m, arguments[0], site))
         return NONE
     if name in ("modules", "children", "named_children", "named_modules"):
         return Sequence("tuple", submodules(receiver), True)
-    if name in ("items", "values", "keys") and isinstance(receiver, Layer):
+    if name in ("items", "values", "keys") and isinstance(receiver, TorchModule):
         return container_view(receiver, name)
     if name == "zero_grad":
         m.recording.updates.append(Update(site, m.now(), False, frozenset(leaves_in(receiver)), m.trace()))
@@ -234,7 +234,7 @@ def module_method(
             leaf.version += 1
         return NONE
     if name in MODULE_METHODS or name.startswith(("register_", "_")):
-        return Plain((name, id(receiver), m.now()))
+        return NonTensor((name, id(receiver), m.now()))
     return None
 
 
@@ -242,7 +242,7 @@ def mode_given(name: str, arguments: Arguments, keywords: Keywords) -> bool | No
     """The mode that `train(mode)` or `eval()` sets; None where it is not known."""
     if name == "eval":
         return False
-    flag = arguments[0] if arguments else keywords.get("mode", Known(True))
+    flag = arguments[0] if arguments else keywords.get("mode", Constant(True))
     return flag.truth
 
 
@@ -252,31 +252,31 @@ def with_submodules(receiver: Value) -> list[Value]:
     pending = [receiver]
     while pending:
         value = pending.pop()
-        if id(value) in found or not isinstance(value, (Layer, Instance, Opaque)):
+        if id(value) in found or not isinstance(value, (TorchModule, Instance, Unknown)):
             continue
-        if isinstance(value, Opaque) and value.node is not None:
+        if isinstance(value, Unknown) and value.node is not None:
             continue
         found[id(value)] = value
-        if isinstance(value, Layer):
+        if isinstance(value, TorchModule):
             pending.extend((*(value.children or ()), *value.names.values(), *value.attributes.values()))
         elif isinstance(value, Instance):
             pending.extend(value.attributes.values())
     return list(found.values())
 
 
-def container_view(receiver: Layer, name: str) -> Value:
+def container_view(receiver: TorchModule, name: str) -> Value:
     if name == "keys":
-        return Sequence("tuple", [Known(key) for key in receiver.names])
+        return Sequence("tuple", [Constant(key) for key in receiver.names])
     if name == "values":
         return Sequence("tuple", list(receiver.names.values()) or list(receiver.children or []))
-    return Sequence("tuple", [Sequence("tuple", [Known(key), item]) for key, item in receiver.names.items()])
+    return Sequence("tuple", [Sequence("tuple", [Constant(key), item]) for key, item in receiver.names.items()])
 
 
-def submodules(receiver: Layer | Instance) -> list[Value]:
+def submodules(receiver: TorchModule | Instance) -> list[Value]:
     found: list[Value] = []
     inner = list(receiver.attributes.values()) if isinstance(receiver, Instance) else (receiver.children or [])
     for value in inner:
-        if isinstance(value, Layer) or (isinstance(value, Instance) and value.is_module()):
+        if isinstance(value, TorchModule) or (isinstance(value, Instance) and value.is_module()):
             found.append(value)
             found.extend(submodules(value))
     return found[:12]

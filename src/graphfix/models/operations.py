@@ -14,12 +14,12 @@ from graphfix.interpreter.shapes import KEEPS_SHAPE, ONE, OTHER, RESHAPES, SCALA
 from graphfix.interpreter.values import (
     NONE,
     Arguments,
+    Constant,
     Keywords,
-    Known,
-    Opaque,
-    Plain,
+    NonTensor,
     Sequence,
     Tensor,
+    Unknown,
     Value,
     identities,
 )
@@ -44,7 +44,7 @@ def operation(m: Interpreter, known: OpFacts | None, values: Arguments, keywords
         wanted_tensor(m, value, site)
     if known is None:
         node = m.record(site, values, True, certain=False)
-        return Opaque((name, site, m.now()), node)
+        return Unknown((name, site, m.now()), node)
     word = name.rsplit(".", 1)[-1]
     positional = values[: len(values) - len(keywords)]
     known = variant(known, keywords, [] if compares_two(word, values) else positional)
@@ -62,11 +62,11 @@ def operation(m: Interpreter, known: OpFacts | None, values: Arguments, keywords
     shape = result_shape(word, values, single)
     single |= shape in (SCALAR, ONE)
     if known.result in ("number", "bool"):
-        return Plain((name, *identities(values)))
+        return NonTensor((name, *identities(values)))
     if known.result in ("none", "dict"):
         return NONE
     if known.result == "other" and not known.differentiable:
-        return Plain((name, site, m.now()))
+        return NonTensor((name, site, m.now()))
     if known.cuts or not known.differentiable:
         return Tensor(single=single, base=values[0] if values else None, severed="cut", shape=OTHER if shape is None else shape)
     if isinstance(keywords.get("out"), Tensor):
@@ -98,14 +98,14 @@ def operation(m: Interpreter, known: OpFacts | None, values: Arguments, keywords
 
 def compares_two(word: str, values: Arguments) -> bool:
     """`torch.max(a, b)` works element by element."""
-    return word in ("max", "min") and len(values) > 1 and isinstance(values[1], (Tensor, Opaque))
+    return word in ("max", "min") and len(values) > 1 and isinstance(values[1], (Tensor, Unknown))
 
 
 def variant(known: OpFacts, keywords: Keywords, positional: Arguments) -> OpFacts:
     for word, changed in known.variants.items():
         if word in keywords and word not in ("reduction", "training", "p=0", "eval"):
             given = keywords[word]
-            if isinstance(given, Known) and given.value in (False, None) and word in ("inplace", "return_indices"):
+            if isinstance(given, Constant) and given.value in (False, None) and word in ("inplace", "return_indices"):
                 continue
             return changed
         # a norm's order, too: then more is known than is said
@@ -118,23 +118,23 @@ def reduces_nothing(keywords: Keywords) -> bool:
     """`reduction="none"` and the older `reduce=False`, or a reduction that is not known."""
     reduction = keywords.get("reduction")
     if reduction is not None:
-        return not (isinstance(reduction, Known) and reduction.value in ("mean", "sum", "batchmean", "elementwise_mean"))
+        return not (isinstance(reduction, Constant) and reduction.value in ("mean", "sum", "batchmean", "elementwise_mean"))
     return "reduce" in keywords
 
 
 def reduces_nothing_at(word: str, given: Arguments) -> bool:
     """The same, by position: `given` to the loss function or module `word` behind the tensors that it compares."""
-    if any(isinstance(value, Known) and value.value == "none" for value in given):
+    if any(isinstance(value, Constant) and value.value == "none" for value in given):
         return True
     place = REDUCE_AT.get(word, 1)
     reduce, reduction = (*given[place : place + 2], NONE, NONE)[:2]
-    keeps = isinstance(reduce, Known) and reduce.value in (None, True)
-    return not keeps or not (isinstance(reduction, Known) and reduction.value in (None, "mean", "sum", "batchmean"))
+    keeps = isinstance(reduce, Constant) and reduce.value in (None, True)
+    return not keeps or not (isinstance(reduction, Constant) and reduction.value in (None, "mean", "sum", "batchmean"))
 
 
 def new_leaf(m: Interpreter, known: OpFacts, keywords: Keywords, site: ast.AST) -> Tensor:
     wanted = keywords.get("requires_grad")
-    if wanted is not None and not (isinstance(wanted, Known) and not wanted.value):
+    if wanted is not None and not (isinstance(wanted, Constant) and not wanted.value):
         made = Tensor(leaf=Leaf("tensor", True, site))
         m.recording.asks.append(m.trace())
     else:
@@ -150,7 +150,7 @@ def structure(known: OpFacts, node: object, keywords: Keywords) -> Value:
             return Sequence("tuple", [build(part) for part in shape])
         if shape in ("tensor", "cut"):
             return Tensor(node if shape == "tensor" else None)  # type: ignore[arg-type]
-        return Plain(("item", shape))
+        return NonTensor(("item", shape))
 
     shapes = known.items if not known.plural else (known.items or ("tensor",)) * 2
     return Sequence("tuple", [build(shape) for shape in (shapes or ("tensor", "tensor"))], known.plural)
@@ -191,5 +191,5 @@ def wanted_tensor(m: Interpreter, value: Value, site: ast.AST) -> None:
     """torch does not take a list of numbers where it wants tensors: a repair that made them would break this call."""
     items = value.items if isinstance(value, Sequence) else [value]
     for item in items:
-        if isinstance(item, Plain) and item.cut is not None:
+        if isinstance(item, NonTensor) and item.cut is not None:
             m.recording.misuses.append(Read(site, m.trace(), item, "tensor"))

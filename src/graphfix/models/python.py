@@ -13,19 +13,19 @@ from graphfix.interpreter.lookup import find_method
 from graphfix.interpreter.recording import Foreign, Number
 from graphfix.interpreter.values import (
     NONE,
-    Bound,
+    BoundMethod,
     Class,
+    Constant,
     External,
     Instance,
-    Known,
-    Layer,
     Mapping,
-    Opaque,
+    NonTensor,
     Parameters,
     Partial,
-    Plain,
     Sequence,
     Tensor,
+    TorchModule,
+    Unknown,
     Value,
     counter,
     cut_of,
@@ -61,20 +61,20 @@ def call_library(m: Interpreter, name: str, arguments: list[Value], keywords: di
     if thread is not None:
         return thread
     if top == "builtins":
-        return Plain((name, *identities(arguments), *identities(keywords.values())), cut=cut_of(*arguments))
+        return NonTensor((name, *identities(arguments), *identities(keywords.values())), cut=cut_of(*arguments))
     if word in PASS_THROUGH:
         if word == "trange":
             return numbers_up_to(m, arguments, keywords, site)
-        return arguments[0] if arguments else keywords.get("iterable", Opaque(("tqdm", site, m.now())))
+        return arguments[0] if arguments else keywords.get("iterable", Unknown(("tqdm", site, m.now())))
     if top in PLAIN_LIBRARIES:
         if top == "math":
             note_numbers(m, name, arguments, site)
         if top in ("math", "numpy") and arguments:
-            return Plain((name, *identities(arguments)), cut=cut_of(*arguments) if top == "math" else None)
+            return NonTensor((name, *identities(arguments)), cut=cut_of(*arguments) if top == "math" else None)
         return (
-            Opaque((name, site, m.now()), outside=True)
+            Unknown((name, site, m.now()), outside=True)
             if word[:1].isupper() or top in ("gym", "gymnasium")
-            else Plain((name, site, m.now()))
+            else NonTensor((name, site, m.now()))
         )
     values = [*arguments, *keywords.values()]
     m.recording.foreign.append(Foreign(site, m.trace(), name))
@@ -83,13 +83,13 @@ def call_library(m: Interpreter, name: str, arguments: list[Value], keywords: di
         m.note_reader(value, site)
     run_callbacks(m, values, site)
     node = m.record(site, values, True, certain=False, callee=name)
-    return Opaque((name, site, m.now()), node)
+    return Unknown((name, site, m.now()), node)
 
 
 def note_numbers(m: Interpreter, name: str, arguments: list[Value], site: ast.AST) -> None:
     """Python takes the number out of a tensor that it is given in a number's stead."""
     for position, value in enumerate(arguments):
-        if isinstance(value, (Tensor, Opaque)):
+        if isinstance(value, (Tensor, Unknown)):
             m.recording.numbers.append(Number(site, m.trace(), value, name, position, m.grad_enabled))
 
 
@@ -99,8 +99,8 @@ def note_numbers(m: Interpreter, name: str, arguments: list[Value], site: ast.AS
 def length(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
     value = arguments[0] if arguments else NONE
     if isinstance(value, Sequence):
-        return Plain(("len", id(value), len(value.items)))
-    return Plain(("len", value.identity))
+        return NonTensor(("len", id(value), len(value.items)))
+    return NonTensor(("len", value.identity))
 
 
 @models(
@@ -108,19 +108,19 @@ def length(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], s
 )
 def numbers_up_to(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
     """`range`: a counter that is 0 in the first iteration where it starts at 0."""
-    known = [value.value for value in arguments if isinstance(value, Known) and isinstance(value.value, int)]
+    known = [value.value for value in arguments if isinstance(value, Constant) and isinstance(value.value, int)]
     if len(known) == len(arguments) and known:
         try:
             numbers = range(*known)
         except (TypeError, ValueError):
             numbers = range(0)
         if len(numbers) <= 3 and (len(numbers) != 1 or all(isinstance(part, ast.Constant) for part in getattr(site, "args", ()))):
-            return Sequence("tuple", [Known(number) for number in numbers])
+            return Sequence("tuple", [Constant(number) for number in numbers])
     from_zero = len(arguments) == 1
     key = (site, m.now())
     if from_zero:
         return Sequence("tuple", [counter(key, 0), counter(key, 1)], True)
-    return Sequence("tuple", [Plain(("counter", key, index)) for index in range(2)], True)
+    return Sequence("tuple", [NonTensor(("counter", key, index)) for index in range(2)], True)
 
 
 @models(
@@ -130,10 +130,10 @@ def enumerated(m: Interpreter, arguments: list[Value], keywords: dict[str, Value
     key = (site, m.now())
     start = keywords.get("start") or (arguments[1] if len(arguments) > 1 else None)
     items = iterate(m, arguments[0], site) if arguments else []
-    from_zero = start is None or (isinstance(start, Known) and start.value == 0)
+    from_zero = start is None or (isinstance(start, Constant) and start.value == 0)
     pairs: list[Value] = []
     for index, item in enumerate(items):
-        number: Value = counter(key, index) if from_zero else Plain(("counter", key, index))
+        number: Value = counter(key, index) if from_zero else NonTensor(("counter", key, index))
         pairs.append(Sequence("tuple", [number, item]))
     return Sequence("tuple", pairs, True)
 
@@ -161,7 +161,7 @@ def mapped(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], s
     "builtins.filter",
 )
 def filtered(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
-    if len(arguments) > 1 and isinstance(arguments[1], (Parameters, Bound)):
+    if len(arguments) > 1 and isinstance(arguments[1], (Parameters, BoundMethod)):
         return arguments[1]
     return Sequence("generator", iterate(m, arguments[1], site) if len(arguments) > 1 else [], True)
 
@@ -172,7 +172,7 @@ def as_container(kind: str) -> Callable:
             made = Sequence(kind, [])
         elif isinstance(arguments[0], Parameters):
             return arguments[0]
-        elif isinstance(arguments[0], Layer) and arguments[0].children is not None:
+        elif isinstance(arguments[0], TorchModule) and arguments[0].children is not None:
             made = Sequence(kind, list(arguments[0].children))
         elif isinstance(arguments[0], Sequence):
             made = Sequence(kind, list(arguments[0].items), arguments[0].open)
@@ -206,7 +206,7 @@ def dictionary(m: Interpreter, arguments: list[Value], keywords: dict[str, Value
         for pair in iterate(m, arguments[0], site):
             if isinstance(pair, Sequence) and len(pair.items) == 2:
                 key = pair.items[0]
-                made.items[key.value if isinstance(key, Known) else ("unknown", key.identity)] = pair.items[1]
+                made.items[key.value if isinstance(key, Constant) else ("unknown", key.identity)] = pair.items[1]
     return made
 
 
@@ -215,7 +215,7 @@ def dictionary(m: Interpreter, arguments: list[Value], keywords: dict[str, Value
     "collections.Counter",
 )
 def default_dictionary(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
-    made = Mapping({}, arguments[0] if arguments and not (isinstance(arguments[0], Known)) else None)
+    made = Mapping({}, arguments[0] if arguments and not (isinstance(arguments[0], Constant)) else None)
     made.context = m.context
     return made
 
@@ -232,24 +232,24 @@ def as_integer(m: Interpreter, arguments: list[Value], keywords: dict[str, Value
 
 def number(m: Interpreter, word: str, arguments: list[Value], site: ast.AST) -> Value:
     """`float`, `int` or `complex`."""
-    if arguments and isinstance(arguments[0], Known) and isinstance(arguments[0].value, (int, float, str)):
+    if arguments and isinstance(arguments[0], Constant) and isinstance(arguments[0].value, (int, float, str)):
         try:
-            return Known(float(arguments[0].value))
+            return Constant(float(arguments[0].value))
         except (ValueError, OverflowError):
-            return Plain(("number", site))
+            return NonTensor(("number", site))
     note_numbers(m, word, arguments[:1], site)
-    return Plain(("number", *identities(arguments)), cut=cut_of(*arguments))
+    return NonTensor(("number", *identities(arguments)), cut=cut_of(*arguments))
 
 
 @models(
     "builtins.sum",
 )
 def summed(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
-    total: Value = arguments[1] if len(arguments) > 1 else Known(0)
+    total: Value = arguments[1] if len(arguments) > 1 else Constant(0)
     for item in iterate(m, arguments[0], site) if arguments else []:
         total = arithmetic(m, site, total, item, ast.Add())
-    if isinstance(total, Known):
-        return Plain(("sum", site, m.now()))
+    if isinstance(total, Constant):
+        return NonTensor(("sum", site, m.now()))
     return total
 
 
@@ -262,7 +262,7 @@ def extreme(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], 
     for item in items:
         if item.node is not None:
             return item
-    return Plain(("extreme", *identities(items)), cut=cut_of(*items))
+    return NonTensor(("extreme", *identities(items)), cut=cut_of(*items))
 
 
 @models(
@@ -308,7 +308,7 @@ def chosen(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], s
     "itertools.chain",
 )
 def chained(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
-    if any(isinstance(value, (Parameters, Bound)) for value in arguments):
+    if any(isinstance(value, (Parameters, BoundMethod)) for value in arguments):
         return Sequence("tuple", list(arguments))
     return Sequence("tuple", [item for value in arguments for item in iterate(m, value, site)], True)
 
@@ -326,7 +326,7 @@ def partial(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], 
 )
 def copied(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
     value = arguments[0] if arguments else NONE
-    if isinstance(value, (Layer, Instance)):
+    if isinstance(value, (TorchModule, Instance)):
         return copy_module(value, {})
     if isinstance(value, Tensor):
         return Tensor(value.node, value.leaf, value.single, value.base, value.severed, value.shape)
@@ -342,12 +342,12 @@ def copied(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], s
 )
 def named_tuple(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
     fields: list[str] = []
-    if len(arguments) > 1 and isinstance(arguments[1], Known):
+    if len(arguments) > 1 and isinstance(arguments[1], Constant):
         fields = str(arguments[1].value).replace(",", " ").split()
     elif len(arguments) > 1 and isinstance(arguments[1], Sequence):
         for item in arguments[1].items:
             inner = item.items[0] if isinstance(item, Sequence) and item.items else item
-            fields.append(str(inner.value) if isinstance(inner, Known) else "_")
+            fields.append(str(inner.value) if isinstance(inner, Constant) else "_")
     made = Class("namedtuple", [External("builtins.tuple")], {}, None)
     made.fields = fields
     return made
@@ -355,7 +355,7 @@ def named_tuple(m: Interpreter, arguments: list[Value], keywords: dict[str, Valu
 
 @models("types.SimpleNamespace")
 def namespace(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
-    made = Opaque(("namespace", site, m.now()))
+    made = Unknown(("namespace", site, m.now()))
     made.attributes.update(keywords)
     return made
 
@@ -371,23 +371,23 @@ def next_item(m: Interpreter, arguments: list[Value], keywords: dict[str, Value]
         method = find_method(value, "__next__")
         if method is not None:
             return m.call(method, [], {}, site)
-    return Opaque(("next", site, m.now()), value.node)
+    return Unknown(("next", site, m.now()), value.node)
 
 
 @models("builtins.abs")
 def absolute(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
-    if arguments and isinstance(arguments[0], (Tensor, Opaque)):
+    if arguments and isinstance(arguments[0], (Tensor, Unknown)):
         return (
             Tensor(m.record(site, arguments, True))
             if isinstance(arguments[0], Tensor)
-            else Opaque(("abs", arguments[0].identity), m.record(site, arguments, True))
+            else Unknown(("abs", arguments[0].identity), m.record(site, arguments, True))
         )
     return None
 
 
 @models("builtins.object", "builtins.open", "builtins.vars")
 def some_object(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
-    return Opaque(("object", site, m.now()))
+    return Unknown(("object", site, m.now()))
 
 
 @models("typing.cast")
@@ -403,4 +403,4 @@ def wraps(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], si
 @models("itertools.count")
 def counted_up(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
     start = arguments[:1]
-    return numbers_up_to(m, [*start, Plain(("count", site))], keywords, site)
+    return numbers_up_to(m, [*start, NonTensor(("count", site))], keywords, site)

@@ -10,15 +10,15 @@ from graphfix.interpreter.places import attributes_of
 from graphfix.interpreter.values import (
     NONE,
     Class,
+    Constant,
     External,
     Instance,
-    Known,
-    Layer,
     Mapping,
-    Opaque,
-    Plain,
+    NonTensor,
     Sequence,
     Tensor,
+    TorchModule,
+    Unknown,
     Value,
     identities,
 )
@@ -29,20 +29,20 @@ from graphfix.models.table import facts
 @models("builtins.isinstance")
 def is_instance(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
     if len(arguments) != 2:
-        return Plain(("isinstance", site))
+        return NonTensor(("isinstance", site))
     value, wanted = arguments
     kinds = wanted.items if isinstance(wanted, Sequence) else [wanted]
     answers = [is_a(value, kind) for kind in kinds]
     if any(answer is True for answer in answers):
-        return Known(True)
+        return Constant(True)
     if all(answer is False for answer in answers):
-        return Known(False)
-    return Plain(("isinstance", value.identity, *identities(kinds)))
+        return Constant(False)
+    return NonTensor(("isinstance", value.identity, *identities(kinds)))
 
 
 def is_a(value: Value, kind: Value) -> bool | None:
     """Whether `value` is an instance of `kind`; None where that is not known."""
-    if isinstance(value, Opaque):
+    if isinstance(value, Unknown):
         return None
     if isinstance(kind, Class):
         return isinstance(value, Instance) and kind in list(value.cls.linearised())
@@ -55,33 +55,33 @@ def is_a(value: Value, kind: Value) -> bool | None:
         return name in ("dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict", "Iterable")
     if isinstance(value, Tensor):
         return name in ("Tensor", "FloatTensor", "Variable")
-    if isinstance(value, Known):
+    if isinstance(value, Constant):
         return type(value.value).__name__ == name or (name == "Number" and isinstance(value.value, (int, float)))
-    if isinstance(value, Layer):
+    if isinstance(value, TorchModule):
         return name == value.kind or name == "Module"
     if isinstance(value, Instance):
         return any(base.rsplit(".", 1)[-1] == name for base in value.cls.external_bases()) or (
             None if value.cls.is_open() else False
         )
-    if isinstance(value, Plain):
+    if isinstance(value, NonTensor):
         return False if name in ("Tensor", "list", "tuple", "dict", "Variable") and value.cut is not None else None
     return None
 
 
 @models("builtins.getattr")
 def get_named(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
-    if len(arguments) >= 2 and isinstance(arguments[1], Known) and isinstance(arguments[1].value, str):
+    if len(arguments) >= 2 and isinstance(arguments[1], Constant) and isinstance(arguments[1].value, str):
         if len(arguments) == 3 and isinstance(arguments[0], Instance) and find_method(arguments[0], arguments[1].value) is None:
             return arguments[2]
         return m.get_attribute(arguments[0], arguments[1].value, site)
     if arguments and isinstance(arguments[0], External):
         return External(f"{arguments[0].name}.<attribute>")
-    return Opaque(("getattr", *identities(arguments)))
+    return Unknown(("getattr", *identities(arguments)))
 
 
 @models("builtins.setattr")
 def set_named(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
-    if len(arguments) == 3 and isinstance(arguments[1], Known):
+    if len(arguments) == 3 and isinstance(arguments[1], Constant):
         attributes = attributes_of(arguments[0])
         if attributes is not None:
             attributes[arguments[1].value] = arguments[2]
@@ -90,14 +90,14 @@ def set_named(m: Interpreter, arguments: list[Value], keywords: dict[str, Value]
 
 @models("builtins.hasattr")
 def has_named(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
-    if len(arguments) != 2 or not isinstance(arguments[1], Known):
+    if len(arguments) != 2 or not isinstance(arguments[1], Constant):
         return None
     if isinstance(arguments[0], Tensor) and facts(f"torch.Tensor.{arguments[1].value}") is not None:
-        return Known(True)
+        return Constant(True)
     if isinstance(arguments[0], Instance):
         if find_method(arguments[0], arguments[1].value) is not None:
-            return Known(True)
-        return None if arguments[0].cls.is_open() else Known(False)
+            return Constant(True)
+        return None if arguments[0].cls.is_open() else Constant(False)
     return None
 
 
@@ -107,4 +107,4 @@ def type_of(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], 
         return arguments[0].cls
     if len(arguments) == 1 and isinstance(arguments[0], Sequence):
         return External(f"builtins.{arguments[0].kind}")
-    return Plain(("type", *identities(arguments)))
+    return NonTensor(("type", *identities(arguments)))

@@ -13,14 +13,14 @@ from graphfix.interpreter.shapes import ONE, SCALAR, data_shape, shape_of, typed
 from graphfix.interpreter.values import (
     NONE,
     Arguments,
+    Constant,
     Function,
     GradMode,
     Keywords,
-    Known,
-    Opaque,
-    Plain,
+    NonTensor,
     Sequence,
     Tensor,
+    Unknown,
     Value,
     identities,
 )
@@ -52,7 +52,7 @@ def with_grad(m: Interpreter, arguments: Arguments, keywords: Keywords, site: as
 )
 def set_grad_enabled(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     """Works as a context manager and, where it stands alone, as a statement."""
-    flag = arguments[0] if arguments else keywords.get("mode", Known(True))
+    flag = arguments[0] if arguments else keywords.get("mode", Constant(True))
     known = flag.truth
     enabled = known if known is not None else decide_key(m, flag.identity, site, False)
     statement = m.frame.statement
@@ -67,9 +67,9 @@ def set_grad_enabled(m: Interpreter, arguments: Arguments, keywords: Keywords, s
     "torch.nn.Parameter",
 )
 def parameter(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
-    wanted = keywords.get("requires_grad", arguments[1] if len(arguments) > 1 else Known(True))
+    wanted = keywords.get("requires_grad", arguments[1] if len(arguments) > 1 else Constant(True))
     shape = shape_of(arguments[0]) if arguments else None
-    return Tensor(leaf=Leaf("Parameter", not (isinstance(wanted, Known) and not wanted.value), site), shape=shape)
+    return Tensor(leaf=Leaf("Parameter", not (isinstance(wanted, Constant) and not wanted.value), site), shape=shape)
 
 
 @models(
@@ -83,8 +83,8 @@ def variable(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast
     made = Tensor(single=isinstance(value, Tensor) and value.single, base=value, severed="detach", shape=shape_of(value))
     if isinstance(value, Tensor):
         made.storage = value.storage
-    wanted = given.get("requires_grad", Known(False))
-    if not (isinstance(wanted, Known) and not wanted.value):
+    wanted = given.get("requires_grad", Constant(False))
+    if not (isinstance(wanted, Constant) and not wanted.value):
         m.recording.asks.append(m.trace())
         made.leaf = Leaf("Variable", True, site)
         made.severed = ""
@@ -147,7 +147,7 @@ def first_argument(m: Interpreter, arguments: Arguments, keywords: Keywords, sit
     "torch.numel",
 )
 def plain(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
-    return Plain(("torch", site, m.now()))
+    return NonTensor(("torch", site, m.now()))
 
 
 @models(
@@ -157,7 +157,7 @@ def plain(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AS
 def packed(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     """A `PackedSequence` is no tensor: its `.data` has the graph of what was packed."""
     node = m.record(site, arguments[:1], True)
-    made = Opaque(("packed", site, m.now()), node)
+    made = Unknown(("packed", site, m.now()), node)
     made.attributes["data"] = Tensor(node)
     return made
 
@@ -175,7 +175,7 @@ def padded(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.A
     "torch.cuda.amp.grad_scaler.GradScaler",
 )
 def scaler(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
-    return Opaque(("scaler", site, m.now()))
+    return Unknown(("scaler", site, m.now()))
 
 
 @models(
@@ -188,15 +188,15 @@ def kl(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) 
 
 @models("torch.load", "torch.Generator")
 def unknown_object(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
-    return Opaque(("object", site, m.now()))
+    return Unknown(("object", site, m.now()))
 
 
 @models("torch.is_tensor")
 def is_tensor(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     known = bool(arguments) and isinstance(arguments[0], Tensor)
-    return Known(True) if known else Plain(("is_tensor", *identities(arguments)))
+    return Constant(True) if known else NonTensor(("is_tensor", *identities(arguments)))
 
 
 @models("torch.is_grad_enabled")
 def is_grad_enabled(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
-    return Known(m.grad_enabled)
+    return Constant(m.grad_enabled)

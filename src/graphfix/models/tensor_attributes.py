@@ -8,17 +8,17 @@ from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.memory import view
 from graphfix.interpreter.recording import Alias
 from graphfix.interpreter.shapes import shape_of
-from graphfix.interpreter.values import Bound, Layer, Opaque, Plain, Tensor, Value
+from graphfix.interpreter.values import BoundMethod, NonTensor, Tensor, TorchModule, Unknown, Value
 from graphfix.models.table import facts
 
 
-def library_attribute(m: Interpreter, value: Tensor | Opaque | Layer, name: str, site: ast.AST) -> Value:
+def library_attribute(m: Interpreter, value: Tensor | Unknown | TorchModule, name: str, site: ast.AST) -> Value:
     """What torch has under the name of an attribute."""
-    return layer_attribute(value, name) if isinstance(value, Layer) else tensor_attribute(m, value, name, site)
+    return layer_attribute(value, name) if isinstance(value, TorchModule) else tensor_attribute(m, value, name, site)
 
 
-def tensor_attribute(m: Interpreter, value: Tensor | Opaque, name: str, site: ast.AST) -> Value:
-    if isinstance(value, Opaque) and name in value.attributes:
+def tensor_attribute(m: Interpreter, value: Tensor | Unknown, name: str, site: ast.AST) -> Value:
+    if isinstance(value, Unknown) and name in value.attributes:
         return value.attributes[name]
     if name == "data" and (isinstance(value, Tensor) or value.node is not None):
         m.note_cut(value)
@@ -26,20 +26,20 @@ def tensor_attribute(m: Interpreter, value: Tensor | Opaque, name: str, site: as
         m.recording.aliases.append(Alias(site, m.trace(), value, made, "data"))
         return made
     if name in ("shape", "dtype", "device", "requires_grad", "is_leaf", "grad_fn", "ndim", "is_cuda"):
-        return Plain((name, value.identity))
+        return NonTensor((name, value.identity))
     if isinstance(value, Tensor):
         if name == "grad":
             return Tensor(severed="grad")
         known = facts(f"torch.Tensor.{name}")
         if known is not None and known.kind == "attribute":
             return view(Tensor(m.record(site, [value], False), severed=value.severed), value, name)
-        return Bound(value, name)
-    made = Opaque(("attribute", value.key, name), value.node, value.outside)
+        return BoundMethod(value, name)
+    made = Unknown(("attribute", value.key, name), value.node, value.outside)
     value.attributes[name] = made
     return made
 
 
-def layer_attribute(value: Layer, name: str) -> Value:
+def layer_attribute(value: TorchModule, name: str) -> Value:
     if name == "module" and value.kind == "DataParallel" and value.children:
         return value.children[0]
     if (
@@ -54,5 +54,5 @@ def layer_attribute(value: Layer, name: str) -> Value:
     if facts(f"torch.nn.{value.kind}.{name}") is None and not name.endswith(
         ("features", "size", "channels", "dim", "layers", "p", "stride")
     ):
-        return Bound(value, name)
-    return Plain((name, id(value)))
+        return BoundMethod(value, name)
+    return NonTensor((name, id(value)))

@@ -13,20 +13,20 @@ from graphfix.interpreter.shapes import shape_of
 from graphfix.interpreter.values import (
     NONE,
     Arguments,
-    Bound,
+    BoundMethod,
     Class,
+    Constant,
     Function,
     Instance,
     Keywords,
-    Known,
-    Layer,
-    Opaque,
+    NonTensor,
     Optimizer,
     Parameters,
     Partial,
-    Plain,
     Sequence,
     Tensor,
+    TorchModule,
+    Unknown,
     Value,
     identities,
     leaves_in,
@@ -52,11 +52,11 @@ def call_torch_method(
     m: Interpreter, receiver: Value, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST
 ) -> Value | None:
     """A method of a tensor, module, optimizer or of something unknown that may be one; None where it is not torch's."""
-    if isinstance(receiver, (Tensor, Opaque)):
+    if isinstance(receiver, (Tensor, Unknown)):
         return tensor_like_method(m, receiver, name, arguments, keywords, site)
     if isinstance(receiver, Optimizer):
         return optimizer_method(m, receiver, name, arguments, keywords, site)
-    if isinstance(receiver, Layer) or (isinstance(receiver, Instance) and (receiver.is_module() or receiver.cls.is_open())):
+    if isinstance(receiver, TorchModule) or (isinstance(receiver, Instance) and (receiver.is_module() or receiver.cls.is_open())):
         made = walks.launcher_backward(m, name, arguments, keywords, site)
         return made if made is not None else module_method(m, receiver, name, arguments, keywords, site)
     if isinstance(receiver, Parameters):
@@ -71,11 +71,11 @@ def call_torch_method(
 
 
 def tensor_like_method(
-    m: Interpreter, receiver: Tensor | Opaque, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST
+    m: Interpreter, receiver: Tensor | Unknown, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST
 ) -> Value | None:
     if name == "backward":
         return walks.backward_method(m, receiver, arguments, keywords, site)
-    if isinstance(receiver, Opaque):
+    if isinstance(receiver, Unknown):
         if name in PROVES_MODULE:
             m.recording.modules.add(receiver.key)
         made = opaque_method(m, receiver, name, arguments, keywords, site)
@@ -88,11 +88,11 @@ def tensor_like_method(
             receiver.severed = "detach"
             m.recording.written.append((receiver, True))
         else:
-            set_requires_grad(m, receiver, arguments[0] if arguments else Known(True), site)
+            set_requires_grad(m, receiver, arguments[0] if arguments else Constant(True), site)
         return receiver
     if name in ("item", "tolist", "numpy", "__float__", "__int__"):
         m.recording.numbers.append(Number(site, m.trace(), receiver, name, 0, m.grad_enabled))
-        return Plain(("read", name, receiver.identity), source=receiver)
+        return NonTensor(("read", name, receiver.identity), source=receiver)
     if name in ("detach",):
         m.note_cut(receiver)
         single = isinstance(receiver, Tensor) and receiver.single
@@ -109,34 +109,34 @@ def tensor_like_method(
     if known is None:
         if name.endswith("_"):
             m.recording.written.append((receiver, True))  # `apply_`, `map_`, `set_`
-        return None if isinstance(receiver, Opaque) else m.unknown(site, [receiver, *arguments])
-    if isinstance(receiver, Opaque) and receiver.node is None and not nodes_in(Sequence("tuple", arguments), False, 3):
+        return None if isinstance(receiver, Unknown) else m.unknown(site, [receiver, *arguments])
+    if isinstance(receiver, Unknown) and receiver.node is None and not nodes_in(Sequence("tuple", arguments), False, 3):
         return opaque_without_graph(known, receiver, name, arguments, site)
     if isinstance(receiver, Tensor) and known.inplace and not m.grad_enabled:
         return changed_in_place(m, receiver, Tensor(), site=site)
     made = operation(m, known, [receiver, *arguments, *keywords.values()], keywords, site, name)
-    if isinstance(receiver, Opaque) and isinstance(made, Tensor):
+    if isinstance(receiver, Unknown) and isinstance(made, Tensor):
         if known.inplace:
             receiver.node = made.node or receiver.node
             return receiver
         if not known.cuts and not known.scalar:
-            return Opaque(("method", receiver.key, name, *identities(arguments)), made.node)
+            return Unknown(("method", receiver.key, name, *identities(arguments)), made.node)
     if isinstance(made, Tensor) and made is not receiver and made.node is None and made.base is None and known.alias:
         made.base = receiver
         made.severed = receiver.severed if isinstance(receiver, Tensor) else ""
     return made
 
 
-def opaque_without_graph(known: OpFacts, receiver: Opaque, name: str, arguments: Arguments, site: ast.AST) -> Value:
+def opaque_without_graph(known: OpFacts, receiver: Unknown, name: str, arguments: Arguments, site: ast.AST) -> Value:
     """A method that tensors have, called on something unknown that has no graph: it has none afterwards."""
     key = ("method", receiver.key, name, *identities(arguments))
     if known.result in ("number", "bool", "other"):
-        return Plain(key)
-    return Opaque(key)
+        return NonTensor(key)
+    return Unknown(key)
 
 
 def opaque_method(
-    m: Interpreter, receiver: Opaque, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST
+    m: Interpreter, receiver: Unknown, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST
 ) -> Value | None:
     """Methods of the unknown that mean something for the graph whatever the object is."""
     kind = kind_of(receiver.key)
@@ -150,27 +150,29 @@ def opaque_method(
     if name in ("to", "cuda", "cpu", "double", "float", "half", "requires_grad_") and receiver.node is None:
         return receiver
     if name in ("parameters", "named_parameters"):
-        return Opaque(("parameters", receiver.key))
+        return Unknown(("parameters", receiver.key))
     if name in ("zero_grad", "state_dict", "load_state_dict"):
-        return Plain((name, receiver.key, m.now()))
+        return NonTensor((name, receiver.key, m.now()))
     if name == "step" and not receiver.outside and kind != "scheduler":
-        if all(isinstance(value, (Function, Bound, Partial, Known)) for value in arguments):  # an environment is given an action
+        if all(
+            isinstance(value, (Function, BoundMethod, Partial, Constant)) for value in arguments
+        ):  # an environment is given an action
             m.recording.updates.append(Update(site, m.now(), True, None, m.trace()))
         for value in arguments:
-            if isinstance(value, (Function, Bound, Partial)):
+            if isinstance(value, (Function, BoundMethod, Partial)):
                 return run_closure(m, value, site, 1)
         made = m.record(site, arguments, True, certain=False, callee=("method", receiver.key, name))
-        return Opaque(("step", site, m.now()), made)
+        return Unknown(("step", site, m.now()), made)
     if name in ("append", "update", "add_scalar", "write", "info", "debug", "log", "set_postfix", "set_description"):
         for value in (*arguments, *keywords.values()):
             if name in ("append", "update", "add_scalar", "log"):
                 m.escape(value, site, "argument")
                 m.note_reader(value, site)
-        return Plain((name, site, m.now()))
+        return NonTensor((name, site, m.now()))
     return None
 
 
-def distribution_method(m: Interpreter, receiver: Opaque, name: str, arguments: Arguments, site: ast.AST) -> Value:
+def distribution_method(m: Interpreter, receiver: Unknown, name: str, arguments: Arguments, site: ast.AST) -> Value:
     if name in ("sample", "sample_n", "enumerate_support"):
         return Tensor()
     if name == "expand":
@@ -181,7 +183,7 @@ def distribution_method(m: Interpreter, receiver: Opaque, name: str, arguments: 
     return Tensor(node)
 
 
-def scaler_method(m: Interpreter, receiver: Opaque, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+def scaler_method(m: Interpreter, receiver: Unknown, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     """`torch.amp.GradScaler`."""
     if name == "scale" and arguments:
         value = arguments[0]
@@ -197,14 +199,14 @@ def optimizer_method(
     if name == "step":
         closure = arguments[0] if arguments else keywords.get("closure")
         made: Value = NONE
-        if closure is not None and not isinstance(closure, Known):
+        if closure is not None and not isinstance(closure, Constant):
             made = run_closure(m, closure, site, 2 if receiver.kind == "LBFGS" else 1, receiver)
         else:
             bump(m, receiver, site)
         return made
     if name == "zero_grad":
         m.recording.updates.append(Update(site, m.now(), False, frozenset(leaves_in(receiver)), m.trace()))
-    return Plain((name, id(receiver), m.now()))
+    return NonTensor((name, id(receiver), m.now()))
 
 
 def bump(m: Interpreter, optimizer: Optimizer, site: ast.AST) -> None:

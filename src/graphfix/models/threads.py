@@ -11,7 +11,18 @@ import ast
 from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.iteration import iterate
-from graphfix.interpreter.values import NONE, Arguments, Bound, Instance, Keywords, Mapping, Opaque, Partial, Sequence, Value
+from graphfix.interpreter.values import (
+    NONE,
+    Arguments,
+    BoundMethod,
+    Instance,
+    Keywords,
+    Mapping,
+    Partial,
+    Sequence,
+    Unknown,
+    Value,
+)
 
 POOLS = frozenset(
     ("concurrent.futures.ThreadPoolExecutor", "concurrent.futures.thread.ThreadPoolExecutor", "multiprocessing.pool.ThreadPool",
@@ -26,7 +37,7 @@ MAPS = frozenset(("map", "imap", "imap_unordered", "map_async", "starmap", "star
 def make_thread(m: Interpreter, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value | None:
     """`threading.Thread(target=f, args=(...))` or a pool of threads; None where it is something else."""
     if name in POOLS:
-        return Opaque(("pool", site, m.now()))
+        return Unknown(("pool", site, m.now()))
     if name not in THREADS:
         return None
     given = dict(
@@ -36,7 +47,7 @@ def make_thread(m: Interpreter, name: str, arguments: Arguments, keywords: Keywo
     target = given.get("target", NONE)
     inputs = given.get("args", NONE)
     named = given.get("kwargs", NONE)
-    made = Opaque(("thread", site, m.now()))
+    made = Unknown(("thread", site, m.now()))
     made.attributes["run"] = Partial(
         target,
         list(inputs.items) if isinstance(inputs, Sequence) else [],
@@ -51,11 +62,11 @@ def thread_method(
     """A method of a thread or of a pool; None where it is something else."""
     if isinstance(receiver, Instance):
         run = receiver.cls.find("run") if "threading.Thread" in receiver.cls.external_bases() else None
-        return in_thread(m, Bound(receiver, "run", run), [], {}, site) if name == "start" and run is not None else None
-    kind = kind_of(receiver.key) if isinstance(receiver, Opaque) else None
-    if kind == "thread" and name == "start" and isinstance(receiver, Opaque):
+        return in_thread(m, BoundMethod(receiver, "run", run), [], {}, site) if name == "start" and run is not None else None
+    kind = kind_of(receiver.key) if isinstance(receiver, Unknown) else None
+    if kind == "thread" and name == "start" and isinstance(receiver, Unknown):
         return in_thread(m, receiver.attributes["run"], [], {}, site)
-    if kind == "future" and name in ("result", "get") and isinstance(receiver, Opaque):
+    if kind == "future" and name in ("result", "get") and isinstance(receiver, Unknown):
         return receiver.items["result"]
     if kind != "pool" or not arguments:
         return None
@@ -74,7 +85,7 @@ def submit(m: Interpreter, name: str, arguments: Arguments, keywords: Keywords, 
     result = in_thread(m, arguments[0], inputs, keywords, site)
     if name == "apply":
         return result
-    made = Opaque(("future", site, m.now()))
+    made = Unknown(("future", site, m.now()))
     made.items["result"] = result
     return made
 
@@ -91,7 +102,7 @@ def spread(m: Interpreter, name: str, arguments: Arguments, site: ast.AST) -> Va
     made = Sequence("list", results)
     if not name.endswith("_async"):
         return made
-    future = Opaque(("future", site, m.now()))
+    future = Unknown(("future", site, m.now()))
     future.items["result"] = made
     return future
 

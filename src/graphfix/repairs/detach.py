@@ -7,18 +7,18 @@ from collections.abc import Iterator
 
 from graphfix.analysis.carried import by_carrier, kept_at
 from graphfix.analysis.evidence import Evidence
-from graphfix.analysis.second_backward import SecondWalk, held_at, statement_in
+from graphfix.analysis.second_backward import SecondBackward, held_at, statement_in
 from graphfix.interpreter.recording import Boundary, Store
-from graphfix.interpreter.values import Instance, Known, Mapping, Opaque, Plain, Sequence, Tensor, Value
+from graphfix.interpreter.values import Constant, Instance, Mapping, NonTensor, Sequence, Tensor, Unknown, Value
 from graphfix.model import Finding, Fix, InsertAfter, InsertBefore, Label, Operation
 from graphfix.repairs.fixes import Tell, fix, safe_if
 
 
 def detached(value: Value, text: str) -> str | None:
     """An expression for `value`, which is written `text`, without its graph; None where its shape is not known."""
-    if isinstance(value, Tensor) or (isinstance(value, Opaque) and value.node is not None and value.node.certain):
+    if isinstance(value, Tensor) or (isinstance(value, Unknown) and value.node is not None and value.node.certain):
         return f"{text}.detach()"
-    if isinstance(value, (Known, Plain)):
+    if isinstance(value, (Constant, NonTensor)):
         return text
     if isinstance(value, Sequence) and value.kind in ("tuple", "list") and value.items:
         return detached_sequence(value, text)
@@ -51,7 +51,7 @@ def detached_sequence(value: Sequence, text: str) -> str | None:
 
 
 def is_none(value: Value) -> bool:
-    return isinstance(value, Known) and value.value is None
+    return isinstance(value, Constant) and value.value is None
 
 
 def same_shape(one: Value, two: Value) -> bool:
@@ -61,10 +61,10 @@ def same_shape(one: Value, two: Value) -> bool:
         return one.items.keys() == two.items.keys()
     if isinstance(one, Instance) and isinstance(two, Instance):
         return one.cls is two.cls and one.cls.is_tuple()
-    return isinstance(one, Tensor) and isinstance(two, (Tensor, Opaque))
+    return isinstance(one, Tensor) and isinstance(two, (Tensor, Unknown))
 
 
-def carried(evidence: Evidence, walks: list[SecondWalk], attributes: bool, tell: Tell) -> Iterator[Finding]:
+def carried(evidence: Evidence, walks: list[SecondBackward], attributes: bool, tell: Tell) -> Iterator[Finding]:
     """Findings for state that crosses the boundary of a loop: in attributes, or in plain names."""
     for (loop, carrier), group in by_carrier(walks).items():
         if ("." in carrier) is attributes:
@@ -72,7 +72,7 @@ def carried(evidence: Evidence, walks: list[SecondWalk], attributes: bool, tell:
 
 
 def carried_finding(
-    evidence: Evidence, loop: ast.AST | None, carrier: str, group: list[SecondWalk], tell: Tell
+    evidence: Evidence, loop: ast.AST | None, carrier: str, group: list[SecondBackward], tell: Tell
 ) -> Finding | None:
     walk = group[0]
     crossing = walk.carriers[carrier]
@@ -94,7 +94,7 @@ def carried_finding(
     return tell(evidence, message, evidence.span(blamed), story, repair)
 
 
-def boundary_fix(evidence: Evidence, loop: ast.AST | None, carrier: str, walk: SecondWalk) -> Fix | None:
+def boundary_fix(evidence: Evidence, loop: ast.AST | None, carrier: str, walk: SecondBackward) -> Fix | None:
     """Detach `carrier` once per iteration of `loop`, where every walk over what it holds would raise."""
     if loop is None or not isinstance(loop, (ast.For, ast.AsyncFor, ast.While)) or not evidence.holds(loop):
         return None
@@ -112,7 +112,7 @@ def boundary_fix(evidence: Evidence, loop: ast.AST | None, carrier: str, walk: S
 
 
 def placed(
-    evidence: Evidence, loop: ast.For | ast.AsyncFor | ast.While, carrier: str, walk: SecondWalk,
+    evidence: Evidence, loop: ast.For | ast.AsyncFor | ast.While, carrier: str, walk: SecondBackward,
     seen: list[tuple[Boundary, Value, bool, bool]], statement: str,
 ) -> Operation | None:  # fmt: skip
     """At the top of the body where the first iteration's value has the same shape and no graph, else after the walk."""

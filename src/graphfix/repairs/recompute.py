@@ -15,7 +15,7 @@ from graphfix.analysis.outer_graph import (
     trained_inside,
     trained_leaves,
 )
-from graphfix.analysis.second_backward import Cause, SecondWalk
+from graphfix.analysis.second_backward import Cause, SecondBackward
 from graphfix.autograd.graph import Node
 from graphfix.interpreter.recording import Store
 from graphfix.interpreter.values import Sequence, Tensor
@@ -25,7 +25,7 @@ from graphfix.repairs.fixes import Tell, fix, safe_if, short
 from graphfix.source.names import names_in, names_read_outside
 
 
-def external(evidence: Evidence, walks: list[SecondWalk], tell: Tell) -> Iterator[Finding]:
+def external(evidence: Evidence, walks: list[SecondBackward], tell: Tell) -> Iterator[Finding]:
     """A finding for each computation outside of a loop that these walks meet again."""
     done: set[ast.AST] = set()
     for walk in walks:
@@ -55,7 +55,7 @@ def external(evidence: Evidence, walks: list[SecondWalk], tell: Tell) -> Iterato
         yield tell(evidence, message, evidence.span(blamed), story, repair)
 
 
-def bound_outside(evidence: Evidence, walk: SecondWalk) -> list[ast.Assign]:
+def bound_outside(evidence: Evidence, walk: SecondBackward) -> list[ast.Assign]:
     """The assignments, in another function, that keep the outer graph: an `__init__` that computes targets."""
     found: dict[ast.Assign, None] = {}
     for (_, _, hit), (_, entry) in zip(walk.hits, walk.entries):
@@ -71,7 +71,7 @@ def bound_outside(evidence: Evidence, walk: SecondWalk) -> list[ast.Assign]:
     return sorted(found, key=lambda s: s.lineno)
 
 
-def kept_outside(evidence: Evidence, walk: SecondWalk, nodes: list[Node], stored: list[ast.Assign], tell: Tell) -> Finding:
+def kept_outside(evidence: Evidence, walk: SecondBackward, nodes: list[Node], stored: list[ast.Assign], tell: Tell) -> Finding:
     """A graph that was computed elsewhere and kept: detached where it is kept, where nothing below it is trained."""
     names = ", ".join(f"`{short(ast.unparse(statement.targets[0]), 30)}`" for statement in stored)
     cuts = [cut for statement in stored for cut in (of_tensors(evidence, statement.value),) if cut is not None]
@@ -98,7 +98,7 @@ def of_tensors(evidence: Evidence, value: ast.expr) -> ast.expr | None:
     return value if uses and is_tensor_always(evidence.facts, value) else None
 
 
-def repair_of(evidence: Evidence, walk: SecondWalk, nodes: list[Node], statements: list[ast.stmt]) -> Fix | None:
+def repair_of(evidence: Evidence, walk: SecondBackward, nodes: list[Node], statements: list[ast.stmt]) -> Fix | None:
     loop = walk.loop
     if not isinstance(loop, (ast.For, ast.AsyncFor, ast.While)) or not evidence.holds(loop) or not statements or not walk.always:
         return None
@@ -119,7 +119,7 @@ def are_tensors(evidence: Evidence, statements: list[ast.stmt]) -> bool:
 
 
 def recomputed(
-    evidence: Evidence, walk: SecondWalk, nodes: list[Node], statements: list[ast.stmt], safe: bool = True
+    evidence: Evidence, walk: SecondBackward, nodes: list[Node], statements: list[ast.stmt], safe: bool = True
 ) -> Fix | None:
     """Move what computes the tensor to the top of the loop, where nothing that it reads changes in between."""
     loop = walk.loop

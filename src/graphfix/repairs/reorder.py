@@ -10,11 +10,11 @@ from graphfix.analysis.conflicts import Conflict, Meeting
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
 from graphfix.analysis.second_backward import statement_in
-from graphfix.autograd.graph import Leaf, Walk, history
+from graphfix.autograd.graph import BackwardPass, Leaf, history
 from graphfix.interpreter.boundaries import visible
 from graphfix.interpreter.frames import Frame
 from graphfix.interpreter.recording import Update
-from graphfix.interpreter.values import Instance, Layer, Optimizer, leaves_in
+from graphfix.interpreter.values import Instance, Optimizer, TorchModule, leaves_in
 from graphfix.model import AddArgument, Applicability, Delete, Fix, InsertAfter, Move, Operation
 from graphfix.repairs.fixes import fix
 
@@ -49,7 +49,7 @@ def repair_of(evidence: Evidence, conflict: Conflict) -> Fix | None:
     )
 
 
-def trained_by(run: Run, event: Walk) -> frozenset[Leaf]:
+def trained_by(run: Run, event: BackwardPass) -> frozenset[Leaf]:
     """The parameters of the optimizers that step with the gradients of this walk."""
     fates = run.fates
     found: set[Leaf] = set()
@@ -70,7 +70,7 @@ def parameters_of(frame: Frame, leaves: frozenset[Leaf]) -> str | None:
     order = sorted(names, key=lambda name: (name.split(".")[0] not in own, len(name), name))
     for name in order:
         value = names[name]
-        if isinstance(value, (Instance, Layer)) and frozenset(leaves_in(value)) == leaves and is_module(value):
+        if isinstance(value, (Instance, TorchModule)) and frozenset(leaves_in(value)) == leaves and is_module(value):
             return f"list({name}.parameters())"
     for name in order:
         if isinstance(names[name], Optimizer) and frozenset(leaves_in(names[name])) == leaves:
@@ -78,8 +78,8 @@ def parameters_of(frame: Frame, leaves: frozenset[Leaf]) -> str | None:
     return None
 
 
-def is_module(value: Instance | Layer) -> bool:
-    return isinstance(value, Layer) or value.is_module()
+def is_module(value: Instance | TorchModule) -> bool:
+    return isinstance(value, TorchModule) or value.is_module()
 
 
 def passes_stale(conflict: Conflict, trained: frozenset[Leaf]) -> bool:
@@ -170,7 +170,7 @@ def touches(run: Run, leaves: frozenset[Leaf], start: int, end: int) -> bool:
     )
 
 
-def is_clear(run: Run, leaves: frozenset[Leaf], first: Walk, without: Iterable[ast.stmt], frame: Frame) -> bool:
+def is_clear(run: Run, leaves: frozenset[Leaf], first: BackwardPass, without: Iterable[ast.stmt], frame: Frame) -> bool:
     """Whether the gradients of `leaves` are cleared after each step even without the statements `without`."""
     dropped = set(without)
     dirty = False

@@ -6,13 +6,13 @@ import ast
 from collections.abc import Iterator
 
 from graphfix.analysis.evidence import Evidence
-from graphfix.analysis.second_backward import Cause, SecondWalk
+from graphfix.analysis.second_backward import Cause, SecondBackward
 from graphfix.model import Append, Applicability, Finding, Fix, Move, Replace
 from graphfix.repairs.fixes import Tell, fix, short
 from graphfix.source.names import names_read_outside
 
 
-def accumulated(evidence: Evidence, walks: list[SecondWalk], tell: Tell) -> Iterator[Finding]:
+def accumulated(evidence: Evidence, walks: list[SecondBackward], tell: Tell) -> Iterator[Finding]:
     """A finding for each total that still holds earlier iterations when it is walked."""
     done: set[tuple[ast.AST, str]] = set()
     for walk in walks:
@@ -25,7 +25,7 @@ def accumulated(evidence: Evidence, walks: list[SecondWalk], tell: Tell) -> Iter
             yield from evidence.told(report, walk, total, tell)
 
 
-def report(evidence: Evidence, walk: SecondWalk, total: str, tell: Tell) -> Finding:
+def report(evidence: Evidence, walk: SecondBackward, total: str, tell: Tell) -> Finding:
     initial = initialiser(evidence, walk, total)
     blamed: ast.stmt = evidence.program.statement_of(walk.walk.site)
     story = [evidence.label(walk.walk.site, f"iteration 2 walks the loss of iteration 1 again, as part of `{short(total, 20)}`")]
@@ -38,7 +38,7 @@ def report(evidence: Evidence, walk: SecondWalk, total: str, tell: Tell) -> Find
     return tell(evidence, message, evidence.span(blamed), story, repair)
 
 
-def initialiser(evidence: Evidence, walk: SecondWalk, name: str) -> ast.Assign | None:
+def initialiser(evidence: Evidence, walk: SecondBackward, name: str) -> ast.Assign | None:
     """The single plain assignment to `name` outside of the loop, in the loop's function."""
     if walk.loop is None or not evidence.holds(walk.loop):
         return None
@@ -52,7 +52,7 @@ def initialiser(evidence: Evidence, walk: SecondWalk, name: str) -> ast.Assign |
     return found[0] if len(found) == 1 else None
 
 
-def repair_of(evidence: Evidence, walk: SecondWalk, name: str, initial: ast.Assign) -> Fix | None:
+def repair_of(evidence: Evidence, walk: SecondBackward, name: str, initial: ast.Assign) -> Fix | None:
     loop = walk.loop
     if not isinstance(loop, (ast.For, ast.AsyncFor, ast.While)):
         return None
@@ -66,7 +66,7 @@ def repair_of(evidence: Evidence, walk: SecondWalk, name: str, initial: ast.Assi
     )
 
 
-def as_log(evidence: Evidence, walk: SecondWalk, name: str) -> Fix | None:
+def as_log(evidence: Evidence, walk: SecondBackward, name: str) -> Fix | None:
     """The total is read after the loop: walk the loss, keep the total as a log."""
     receiver = walk.walk.receiver
     loop = walk.loop

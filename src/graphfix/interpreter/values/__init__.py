@@ -5,34 +5,44 @@ Identity is aliasing: containers, instances and tensors are mutable.
 
 from __future__ import annotations
 
-from graphfix.interpreter.values.code import Bound, Class, External, Function, Instance, Partial, Pending, Project, SuperProxy
+from graphfix.interpreter.values.code import (
+    BoundMethod,
+    Class,
+    External,
+    Function,
+    Instance,
+    Partial,
+    Pending,
+    Project,
+    SuperProxy,
+)
 from graphfix.interpreter.values.containers import MAX_ITEMS, Mapping, Sequence
-from graphfix.interpreter.values.data import MAX_TEXT, NONE, Known, Opaque, Plain, Tensor, counter, cut_of
+from graphfix.interpreter.values.data import MAX_TEXT, NONE, Constant, NonTensor, Tensor, Unknown, counter, cut_of
 from graphfix.interpreter.values.graphs import Arguments, Keywords, held_leaves, identities, leaves_in, nodes_in
-from graphfix.interpreter.values.torch import GradMode, Layer, Optimizer, Parameters
+from graphfix.interpreter.values.torch import GradMode, Optimizer, Parameters, TorchModule
 from graphfix.interpreter.values.value import Value, is_hashable
 
 __all__ = [
     "Arguments",
-    "Bound",
+    "BoundMethod",
     "Class",
     "External",
     "Function",
     "GradMode",
     "Instance",
     "Keywords",
-    "Known",
-    "Layer",
+    "Constant",
+    "TorchModule",
     "MAX_ITEMS",
     "MAX_TEXT",
     "Mapping",
     "NONE",
-    "Opaque",
+    "Unknown",
     "Optimizer",
     "Parameters",
     "Partial",
     "Pending",
-    "Plain",
+    "NonTensor",
     "Project",
     "Sequence",
     "SuperProxy",

@@ -30,7 +30,7 @@ class Function(Value):
         return f" {getattr(self.definition, 'name', 'lambda')}"
 
 
-class Bound(Value):
+class BoundMethod(Value):
     """A method read from an object: calling it passes the object first. `name` serves where `function` is not known."""
 
     __slots__ = ("receiver", "name", "function")

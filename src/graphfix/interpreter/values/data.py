@@ -12,7 +12,7 @@ from graphfix.interpreter.values.value import Value, is_hashable
 MAX_TEXT = 1_000
 
 
-class Known(Value):
+class Constant(Value):
     """A Python constant: number, string, None, slice."""
 
     __slots__ = ("value",)
@@ -32,7 +32,7 @@ class Known(Value):
         return f" {self.value!r:.60}"
 
 
-class Plain(Value):
+class NonTensor(Value):
     """Data that is surely no tensor (a size, a count, an array), of unknown content.
 
     `key` names what it was computed from, so that the same question gets the same answer; `first` is set for a
@@ -60,7 +60,7 @@ class Plain(Value):
         return f" {self.key!r:.60}"
 
 
-class Opaque(Value):
+class Unknown(Value):
     """Something unknown: it may be a tensor, and `node` is then its graph.
 
     `outside`: it belongs to a library that knows no tensors (a parser, an environment), so nothing read from it has a graph.
@@ -122,17 +122,17 @@ class Tensor(Value):
         return kind + (f" shape {self.shape}" if self.shape is not None else "")
 
 
-NONE = Known(None)
+NONE = Constant(None)
 
 
 def cut_of(*values: Value) -> object:
     """The repair, if any, that turned one of these numbers from a tensor into a number."""
     for value in values:
-        if isinstance(value, Plain) and value.cut is not None:
+        if isinstance(value, NonTensor) and value.cut is not None:
             return value.cut
     return None
 
 
-def counter(key: object, index: int) -> Plain:
+def counter(key: object, index: int) -> NonTensor:
     """A loop's counter, which starts at zero."""
-    return Plain(("counter", key, index), first=index == 0)
+    return NonTensor(("counter", key, index), first=index == 0)

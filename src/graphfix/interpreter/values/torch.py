@@ -8,7 +8,7 @@ from graphfix.autograd.graph import Leaf
 from graphfix.interpreter.values.value import Value
 
 
-class Layer(Value):
+class TorchModule(Value):
     """A `torch.nn` module: `kind` is its class; `children` where it is a container of modules."""
 
     __slots__ = ("kind", "leaf", "children", "names", "frozen", "keywords", "attributes", "site")
