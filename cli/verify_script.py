@@ -65,8 +65,8 @@ def _project(options: Options) -> Path:
 
 
 def _command(options: Options, project: Path) -> Command:
-    name, *words = options.words or ()
-    job = Job(name, tuple(words), options.module, python=_python(options.python), seed=options.seed, saved=True)
+    arguments = tuple((options.words or [])[1:])
+    job = Job(_name(options), arguments, options.module, python=_python(options.python), seed=options.seed, saved=True)
     return script_command(job, project, options.timeout)
 
 

@@ -18,13 +18,20 @@ def command(request: pytest.FixtureRequest) -> Command:
     return request.param
 
 
+def flags_of(name: str) -> list[str]:
+    """How an option is typed; typer takes the first flag of an annotation for a default until it makes the command."""
+    typed = DECLARED[name].metadata["typed"]
+    given = [typed.default, *(typed.param_decls or ())]
+    return [flag for word in given if isinstance(word, str) for flag in word.split("/") if flag.startswith("-")]
+
+
 def test_each_command_has_its_module(command: Command) -> None:
     assert callable(import_module(f"graphfix.cli.{command.name}").run)
 
 
 def test_no_command_has_an_option_or_a_flag_twice(command: Command) -> None:
     names = [one.name for one in picked(command.picks)]
-    flags = [flag for one in picked(command.picks) for flag in getattr(one.metadata["typed"], "param_decls", None) or ()]
+    flags = [flag for one in picked(command.picks) for flag in flags_of(one.name)]
     assert len(set(names)) == len(names)
     assert len(set(flags)) == len(flags)
 
@@ -40,6 +47,11 @@ def test_a_pick_that_names_nothing_is_told() -> None:
 
 def test_the_settings_that_options_stand_for_are_there() -> None:
     assert {one.metadata["setting"] for one in DECLARED.values()} - {""} <= set(BY_NAME)
+
+
+def test_what_is_typed_again_has_the_flag_of_its_name() -> None:
+    again = {name: flags_of(name)[0] for name, one in DECLARED.items() if one.metadata["again"]}
+    assert again == {name: f"--{name.replace('_', '-')}" for name in again}
 
 
 def test_what_makes_the_same_again_is_what_was_typed_and_no_setting() -> None:
