@@ -206,7 +206,7 @@ RULE = rule(
     globals(),
     find,
     witnessed=True,
-    repair="BackwardPass the sum of several losses that share a graph.",
+    repair="Walk the sum of several losses that share a graph.",
     shows=(SECOND_WALK,),
     results=Expected("retain", joins=True),
     yields_to=("GF303", "GF304"),
