@@ -86,7 +86,7 @@ RULE = rule(
     globals(),
     find,
     witnessed=True,
-    repair="BackwardPass each loss only to its own parameters, and step behind the last walk.",
+    repair="Walk each loss only to its own parameters, and step behind the last walk.",
     shows=(SECOND_WALK, WRITTEN_IN_PLACE),
     results=Expected("copy", joins=True),
     yields_to=("GF303", "GF306"),
