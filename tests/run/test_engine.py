@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ import graphfix.codemods
 from graphfix.analysis.evidence import Evidence
 from graphfix.model import Finding
 from graphfix.run.engine import analyse, findings_of
+from graphfix.run.examine import Job, examine
 
 HERE = Path("train.py")
 
@@ -67,3 +69,13 @@ for loss in losses:
 def test_a_fix_that_needs_a_name_finds_one_where_all_usual_ones_are_taken() -> None:
     (finding,) = findings_of(HERE, TAKEN)
     assert finding.fix is not None and "i2, loss" in str(finding.fix.operations)
+
+
+def test_a_file_without_a_repair_is_parsed_once(loops: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(loops.clean + "# parsed once\n")
+    texts: list[str] = []
+    parse = ast.parse
+    monkeypatch.setattr(ast, "parse", lambda text, *words, **options: texts.append(text) or parse(text, *words, **options))
+    assert examine(path, Job((tmp_path,), ahead=True)).findings == ()
+    assert texts == [path.read_text()]

@@ -85,7 +85,7 @@ def parsed(path: Path, name: str) -> Program | None:
     """A module of the project, or None where it cannot be read."""
     try:
         return Program(str(path), read(path).text, name)
-    except (SourceError, SyntaxError, ValueError, OSError):
+    except (SourceError, OSError):
         return None
 
 

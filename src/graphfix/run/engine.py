@@ -51,7 +51,7 @@ def analyse(path: Path, text: str, roots: tuple[Path, ...] = (), conventions: Co
 
     `roots` are the folders of the project, in which imports are followed; nothing is imported or executed for real.
     `conventions`: what the project's settings say of its own functions.
-    Raises SyntaxError where `text` does not parse.
+    Raises `SourceError` where `text` does not parse.
     """
     if not (is_relevant(text) or conventions.spelled_in(text)):
         return Analysis()

@@ -5,16 +5,16 @@ from __future__ import annotations
 import ast
 import itertools
 import re
-import warnings
 from functools import cached_property
 
 from graphfix.model import Span
+from graphfix.source.guard import parse
 
 NEWLINE = re.compile(rb"\r\n|\n|\r")
 
 
 class Program:
-    """`text` parsed; raises SyntaxError where it does not parse.
+    """`text` parsed; `SourceError` where it does not parse.
 
     `name` is the dotted name under which the project imports it.
     """
@@ -23,9 +23,7 @@ class Program:
         self.path = path
         self.text = text
         self.name = name
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            self.tree = ast.parse(text)
+        self.tree = parse(text)
 
     @cached_property
     def _data(self) -> bytes:
