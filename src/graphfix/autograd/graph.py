@@ -57,7 +57,7 @@ class Leaf:
 class Write:
     """An in-place write. `others`: the names, apart from the one that is written to, under which the old content is known.
 
-    `target` is the expression that is written to, `grows` whether the write is recorded in a graph.
+    `target` is the expression that is written to.
     """
 
     site: ast.AST
@@ -198,7 +198,7 @@ class Overwritten:
 class BackwardPass:
     """One simulated `backward()` or `autograd.grad()`.
 
-    `site` is the call, `root` the node walked from, `keyword` the constant value given to retain_graph or None, `thread` the
+    `site` is the call, `roots` the nodes walked from, `keyword` the constant value given to retain_graph or None, `thread` the
     thread that it runs in (None: the main one), `created` the nodes of the gradients that `create_graph=True` records.
     """
 

@@ -38,7 +38,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Compiled:
-    """A fix as changes of the original text. `emptied`: statements that it takes from their block."""
+    """A fix as changes of the original text. `removed`: statements that it takes from their block."""
 
     parts: tuple[Part, ...]
     removed: tuple[ast.stmt, ...] = ()

@@ -11,7 +11,7 @@ from graphfix.interpreter.values.value import Value
 class TorchModule(Value):
     """A `torch.nn` module: `kind` is its class; `children` where it is a container of modules."""
 
-    __slots__ = ("kind", "leaf", "children", "names", "frozen", "keywords", "attributes", "site")
+    __slots__ = ("kind", "leaf", "children", "names", "keywords", "attributes", "site")
 
     def __init__(self, kind: str, leaf: Leaf | None, children: list[Value] | None = None) -> None:
         self.kind = kind
