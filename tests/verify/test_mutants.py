@@ -11,6 +11,9 @@ from graphfix.codemods import RULES
 from graphfix.verify.cases import Case, Kind, bundled, cases_in
 from graphfix.verify.fixtures import Verdict, verify
 
+# one worker runs them all: the scripts behind them take over a minute
+pytestmark = pytest.mark.xdist_group("mutants")
+
 PAIRS = {case.key: case for case in cases_in(bundled()) if case.kind is Kind.PAIR}
 # the repair is left out: one case of each rule whose fault shows in a run
 UNDONE = [
