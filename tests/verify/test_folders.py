@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from graphfix.verify import guard
+from graphfix.verify import folders, guard
 from graphfix.verify.folders import sweep, temporary
 from graphfix.verify.launch import Job, launch
 
@@ -44,3 +44,13 @@ def test_a_run_needs_no_guard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     guard._guards[os.getpid()].wait()
     (tmp_path / "script.py").write_text("print(7)\n")
     assert launch(Job("script.py", folder=tmp_path)).stdout == "7\n"
+
+
+def test_a_folder_that_another_run_sweeps_meanwhile_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(path: Path) -> bool:
+        raise FileNotFoundError(2, "No such file or directory", str(path))
+
+    for number in range(2):
+        (tmp_path / f"graphfix-{2**30 + number}-abcdefgh").mkdir()
+    monkeypatch.setattr(folders, "_is_own_folder", gone)
+    folders.sweep(tmp_path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import os
 
 from graphfix.model import Span
@@ -13,11 +14,16 @@ def original_row(before: str, after: str, row: int) -> int:
     """The 1-based line of `before` that the line `row` of `after` is, or that stands where it was put in."""
     if before == after:
         return row
-    matcher = difflib.SequenceMatcher(None, NEWLINE.split(before), NEWLINE.split(after), autojunk=False)
-    for tag, a, b, c, d in matcher.get_opcodes():
+    for tag, a, b, c, d in _opcodes(before, after):
         if c < row <= d:
             return a + row - c if tag == "equal" else min(a + row - c, max(b, a + 1))
     return row
+
+
+@functools.lru_cache(maxsize=4)
+def _opcodes(before: str, after: str) -> list[tuple[str, int, int, int, int]]:
+    """How the lines differ: asked for each finding of a file, and slow where many lines are alike."""
+    return difflib.SequenceMatcher(None, NEWLINE.split(before), NEWLINE.split(after), autojunk=False).get_opcodes()
 
 
 def original_span(before: str, after: str, span: Span) -> Span:

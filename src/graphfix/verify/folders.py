@@ -7,7 +7,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
@@ -37,8 +37,9 @@ def sweep(place: Path) -> None:
     """Remove the folders of runs that are no more; those of live ones and of other users stay."""
     for path in place.iterdir():
         match = _OURS.fullmatch(path.name)
-        if match and not is_alive(int(match[1])) and _is_own_folder(path):
-            shutil.rmtree(path, ignore_errors=True)
+        with suppress(OSError):  # another run may be sweeping, too
+            if match and not is_alive(int(match[1])) and _is_own_folder(path):
+                shutil.rmtree(path, ignore_errors=True)
 
 
 def _is_own_folder(path: Path) -> bool:
