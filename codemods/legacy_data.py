@@ -97,7 +97,7 @@ def is_out_of_reach(run: Run, alias: Alias) -> bool:
     whole = origin(alias.source)
     if any(origin(value) is whole for value, _ in run.recording.written):
         return False
-    kept = run.recording.kept if run.entry != "module" else []
+    kept = run.recording.kept if not run.entry.is_module else []
     return not any(shares(value, alias.made) for value in (*run.recording.given, *kept))
 
 

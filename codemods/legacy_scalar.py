@@ -82,7 +82,7 @@ def is_settled(evidence: Evidence, site: ast.Subscript, seen: list[tuple[Run, Re
         return True
     signature = function.args
     given = any(argument.arg == root.id for argument in (*signature.posonlyargs, *signature.args, *signature.kwonlyargs))
-    return not given or all(run.entry == "module" for run, _ in seen)
+    return not given or all(run.entry.is_module for run, _ in seen)
 
 
 def cuts(evidence: Evidence) -> Iterator[ast.expr]:

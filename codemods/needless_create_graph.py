@@ -71,7 +71,7 @@ def serves(evidence: Evidence, run: Run, event: BackwardPass) -> bool:
         return True  # under no_grad, or of nothing that is known
     made = set(event.created)
     kept = any(isinstance(store.place[0], Instance) and made & set(store.nodes) for store in run.recording.stores)
-    return any(node.walks or node in run.recording.escapes for node in made) or kept and run.entry != "module"
+    return any(node.walks or node in run.recording.escapes for node in made) or kept and not run.entry.is_module
 
 
 def reads_gradients(evidence: Evidence, run: Run) -> bool:

@@ -8,17 +8,17 @@ exist out of sight, so that what such runs show is true of one way to use the fi
 from __future__ import annotations
 
 import ast
+import dataclasses
 import itertools
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from graphfix.analysis.call_graph import word
+from graphfix.analysis.entries import EntryPoint, Start
 from graphfix.analysis.explore import Explorer, Run, Tape
 from graphfix.analysis.importers import importing
-from graphfix.interpreter.frames import Env
 from graphfix.interpreter.imports import Importer, parsed
-from graphfix.interpreter.interpreter import Interpreter
 from graphfix.models.words import WALKS
 from graphfix.source.document import Program
 
@@ -62,7 +62,7 @@ class CallerExplorer(Explorer):
         self.kinds = ()  # each side of a branch once is enough to see how the file is used
         self.times = 1
 
-    def entries(self) -> Iterator[tuple[str, ast.AST, Callable[[Interpreter, Env], None]]]:
+    def entries(self) -> Iterator[tuple[EntryPoint, ast.AST, Start]]:
         """Those that spell a walk themselves first: the budget may end before the others."""
         yield from sorted(super().entries(), key=lambda entry: not any(word(part) in WALKS for part in ast.walk(entry[1])))
 
@@ -79,7 +79,7 @@ def called(tape: Tape) -> Tape | None:
     """The runs by which other files reach functions of the file of `tape`; None where no other file is known to."""
     program = tape.program
     functions = {part for part in ast.walk(program.tree) if isinstance(part, FUNCTIONS)}
-    entered = {part for run in tape.runs if run.entry == "module" for part in run.recording.entered}
+    entered = {part for run in tape.runs if run.entry.is_module for part in run.recording.entered}
     wanted = worth_reaching(program, functions - entered)
     if not wanted:
         return None
@@ -96,7 +96,7 @@ def called(tape: Tape) -> Tape | None:
         # what a caller does up to the end of the budget proves nothing
         found.extend(run for run in runs if run.recording.ended_by not in LIMITS and functions & run.recording.entered)
     for run in found:
-        run.entry = f"{run.entry} of another file"  # not the module of the analysed one
+        run.entry = dataclasses.replace(run.entry, elsewhere=True)
     return Tape(program, found, True, tape.roots, tape.conventions) if found else None
 
 

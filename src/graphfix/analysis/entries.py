@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import enum
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from graphfix.interpreter.boundaries import note_boundary
 from graphfix.interpreter.calls import instantiate
@@ -14,6 +16,34 @@ from graphfix.interpreter.values import NONE, Class, Constant, Function, Instanc
 from graphfix.models.words import WALKED_BY_TRAINER
 
 Start = Callable[[Interpreter, Env], None]
+
+
+class EntryKind(enum.Enum):
+    """What a run begins with."""
+
+    MODULE = enum.auto()
+    FUNCTION = enum.auto()
+    METHOD = enum.auto()
+
+
+@dataclass(frozen=True)
+class EntryPoint:
+    """Where runs begin: what all runs have in common that differ only in their branches.
+
+    `name`: that of the function, or of class and method. `elsewhere`: it lies in another file, which uses the analysed one.
+    """
+
+    kind: EntryKind
+    name: str = ""
+    elsewhere: bool = False
+
+    @property
+    def is_module(self) -> bool:
+        """Whether it is the analysed file itself, as a script."""
+        return self.kind is EntryKind.MODULE and not self.elsewhere
+
+
+MODULE = EntryPoint(EntryKind.MODULE)
 
 
 def run_module(m: Interpreter, env: Env) -> None:

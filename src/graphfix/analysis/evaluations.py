@@ -140,7 +140,7 @@ class Regions:
         for node, escapes in recording.escapes.items():
             if any(not self.returns_graph(called.get(site)) for site, _, _ in escapes):
                 self.mark(self.touched, node.trace)
-        if run.entry != "module":
+        if not run.entry.is_module:
             kept = out_of_sight(run)
             for store in recording.stores:
                 if store.nodes and is_kept(store, kept):
@@ -179,7 +179,7 @@ class Regions:
                 region = placed.setdefault(part, Region((part,)))
                 region.forwards.append((node, statement))
                 region.evaluates |= node.training is False
-                region.sure &= run.entry == "module"
+                region.sure &= run.entry.is_module
                 return
 
     def chains(self, node: Node) -> list[tuple[Frame, ast.stmt, list[ast.stmt]]]:

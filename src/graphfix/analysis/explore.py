@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from graphfix.analysis.call_graph import CallGraph
-from graphfix.analysis.entries import Start, run_module, start_function, start_method
+from graphfix.analysis.entries import MODULE, EntryKind, EntryPoint, Start, run_module, start_function, start_method
 from graphfix.analysis.policies import Policy, PolicyKind, leaves, worth_taking
 from graphfix.autograd.gradients import Fates
 from graphfix.interpreter.conventions import NO_CONVENTIONS, Conventions
@@ -30,7 +30,7 @@ TOTAL_STEPS = 40_000
 class Run:
     """One path through one entry."""
 
-    entry: str
+    entry: EntryPoint
     recording: Recording
 
     @cached_property
@@ -88,14 +88,14 @@ class Explorer:
         self.substitutions: dict[ast.AST, Callable[[Interpreter, ast.AST, Value], Value]] = {}
 
     def explore(self) -> Tape:
-        self.run_entry("module", run_module)
+        self.run_entry(MODULE, run_module)
         entered = {definition for run in self.tape.runs for definition in run.recording.entered}
-        for name, definition, start in self.entries():
+        for entry, definition, start in self.entries():
             if self.steps > self.budget:
                 self.tape.truncated = True
                 break
             if definition not in entered and self.is_relevant(definition):
-                for run in self.run_entry(name, start):
+                for run in self.run_entry(entry, start):
                     entered |= run.recording.entered
         return self.tape
 
@@ -112,7 +112,7 @@ class Explorer:
         """What makes a function worth a run of its own."""
         return WALKS | READS | self.tape.conventions.walking
 
-    def entries(self) -> Iterator[tuple[str, ast.AST, Start]]:
+    def entries(self) -> Iterator[tuple[EntryPoint, ast.AST, Start]]:
         """Functions and methods that the module itself does not reach, callers before callees."""
         body = self.tape.program.tree.body
         functions = [s for s in body if isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef))]
@@ -122,30 +122,31 @@ class Explorer:
         for cls in (s for s in body if isinstance(s, ast.ClassDef)):
             yield from self.methods(cls)
         for function in sorted(functions, key=lambda f: f.name in called):
-            yield function.name, function, start_function(function)
+            yield EntryPoint(EntryKind.FUNCTION, function.name), function, start_function(function)
 
-    def methods(self, cls: ast.ClassDef) -> Iterator[tuple[str, ast.AST, Start]]:
+    def methods(self, cls: ast.ClassDef) -> Iterator[tuple[EntryPoint, ast.AST, Start]]:
         methods = [s for s in cls.body if isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef))]
         called = {part.func.attr for part in ast.walk(cls) if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute)}
         for method in sorted(methods, key=lambda f: (f.name in called, f.name == "forward")):
             if not (method.name.startswith("__") and method.name != "__call__"):
-                yield f"{cls.name}.{method.name}", method, start_method(cls, method, self.times)
+                entry = EntryPoint(EntryKind.METHOD, f"{cls.name}.{method.name}")
+                yield entry, method, start_method(cls, method, self.times)
 
-    def run_entry(self, name: str, start: Start) -> list[Run]:
+    def run_entry(self, entry: EntryPoint, start: Start) -> list[Run]:
         """Run one entry under all policies; returns its runs."""
         first = Policy(PolicyKind.USUAL)
-        made = [self.run_once(name, start, first)]
+        made = [self.run_once(entry, start, first)]
         if first.asked:
             for kind in (*self.kinds, *((PolicyKind.QUIET,) if first.counted else ())):
                 if self.steps > self.budget:
                     self.tape.truncated = True
                     break
-                made.append(self.run_once(name, start, Policy(kind)))
-            made.extend(self.force_uncovered(name, start, made))
+                made.append(self.run_once(entry, start, Policy(kind)))
+            made.extend(self.force_uncovered(entry, start, made))
         self.tape.runs.extend(made)
         return made
 
-    def force_uncovered(self, name: str, start: Start, made: list[Run]) -> list[Run]:
+    def force_uncovered(self, entry: EntryPoint, start: Start, made: list[Run]) -> list[Run]:
         """Runs for the sides of branches that no policy took."""
         extra: list[Run] = []
         tried: set[tuple[ast.AST, bool]] = set()
@@ -163,10 +164,10 @@ class Explorer:
             leaving = [pair for pair in missing if leaves(pair[0])]
             chosen = dict(leaving[:1] if len(leaving) == len(missing) else [p for p in missing if p not in leaving])
             tried.update(chosen.items())
-            extra.append(self.run_once(name, start, Policy(PolicyKind.USUAL, chosen)))
+            extra.append(self.run_once(entry, start, Policy(PolicyKind.USUAL, chosen)))
         return extra
 
-    def run_once(self, name: str, start: Start, policy: Policy) -> Run:
+    def run_once(self, entry: EntryPoint, start: Start, policy: Policy) -> Run:
         interpreter = assembled(policy, self.importer)
         interpreter.substitutions = self.substitutions
         interpreter.conventions = self.tape.conventions
@@ -181,4 +182,4 @@ class Explorer:
         except Stop as stop:
             interpreter.recording.ended_by = type(stop).__name__
         self.steps += interpreter.steps
-        return Run(name, interpreter.recording)
+        return Run(entry, interpreter.recording)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from graphfix.analysis.contributors import at_caller, contributors, is_tensor_always, stored_nodes
+from graphfix.analysis.entries import MODULE, EntryPoint
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
 from graphfix.autograd.graph import history
@@ -19,13 +20,13 @@ class GrowingPlace:
 
     `stores`: all that is put there; `chained`: what was seen to be made of the place's older content.
     `walked`: a backward pass walks what it holds; `raises`: that walk meets a freed graph. `freed`: walks have freed all that
-    is put there; `ever_freed`: some of it. `escaped`: code that is not in sight gets hold of it. `runs`: the entries that show it.
+    is put there; `ever_freed`: some of it. `escaped`: code that is not in sight gets hold of it. `entries`: those that show it.
     `expressions`: what to cut, empty where that is not known.
     """
 
     stores: list[Store] = field(default_factory=list)
     chained: list[Store] = field(default_factory=list)
-    runs: set[str] = field(default_factory=set)
+    entries: set[EntryPoint] = field(default_factory=set)
     walked: bool = False
     raises: bool = False
     freed: bool = True
@@ -36,11 +37,11 @@ class GrowingPlace:
     @property
     def is_of_script(self) -> bool:
         """Whether only the file as it is started shows the place: then every reader is simulated."""
-        return self.runs == {"module"}
+        return self.entries == {MODULE}
 
     def note(self, run: Run, stores: list[Store], freed: bool) -> None:
         """Take in what a run puts there: whether walks have freed it, and who else gets it."""
-        self.runs.add(run.entry)
+        self.entries.add(run.entry)
         self.freed &= freed
         self.ever_freed |= freed
         self.escaped |= any(node in run.recording.escapes for store in stores for node in store.nodes)

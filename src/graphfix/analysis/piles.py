@@ -126,4 +126,4 @@ def taken_out(evidence: Evidence, piles: dict[ast.AST, GrowingPlace]) -> None:
                 pile.stores.append(store)
                 pile.raises = True
                 pile.ever_freed = True
-                pile.runs.add(walk.entry)
+                pile.entries.add(walk.entry)

@@ -9,6 +9,7 @@ import ast
 import enum
 from dataclasses import dataclass, field
 
+from graphfix.analysis.entries import EntryPoint
 from graphfix.analysis.explore import Run, Tape
 from graphfix.autograd.graph import BackwardPass, Hit, LoopEntry, Node, history, split_loop
 from graphfix.interpreter.frames import CallStack, Frame
@@ -38,7 +39,7 @@ class SecondBackward:
     freed_by: BackwardPass
     loop: ast.AST | None
     frame: Frame | None
-    entry: str
+    entry: EntryPoint
     hits: list[tuple[Run, BackwardPass, Hit]] = field(default_factory=list)
     carriers: dict[str, Node] = field(default_factory=dict)
     stores: list[Store] = field(default_factory=list)

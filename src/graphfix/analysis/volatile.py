@@ -76,7 +76,7 @@ def fed(run: Run, sites: set[ast.Call]) -> list[tuple[Node, list[Node]]]:
 
 def leaves_sight(run: Run, start: Node) -> bool:
     """Whether code that is not in sight may compute something from the input."""
-    kept = run.recording.kept if run.entry != "module" else []
+    kept = run.recording.kept if not run.entry.is_module else []
     return start in run.recording.escapes or any(start in nodes_in(value) for value in kept)
 
 
