@@ -41,7 +41,7 @@ from graphfix.analysis.explore import Run
 from graphfix.analysis.old_numbers import no_dimension, summed_up
 from graphfix.analysis.sharing import chain, origin, shares
 from graphfix.codemods.base import rule
-from graphfix.interpreter.recording import Alias
+from graphfix.interpreter.recording import Alias, AliasKind
 from graphfix.interpreter.values import NonTensor, Tensor
 from graphfix.model import Finding, Replace
 from graphfix.repairs.fixes import fix, operand, safe_if, short
@@ -52,7 +52,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
     reads: dict[ast.Attribute, list[tuple[Run, Alias]]] = {}
     for run in evidence.tape.runs:
         for alias in run.recording.aliases:
-            if alias.how == "data" and isinstance(alias.site, ast.Attribute) and evidence.holds(alias.site):
+            if alias.kind is AliasKind.DATA and isinstance(alias.site, ast.Attribute) and evidence.holds(alias.site):
                 reads.setdefault(alias.site, []).append((run, alias))
     totals = summed_up(evidence) if reads else set()
     for site, seen in reads.items():

@@ -40,7 +40,7 @@ from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
 from graphfix.analysis.old_numbers import Total, indexed, running_total
 from graphfix.codemods.base import rule
-from graphfix.interpreter.recording import Read
+from graphfix.interpreter.recording import AliasKind, Read
 from graphfix.model import Applicability, Finding, Fix, Replace
 from graphfix.repairs.fixes import fix, operand, safe_if, short
 from graphfix.verify.expected import Expected
@@ -89,7 +89,7 @@ def cuts(evidence: Evidence) -> Iterator[ast.expr]:
     """What would become a number: the `.data` that is added to something."""
     for run in evidence.tape.runs:
         for alias in run.recording.aliases:
-            if alias.how == "data" and evidence.holds(alias.site) and is_added(evidence, alias.site):
+            if alias.kind is AliasKind.DATA and evidence.holds(alias.site) and is_added(evidence, alias.site):
                 yield alias.site  # type: ignore[misc]
 
 

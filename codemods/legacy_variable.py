@@ -47,9 +47,9 @@ from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run, Tape
 from graphfix.analysis.volatile import Region, region, trial
 from graphfix.analysis.walked_again import in_sight, needed
-from graphfix.autograd.graph import BackwardPass
+from graphfix.autograd.graph import BackwardPass, WalkKind
 from graphfix.codemods.base import rule
-from graphfix.interpreter.recording import Seed
+from graphfix.interpreter.recording import AliasKind, Seed
 from graphfix.interpreter.shapes import ONE, SCALAR, shape_of
 from graphfix.model import (
     AddArgument,
@@ -83,7 +83,7 @@ def wraps(evidence: Evidence) -> Iterator[Finding]:
     statements: dict[ast.stmt, dict[ast.Call, Seen]] = {}
     for run in evidence.tape.runs:
         for alias in run.recording.aliases:
-            if alias.how == "Variable" and isinstance(alias.site, ast.Call) and evidence.holds(alias.site):
+            if alias.kind is AliasKind.VARIABLE and isinstance(alias.site, ast.Call) and evidence.holds(alias.site):
                 statement = evidence.program.statement_of(alias.site)
                 statements.setdefault(statement, {}).setdefault(alias.site, []).append((run, alias))
     volatile = {
@@ -158,7 +158,7 @@ def retained(evidence: Evidence) -> Iterator[Finding]:
     sites: dict[ast.Call, list[tuple[Run, BackwardPass]]] = {}
     for run in evidence.tape.runs:
         for event in run.recording.walks:
-            if isinstance(event.site, ast.Call) and event.function != "launcher" and evidence.holds(event.site):
+            if isinstance(event.site, ast.Call) and event.kind is not WalkKind.LAUNCHER and evidence.holds(event.site):
                 sites.setdefault(event.site, []).append((run, event))
     for site, events in sites.items():
         keyword = next((k for k in site.keywords if k.arg == "retain_variables"), None)

@@ -42,7 +42,7 @@ from collections.abc import Iterator
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
 from graphfix.analysis.walked_again import in_sight, needed
-from graphfix.autograd.graph import BackwardPass
+from graphfix.autograd.graph import BackwardPass, WalkKind
 from graphfix.codemods.base import rule
 from graphfix.interpreter.values import Instance
 from graphfix.model import AddArgument, Finding, Operation, RemoveArgument
@@ -65,7 +65,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
 
 def serves(evidence: Evidence, run: Run, event: BackwardPass) -> bool:
     """Whether the recorded gradients may be walked: by a walk in sight, or by code that is not."""
-    if event.function != "autograd.grad":
+    if event.kind is not WalkKind.GRAD:
         return reads_gradients(evidence, run)
     if not event.created:
         return True  # under no_grad, or of nothing that is known

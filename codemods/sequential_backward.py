@@ -44,8 +44,9 @@ from graphfix.analysis.conflicts import meetings
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
 from graphfix.analysis.second_backward import Cause, SecondBackward
-from graphfix.autograd.graph import BackwardPass
+from graphfix.autograd.graph import BackwardPass, WalkKind
 from graphfix.codemods.base import rule
+from graphfix.interpreter.recording import Store, StoreKind
 from graphfix.model import AddArgument, Delete, Finding, Fix, InsertAfter, InsertBefore, Replace
 from graphfix.repairs.fixes import fix, safe_if, short
 from graphfix.repairs.reorder import is_harmless
@@ -121,7 +122,7 @@ def plain_walk(statement: ast.stmt, walk: BackwardPass) -> bool:
     return (
         isinstance(statement, ast.Expr)
         and statement.value is walk.site
-        and walk.function == "backward"
+        and walk.kind is WalkKind.METHOD
         and not walk.site.args
         and not walk.site.keywords
     )
@@ -192,7 +193,7 @@ def is_linear(walk: SecondBackward) -> bool:
     """Whether between the loop's item and the walked root lies nothing but scaling by a number: then the sum's walk is the sum of walks."""
     for _, _, hit in walk.hits:
         for node in hit.path:
-            if any(getattr(store, "how", "") == "for" for store in node.stores):
+            if any(isinstance(store, Store) and store.kind is StoreKind.ITEM for store in node.stores):
                 break
             scales = isinstance(node.site, ast.BinOp) and isinstance(node.site.op, (ast.Mult, ast.Div)) and len(node.parents) == 1
             if not scales:

@@ -6,7 +6,7 @@ import ast
 import itertools
 
 from graphfix.autograd.gradients import Update
-from graphfix.autograd.graph import BackwardPass, Context, Leaf, Node, walk
+from graphfix.autograd.graph import BackwardPass, Context, Leaf, Node, WalkKind, walk
 
 HERE = ast.parse("loss.backward()").body[0].value  # type: ignore[attr-defined]
 _moments = itertools.count(1)
@@ -31,7 +31,7 @@ def backward(
             frozenset(part for part in inputs if isinstance(part, Node)),
             frozenset(part for part in inputs if isinstance(part, Leaf)),
         )
-    event = BackwardPass(site or call(), (), (), roots, retain, False, None, "backward", next(_moments), targets=targets)
+    event = BackwardPass(site or call(), (), (), roots, retain, False, None, WalkKind.METHOD, next(_moments), targets=targets)
     walk(event)
     return event
 

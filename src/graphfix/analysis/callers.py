@@ -19,6 +19,7 @@ from graphfix.analysis.entries import EntryPoint, Start
 from graphfix.analysis.explore import Explorer, Run, Tape
 from graphfix.analysis.importers import importing
 from graphfix.interpreter.imports import Importer, parsed
+from graphfix.interpreter.interpreter import OutOfSteps
 from graphfix.models.words import WALKS
 from graphfix.source.document import Program
 
@@ -30,7 +31,7 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # What builds an object, and what data loading calls: no graph is there yet
 BUILDING = frozenset(("__init__", "__getitem__", "__len__", "__iter__", "__next__", "__repr__", "__str__"))
 TESTING = frozenset(("pytest", "unittest", "hypothesis", "nose"))
-LIMITS = ("OutOfSteps", "RecursionError")
+LIMITS = (OutOfSteps, RecursionError)
 # Names that are spelled everywhere and mean something else there
 ANYWHERE = frozenset(("forward", "train", "eval", "load", "save", "step", "reset", "update", "get", "run", "main"))
 

@@ -14,7 +14,7 @@ from graphfix.analysis.second_backward import Cause
 from graphfix.analysis.unretained import unretained
 from graphfix.autograd.gradients import severable
 from graphfix.autograd.graph import BackwardPass, Node, history
-from graphfix.interpreter.recording import Store, Update
+from graphfix.interpreter.recording import Store, StoreKind, Update
 
 # What a graph may be retained for although its gradient is used by nobody: another loss, or a later iteration
 RETAINED_FOR = (Cause.SEQUENTIAL, Cause.EXTERNAL, Cause.KEPT)
@@ -156,7 +156,12 @@ def where_stored(evidence: Evidence, run: Run, parent: Node) -> ast.expr | None:
     if any(parent in run.fates.leading(event) for event in run.recording.walks):
         return None
     for store in parent.stores:
-        if isinstance(store, Store) and store.how == "=" and isinstance(store.target, ast.Name) and store.value_site is not None:
+        if (
+            isinstance(store, Store)
+            and store.kind is StoreKind.ASSIGNED
+            and isinstance(store.target, ast.Name)
+            and store.value_site is not None
+        ):
             if evidence.holds(store.value_site) and is_tensor_always(evidence.facts, store.value_site):
                 return store.value_site
     return None

@@ -7,6 +7,7 @@ import enum
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from graphfix.autograd.graph import WalkKind
 from graphfix.interpreter.boundaries import note_boundary
 from graphfix.interpreter.calls import instantiate
 from graphfix.interpreter.frames import Env
@@ -103,7 +104,7 @@ def walk_result(m: Interpreter, result: Value, method: ast.FunctionDef | ast.Asy
         result = result.items.get("loss", NONE)
     returns = [part for part in ast.walk(method) if isinstance(part, ast.Return)]
     if returns and result.node is not None:
-        m.backward(returns[-1], [result], function="trainer")
+        m.backward(returns[-1], [result], kind=WalkKind.TRAINER)
 
 
 def make_instance(m: Interpreter, cls: Class, site: ast.AST) -> Value:

@@ -15,7 +15,7 @@ from graphfix.analysis.explore import Run, Tape
 from graphfix.analysis.second_backward import SecondBackward, second_backwards
 from graphfix.autograd.graph import history
 from graphfix.interpreter.interpreter import Interpreter
-from graphfix.interpreter.recording import Store
+from graphfix.interpreter.recording import ReadKind, Store
 from graphfix.interpreter.values import NonTensor, Tensor, Unknown, Value, nodes_in
 from graphfix.model import Finding, Label, Span
 from graphfix.source.document import Program
@@ -88,7 +88,7 @@ class Evidence:
         trial = self.tape.replay({expression: as_number for expression in wanted})
         if trial.truncated:
             return None
-        passed = ("unknown",) if self.tape.conventions.accumulate == "item" else ()
+        passed = (ReadKind.OUT_OF_SIGHT,) if self.tape.conventions.accumulate == "item" else ()
         reads = (read for run in trial.runs for read in run.recording.misuses if read.kind not in passed)
         return {read.value.cut for read in reads if isinstance(read.value, NonTensor)}
 
@@ -139,7 +139,7 @@ def as_number(m: Interpreter, node: ast.AST, value: Value) -> Value:
 def as_detached(m: Interpreter, node: ast.AST, value: Value) -> Value:
     """An expression's value as `.detach()` would make it."""
     if isinstance(value, Tensor):
-        return Tensor(single=value.single, base=value, severed="detach", shape=value.shape)
+        return Tensor(single=value.single, base=value, shape=value.shape)
     return Unknown(("detached", node, m.now())) if isinstance(value, Unknown) else value
 
 

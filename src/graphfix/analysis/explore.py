@@ -177,9 +177,9 @@ class Explorer:
         try:
             start(interpreter, env)
         except (OutOfSteps, RecursionError) as limit:
-            interpreter.recording.ended_by = type(limit).__name__
+            interpreter.recording.ended_by = type(limit)
             self.tape.truncated = True
         except Stop as stop:
-            interpreter.recording.ended_by = type(stop).__name__
+            interpreter.recording.ended_by = type(stop)
         self.steps += interpreter.steps
         return Run(entry, interpreter.recording)

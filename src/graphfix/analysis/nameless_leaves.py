@@ -7,6 +7,7 @@ import ast
 from graphfix.analysis.evidence import Evidence, asked_once
 from graphfix.analysis.second_backward import Cause
 from graphfix.autograd.graph import Leaf, Node, history
+from graphfix.interpreter.recording import ReadKind
 from graphfix.interpreter.values import Tensor
 
 
@@ -22,7 +23,7 @@ def nameless(evidence: Evidence) -> dict[ast.Assign, tuple[Leaf, ast.AST | None]
     ]
     for run in evidence.tape.runs:
         for read in run.recording.misuses:
-            if read.kind == "optimized" and isinstance(read.value, Tensor) and read.value.node is not None:
+            if read.kind is ReadKind.OPTIMIZED and isinstance(read.value, Tensor) and read.value.node is not None:
                 shown.append((read.value.node, read.site))
     for node, site in shown:
         for below in history([node]):

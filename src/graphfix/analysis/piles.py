@@ -10,10 +10,10 @@ from graphfix.analysis.explore import Run
 from graphfix.analysis.growing_places import GrowingPlace, expressions_to_cut, is_sure
 from graphfix.analysis.second_backward import Cause, is_live
 from graphfix.autograd.graph import history, split_loop
-from graphfix.interpreter.recording import Store
+from graphfix.interpreter.recording import Store, StoreKind
 from graphfix.interpreter.values import Instance, Mapping, Sequence, Unknown
 
-PUTS = frozenset(("append", "extend", "="))
+PUTS = frozenset((StoreKind.APPENDED, StoreKind.EXTENDED, StoreKind.ASSIGNED))
 
 
 @asked_once
@@ -53,7 +53,7 @@ def collect(evidence: Evidence, run: Run, piles: dict[ast.AST, GrowingPlace], co
     """Stores beside what an earlier iteration put into the same container."""
     by_holder: dict[int, list[Store]] = {}
     for store in run.recording.stores:
-        if store.holder is None or store.how not in PUTS or isinstance(store.holder, Unknown):
+        if store.holder is None or store.kind not in PUTS or isinstance(store.holder, Unknown):
             continue
         if evidence.regions.covers(store) is covered and evidence.tells(store):
             by_holder.setdefault(id(store.holder), []).append(store)
@@ -91,7 +91,7 @@ def collect_slots(evidence: Evidence, run: Run, slots: dict[ast.AST, GrowingPlac
         last = stores[-1]
         if not evidence.tells(last):
             continue
-        if last.how == "=" and last.nodes and not isinstance(last.holder, Sequence) and stays(run, last):
+        if last.kind is StoreKind.ASSIGNED and last.nodes and not isinstance(last.holder, Sequence) and stays(run, last):
             pile = slots.setdefault(last.target, GrowingPlace())
             pile.stores.append(last)
             computed = any(last.trace[-1] in node.trace for node in last.nodes)
@@ -121,7 +121,7 @@ def taken_out(evidence: Evidence, piles: dict[ast.AST, GrowingPlace]) -> None:
         if walk.cause is not Cause.KEPT:
             continue
         for store in walk.stores:
-            if store.how in PUTS and store.holder is not None:
+            if store.kind in PUTS and store.holder is not None:
                 pile = piles.setdefault(store.target, GrowingPlace())
                 pile.stores.append(store)
                 pile.raises = True

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 from graphfix.analysis.entries import EntryPoint
 from graphfix.analysis.explore import Run, Tape
-from graphfix.autograd.graph import BackwardPass, Hit, LoopEntry, Node, history, split_loop
+from graphfix.autograd.graph import BackwardPass, Hit, LoopEntry, Node, WalkKind, history, split_loop
 from graphfix.interpreter.frames import CallStack, Frame
-from graphfix.interpreter.recording import Boundary, Store
+from graphfix.interpreter.recording import Boundary, Store, StoreKind
 from graphfix.interpreter.values import Value
 from graphfix.source.document import Program
 
@@ -114,7 +114,7 @@ def serve_one_step(run: Run, event: BackwardPass, hit: Hit) -> bool:
 
 def classify(event: BackwardPass, hit: Hit, index: int | None) -> tuple[Cause, Node | None]:
     """The cause of a hit, and the node through which the older iteration's graph enters where it is carried."""
-    same = set(event.roots) == set(hit.freed_by.roots) and "autograd.grad" not in (event.function, hit.freed_by.function)
+    same = set(event.roots) == set(hit.freed_by.roots) and WalkKind.GRAD not in (event.kind, hit.freed_by.kind)
     if index is None:
         return (Cause.REPEATED if same else Cause.SEQUENTIAL), None
     entry, iteration = event.context[index]
@@ -134,7 +134,7 @@ def classify(event: BackwardPass, hit: Hit, index: int | None) -> tuple[Cause, N
 
 def is_item(node: Node, loop: ast.AST | None) -> bool:
     """Whether a loop runs over a container that holds this node: a loop over losses."""
-    return any(isinstance(store, Store) and store.how == "for" and store.trace[-1][1] is loop for store in node.stores)
+    return any(isinstance(store, Store) and store.kind is StoreKind.ITEM and store.trace[-1][1] is loop for store in node.stores)
 
 
 def boundary_of(run: Run, entry: LoopEntry | None) -> Boundary | None:
@@ -181,7 +181,7 @@ def brings(run: Run, boundary: Boundary, name: str, crossing: Node, used: int) -
         store.holder
         for store in crossing.stores
         if isinstance(store, Store)
-        and store.how in ("append", "extend")
+        and store.kind in (StoreKind.APPENDED, StoreKind.EXTENDED)
         and all(active is not boundary.entry for active, _ in getattr(store.holder, "context", None) or ())
     ]
     return name not in rebound and boundary.held[name][0] not in piles and is_live(boundary.entry.loop, name)

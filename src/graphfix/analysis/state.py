@@ -9,7 +9,7 @@ from graphfix.analysis.explore import Run
 from graphfix.analysis.growing_places import GrowingPlace, by_place, is_cut_at_once
 from graphfix.analysis.totals import adds, operands, totals
 from graphfix.autograd.graph import reaches, split_loop
-from graphfix.interpreter.recording import Store
+from graphfix.interpreter.recording import Store, StoreKind
 from graphfix.interpreter.values import Instance
 
 
@@ -38,7 +38,11 @@ def collect(evidence: Evidence, run: Run, attributes: bool, places: dict[ast.AST
         if any(node.walks for store in stores for node in store.nodes):
             walked.update(store.target for store in stores)
             continue
-        growing = [s for s in stores if kind is attributes and s.how == "=" and evidence.holds(s.target) and grows(s, stores)]
+        growing = [
+            s
+            for s in stores
+            if kind is attributes and s.kind is StoreKind.ASSIGNED and evidence.holds(s.target) and grows(s, stores)
+        ]
         for store in growing:
             place = places.setdefault(store.target, GrowingPlace())
             place.stores.append(store)

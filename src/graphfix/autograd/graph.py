@@ -8,6 +8,7 @@ history", https://pytorch.org/docs/stable/notes/autograd.html.
 from __future__ import annotations
 
 import ast
+import enum
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -194,6 +195,16 @@ class Overwritten:
     certain: bool
 
 
+class WalkKind(enum.Enum):
+    """What walks: `Tensor.backward`, a function of `torch.autograd`, what walks its argument, a trainer by itself."""
+
+    METHOD = enum.auto()
+    FUNCTION = enum.auto()
+    GRAD = enum.auto()
+    LAUNCHER = enum.auto()
+    TRAINER = enum.auto()
+
+
 @dataclass(eq=False)
 class BackwardPass:
     """One simulated `backward()` or `autograd.grad()`.
@@ -209,7 +220,7 @@ class BackwardPass:
     retains: bool
     creates: bool
     keyword: object
-    function: str
+    kind: WalkKind
     order: int
     receiver: ast.expr | None = None
     targets: tuple[frozenset[Node], frozenset[Leaf]] | None = None

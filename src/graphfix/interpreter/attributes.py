@@ -10,7 +10,7 @@ from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.lookup import find_method
 from graphfix.interpreter.memory import keep
 from graphfix.interpreter.places import item_of
-from graphfix.interpreter.recording import Read
+from graphfix.interpreter.recording import Read, ReadKind
 from graphfix.interpreter.shapes import OTHER, item_shape
 from graphfix.interpreter.values import (
     NONE,
@@ -47,7 +47,7 @@ def get_attribute(m: Interpreter, value: Value, name: str, site: ast.AST) -> Val
         return m.library_attribute(value, name, site)
     if isinstance(value, NonTensor):
         if value.cut is not None and name in ("data", "grad", "requires_grad", "device", "dtype", "shape", "grad_fn"):
-            m.recording.misuses.append(Read(site, m.trace(), value, "tensor"))
+            m.recording.misuses.append(Read(site, m.trace(), value, ReadKind.AS_TENSOR))
         return NonTensor(("attribute", value.key, name), cut=value.cut if name == "data" else None)
     if isinstance(value, Instance):
         return instance_attribute(m, value, name)
@@ -137,7 +137,7 @@ def get_item(m: Interpreter, value: Value, index_node: ast.expr, site: ast.Subsc
 def note_legacy(m: Interpreter, value: Value, index: Value, site: ast.Subscript) -> None:
     """`[0]` on what was read out of a tensor: the spelling of torch 0.3 for a number."""
     if isinstance(index, Constant) and index.value == 0 and not isinstance(index.value, bool):
-        m.recording.legacy.append(Read(site, m.trace(), value, "index"))
+        m.recording.legacy.append(Read(site, m.trace(), value, ReadKind.INDEXED))
 
 
 def tensor_item(m: Interpreter, value: Tensor, index: Value, index_node: ast.expr, site: ast.Subscript) -> Value:
@@ -146,7 +146,7 @@ def tensor_item(m: Interpreter, value: Tensor, index: Value, index_node: ast.exp
     if isinstance(index, Sequence) and index.kind == "tuple":
         gathers = any(isinstance(part, Tensor) for part in index.items)
     made = Tensor(m.record(site, [value, index] if gathers else [value], gathers))
-    made.severed = value.severed
+    made.is_data = value.is_data
     made.shape = item_shape(value, index)
     made.single = made.shape is not None
     if made.node is None and not gathers:

@@ -13,6 +13,7 @@ from graphfix.interpreter.frames import Env
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.iteration import iterate
 from graphfix.interpreter.places import assign
+from graphfix.interpreter.recording import StoreKind
 from graphfix.interpreter.values import (
     NONE,
     Constant,
@@ -184,7 +185,7 @@ def comprehend(m: Interpreter, node: ast.ListComp | ast.SetComp | ast.GeneratorE
             return
         generator = node.generators[depth]
         for item in iterate(m, evaluate(m, generator.iter), generator.iter):
-            assign(m, generator.target, item, None, "for")
+            assign(m, generator.target, item, None, StoreKind.ITEM)
             if all(truth(m, test, test) for test in generator.ifs):
                 yield from level(depth + 1)
 
@@ -224,7 +225,7 @@ def text(m: Interpreter, node: ast.JoinedStr) -> Value:
 
 def walrus(m: Interpreter, node: ast.NamedExpr) -> Value:
     value = evaluate(m, node.value)
-    assign(m, node.target, value, node.value, "=")
+    assign(m, node.target, value, node.value, StoreKind.ASSIGNED)
     return value
 
 

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from graphfix.autograd.graph import BackwardPass, Context, Leaf, LoopEntry, Node, Storage, walk
+from graphfix.autograd.graph import BackwardPass, Context, Leaf, LoopEntry, Node, Storage, WalkKind, walk
 from graphfix.interpreter.conventions import NO_CONVENTIONS
 from graphfix.interpreter.frames import CallStack, Env, Frame
 from graphfix.interpreter.interning import interned
-from graphfix.interpreter.recording import Mode, Read, Recording, Update, Use
+from graphfix.interpreter.recording import Mode, Read, ReadKind, Recording, Update, Use
 from graphfix.interpreter.values import (
     Arguments,
     Constant,
@@ -242,7 +242,7 @@ class Interpreter:
 
     def backward(
         self, site: ast.Call, roots: list[Value], *, retains: bool = False, creates: bool = False, keyword: object = None,
-        function: str = "backward", receiver: ast.expr | None = None,
+        kind: WalkKind = WalkKind.METHOD, receiver: ast.expr | None = None,
         targets: tuple[frozenset[Node], frozenset[Leaf]] | None = None,
     ) -> BackwardPass | None:  # fmt: skip
         """Walk the graphs of `roots`; returns None where there is no graph to walk."""
@@ -254,12 +254,12 @@ class Interpreter:
         if not nodes:
             return None
         event = BackwardPass(
-            site, self.trace(), self.context, tuple(dict.fromkeys(nodes)), retains or creates, creates, keyword, function,
+            site, self.trace(), self.context, tuple(dict.fromkeys(nodes)), retains or creates, creates, keyword, kind,
             self.now(), receiver, targets, self.thread,
         )  # fmt: skip
         walk(event)
         self.recording.walks.append(event)
-        for node in event.roots if function == "backward" else ():
+        for node in event.roots if kind is WalkKind.METHOD else ():
             self.recording.proven.add(node)
         return event
 
@@ -290,7 +290,7 @@ class Interpreter:
         stack = [value]
         for item in stack:
             if isinstance(item, NonTensor) and item.cut is not None:
-                self.recording.misuses.append(Read(site, self.trace(), item, "unknown"))
+                self.recording.misuses.append(Read(site, self.trace(), item, ReadKind.OUT_OF_SIGHT))
             elif isinstance(item, (Sequence, Mapping)) and len(stack) < 60:
                 stack.extend(item.items.values() if isinstance(item, Mapping) else item.items)
 

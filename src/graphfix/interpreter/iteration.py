@@ -34,7 +34,7 @@ def iterate(m: Interpreter, value: Value, site: ast.AST) -> list[Value]:
     if isinstance(value, Constant) and isinstance(value.value, (str, tuple, bytes)):
         return [Constant(item) for item in value.value[:2]]
     if isinstance(value, Tensor):
-        parts = [Tensor(m.record(site, [value], False), base=value, severed=value.severed, shape=OTHER) for _ in range(2)]
+        parts = [Tensor(m.record(site, [value], False), base=value, is_data=value.is_data, shape=OTHER) for _ in range(2)]
         for part in parts:
             part.storage = value.storage
         return parts

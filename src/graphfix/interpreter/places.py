@@ -8,7 +8,7 @@ from graphfix.autograd.graph import Leaf, Node
 from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.memory import overwrite
-from graphfix.interpreter.recording import Store
+from graphfix.interpreter.recording import Store, StoreKind
 from graphfix.interpreter.shapes import OTHER
 from graphfix.interpreter.values import (
     MAX_ITEMS,
@@ -33,23 +33,23 @@ from graphfix.interpreter.values import (
 )
 
 
-def assign(m: Interpreter, target: ast.expr, value: Value, source: ast.expr | None, how: str) -> None:
+def assign(m: Interpreter, target: ast.expr, value: Value, source: ast.expr | None, kind: StoreKind) -> None:
     """Bind `value`, computed by the expression `source`, to an assignment target."""
     if isinstance(target, ast.Name):
         env = m.frame.env_of(target.id)
-        note_store(m, target, (env, target.id), value, source, how, env.variables.get(target.id))
+        note_store(m, target, (env, target.id), value, source, kind, env.variables.get(target.id))
         env.variables[target.id] = value
     elif isinstance(target, (ast.Tuple, ast.List)):
         sources = source.elts if isinstance(source, (ast.Tuple, ast.List)) and len(source.elts) == len(target.elts) else None
         for index, (part, item) in enumerate(zip(target.elts, unpack(m, value, target))):
             inner = part.value if isinstance(part, ast.Starred) else part
-            assign(m, inner, item, sources[index] if sources else None, how)
+            assign(m, inner, item, sources[index] if sources else None, kind)
     elif isinstance(target, ast.Attribute):
-        set_attribute(m, target, value, source, how)
+        set_attribute(m, target, value, source, kind)
     elif isinstance(target, ast.Subscript):
-        set_item(m, target, value, source, how)
+        set_item(m, target, value, source, kind)
     elif isinstance(target, ast.Starred):
-        assign(m, target.value, value, source, how)
+        assign(m, target.value, value, source, kind)
 
 
 def unpack(m: Interpreter, value: Value, target: ast.Tuple | ast.List) -> list[Value]:
@@ -74,7 +74,7 @@ def unpack(m: Interpreter, value: Value, target: ast.Tuple | ast.List) -> list[V
 def item_of(m: Interpreter, value: Value, key: object, site: ast.AST) -> Value:
     """`value[key]` for a constant key of something that is not a known container."""
     if isinstance(value, Tensor):
-        made = Tensor(m.record(site, [value], False), severed=value.severed, base=value, shape=OTHER)
+        made = Tensor(m.record(site, [value], False), is_data=value.is_data, base=value, shape=OTHER)
         made.storage = value.storage
         return made
     if isinstance(value, Sequence):
@@ -90,7 +90,7 @@ def item_of(m: Interpreter, value: Value, key: object, site: ast.AST) -> Value:
     return Unknown(("item", site, key, m.now()), value.node)
 
 
-def set_attribute(m: Interpreter, target: ast.Attribute, value: Value, source: ast.expr | None, how: str) -> None:
+def set_attribute(m: Interpreter, target: ast.Attribute, value: Value, source: ast.expr | None, kind: StoreKind) -> None:
     holder = m.evaluate(target.value)
     name = target.attr
     if isinstance(holder, Tensor):
@@ -106,7 +106,7 @@ def set_attribute(m: Interpreter, target: ast.Attribute, value: Value, source: a
     attributes = attributes_of(holder)
     if attributes is None:
         return
-    note_store(m, target, (holder, name), value, source, how, attributes.get(name))
+    note_store(m, target, (holder, name), value, source, kind, attributes.get(name))
     attributes[name] = value
     m.recording.kept.append(value)
     if isinstance(holder, TorchModule) and isinstance(value, (TorchModule, Instance)):
@@ -134,37 +134,37 @@ def set_requires_grad(m: Interpreter, tensor: Tensor, value: Value, site: ast.AS
         tensor.leaf = Leaf(ast.unparse(site)[:40], True, site)
 
 
-def set_item(m: Interpreter, target: ast.Subscript, value: Value, source: ast.expr | None, how: str) -> None:
+def set_item(m: Interpreter, target: ast.Subscript, value: Value, source: ast.expr | None, kind: StoreKind) -> None:
     holder = m.evaluate(target.value)
     index = m.evaluate(target.slice)
     key = index.value if isinstance(index, Constant) and is_hashable(index.value) else None
     if isinstance(holder, Tensor):
         m.recording.written.append((holder, value.node is not None))
-        if holder.leaf is None and holder.severed != "data" and value is not holder:
+        if holder.leaf is None and not holder.is_data and value is not holder:
             overwrite(m, holder, target, target.value)
-        if m.grad_enabled and holder.severed != "data" and value is not holder:
+        if m.grad_enabled and not holder.is_data and value is not holder:
             node = m.record(target, [holder, value], False)
             if node is not None:
-                note_store(m, target, (holder, "[]"), Tensor(node), source, how, Tensor(holder.node))
+                note_store(m, target, (holder, "[]"), Tensor(node), source, kind, Tensor(holder.node))
                 holder.node = node
     elif isinstance(holder, Mapping):
         known = isinstance(index, Constant)
         slot = key if known else ("unknown", getattr(index, "key", id(index)))
-        note_store(m, target, (holder, slot), value, source, how, holder.items.get(slot), holder)
+        note_store(m, target, (holder, slot), value, source, kind, holder.items.get(slot), holder)
         holder.items[slot] = value
     elif isinstance(holder, Sequence):
         if isinstance(key, int) and -len(holder.items) <= key < len(holder.items):
-            note_store(m, target, (holder, key), value, source, how, holder.items[key], holder)
+            note_store(m, target, (holder, key), value, source, kind, holder.items[key], holder)
             holder.items[key] = value
         elif isinstance(target.slice, ast.Slice):
             holder.items[:] = list(value.items) if isinstance(value, Sequence) else []
         elif holder.kind in ("list", "deque"):
-            note_store(m, target, (holder, m.now()), value, source, "append", None, holder)
+            note_store(m, target, (holder, m.now()), value, source, StoreKind.APPENDED, None, holder)
             if len(holder.items) < MAX_ITEMS:
                 holder.items.append(value)
     elif isinstance(holder, Unknown):
         slot = key if isinstance(index, Constant) else ("unknown", getattr(index, "key", id(index)))
-        note_store(m, target, (holder, slot), value, source, how, holder.items.get(slot), holder)
+        note_store(m, target, (holder, slot), value, source, kind, holder.items.get(slot), holder)
         holder.items[slot] = value
     elif isinstance(holder, Instance):
         method = holder.cls.find("__setitem__")
@@ -181,7 +181,7 @@ def is_array(value: NonTensor) -> bool:
 
 
 def note_store(
-    m: Interpreter, target: ast.AST, place: tuple[object, object], value: Value, source: ast.expr | None, how: str,
+    m: Interpreter, target: ast.AST, place: tuple[object, object], value: Value, source: ast.expr | None, kind: StoreKind,
     old: Value | None = None, holder: Value | None = None,
 ) -> None:  # fmt: skip
     """Record that `value` is put into `place`, where it has a graph or takes the place of one."""
@@ -194,7 +194,7 @@ def note_store(
         return  # no graph comes and none goes
     before = tuple(nodes_in(old, attributes=False, depth=3)) if old is not None else ()
     beside = tuple(nodes_in(holder, attributes=False, depth=3)) if holder is not None and not isinstance(holder, Unknown) else ()
-    store = Store(target, m.trace(), m.context, place, target, source, value, tuple(nodes), how, before, m.now(), holder, beside)
+    store = Store(target, m.trace(), m.context, place, target, source, value, tuple(nodes), kind, before, m.now(), holder, beside)
     m.recording.stores.append(store)
     for node in nodes:
         node.stores.append(store)

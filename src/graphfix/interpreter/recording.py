@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import enum
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,19 @@ from graphfix.interpreter.values import Keywords, Value
 
 if TYPE_CHECKING:
     from graphfix.interpreter.frames import CallStack, Env, Frame
+
+
+class StoreKind(enum.Enum):
+    """How a value gets into a place."""
+
+    ASSIGNED = "="
+    AUGMENTED = "+="
+    ITEM = "for"
+    ENTERED = "with"
+    APPENDED = "append"
+    EXTENDED = "extend"
+    UPDATED = "update"
+    WRITTEN = "in place"
 
 
 @dataclass(eq=False)
@@ -31,7 +45,7 @@ class Store:
     value_site: ast.expr | None
     value: Value
     nodes: tuple[Node, ...]
-    how: str
+    kind: StoreKind
     old: tuple[Node, ...] = ()
     order: int = 0
     holder: Value | None = None
@@ -55,6 +69,15 @@ class Boundary:
     spent: set[str] = field(default_factory=set)
 
 
+class ReadKind(enum.Enum):
+    """What is made of a value: `x[0]` as torch 0.3 had it, what only a tensor can, what nobody knows, a trained parameter."""
+
+    INDEXED = enum.auto()
+    AS_TENSOR = enum.auto()
+    OUT_OF_SIGHT = enum.auto()
+    OPTIMIZED = enum.auto()
+
+
 @dataclass(eq=False)
 class Read:
     """A number was read, or a tensor-only use was made, of a value."""
@@ -62,7 +85,7 @@ class Read:
     site: ast.AST
     trace: CallStack
     value: Value
-    kind: str
+    kind: ReadKind
 
 
 @dataclass(eq=False)
@@ -77,6 +100,13 @@ class Number:
     grad_enabled: bool
 
 
+class AliasKind(enum.Enum):
+    """What makes a tensor that shares memory and continues no graph."""
+
+    DATA = "data"
+    VARIABLE = "Variable"
+
+
 @dataclass(eq=False)
 class Alias:
     """`x.data` or `Variable(x)` was read: `made` shares the memory of `source` and continues no graph."""
@@ -85,7 +115,7 @@ class Alias:
     trace: CallStack
     source: Value
     made: Value
-    how: str
+    kind: AliasKind
     keywords: Keywords = field(default_factory=dict)
 
 
@@ -133,7 +163,7 @@ class Recording:
     `asks`: where gradients are asked for, or grad mode is set; `builds`: where modules are made; `cuts`: nodes that the
     program detaches, and the iterations in which it does. `written`: tensors that were written in place, and whether that
     may have given them a graph or another shape. `given`: what code that is not in sight got hold of; `kept`: what was put
-    into attributes.
+    into attributes. `ended_by`: what broke the run off.
     """
 
     walks: list[BackwardPass] = field(default_factory=list)
@@ -164,5 +194,5 @@ class Recording:
     graphs: dict[ast.expr, list[Use]] = field(default_factory=dict)
     plain: set[ast.expr] = field(default_factory=set)
     returned: dict[Frame, Value] = field(default_factory=dict)
-    ended_by: str = ""
+    ended_by: type[BaseException] | None = None
     env: Env | None = None

@@ -16,6 +16,7 @@ from graphfix.interpreter.interning import interned
 from graphfix.interpreter.interpreter import BreakLoop, ContinueLoop, Interpreter, Raise, Return
 from graphfix.interpreter.iteration import iterate
 from graphfix.interpreter.places import assign, delete
+from graphfix.interpreter.recording import StoreKind
 from graphfix.interpreter.values import (
     NONE,
     Class,
@@ -50,12 +51,12 @@ def run_assign(m: Interpreter, s: ast.Assign) -> None:
     value = evaluate(m, s.value)
     m.note_use(s.value, value)
     for target in s.targets:
-        assign(m, target, value, s.value, "=")
+        assign(m, target, value, s.value, StoreKind.ASSIGNED)
 
 
 def run_annotated(m: Interpreter, s: ast.AnnAssign) -> None:
     if s.value is not None:
-        assign(m, s.target, evaluate(m, s.value), s.value, "=")
+        assign(m, s.target, evaluate(m, s.value), s.value, StoreKind.ASSIGNED)
 
 
 def run_augmented(m: Interpreter, s: ast.AugAssign) -> None:
@@ -63,7 +64,7 @@ def run_augmented(m: Interpreter, s: ast.AugAssign) -> None:
     right = evaluate(m, s.value)
     m.note_use(s.value, right)
     result = m.in_place(s, left, right, s.op)
-    assign(m, s.target, result, s.value, "+=")
+    assign(m, s.target, result, s.value, StoreKind.AUGMENTED)
 
 
 def run_if(m: Interpreter, s: ast.If) -> None:
@@ -74,7 +75,7 @@ def run_if(m: Interpreter, s: ast.If) -> None:
 
 def run_for(m: Interpreter, s: ast.For | ast.AsyncFor) -> None:
     items = iterate(m, evaluate(m, s.iter), s)
-    run_loop(m, s, (lambda item=item: assign(m, s.target, item, None, "for") for item in items))
+    run_loop(m, s, (lambda item=item: assign(m, s.target, item, None, StoreKind.ITEM) for item in items))
 
 
 def run_while(m: Interpreter, s: ast.While) -> None:
@@ -177,7 +178,7 @@ def run_with(m: Interpreter, s: ast.With | ast.AsyncWith) -> None:
             if mode is not None:
                 m.grad_enabled = mode
             if item.optional_vars is not None:
-                assign(m, item.optional_vars, entered, item.context_expr, "with")
+                assign(m, item.optional_vars, entered, item.context_expr, StoreKind.ENTERED)
         execute(m, s.body)
     finally:
         m.grad_enabled = before

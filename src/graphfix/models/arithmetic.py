@@ -135,7 +135,7 @@ def in_place(m: Interpreter, site: ast.AST, left: Value, right: Value, op: ast.o
         if left.leaf is not None and left.leaf.requires_grad and not m.grad_enabled:
             m.write_leaf(left.leaf, site)
             return left
-        if left.severed == "data":
+        if left.is_data:
             return left
         kept, left.storage = left.storage, Storage()  # the write itself saves no more than a copy of what it overwrites
         result = arithmetic(m, site, left, right, op)

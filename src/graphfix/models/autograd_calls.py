@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from graphfix.autograd.graph import Leaf, Node
+from graphfix.autograd.graph import Leaf, Node, WalkKind
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.recording import Seed
 from graphfix.interpreter.values import (
@@ -64,13 +64,11 @@ def backward_method(m: Interpreter, receiver: Tensor | Unknown, arguments: Argum
     if len(arguments) > 1 and "retain_graph" not in keywords and roots[0] is receiver:
         retains, creates, keyword = flags({**keywords, "retain_graph": arguments[1]})
     targets = targets_of(m, keywords.get("inputs"), site)
-    function = "backward" if roots[0] is receiver else "launcher"
+    kind = WalkKind.METHOD if roots[0] is receiver else WalkKind.LAUNCHER
     gradient = given if given is not None else keywords.get("gradient")
     if gradient is not None and roots[0] is receiver:
         m.recording.seeds.append(Seed(site, m.trace(), receiver, gradient))
-    m.backward(
-        site, roots, retains=retains, creates=creates, keyword=keyword, function=function, receiver=source, targets=targets
-    )
+    m.backward(site, roots, retains=retains, creates=creates, keyword=keyword, kind=kind, receiver=source, targets=targets)
     return NONE
 
 
@@ -84,7 +82,9 @@ def launched(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast
     if not arguments or not isinstance(site, ast.Call):
         return None
     retains, creates, keyword = flags(keywords)
-    m.backward(site, arguments[:1], retains=retains, creates=creates, keyword=keyword, function="launcher", receiver=site.args[0])
+    m.backward(
+        site, arguments[:1], retains=retains, creates=creates, keyword=keyword, kind=WalkKind.LAUNCHER, receiver=site.args[0]
+    )
     return NONE
 
 
@@ -102,7 +102,7 @@ def autograd_backward(m: Interpreter, arguments: Arguments, keywords: Keywords, 
         retains=retains,
         creates=creates,
         keyword=keyword,
-        function="autograd.backward",
+        kind=WalkKind.FUNCTION,
         targets=targets_of(m, keywords.get("inputs"), site),
     )
     return NONE
@@ -124,7 +124,7 @@ def autograd_grad(m: Interpreter, arguments: Arguments, keywords: Keywords, site
         retains=retains,
         creates=creates,
         keyword=keyword,
-        function="autograd.grad",
+        kind=WalkKind.GRAD,
         targets=targets_of(m, inputs, site),
     )
     parts = len(inputs.items) if isinstance(inputs, Sequence) and inputs.items else 1

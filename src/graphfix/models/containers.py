@@ -7,7 +7,7 @@ import ast
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.iteration import iterate
 from graphfix.interpreter.places import note_store
-from graphfix.interpreter.recording import Read
+from graphfix.interpreter.recording import Read, ReadKind, StoreKind
 from graphfix.interpreter.values import (
     MAX_ITEMS,
     NONE,
@@ -34,7 +34,7 @@ def call_container_method(
         return mapping_method(m, receiver, name, arguments, keywords, site)
     if isinstance(receiver, (Constant, NonTensor)):
         if isinstance(receiver, NonTensor) and receiver.cut is not None:
-            m.recording.misuses.append(Read(site, m.trace(), receiver, "tensor"))
+            m.recording.misuses.append(Read(site, m.trace(), receiver, ReadKind.AS_TENSOR))
         known = string_method(receiver, name, arguments)
         if known is not None:
             return known
@@ -53,7 +53,7 @@ def sequence_method(
         value = arguments[0]
         source = site.args[0] if isinstance(site, ast.Call) and site.args else None
         target = site.func.value if isinstance(site, ast.Call) and isinstance(site.func, ast.Attribute) else site
-        note_store(m, target, (receiver, m.now()), value, source, "append", None, receiver)
+        note_store(m, target, (receiver, m.now()), value, source, StoreKind.APPENDED, None, receiver)
         if len(items) < MAX_ITEMS:
             items.append(value) if name != "appendleft" else items.insert(0, value)
         return NONE
@@ -62,7 +62,7 @@ def sequence_method(
         target = site.func.value if isinstance(site, ast.Call) and isinstance(site.func, ast.Attribute) else site
         fresh = iterate(m, arguments[0], site)
         for value in fresh:
-            note_store(m, target, (receiver, m.now()), value, source, "extend", None, receiver)
+            note_store(m, target, (receiver, m.now()), value, source, StoreKind.EXTENDED, None, receiver)
         items.extend(fresh[: MAX_ITEMS - len(items)])
         return NONE
     if name == "insert" and len(arguments) == 2:
@@ -131,7 +131,7 @@ def mapping_method(
         for source in (*arguments, Mapping(dict(keywords))):
             if isinstance(source, Mapping):
                 for inner, value in source.items.items():
-                    note_store(m, site, (receiver, inner), value, None, "update", receiver.items.get(inner), receiver)
+                    note_store(m, site, (receiver, inner), value, None, StoreKind.UPDATED, receiver.items.get(inner), receiver)
                     receiver.items[inner] = value
             else:
                 receiver.open = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from graphfix.interpreter.interpreter import Interpreter
-from graphfix.interpreter.recording import Read
+from graphfix.interpreter.recording import Read, ReadKind
 from graphfix.interpreter.values import (
     NONE,
     Arguments,
@@ -81,5 +81,5 @@ def make_optimizer(m: Interpreter, kind: str, parameters: Arguments, site: ast.A
     inner = [*parameters, *(item for value in parameters if isinstance(value, Sequence) for item in value.items)]
     for value in inner:
         if isinstance(value, Tensor) and value.node is not None:
-            m.recording.misuses.append(Read(site, m.trace(), value, "optimized"))
+            m.recording.misuses.append(Read(site, m.trace(), value, ReadKind.OPTIMIZED))
     return Optimizer(kind, parameters)

@@ -153,7 +153,7 @@ def written_by_layer(m: Interpreter, layer: TorchModule, target: Tensor, made: T
     known = facts(f"torch.nn.{layer.kind}")
     changed = known.variants.get("inplace") if known is not None else None
     overwrite(m, target, site, None, layer)
-    if made.node is not None and target.severed != "data":
+    if made.node is not None and not target.is_data:
         target.node = made.node
         if changed is not None and changed.saves_output:
             keep(made, [target])

@@ -9,7 +9,7 @@ from graphfix.autograd.graph import Leaf
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.memory import keep, overwrite, view
 from graphfix.interpreter.places import note_store
-from graphfix.interpreter.recording import Read
+from graphfix.interpreter.recording import Read, ReadKind, StoreKind
 from graphfix.interpreter.shapes import KEEPS_SHAPE, ONE, OTHER, RESHAPES, SCALAR, result_shape, sized
 from graphfix.interpreter.values import (
     NONE,
@@ -68,7 +68,7 @@ def operation(m: Interpreter, known: OpFacts | None, values: Arguments, keywords
     if known.result == "other" and not known.differentiable:
         return NonTensor((name, site, m.now()))
     if known.cuts or not known.differentiable:
-        return Tensor(single=single, base=values[0] if values else None, severed="cut", shape=OTHER if shape is None else shape)
+        return Tensor(single=single, base=values[0] if values else None, shape=OTHER if shape is None else shape)
     if isinstance(keywords.get("out"), Tensor):
         m.recording.written.append((keywords["out"], False))
     node = m.record(site, values, known.saves)
@@ -82,7 +82,7 @@ def operation(m: Interpreter, known: OpFacts | None, values: Arguments, keywords
     if node is None and values and isinstance(values[0], Tensor) and known.alias and not known.inplace:
         # a shape that is not known is that of the base, unless the operation may have changed it
         shape = OTHER if shape is None and word not in KEEPS_SHAPE and word != "squeeze" else shape
-        return view(Tensor(None, None, single, values[0], values[0].severed, shape), values[0], name)
+        return view(Tensor(None, None, single, values[0], values[0].is_data, shape), values[0], name)
     made = Tensor(node, None, single, shape=shape)
     if known.inplace and word in RESHAPES and values and isinstance(values[0], Tensor):
         values[0].shape = None
@@ -161,14 +161,14 @@ def changed_in_place(
 ) -> Tensor:
     """`x.add_(y)`: every name of `x` sees the new graph."""
     m.recording.written.append((target, made.node is not None))
-    if site is not None and target.leaf is None and target.severed != "data":
+    if site is not None and target.leaf is None and not target.is_data:
         overwrite(
             m, target, site, site.func.value if isinstance(site, ast.Call) and isinstance(site.func, ast.Attribute) else None
         )
     if target.leaf is not None and target.leaf.requires_grad:
         m.write_leaf(target.leaf, site)
         return target
-    if made.node is not None and target.severed != "data":
+    if made.node is not None and not target.is_data:
         if (
             isinstance(site, ast.Call)
             and isinstance(site.func, ast.Attribute)
@@ -180,7 +180,7 @@ def changed_in_place(
                 (target, "in place"),
                 made,
                 site.args[0] if site.args else None,
-                "in place",
+                StoreKind.WRITTEN,
                 Tensor(target.node),
             )
         target.node = made.node
@@ -192,4 +192,4 @@ def wanted_tensor(m: Interpreter, value: Value, site: ast.AST) -> None:
     items = value.items if isinstance(value, Sequence) else [value]
     for item in items:
         if isinstance(item, NonTensor) and item.cut is not None:
-            m.recording.misuses.append(Read(site, m.trace(), item, "tensor"))
+            m.recording.misuses.append(Read(site, m.trace(), item, ReadKind.AS_TENSOR))

@@ -329,7 +329,7 @@ def copied(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], s
     if isinstance(value, (TorchModule, Instance)):
         return copy_module(value, {})
     if isinstance(value, Tensor):
-        return Tensor(value.node, value.leaf, value.single, value.base, value.severed, value.shape)
+        return Tensor(value.node, value.leaf, value.single, value.base, value.is_data, value.shape)
     if isinstance(value, Sequence):
         return Sequence(value.kind, list(value.items), value.open)
     if isinstance(value, Mapping):

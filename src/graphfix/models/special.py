@@ -8,7 +8,7 @@ from graphfix.autograd.graph import Leaf
 from graphfix.interpreter.calls import with_mode
 from graphfix.interpreter.conditions import decide_key
 from graphfix.interpreter.interpreter import Interpreter
-from graphfix.interpreter.recording import Alias
+from graphfix.interpreter.recording import Alias, AliasKind
 from graphfix.interpreter.shapes import ONE, SCALAR, data_shape, shape_of, typed_shape
 from graphfix.interpreter.values import (
     NONE,
@@ -80,15 +80,14 @@ def variable(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast
     names = ("data", "requires_grad", "volatile")
     given = {**dict(zip(names, arguments)), **keywords}
     value = given.get("data", NONE)
-    made = Tensor(single=isinstance(value, Tensor) and value.single, base=value, severed="detach", shape=shape_of(value))
+    made = Tensor(single=isinstance(value, Tensor) and value.single, base=value, shape=shape_of(value))
     if isinstance(value, Tensor):
         made.storage = value.storage
     wanted = given.get("requires_grad", Constant(False))
     if not (isinstance(wanted, Constant) and not wanted.value):
         m.recording.asks.append(m.trace())
         made.leaf = Leaf("Variable", True, site)
-        made.severed = ""
-    m.recording.aliases.append(Alias(site, m.trace(), value, made, "Variable", given))
+    m.recording.aliases.append(Alias(site, m.trace(), value, made, AliasKind.VARIABLE, given))
     return made
 
 

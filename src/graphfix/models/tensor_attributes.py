@@ -6,7 +6,7 @@ import ast
 
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.memory import view
-from graphfix.interpreter.recording import Alias
+from graphfix.interpreter.recording import Alias, AliasKind
 from graphfix.interpreter.shapes import shape_of
 from graphfix.interpreter.values import BoundMethod, NonTensor, Tensor, TorchModule, Unknown, Value
 from graphfix.models.table import facts
@@ -22,17 +22,17 @@ def tensor_attribute(m: Interpreter, value: Tensor | Unknown, name: str, site: a
         return value.attributes[name]
     if name == "data" and (isinstance(value, Tensor) or value.node is not None):
         m.note_cut(value)
-        made = Tensor(single=isinstance(value, Tensor) and value.single, base=value, severed="data", shape=shape_of(value))
-        m.recording.aliases.append(Alias(site, m.trace(), value, made, "data"))
+        made = Tensor(single=isinstance(value, Tensor) and value.single, base=value, is_data=True, shape=shape_of(value))
+        m.recording.aliases.append(Alias(site, m.trace(), value, made, AliasKind.DATA))
         return made
     if name in ("shape", "dtype", "device", "requires_grad", "is_leaf", "grad_fn", "ndim", "is_cuda"):
         return NonTensor((name, value.identity))
     if isinstance(value, Tensor):
         if name == "grad":
-            return Tensor(severed="grad")
+            return Tensor()
         known = facts(f"torch.Tensor.{name}")
         if known is not None and known.kind == "attribute":
-            return view(Tensor(m.record(site, [value], False), severed=value.severed), value, name)
+            return view(Tensor(m.record(site, [value], False), is_data=value.is_data), value, name)
         return BoundMethod(value, name)
     made = Unknown(("attribute", value.key, name), value.node, value.outside)
     value.attributes[name] = made

@@ -85,7 +85,7 @@ def tensor_like_method(
         if name == "detach_":
             m.note_cut(receiver)
             receiver.node = None
-            receiver.severed = "detach"
+            receiver.is_data = False
             m.recording.written.append((receiver, True))
         else:
             set_requires_grad(m, receiver, arguments[0] if arguments else Constant(True), site)
@@ -96,7 +96,7 @@ def tensor_like_method(
     if name in ("detach",):
         m.note_cut(receiver)
         single = isinstance(receiver, Tensor) and receiver.single
-        made = Tensor(single=single, base=receiver, severed="detach", shape=shape_of(receiver))
+        made = Tensor(single=single, base=receiver, shape=shape_of(receiver))
         return view(made, receiver, "detach")
     if name == "register_hook" or name == "retain_grad":
         m.recording.asks.append(m.trace())
@@ -123,7 +123,7 @@ def tensor_like_method(
             return Unknown(("method", receiver.key, name, *identities(arguments)), made.node)
     if isinstance(made, Tensor) and made is not receiver and made.node is None and made.base is None and known.alias:
         made.base = receiver
-        made.severed = receiver.severed if isinstance(receiver, Tensor) else ""
+        made.is_data = isinstance(receiver, Tensor) and receiver.is_data
     return made
 
 

@@ -91,10 +91,11 @@ class Tensor(Value):
     """A tensor: `node` is its grad_fn, `leaf` is set where it is a leaf that may require grad.
 
     `single`: known to have one element; `shape`: see `shapes`. `base`: the tensor whose memory it shares, or from which it
-    was read without its graph. `storage`: its memory, which views of it share.
+    was read without its graph; `is_data`: as its `.data`, so that no graph tells of writes to it. `storage`: its memory,
+    which views of it share.
     """
 
-    __slots__ = ("node", "leaf", "single", "base", "severed", "shape", "storage")
+    __slots__ = ("node", "leaf", "single", "base", "is_data", "shape", "storage")
 
     def __init__(
         self,
@@ -102,14 +103,14 @@ class Tensor(Value):
         leaf: Leaf | None = None,
         single: bool = False,
         base: Value | None = None,
-        severed: str = "",
+        is_data: bool = False,
         shape: tuple[int, ...] | None = None,
     ) -> None:
         self.node = node
         self.leaf = leaf
         self.single = single
         self.base = base
-        self.severed = severed
+        self.is_data = is_data
         self.shape = shape
         self.storage = Storage()
 
