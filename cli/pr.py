@@ -215,6 +215,7 @@ def _checked(making: Making, part: Part) -> tuple[Check, ...]:
 
     from graphfix.verify.command import BadCommand, parsed
     from graphfix.verify.copies import TooLarge
+    from graphfix.verify.record import Ending
 
     quiet, text = making.options.quiet, making.options.check
     changes = {Path(os.path.realpath(outcome.path)): outcome.after for outcome in part.outcomes if outcome.changed}
@@ -225,7 +226,7 @@ def _checked(making: Making, part: Part) -> tuple[Check, ...]:
         started = time.monotonic()
         done = command.run(changes)
         seconds = time.monotonic() - started
-        if done.outcome == "finished":
+        if done.ending is Ending.FINISHED:
             return (Check(text, seconds),)
         before = command.run({})
     except BadCommand as error:
@@ -234,7 +235,7 @@ def _checked(making: Making, part: Part) -> tuple[Check, ...]:
         raise NotMade(f"--check: {making.repository.top} cannot be copied to run in: {error}") from error
     said = [line for line in (done.stdout + "\n" + done.stderr).splitlines() if line.strip()][-20:]
     why = str(done.failure).partition(":")[0] if done.exit_code is not None else str(done.failure)
-    also = "; it does so without them, too" if before.outcome != "finished" else ""
+    also = "; it does so without them, too" if before.ending is not Ending.FINISHED else ""
     raise CheckFailed("\n  ".join([f"{escaped(text)} fails with the repairs ({escaped(why)}){also}", *map(escaped, said)]))
 
 

@@ -20,7 +20,7 @@ from graphfix.run.outcome import Outcome
 from graphfix.verify.backout import Settled, settle
 from graphfix.verify.command import BadCommand, Command, parsed
 from graphfix.verify.copies import TooLarge
-from graphfix.verify.record import Run
+from graphfix.verify.record import Ending, Run
 from graphfix.verify.script import compared_as_far_as_they_go, ends_alike, failure_of, said
 from graphfix.verify.steady import varies
 
@@ -97,7 +97,7 @@ class Proof:
         changes = {Path(os.path.realpath(outcome.path)): outcome.after for outcome in outcomes if outcome.changed}
         self.last = run = self.command.run(changes)
         codes = self.codes(kept)
-        if run.outcome == "late":
+        if run.ending is Ending.LATE:
             return f"the command is not at its end after {self.command.limit:g} s"
         failure = failure_of(run)
         if self.before.clean and failure is not None:
@@ -151,9 +151,9 @@ def proven(
         if not quiet:
             ERR.say(f"running {escaped(command.text)} as it is")
         before = command.run({})
-        if before.outcome == "lost":
+        if before.ending is Ending.LOST:
             session.fail(f"--verify: {command.text}: {said(before.failure)}")
-        if before.outcome == "late":
+        if before.ending is Ending.LATE:
             session.fail(f"--verify: {command.text}: not at its end after {command.limit:g} s; --timeout gives it more")
         if not quiet:
             how = "fails" if not before.clean else "passes"

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from graphfix.verify.command import BadCommand, parsed
+from graphfix.verify.record import Ending
 
 PYTHON = shlex.quote(sys.executable)
 SCRIPT = """\
@@ -54,7 +55,7 @@ def test_a_script_is_watched(project: Path, text: str) -> None:
 def test_the_changed_file_is_what_runs(project: Path) -> None:
     changed = {project / "sub/train.py": b"raise SystemExit('changed')\n"}
     run = parsed(f"{PYTHON} sub/train.py", project, 600).run(changed)
-    assert (run.outcome, run.exit_code) == ("exited", 1)
+    assert (run.ending, run.exit_code) == (Ending.EXITED, 1)
 
 
 def test_the_working_folder_stays_the_same_one(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,7 +72,7 @@ def test_a_shell_command_has_an_end_only(project: Path) -> None:
 
 
 def test_a_shell_command_that_takes_too_long(project: Path) -> None:
-    assert parsed("sleep 60 & sleep 60; true", project, 0.5).run({}).outcome == "late"
+    assert parsed("sleep 60 & sleep 60; true", project, 0.5).run({}).ending is Ending.LATE
 
 
 def test_a_project_that_is_installed_in_place_is_imported_from_the_copy(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

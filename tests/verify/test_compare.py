@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from graphfix.verify.compare import close, compare, numbers_in
-from graphfix.verify.record import Failure, Parameter, Run, Walk
+from graphfix.verify.record import Ending, Failure, Parameter, Run, Walk
 from graphfix.verify.shown import longest_rise
 
 ERROR = Failure("RuntimeError", "Trying to backward", "train.py", 3)
@@ -15,7 +15,7 @@ ERROR = Failure("RuntimeError", "Trying to backward", "train.py", 3)
 
 def run(losses: list[float], printed: str = "", values: tuple[float, ...] = (1.0,), **more: Any) -> Run:
     parameter = Parameter((len(values),), sum(value * value for value in values) ** 0.5, values)
-    more.setdefault("outcome", "failed" if "failure" in more else "finished")
+    more.setdefault("ending", Ending.FAILED if "failure" in more else Ending.FINISHED)
     return Run(
         losses=tuple(enumerate(losses)), walk_count=len(losses), stdout=printed, parameters=(parameter,), torch="2", **more
     )
@@ -71,7 +71,7 @@ def test_gradients_stand_for_the_parameters_of_a_run_that_died() -> None:
 
 
 def test_a_run_that_was_ended_proves_nothing() -> None:
-    late = Run("late", -15)
+    late = Run(Ending.LATE, -15)
     assert not compare(late, run([1.0])).equal
 
 
@@ -92,5 +92,5 @@ def test_a_rise_is_counted_in_walks() -> None:
     ],
 )
 def test_a_tensor_shows_less_of_a_number_than_a_float(before: str, after: str, alike: bool) -> None:
-    runs = (Run("finished", 0, stdout=before), Run("finished", 0, stdout=after))
+    runs = (Run(Ending.FINISHED, 0, stdout=before), Run(Ending.FINISHED, 0, stdout=after))
     assert compare(*runs).equal is alike

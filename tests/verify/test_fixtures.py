@@ -9,7 +9,7 @@ from graphfix.verify.cases import Case, Kind, bundled, cases_in, chosen
 from graphfix.verify.declared import expected
 from graphfix.verify.expected import SAME, Expected
 from graphfix.verify.fixtures import WAYS, Runs, jobs_of, judge
-from graphfix.verify.record import Failure, Run
+from graphfix.verify.record import Ending, Failure, Run
 
 CASES = cases_in(bundled())
 SECOND = Failure("RuntimeError", "Trying to backward through the graph a second time (or", "before.py", 7)
@@ -49,7 +49,7 @@ def test_a_case_runs_before_after_and_reference() -> None:
 
 def test_a_fault_that_does_not_show_falls_short() -> None:
     case = Case(Path("GF201-carried-state/x"), Kind.PAIR)
-    runs = Runs(Run("finished", 0), Run("finished", 0), Run("finished", 0))
+    runs = Runs(Run(Ending.FINISHED, 0), Run(Ending.FINISHED, 0), Run(Ending.FINISHED, 0))
     verdict = judge(case, "cpu", runs)
     assert verdict.symptom == ""
     assert verdict.problems[0] == "before.py does not show the fault: finished"
@@ -57,7 +57,7 @@ def test_a_fault_that_does_not_show_falls_short() -> None:
 
 def test_a_script_that_dies_for_another_reason_shows_no_fault() -> None:
     case = Case(Path("GF201-carried-state/x"), Kind.PAIR)
-    lost = Run("failed", 1, Failure("FileNotFoundError", "no data.csv"))
+    lost = Run(Ending.FAILED, 1, Failure("FileNotFoundError", "no data.csv"))
     verdict = judge(case, "cpu", Runs(lost, lost, lost))
     assert not verdict.good
     assert "no data.csv" in verdict.problems[0]
@@ -65,8 +65,8 @@ def test_a_script_that_dies_for_another_reason_shows_no_fault() -> None:
 
 def test_a_trap_has_to_run() -> None:
     case = Case(Path("GF201-carried-state/ok_x.py"), Kind.TRAP)
-    assert judge(case, "cpu", Runs(Run("failed", 1, SECOND))).problems
-    assert judge(case, "cpu", Runs(Run("finished", 0))).problems == ("nothing was walked",)
+    assert judge(case, "cpu", Runs(Run(Ending.FAILED, 1, SECOND))).problems
+    assert judge(case, "cpu", Runs(Run(Ending.FINISHED, 0))).problems == ("nothing was walked",)
 
 
 def test_rules_without_a_word_expect_the_same_results() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from graphfix.verify.launch import PROBE, Job, NoTorch, devices, launch, launch_all
+from graphfix.verify.record import Ending
 
 TRAIN = """\
 import argparse, sys
@@ -53,7 +54,7 @@ def test_what_lies_beside_a_script_is_imported(tmp_path: Path) -> None:
     (tmp_path / "watch.py").write_text("value = 7\n")
     (tmp_path / "script.py").write_text("import sys, watch\nprint(watch.value, sys.argv)\nsys.exit(watch.value)\n")
     run = launch(Job("script.py", ("--", "x"), folder=tmp_path))
-    assert (run.outcome, run.exit_code, run.torch) == ("exited", 7, None)
+    assert (run.ending, run.exit_code, run.torch) == (Ending.EXITED, 7, None)
     assert run.stdout == "7 ['script.py', '--', 'x']\n"
 
 
@@ -70,7 +71,7 @@ def test_a_script_over_its_time_is_ended_with_all_it_started(tmp_path: Path) -> 
     script = tmp_path / "script.py"
     script.write_text(HOLDER)
     run = launch(Job(str(script), folder=tmp_path, limit=5.0))
-    assert (run.outcome, run.failure) == ("late", None)
+    assert (run.ending, run.failure) == (Ending.LATE, None)
     assert run.exit_code == -15
     # as long as what it started lives, the lock is held
     with open(tmp_path / "held", "w") as held:
@@ -83,8 +84,8 @@ def test_the_time_of_a_fork_is_limited_too(tmp_path: Path) -> None:
     stubborn.write_text("import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\ntime.sleep(60)\n")
     quick.write_text("print(1)\n")
     runs = dict(launch_all([Job(str(path), limit=10.0) for path in (slow, stubborn, quick)], 3))
-    assert (runs[0].outcome, runs[0].walk_count) == ("late", 1)
-    assert (runs[1].outcome, runs[1].exit_code) == ("late", -9)
+    assert (runs[0].ending, runs[0].walk_count) == (Ending.LATE, 1)
+    assert (runs[1].ending, runs[1].exit_code) == (Ending.LATE, -9)
     assert runs[2].clean
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from graphfix.verify import plot
-from graphfix.verify.record import Failure, Run, Walk
+from graphfix.verify.record import Ending, Failure, Run, Walk
 
 pytest.importorskip("matplotlib")
 
@@ -21,7 +21,7 @@ def run(count: int, growth: int, failure: Failure | None = None, counted: bool =
         )
         for at in range(count)
     )  # fmt: skip
-    return Run("failed" if failure else "finished", walks=walks, failure=failure, peak_saved_bytes=9000 if counted else None)
+    return Run(Ending.FAILED if failure else Ending.FINISHED, walks=walks, failure=failure, peak_saved_bytes=9000 if counted else None)
 
 
 @pytest.mark.parametrize("count", [5, 500])

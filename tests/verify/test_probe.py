@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from graphfix.verify.record import Run
+from graphfix.verify.record import Ending, Run
 
 HEAD = "import torch\nw = torch.ones(3, requires_grad=True)\n"
 LOOP = "for _ in range(5):\n    "
@@ -186,7 +186,7 @@ def test_errors_name_the_line_of_the_script(runs: dict[str, Run]) -> None:
     ):
         failure = runs[name].failure
         assert failure is not None
-        assert (runs[name].outcome, failure.kind, failure.line) == ("failed", "RuntimeError", line)
+        assert (runs[name].ending, failure.kind, failure.line) == (Ending.FAILED, "RuntimeError", line)
         assert failure.message.startswith(words)
         assert "_graphfix_probe" not in runs[name].stderr and "script.py" not in runs[name].stderr.partition('File "')[2][:40]
     missing, syntax = runs["no file"].failure, runs["bad syntax"].failure
@@ -234,7 +234,7 @@ def test_a_walk_to_inputs_frees_what_lies_between(runs: dict[str, Run]) -> None:
 
 def test_threads_are_watched(runs: dict[str, Run]) -> None:
     run = runs["threads"]
-    assert (run.outcome, run.walk_count) == ("finished", 3)
+    assert (run.ending, run.walk_count) == (Ending.FINISHED, 3)
     assert run.walks[1].made == 2 + 3
     (failure,) = run.thread_failures
     assert failure.message.startswith("Trying to backward") and failure.line == 16
@@ -270,7 +270,7 @@ def test_what_else_is_laid_over_torch_survives(runs: dict[str, Run], name: str) 
 
 
 def test_a_script_ends_as_by_hand(runs: dict[str, Run]) -> None:
-    assert (runs["exits"].outcome, runs["exits"].exit_code) == ("exited", 3)
+    assert (runs["exits"].ending, runs["exits"].exit_code) == (Ending.EXITED, 3)
     assert (runs["exits well"].clean, runs["exits well"].walk_count) == (True, 1)
     assert (runs["at exit"].clean, runs["at exit"].walk_count, runs["at exit"].stdout) == (True, 1, "last\n")
     assert runs["main module"].clean, runs["main module"].stderr
@@ -280,5 +280,5 @@ def test_a_script_ends_as_by_hand(runs: dict[str, Run]) -> None:
 
 
 def test_a_script_that_dies_leaves_what_is_known(runs: dict[str, Run]) -> None:
-    assert (runs["dies"].outcome, runs["dies"].exit_code) == ("lost", 3)
-    assert (runs["kills"].outcome, runs["kills"].exit_code) == ("lost", -11)
+    assert (runs["dies"].ending, runs["dies"].exit_code) == (Ending.LOST, 3)
+    assert (runs["kills"].ending, runs["kills"].exit_code) == (Ending.LOST, -11)

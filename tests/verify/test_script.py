@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from graphfix.verify.record import Failure, Run, Walk
+from graphfix.verify.record import Ending, Failure, Run, Walk
 from graphfix.verify.script import Trial, Verdict, judge
 
 SECOND = Failure("RuntimeError", "Trying to backward through the graph a second time", "train.py", 9)
@@ -20,15 +20,15 @@ def walk(index: int, live: int = 5) -> Walk:
 def ran(steps: int, *, live: int = 5, growth: int = 0, first: float = 1.0) -> Run:
     walks = tuple(walk(index, live + growth * index) for index in range(steps))
     losses = tuple((index, first / (index + 1)) for index in range(steps))
-    return Run("finished", 0, walks=walks, walk_count=steps, losses=losses, torch="2.13", stdout="loss 0.5\n", seconds=1.0)
+    return Run(Ending.FINISHED, 0, walks=walks, walk_count=steps, losses=losses, torch="2.13", stdout="loss 0.5\n", seconds=1.0)
 
 
 def died(steps: int, failure: Failure = SECOND) -> Run:
-    return replace(ran(steps), outcome="failed", exit_code=1, failure=failure, stdout="")
+    return replace(ran(steps), ending=Ending.FAILED, exit_code=1, failure=failure, stdout="")
 
 
 def late(steps: int) -> Run:
-    return replace(ran(steps), outcome="late", exit_code=None, stdout="".join(f"{1 / (n + 1):.4f}\n" for n in range(steps)))
+    return replace(ran(steps), ending=Ending.LATE, exit_code=None, stdout="".join(f"{1 / (n + 1):.4f}\n" for n in range(steps)))
 
 
 def verdict(before: Run, after: Run, *codes: str) -> tuple[Verdict, str]:
@@ -71,10 +71,10 @@ def test_falls_short(before: Run, after: Run, why: str) -> None:
             died(0, MISSING),
             "the script fails with and without the fixes: FileNotFoundError: data.csv (train.py:2)",
         ),
-        (Run("finished", 0), Run("finished", 0), "the script never imported torch"),
+        (Run(Ending.FINISHED, 0), Run(Ending.FINISHED, 0), "the script never imported torch"),
         (replace(ran(0), stdout=""), replace(ran(0), stdout=""), "nothing was walked"),
         (late(0), late(0), "nothing was walked in the time that it had"),
-        (Run("lost", 1, Failure("lost", "no such interpreter")), ran(3), "the run was lost: lost: no such interpreter"),
+        (Run(Ending.LOST, 1, Failure("lost", "no such interpreter")), ran(3), "the run was lost: lost: no such interpreter"),
     ],
     ids=["another reason", "no torch", "no walk", "no walk in time", "no report"],
 )

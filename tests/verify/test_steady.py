@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from graphfix.verify.record import Failure, Run, Walk
+from graphfix.verify.record import Ending, Failure, Run, Walk
 from graphfix.verify.script import Verdict, judge
 from graphfix.verify.steady import doubtful, reconsidered, varies
 
@@ -18,12 +18,12 @@ MEMORY = Failure("OutOfMemoryError", "tried to allocate 20 MiB at 0x7f01", "trai
 def ran(steps: int = 8, first: float = 1.0, failure: Failure | None = None, growth: int = 0) -> Run:
     walks = tuple(Walk(n, "backward", "t.py", 9, 5 + growth * n, 10, 5, False, {}, 0, 0, 0, {}, 0.1) for n in range(steps))
     losses = tuple((index, first / (index + 1)) for index in range(steps))
-    whole = Run("finished", 0, walks=walks, walk_count=steps, losses=losses, torch="2.13", stdout="loss 0.5\n")
-    return whole if failure is None else replace(whole, outcome="failed", exit_code=1, failure=failure)
+    whole = Run(Ending.FINISHED, 0, walks=walks, walk_count=steps, losses=losses, torch="2.13", stdout="loss 0.5\n")
+    return whole if failure is None else replace(whole, ending=Ending.FAILED, exit_code=1, failure=failure)
 
 
 def exited(steps: int = 8, said: str = "", code: int = 3) -> Run:
-    return replace(ran(steps), outcome="exited", exit_code=code, stderr=said)
+    return replace(ran(steps), ending=Ending.EXITED, exit_code=code, stderr=said)
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def exited(steps: int = 8, said: str = "", code: int = 3) -> Run:
         (ran(failure=OFFLINE), ran(first=1.1, failure=OFFLINE), "your program gives other numbers each time"),
         (ran(), ran(3, failure=OFFLINE), "your program does not end in the same way each time (run twice as it is: finished, and Conn"),
         (exited(), exited(code=4), "your program does not end in the same way each time"),
-        (ran(), replace(ran(), outcome="late", exit_code=None), "your program does not end in the same way each time"),
+        (ran(), replace(ran(), ending=Ending.LATE, exit_code=None), "your program does not end in the same way each time"),
     ],
     ids=["losses", "prints", "walks", "numbers before an exit", "numbers before an error", "error", "exit code", "out of time"],
 )  # fmt: skip
@@ -59,9 +59,9 @@ def test_two_runs_that_are_alike(first: Run, second: Run) -> None:
 
 
 def test_what_a_shell_prints_is_no_result() -> None:
-    assert varies(Run("finished", 0, stdout="in 1.2 s"), Run("finished", 0, stdout="in 1.3 s"), numbers=False) == ""
-    failed = Run("failed", 1, Failure("exit code 1", "in 1.3 s"))
-    assert "does not end in the same way" in varies(Run("finished", 0), failed, numbers=False)
+    assert varies(Run(Ending.FINISHED, 0, stdout="in 1.2 s"), Run(Ending.FINISHED, 0, stdout="in 1.3 s"), numbers=False) == ""
+    failed = Run(Ending.FAILED, 1, Failure("exit code 1", "in 1.3 s"))
+    assert "does not end in the same way" in varies(Run(Ending.FINISHED, 0), failed, numbers=False)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from graphfix.report.escape import escaped
-from graphfix.verify.record import Run
+from graphfix.verify.record import Ending, Run
 from graphfix.verify.script import Trial, failure_of, said
 from graphfix.verify.shown import grows
 
@@ -48,7 +48,7 @@ def as_json(trial: Trial, fixes: Sequence[str]) -> str:
 def _summary(run: Run) -> dict[str, Any]:
     failure = failure_of(run)
     return {
-        "outcome": run.outcome,
+        "outcome": run.ending.value,
         "exit_code": run.exit_code,
         "error": said(failure) if failure is not None else None,
         "backward_passes": run.walk_count,
@@ -66,7 +66,7 @@ def _listed(fixes: Sequence[str], most: int = 6) -> str:
 
 def _end(run: Run) -> str:
     failure = failure_of(run)
-    ending = said(failure) if failure is not None and run.outcome != "late" else run.outcome
+    ending = said(failure) if failure is not None and run.ending is not Ending.LATE else run.ending.value
     return f"{ending}, after {run.walk_count} backward pass{'es' * (run.walk_count != 1)}"
 
 

@@ -109,7 +109,7 @@ def _row(verdict: Verdict) -> dict[str, Any]:
 def _run(run: Run) -> dict[str, Any]:
     failure = run.failure
     return {
-        "outcome": run.outcome,
+        "outcome": run.ending.value,
         "error": {"type": failure.kind, "message": failure.message, "line": failure.line} if failure else None,
         "walks": run.walk_count,
         "made_nodes": run.made,

@@ -16,7 +16,7 @@ from pathlib import Path
 from graphfix.verify.copies import copied, import_paths
 from graphfix.verify.guard import over, own_group
 from graphfix.verify.launch import GRACE, Job, launch
-from graphfix.verify.record import Failure, Run
+from graphfix.verify.record import Ending, Failure, Run
 
 PYTHON = re.compile(r"python[\d.]*(\.exe)?$")
 ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
@@ -128,7 +128,7 @@ def _shell(text: str, folder: Path, limit: float, environment: Mapping[str, str]
     try:
         out, err = process.communicate(timeout=limit)
     except subprocess.TimeoutExpired:
-        return Run("late", None, Failure("late", f"not at its end after {limit:g} s"))
+        return Run(Ending.LATE, None, Failure("late", f"not at its end after {limit:g} s"))
     finally:
         import signal
 
@@ -139,8 +139,8 @@ def _shell(text: str, folder: Path, limit: float, environment: Mapping[str, str]
         over(process.pid)
     if process.returncode:
         said = (err.strip() or out.strip()).rpartition("\n")[2]
-        return Run("failed", process.returncode, Failure(f"exit code {process.returncode}", said), stdout=out, stderr=err)
-    return Run("finished", 0, stdout=out, stderr=err)
+        return Run(Ending.FAILED, process.returncode, Failure(f"exit code {process.returncode}", said), stdout=out, stderr=err)
+    return Run(Ending.FINISHED, 0, stdout=out, stderr=err)
 
 
 def _translated(run: Run, copy: Path, project: Path) -> Run:

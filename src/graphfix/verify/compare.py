@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from graphfix.verify.record import Run
+from graphfix.verify.record import Ending, Run
 
 RELATIVE, ABSOLUTE = 1e-4, 1e-6
 # what torch's representation of a tensor says beside its numbers
@@ -38,8 +38,8 @@ def compare(before: Run, after: Run, walks: bool = True, strict: bool = False) -
     `walks=False` leaves losses and gradients out: where a repair joins, drops or adds walks they have no counterparts.
     Where `before` died, gradients stand for the parameters, compared where both have one; `strict`: the same have to have one.
     """
-    if not before.clean and not (before.failure and before.outcome == "failed"):
-        return Comparison(False, 0, f"the original ended by itself: {before.outcome}")
+    if not before.clean and not (before.failure and before.ending is Ending.FAILED):
+        return Comparison(False, 0, f"the original ended by itself: {before.ending.value}")
     steps = min(before.walk_count, after.walk_count) if before.clean else before.walk_count
     compared, died = 0, not before.clean
     if walks:

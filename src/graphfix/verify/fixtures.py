@@ -117,7 +117,7 @@ def outcome(run: Run) -> str:
 
 
 def _end(run: Run) -> str:
-    return str(run.failure) if run.failure else run.outcome
+    return str(run.failure) if run.failure else run.ending.value
 
 
 def results(runs: Runs, wanted: Expected) -> tuple[bool | None, str, list[str]]:

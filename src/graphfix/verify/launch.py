@@ -19,7 +19,7 @@ from typing import Any
 
 from graphfix.verify.folders import temporary
 from graphfix.verify.guard import over, own_group
-from graphfix.verify.record import Failure, Run, from_report
+from graphfix.verify.record import Ending, Failure, Run, from_report
 
 PROBE = Path(__file__).with_name("probe")
 LIMIT = 600.0  # seconds
@@ -196,9 +196,15 @@ def _run(report: Path, out: Path, err: Path, code: int, late: bool) -> Run:
     except FileNotFoundError:
         said = stderr.strip().rpartition("\n")[2]
         failure = Failure("late" if late else "lost", said or f"ended with code {code} and left no report")
-        return Run("late" if late else "lost", code, failure, stdout=stdout, stderr=stderr)
-    outcome = "late" if late else "killed" if code < 0 or data["outcome"] == "running" else ""
-    return from_report({**data, "exit_code": code}, outcome, stdout, stderr)
+        return Run(Ending.LATE if late else Ending.LOST, code, failure, stdout=stdout, stderr=stderr)
+    return from_report({**data, "exit_code": code}, _ending(Ending(data["outcome"]), code, late), stdout, stderr)
+
+
+def _ending(reported: Ending, code: int, late: bool) -> Ending | None:
+    """What the end of the process says about the run; None where the report knows better."""
+    if late:
+        return Ending.LATE
+    return Ending.KILLED if code < 0 or reported is Ending.RUNNING else None
 
 
 def _text(path: Path) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -50,14 +51,25 @@ class Parameter:
     values: tuple[float, ...]
 
 
+class Ending(enum.Enum):
+    """How a run came to its end; the words of the probe's reports, and what only the process itself says."""
+
+    RUNNING = "running"  # the last report before it was killed
+    FINISHED = "finished"
+    EXITED = "exited"  # with a code
+    FAILED = "failed"
+    INTERRUPTED = "interrupted"
+    TERMINATED = "terminated"
+    LATE = "late"  # over its time
+    KILLED = "killed"
+    LOST = "lost"  # it left no report
+
+
 @dataclass(frozen=True)
 class Run:
-    """One run.
+    """One run."""
 
-    `outcome` is finished, exited (with a code), failed, interrupted, late (over its time), killed or lost (no report).
-    """
-
-    outcome: str
+    ending: Ending
     exit_code: int | None = None
     failure: Failure | None = None
     thread_failures: tuple[Failure, ...] = ()
@@ -83,7 +95,7 @@ class Run:
     @property
     def clean(self) -> bool:
         """Whether the script came to its end as one wishes."""
-        return self.outcome == "finished" and not self.thread_failures
+        return self.ending is Ending.FINISHED and not self.thread_failures
 
     @cached_property
     def nodes(self) -> tuple[int, ...]:
@@ -96,15 +108,15 @@ class Run:
         return tuple(walk.saved for walk in self.walks)
 
 
-def from_report(data: dict[str, Any], outcome: str, stdout: str = "", stderr: str = "") -> Run:
-    """The run that a report tells of; `outcome` is what the process itself says, or "" to believe the report."""
+def from_report(data: dict[str, Any], ending: Ending | None, stdout: str = "", stderr: str = "") -> Run:
+    """The run that a report tells of; `ending` is what the process itself says, None to believe the report."""
     numbers: dict[str, Any] = {
         name: data[name]
         for name in ("walk_count", "live", "peak", "made", "peak_saved_bytes", "reads", "waits", "cuda_peak", "seconds", "torch")
         if name in data
     }
     return Run(
-        outcome=outcome or data["outcome"],
+        ending=ending or Ending(data["outcome"]),
         exit_code=data["exit_code"],
         failure=_failure(data["error"]),
         thread_failures=tuple(failure for row in data["thread_errors"] if (failure := _failure(row)) is not None),

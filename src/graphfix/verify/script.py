@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from graphfix.verify.compare import Comparison, compare
 from graphfix.verify.declared import joins_walks
-from graphfix.verify.record import Failure, Run
+from graphfix.verify.record import Ending, Failure, Run
 from graphfix.verify.shown import grows
 
 ADDRESS = re.compile(r"\b0x[0-9a-fA-F]+")  # of an object: another one in each run
@@ -44,7 +44,7 @@ def judge(before: Run, after: Run, codes: Collection[str] = ()) -> Trial:
     if why:
         return Trial(before, after, Verdict.NONE, why)
     failure, alike = failure_of(after), ends_alike(before, after, codes)
-    if failure is not None and after.outcome != "late" and not alike:
+    if failure is not None and after.ending is not Ending.LATE and not alike:
         same = failure_of(before)
         still = (
             "still ends in" if same is not None and (same.kind, same.message) == (failure.kind, failure.message) else "ends in"
@@ -63,21 +63,27 @@ def judge(before: Run, after: Run, codes: Collection[str] = ()) -> Trial:
 def no_verdict(before: Run, after: Run, codes: Collection[str] = ()) -> str:
     """Why these runs say nothing about a repair; empty where they do."""
     for run in (before, after):
-        if run.outcome in ("lost", "interrupted") or run.outcome == "killed":
-            return f"the run was {run.outcome}: {said(run.failure)}" if run.failure else f"the run was {run.outcome}"
+        if run.ending in (Ending.LOST, Ending.INTERRUPTED, Ending.KILLED):
+            return f"the run was {run.ending.value}: {said(run.failure)}" if run.failure else f"the run was {run.ending.value}"
     if ends_alike(before, after, codes) and not (before.walk_count and after.walk_count):
         return f"the script fails with and without the fixes: {said(failure_of(before))}"
     if before.torch is None and after.torch is None and before.walk_count == 0:
         return "the script never imported torch"
     if before.walk_count == 0 and after.walk_count == 0:
-        return "nothing was walked" + (" in the time that it had" if "late" in (before.outcome, after.outcome) else "")
+        return "nothing was walked" + (" in the time that it had" if Ending.LATE in (before.ending, after.ending) else "")
     return ""
 
 
 def ends_alike(before: Run, after: Run, codes: Collection[str]) -> bool:
     """Whether both runs end in one failure that is the program's own: no fix has brought it, and none would take it away."""
     ours, theirs = failure_of(before), failure_of(after)
-    if ours is None or theirs is None or before.outcome != after.outcome or before.outcome == "late" or is_of_the_graph(ours):
+    if (
+        ours is None
+        or theirs is None
+        or before.ending is not after.ending
+        or before.ending is Ending.LATE
+        or is_of_the_graph(ours)
+    ):
         return False
     if before.walk_count != after.walk_count and not joins_walks(codes):
         return False
@@ -95,7 +101,7 @@ def is_of_the_graph(failure: Failure) -> bool:
 
 def failure_of(run: Run) -> Failure | None:
     """What ended a run other than as one wishes."""
-    if run.outcome == "exited":
+    if run.ending is Ending.EXITED:
         # what a command line parser and the like say before they give up
         place = run.failure or Failure("", "")
         return Failure(f"exit code {run.exit_code}", run.stderr.strip().rpartition("\n")[2], place.file, place.line)
@@ -118,20 +124,20 @@ def compared_as_far_as_they_go(before: Run, after: Run, codes: Collection[str]) 
     walks = not joins_walks(codes)
     if ends_alike(before, after, codes):
         return compare(_ended(before), _ended(after), walks)
-    if before.outcome == "late" or after.outcome == "late":
+    if before.ending is Ending.LATE or after.ending is Ending.LATE:
         steps = min(before.walk_count, after.walk_count)
-        before = replace(before, outcome="failed", failure=before.failure or Failure("late", ""), walk_count=steps)
+        before = replace(before, ending=Ending.FAILED, failure=before.failure or Failure("late", ""), walk_count=steps)
         # the last line may have been cut short
         before = replace(before, stdout=_common(before.stdout, after.stdout), walks=before.walks[:steps])
-        return compare(before, replace(after, outcome="finished", failure=None), walks)
-    if before.thread_failures or before.outcome == "exited":
-        before = replace(before, outcome="failed", failure=failure_of(before))
+        return compare(before, replace(after, ending=Ending.FINISHED, failure=None), walks)
+    if before.thread_failures or before.ending is Ending.EXITED:
+        before = replace(before, ending=Ending.FAILED, failure=failure_of(before))
     return compare(before, after, walks)
 
 
 def _ended(run: Run) -> Run:
     """The run as one that came to its end: what the other one is to match is all of it."""
-    return replace(run, outcome="finished", failure=None, thread_failures=())
+    return replace(run, ending=Ending.FINISHED, failure=None, thread_failures=())
 
 
 def _common(ours: str, theirs: str) -> str:

@@ -79,7 +79,7 @@ def faults(run: Run) -> list[str]:
         where = f" (line {run.failure.line})" if run.failure.line else ""
         return [f"{run.failure}"[:120] + where]
     if not run.clean:
-        return [f"{run.outcome}, an error in a thread" if run.thread_failures else run.outcome]
+        return [f"{run.ending.value}, an error in a thread" if run.thread_failures else run.ending.value]
     if not run.walks:
         return ["nothing was walked"]
     return ["live nodes grow"] if grows(run) else []

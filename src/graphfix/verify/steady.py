@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from graphfix.verify.record import Run
+from graphfix.verify.record import Ending, Run
 from graphfix.verify.script import Trial, Verdict, compared_as_far_as_they_go, failure_of, is_of_the_graph, said
 
 
@@ -18,7 +18,7 @@ def doubtful(trial: Trial) -> bool:
 def _went_away(trial: Trial) -> bool:
     """Whether an error is gone that no fix takes away, such as that of a connection."""
     failure = failure_of(trial.before)
-    if failure is None or trial.before.outcome == "late" or is_of_the_graph(failure):
+    if failure is None or trial.before.ending is Ending.LATE or is_of_the_graph(failure):
         return False
     return failure_of(trial.after) is None
 
@@ -53,9 +53,9 @@ def _ends(first: Run, second: Run) -> str:
 def _end(run: Run) -> str:
     """What two runs of one program have in common at their end: the words of an error may have addresses and times in them."""
     failure = failure_of(run)
-    return failure.kind if failure is not None and run.outcome != "late" else run.outcome
+    return failure.kind if failure is not None and run.ending is not Ending.LATE else run.ending.value
 
 
 def _told(run: Run) -> str:
     failure = failure_of(run)
-    return said(failure) if failure is not None and run.outcome != "late" else run.outcome
+    return said(failure) if failure is not None and run.ending is not Ending.LATE else run.ending.value
