@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphfix.analysis.evidence import Cuts, Evidence
-from graphfix.model import Finding, Fix, Label, Span
+from graphfix.model import Finding, Fix, Label, Severity, Span
 from graphfix.verify.expected import SAME, Expected
 from graphfix.verify.symptoms import Symptom
 
@@ -38,7 +38,7 @@ class Rule:
     find: Callable[[Evidence], Iterator[Finding]]
     repair: str
     shows: tuple[Symptom, ...]
-    severity: str = "error"
+    severity: Severity = Severity.ERROR
     results: Expected = SAME
     yields_to: tuple[str, ...] = ()
     cuts: Cuts = nothing
@@ -50,7 +50,7 @@ class Rule:
 
     def finding(
         self, evidence: Evidence, message: str, span: Span, story: Iterable[Label], fix: Fix | None = None,
-        *, severity: str = "", optional: bool = False,
+        *, severity: Severity | None = None, optional: bool = False,
     ) -> Finding:  # fmt: skip
         """A finding of this rule in the file of `evidence`."""
         path = evidence.program.path

@@ -51,7 +51,7 @@ from collections.abc import Iterator
 from graphfix.analysis.evaluations import Region
 from graphfix.analysis.evidence import Evidence
 from graphfix.codemods.base import rule
-from graphfix.model import Decorate, Finding, Fix, Label, Operation, Wrap
+from graphfix.model import Decorate, Finding, Fix, Label, Operation, Severity, Wrap
 from graphfix.repairs.fixes import fix, safe_if, short
 from graphfix.verify.symptoms import MAKES_MORE, SECOND_WALK
 
@@ -104,5 +104,5 @@ RULE = rule(
     find,
     repair="Run evaluations under torch.no_grad().",
     shows=(MAKES_MORE, SECOND_WALK),
-    severity="warning",
+    severity=Severity.WARNING,
 )

@@ -44,7 +44,7 @@ from graphfix.analysis.evidence import Evidence
 from graphfix.codemods.base import rule
 from graphfix.interpreter.recording import Number
 from graphfix.interpreter.values import Tensor, Unknown
-from graphfix.model import Append, Finding, Operation, Replace
+from graphfix.model import Append, Finding, Operation, Replace, Severity
 from graphfix.repairs.fixes import fix, operand, safe_if, short
 from graphfix.verify.symptoms import OLD_NUMBER
 
@@ -116,5 +116,5 @@ RULE = rule(
     find,
     repair="Read the number of a tensor that requires grad with .item().",
     shows=(OLD_NUMBER,),
-    severity="warning",
+    severity=Severity.WARNING,
 )

@@ -43,7 +43,7 @@ from graphfix.analysis.sharing import chain, origin, shares
 from graphfix.codemods.base import rule
 from graphfix.interpreter.recording import Alias, AliasKind
 from graphfix.interpreter.values import NonTensor, Tensor
-from graphfix.model import Finding, Replace
+from graphfix.model import Finding, Replace, Severity
 from graphfix.repairs.fixes import fix, operand, safe_if, short
 from graphfix.verify.symptoms import SECOND_WALK
 
@@ -108,6 +108,6 @@ RULE = rule(
     find,
     repair="Cut tensors from their graph with .detach() in the place of .data.",
     shows=(SECOND_WALK,),
-    severity="warning",
+    severity=Severity.WARNING,
     yields_to=("GF901",),
 )

@@ -61,6 +61,7 @@ from graphfix.model import (
     InsertBefore,
     Operation,
     RemoveArgument,
+    Severity,
     Wrap,
 )
 from graphfix.repairs.fixes import fix, safe_if, short
@@ -180,7 +181,7 @@ def retained(evidence: Evidence) -> Iterator[Finding]:
             evidence.blamed(site),
             story,
             fix(safe_if(not given), title, *edits),
-            severity="error",
+            severity=Severity.ERROR,
         )
 
 
@@ -200,7 +201,7 @@ def gradients(evidence: Evidence) -> Iterator[Finding]:
         repair = fix(Applicability.SAFE, "give it no dimension either", Append(evidence.span(given), ".squeeze()"))
         names = short(evidence.program.source(given), 25), short(evidence.program.source(root), 25)
         message = f"`{names[0]}` has one dimension, `{names[1]}` has none"
-        yield RULE.finding(evidence, message, evidence.blamed(site), story, repair, severity="error")
+        yield RULE.finding(evidence, message, evidence.blamed(site), story, repair, severity=Severity.ERROR)
 
 
 def imports(evidence: Evidence) -> Iterator[Finding]:
@@ -239,6 +240,6 @@ RULE = rule(
     find,
     repair="Replace Variable, volatile and retain_variables by what they are today.",
     shows=(OLD_ARGUMENT, OLD_SHAPE, OLD_FLAG),
-    severity="warning",
+    severity=Severity.WARNING,
     results=Expected("old"),
 )

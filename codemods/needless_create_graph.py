@@ -45,7 +45,7 @@ from graphfix.analysis.walked_again import in_sight, needed
 from graphfix.autograd.graph import BackwardPass, WalkKind
 from graphfix.codemods.base import rule
 from graphfix.interpreter.values import Instance
-from graphfix.model import AddArgument, Finding, Operation, RemoveArgument
+from graphfix.model import AddArgument, Finding, Operation, RemoveArgument, Severity
 from graphfix.repairs.fixes import fix, safe_if
 from graphfix.verify.symptoms import RETAINS, SECOND_WALK
 
@@ -101,5 +101,5 @@ RULE = rule(
     find,
     repair="Remove create_graph=True where nobody walks the graph of the gradients.",
     shows=(RETAINS, SECOND_WALK),
-    severity="warning",
+    severity=Severity.WARNING,
 )

@@ -42,7 +42,7 @@ from graphfix.analysis.explore import Run
 from graphfix.analysis.walked_again import in_sight, needed, walks_from_pile
 from graphfix.autograd.graph import BackwardPass
 from graphfix.codemods.base import rule
-from graphfix.model import AddArgument, Applicability, Finding, RemoveArgument, Replace
+from graphfix.model import AddArgument, Applicability, Finding, RemoveArgument, Replace, Severity
 from graphfix.repairs.fixes import fix, safe_if
 from graphfix.verify.symptoms import RETAINS, SECOND_WALK
 
@@ -130,6 +130,6 @@ RULE = rule(
     find,
     repair="Remove retain_graph=True from the last walk of a graph.",
     shows=(RETAINS, SECOND_WALK),
-    severity="warning",
+    severity=Severity.WARNING,
     yields_to=("GF903",),
 )

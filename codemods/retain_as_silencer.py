@@ -53,7 +53,7 @@ from graphfix.analysis.hidden import Hidden, hidden
 from graphfix.analysis.second_backward import Cause, SecondBackward
 from graphfix.analysis.unretained import Unretained, across_iterations
 from graphfix.codemods.base import rule
-from graphfix.model import Finding, Fix, Operation, RemoveArgument
+from graphfix.model import Finding, Fix, Operation, RemoveArgument, Severity
 from graphfix.repairs.detach import boundary_fix, carried_finding
 from graphfix.repairs.fixes import fix, safe_if, short
 from graphfix.repairs.put_away import piled_up
@@ -142,6 +142,6 @@ RULE = rule(
     find,
     repair="Detach what retain_graph=True carries on, and free each graph.",
     shows=(GROWS, SECOND_WALK, WRITTEN_IN_PLACE),
-    severity="warning",
+    severity=Severity.WARNING,
     results=Expected("cut", "the gradient ends where the iteration begins"),
 )

@@ -18,6 +18,13 @@ class Applicability(enum.Enum):
     DISPLAY = "display"
 
 
+class Severity(enum.Enum):
+    """How a finding is told: as what is wrong, or as what is needless, old, or may be wrong."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
 @dataclass(frozen=True, order=True)
 class Span:
     """Half-open range of UTF-8 byte offsets in the decoded text of one file."""
@@ -141,7 +148,7 @@ class Finding:
     span: Span
     story: tuple[Label, ...] = ()
     fix: Fix | None = None
-    severity: str = "error"
+    severity: Severity = Severity.ERROR
     optional: bool = False
 
 

@@ -32,7 +32,7 @@ def _finding(view: View, told: Told) -> Line:
     if region is not None:
         properties |= _place(region)
         where = f":{region.start.row}" + ("" if region.cell is not None else f":{region.start.column}")
-    level = "warning" if finding.severity == "warning" else "error"
+    level = finding.severity.value
     cell = f"cell {region.cell + 1}: " if region is not None and region.cell is not None else ""
     return _command(level, properties, f"{name}{where}: {finding.code} {cell}{finding.message}")
 

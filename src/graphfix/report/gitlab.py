@@ -6,12 +6,13 @@ import hashlib
 import json
 from collections.abc import Iterator
 
+from graphfix.model import Severity
 from graphfix.report.report import problem
 from graphfix.report.text import Line, Piece
 from graphfix.report.view import Told, View, plain, rooted
 from graphfix.run.outcome import Outcome
 
-_SEVERITIES = {"error": "major", "warning": "minor"}
+_SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor"}
 
 
 def lines(view: View) -> Iterator[Line]:
@@ -28,7 +29,7 @@ def _record(view: View, told: Told) -> dict[str, object]:
         "description": f"{finding.code}: {plain(finding.message)}",
         "check_name": finding.name,
         "fingerprint": told.fingerprint,
-        "severity": _SEVERITIES.get(finding.severity, "info"),
+        "severity": _SEVERITIES[finding.severity],
         "location": {"path": plain(view.name(finding.path)), "lines": rows},
     }
 

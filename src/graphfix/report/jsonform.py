@@ -40,7 +40,7 @@ def _record(finding: Finding, edits: tuple[Edit, ...], indexes: Indexes, urls: M
     return {
         "code": finding.code,
         "name": finding.name,
-        "severity": finding.severity,
+        "severity": finding.severity.value,
         "message": finding.message,
         "filename": _plain(finding.path),
         **_locations(index, finding.span),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from graphfix.model import Severity
 from graphfix.report.places import Region
 from graphfix.report.report import problem
 from graphfix.report.suggestion import merged
@@ -29,7 +30,7 @@ def _diagnostic(view: View, told: Told) -> dict[str, object]:
     made: dict[str, object] = {
         "message": cell + plain(finding.message),
         "location": {"path": plain(view.name(finding.path)), **({"range": _range(region)} if region is not None else {})},
-        "severity": "WARNING" if finding.severity == "warning" else "ERROR",
+        "severity": "WARNING" if finding.severity is Severity.WARNING else "ERROR",
         "code": {"value": finding.code, "url": view.urls.get(finding.code, "")},
     }
     # each suggestion is taken on its own, so a fix of several edits has to be one

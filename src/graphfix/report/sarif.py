@@ -65,7 +65,7 @@ def _result(view: View, told: Told, places: dict[str, int]) -> Record:
     finding = told.finding
     made: Record = {
         "ruleId": finding.code,
-        "level": "warning" if finding.severity == "warning" else "error",
+        "level": finding.severity.value,
         "message": {"text": plain(finding.message)},
         "locations": [_location(view, told, finding.path, finding.span)],
         "partialFingerprints": {"graphfix/v1": told.fingerprint},

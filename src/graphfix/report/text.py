@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from graphfix.model import Applicability, Finding, Label, Span
+from graphfix.model import Applicability, Finding, Label, Severity, Span
 from graphfix.report.escape import escaped, shown, width
 from graphfix.source.decode import read
 from graphfix.source.errors import SourceError
@@ -76,9 +76,9 @@ def story(finding: Finding, indexes: Indexes) -> Iterator[Line]:
     if index is None:
         return
     labels = finding.story or (Label(finding.path, finding.span, ""),)
-    style = "bold red" if finding.severity == "error" else "bold yellow"
+    style = "bold red" if finding.severity is Severity.ERROR else "bold yellow"
     yield (
-        Piece(f"{finding.severity}[{finding.code}]", style),
+        Piece(f"{finding.severity.value}[{finding.code}]", style),
         Piece(f" {finding.name}: {escaped(finding.message)}", "bold"),
     )
     yield (Piece(f"  {escaped(finding.path)}:{index.where(finding.span.start)}"),)
