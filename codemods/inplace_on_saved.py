@@ -56,7 +56,8 @@ from dataclasses import dataclass, field
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
-from graphfix.autograd.graph import BackwardPass, Overwritten, Write
+from graphfix.autograd.backward import BackwardPass, Overwritten
+from graphfix.autograd.graph import Write
 from graphfix.codemods.base import rule
 from graphfix.interpreter.values import TorchModule
 from graphfix.model import Delete, Finding, Fix, InsertBefore, Operation, RemoveArgument, Replace

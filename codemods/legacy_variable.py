@@ -47,7 +47,7 @@ from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run, Tape
 from graphfix.analysis.volatile import Region, region, trial
 from graphfix.analysis.walked_again import in_sight, needed
-from graphfix.autograd.graph import BackwardPass, WalkKind
+from graphfix.autograd.backward import BackwardPass, WalkKind
 from graphfix.codemods.base import rule
 from graphfix.interpreter.recording import AliasKind, Seed
 from graphfix.interpreter.shapes import ONE, SCALAR, shape_of

@@ -42,7 +42,7 @@ from collections.abc import Iterator
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
 from graphfix.analysis.walked_again import in_sight, needed
-from graphfix.autograd.graph import BackwardPass, WalkKind
+from graphfix.autograd.backward import BackwardPass, WalkKind
 from graphfix.codemods.base import rule
 from graphfix.interpreter.values import Instance
 from graphfix.model import AddArgument, Finding, Operation, RemoveArgument, Severity

@@ -40,7 +40,7 @@ from collections.abc import Iterator
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
 from graphfix.analysis.walked_again import in_sight, needed, walks_from_pile
-from graphfix.autograd.graph import BackwardPass
+from graphfix.autograd.backward import BackwardPass
 from graphfix.codemods.base import rule
 from graphfix.model import AddArgument, Applicability, Finding, RemoveArgument, Replace, Severity
 from graphfix.repairs.fixes import fix, safe_if

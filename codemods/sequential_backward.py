@@ -44,7 +44,7 @@ from graphfix.analysis.conflicts import meetings
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
 from graphfix.analysis.second_backward import Cause, SecondBackward
-from graphfix.autograd.graph import BackwardPass, WalkKind
+from graphfix.autograd.backward import BackwardPass, WalkKind
 from graphfix.codemods.base import rule
 from graphfix.interpreter.recording import Store, StoreKind
 from graphfix.model import AddArgument, Delete, Finding, Fix, InsertAfter, InsertBefore, Replace

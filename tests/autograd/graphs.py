@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import itertools
 
+from graphfix.autograd.backward import BackwardPass, WalkKind, walk
 from graphfix.autograd.gradients import Update
-from graphfix.autograd.graph import BackwardPass, Context, Leaf, Node, WalkKind, walk
+from graphfix.autograd.graph import Leaf, Node
+from graphfix.autograd.iteration import Context
 
 HERE = ast.parse("loss.backward()").body[0].value  # type: ignore[attr-defined]
 _moments = itertools.count(1)

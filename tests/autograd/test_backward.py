@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from graphfix.autograd.graph import Leaf, LoopEntry, Storage, Write, history, raises_again, reaches, split_loop
+from graphfix.autograd.backward import raises_again
+from graphfix.autograd.graph import Leaf, Storage, Write
 
 from .graphs import HERE, backward, node
 
@@ -83,25 +84,9 @@ def test_a_path_through_the_unknown_is_not_certain() -> None:
     assert not hit.certain
 
 
-def test_history_holds_each_node_once_roots_first() -> None:
-    bottom = node(Leaf("w"))
-    left, right = node(bottom), node(bottom)
-    top = node(left, right)
-    assert history([top]) == [top, left, right, bottom]
-    assert reaches([top], {bottom}) and not reaches([left], {right})
-
-
 @pytest.mark.parametrize("saves", [True, False])
 def test_what_a_further_walk_raises_on(saves: bool) -> None:
     shared = node(Leaf("w"), saves=saves)
     backward(node(shared))
     assert raises_again(node(shared, saves=False), lambda step: True) is saves
     assert not raises_again(node(shared), lambda step: False)
-
-
-def test_iterations_part_at_the_outermost_loop() -> None:
-    epochs, steps = LoopEntry(None, None), LoopEntry(None, None)
-    assert split_loop(((epochs, 0), (steps, 1)), ((epochs, 1), (steps, 1))) == 0
-    assert split_loop(((epochs, 0), (steps, 0)), ((epochs, 0), (steps, 1))) == 1
-    assert split_loop(((epochs, 0),), ((LoopEntry(None, None), 1),)) is None
-    assert split_loop(((epochs, 0),), ((epochs, 0),)) is None

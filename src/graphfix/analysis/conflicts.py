@@ -12,8 +12,9 @@ from graphfix.analysis.explore import Run
 from graphfix.analysis.hidden import silenced
 from graphfix.analysis.second_backward import Cause
 from graphfix.analysis.unretained import unretained
+from graphfix.autograd.backward import BackwardPass
 from graphfix.autograd.gradients import severable
-from graphfix.autograd.graph import BackwardPass, Node, history
+from graphfix.autograd.graph import Node, history
 from graphfix.interpreter.recording import Store, StoreKind, Update
 
 # What a graph may be retained for although its gradient is used by nobody: another loss, or a later iteration

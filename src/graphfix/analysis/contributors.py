@@ -11,7 +11,8 @@ import math
 from collections.abc import Iterable
 
 from graphfix.analysis.explore import Tape
-from graphfix.autograd.graph import Node, raises_again
+from graphfix.autograd.backward import raises_again
+from graphfix.autograd.graph import Node
 from graphfix.interpreter.frames import CallStack
 from graphfix.interpreter.recording import Store, Use
 from graphfix.interpreter.values import Instance, Tensor, Unknown

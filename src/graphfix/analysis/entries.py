@@ -7,7 +7,7 @@ import enum
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from graphfix.autograd.graph import WalkKind
+from graphfix.autograd.backward import WalkKind
 from graphfix.interpreter.boundaries import note_boundary
 from graphfix.interpreter.calls import instantiate
 from graphfix.interpreter.frames import Env

@@ -12,7 +12,8 @@ from functools import cached_property
 
 from graphfix.analysis.contributors import Facts
 from graphfix.analysis.explore import Run, Tape
-from graphfix.autograd.graph import Context, Leaf, Node, history
+from graphfix.autograd.graph import Leaf, Node, history
+from graphfix.autograd.iteration import Context
 from graphfix.interpreter.frames import CallStack, Env, Frame
 from graphfix.interpreter.recording import Store
 from graphfix.interpreter.values import Class, Instance, Mapping, Project, Sequence, TorchModule, Unknown, Value, leaves_in

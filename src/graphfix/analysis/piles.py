@@ -9,7 +9,8 @@ from graphfix.analysis.evidence import Evidence, asked_once
 from graphfix.analysis.explore import Run
 from graphfix.analysis.growing_places import GrowingPlace, expressions_to_cut, is_sure
 from graphfix.analysis.second_backward import Cause, is_live
-from graphfix.autograd.graph import history, split_loop
+from graphfix.autograd.graph import history
+from graphfix.autograd.iteration import split_loop
 from graphfix.interpreter.recording import Store, StoreKind
 from graphfix.interpreter.values import Instance, Mapping, Sequence, Unknown
 

@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 
 from graphfix.analysis.entries import EntryPoint
 from graphfix.analysis.explore import Run, Tape
-from graphfix.autograd.graph import BackwardPass, Hit, LoopEntry, Node, WalkKind, history, split_loop
+from graphfix.autograd.backward import BackwardPass, Hit, WalkKind
+from graphfix.autograd.graph import Node, history
+from graphfix.autograd.iteration import LoopEntry, split_loop
 from graphfix.interpreter.frames import CallStack, Frame
 from graphfix.interpreter.recording import Boundary, Store, StoreKind
 from graphfix.interpreter.values import Value

@@ -8,7 +8,8 @@ from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
 from graphfix.analysis.growing_places import GrowingPlace, by_place, is_cut_at_once
 from graphfix.analysis.totals import adds, operands, totals
-from graphfix.autograd.graph import reaches, split_loop
+from graphfix.autograd.graph import reaches
+from graphfix.autograd.iteration import split_loop
 from graphfix.interpreter.recording import Store, StoreKind
 from graphfix.interpreter.values import Instance
 

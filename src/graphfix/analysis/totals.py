@@ -7,7 +7,8 @@ import ast
 from graphfix.analysis.evidence import Evidence, asked_once
 from graphfix.analysis.explore import Run
 from graphfix.analysis.growing_places import GrowingPlace, by_place, expressions_to_cut, is_cut_at_once, is_sure
-from graphfix.autograd.graph import Node, history, split_loop
+from graphfix.autograd.graph import Node, history
+from graphfix.autograd.iteration import split_loop
 from graphfix.interpreter.recording import Store
 from graphfix.interpreter.values import Instance
 

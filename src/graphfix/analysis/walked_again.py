@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from graphfix.analysis.explore import Run
-from graphfix.autograd.graph import BackwardPass
+from graphfix.autograd.backward import BackwardPass
 from graphfix.interpreter.recording import Store
 from graphfix.interpreter.values import Instance
 

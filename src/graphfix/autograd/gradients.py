@@ -11,7 +11,9 @@ import enum
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from graphfix.autograd.graph import BackwardPass, CallStack, Leaf, Node, history
+from graphfix.autograd.backward import BackwardPass
+from graphfix.autograd.graph import Leaf, Node, history
+from graphfix.autograd.iteration import CallStack
 
 
 @dataclass(eq=False)

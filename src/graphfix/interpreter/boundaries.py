@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import functools
 
-from graphfix.autograd.graph import LoopEntry, Node, raises_again
+from graphfix.autograd.backward import raises_again
+from graphfix.autograd.graph import Node
+from graphfix.autograd.iteration import LoopEntry
 from graphfix.interpreter.frames import Env, Frame
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.recording import Boundary

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from graphfix.interpreter.values import External, Pending, Value
 
 if TYPE_CHECKING:
-    from graphfix.autograd.graph import Context
+    from graphfix.autograd.iteration import Context
     from graphfix.source.document import Program
 
 # The statement that each active call was at, outermost first.

@@ -12,7 +12,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from graphfix.autograd.graph import BackwardPass, Context, Leaf, LoopEntry, Node, Storage, WalkKind, walk
+from graphfix.autograd.backward import BackwardPass, WalkKind, walk
+from graphfix.autograd.graph import Leaf, Node, Storage
+from graphfix.autograd.iteration import Context, LoopEntry
 from graphfix.interpreter.conventions import NO_CONVENTIONS
 from graphfix.interpreter.frames import CallStack, Env, Frame
 from graphfix.interpreter.interning import interned

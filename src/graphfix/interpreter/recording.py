@@ -7,8 +7,10 @@ import enum
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from graphfix.autograd.backward import BackwardPass
 from graphfix.autograd.gradients import Update
-from graphfix.autograd.graph import BackwardPass, Context, LoopEntry, Node, Write
+from graphfix.autograd.graph import Node, Write
+from graphfix.autograd.iteration import Context, LoopEntry
 from graphfix.interpreter.values import Keywords, Value
 
 if TYPE_CHECKING:

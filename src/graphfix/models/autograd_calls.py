@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from graphfix.autograd.graph import Leaf, Node, WalkKind
+from graphfix.autograd.backward import WalkKind
+from graphfix.autograd.graph import Leaf, Node
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.recording import Seed
 from graphfix.interpreter.values import (

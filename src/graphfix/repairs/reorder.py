@@ -10,7 +10,8 @@ from graphfix.analysis.conflicts import Conflict, Meeting
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
 from graphfix.analysis.second_backward import statement_in
-from graphfix.autograd.graph import BackwardPass, Leaf, history
+from graphfix.autograd.backward import BackwardPass
+from graphfix.autograd.graph import Leaf, history
 from graphfix.interpreter.boundaries import visible
 from graphfix.interpreter.frames import Frame
 from graphfix.interpreter.recording import Update

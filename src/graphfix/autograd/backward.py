@@ -1,0 +1,161 @@
+"""Backward passes: what a walk over a graph meets, and what it frees.
+
+A walk is `Tensor.backward` or `torch.autograd.grad`. See "How autograd encodes the history",
+https://pytorch.org/docs/stable/notes/autograd.html.
+"""
+
+from __future__ import annotations
+
+import ast
+import enum
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from graphfix.autograd.graph import Leaf, Node, Write, history
+from graphfix.autograd.iteration import CallStack, Context
+
+
+@dataclass(eq=False)
+class Hit:
+    """A walk met a node that an earlier walk had freed. `path` leads from the root to the node, both included."""
+
+    node: Node
+    freed_by: BackwardPass
+    path: tuple[Node, ...]
+    certain: bool
+
+
+@dataclass(eq=False)
+class Stale:
+    """A walk met a node that had saved a leaf which has a newer version now."""
+
+    node: Node
+    leaf: Leaf
+    path: tuple[Node, ...]
+    certain: bool
+
+
+@dataclass(eq=False)
+class Overwritten:
+    """A walk met a node that had saved a tensor which was written to since, first by `write`."""
+
+    node: Node
+    write: Write
+    certain: bool
+
+
+class WalkKind(enum.Enum):
+    """What walks: `Tensor.backward`, a function of `torch.autograd`, what walks its argument, a trainer by itself."""
+
+    METHOD = enum.auto()
+    FUNCTION = enum.auto()
+    GRAD = enum.auto()
+    LAUNCHER = enum.auto()
+    TRAINER = enum.auto()
+
+
+@dataclass(eq=False)
+class BackwardPass:
+    """One simulated `backward()` or `autograd.grad()`.
+
+    `site` is the call, `roots` the nodes walked from, `keyword` the constant value given to retain_graph or None, `thread` the
+    thread that it runs in (None: the main one), `created` the nodes of the gradients that `create_graph=True` records.
+    """
+
+    site: ast.Call
+    trace: CallStack
+    context: Context
+    roots: tuple[Node, ...]
+    retains: bool
+    creates: bool
+    keyword: object
+    kind: WalkKind
+    order: int
+    receiver: ast.expr | None = None
+    targets: tuple[frozenset[Node], frozenset[Leaf]] | None = None
+    thread: object = None
+    created: list[Node] = field(default_factory=list)
+    hits: list[Hit] = field(default_factory=list)
+    stale: list[Stale] = field(default_factory=list)
+    overwritten: list[Overwritten] = field(default_factory=list)
+    nodes: list[Node] = field(default_factory=list)
+
+
+def walk(event: BackwardPass) -> None:
+    """Walk the graph from the event's roots: note what is freed or stale already, then free it unless it is retained."""
+    wanted = leads_to(event)
+    came_from: dict[Node, Node | None] = {root: None for root in event.roots if wanted is None or root in wanted}
+    order = list(came_from)
+    for node in order:
+        freed = node.freed_by
+        if freed is not None and node.saves:
+            path = path_to(node, came_from)
+            event.hits.append(Hit(node, freed, path, all(step.certain for step in path)))
+            continue  # torch raises here: what lies below is not reached
+        for leaf, version in zip(node.leaves, node.versions):
+            if version is not None and leaf.version != version:
+                path = path_to(node, came_from)
+                event.stale.append(Stale(node, leaf, path, all(step.certain for step in path)))
+        for storage, version in node.saved:
+            if storage.version != version:
+                sure = all(step.certain for step in path_to(node, came_from))
+                event.overwritten.append(Overwritten(node, storage.writes[version], sure))
+        for parent in node.parents:
+            if parent not in came_from and (wanted is None or parent in wanted):
+                came_from[parent] = node
+                order.append(parent)
+    event.nodes = order
+    for node in order:
+        node.walks.append(event)
+        if not event.retains:
+            node.freed_by = node.freed_by or event
+
+
+def leads_to(event: BackwardPass) -> set[Node] | None:
+    """The nodes that a walk with `inputs=` executes: those above one of the inputs, not the inputs' own."""
+    if event.targets is None:
+        return None
+    nodes, leaves = event.targets
+    below = history(list(event.roots))
+    wanted: set[Node] = set()
+    changed = True
+    while changed:
+        changed = False
+        for node in reversed(below):
+            if node in wanted:
+                continue
+            if any(p in nodes or p in wanted for p in node.parents) or any(leaf in leaves for leaf in node.leaves):
+                wanted.add(node)
+                changed = True
+    return wanted
+
+
+def path_to(node: Node, came_from: dict[Node, Node | None]) -> tuple[Node, ...]:
+    """The nodes between the root of a walk and `node`, root first."""
+    path = [node]
+    while (above := came_from[path[-1]]) is not None:
+        path.append(above)
+    return tuple(reversed(path))
+
+
+def raises_again(node: Node, sure: Callable[[Node], bool], before: float = math.inf, walkable: set[Node] | None = None) -> bool:
+    """Whether any walk through `node` would raise: below it, by a path that is known to be graph, lies a freed saved tensor.
+
+    `before`: only what was freed before this moment of the run counts. `walkable` collects the nodes through which a walk
+    would not raise, for further questions of the same moment.
+    """
+    without = walkable if walkable is not None else set()
+    seen = {node} - without
+    order = list(seen)
+    for step in order:
+        if not sure(step):
+            continue
+        if step.saves and step.freed_by is not None and step.freed_by.order < before:
+            return True
+        for parent in step.parents:
+            if parent not in seen and parent not in without:
+                seen.add(parent)
+                order.append(parent)
+    without |= seen
+    return False
