@@ -29,7 +29,7 @@ from graphfix.rewrite.fixpoint import repair
 from graphfix.run.engine import is_relevant
 from graphfix.run.selection import Wanted
 from graphfix.source.decode import read
-from graphfix.source.document import Program
+from graphfix.source.document import Document
 from graphfix.source.errors import SourceError
 from graphfix.source.guard import parse
 from graphfix.source.text import Source
@@ -73,7 +73,7 @@ def stages_over(paths: Iterable[Path]) -> list[Stage]:
         parsing.timed(source, lambda text=source.text: ast.parse(text))
         if not is_relevant(source.text):
             continue
-        tape = taping.timed(source, lambda s=source: Explorer(Program(str(s.path), s.text), (s.path.parent,)).explore())
+        tape = taping.timed(source, lambda s=source: Explorer(Document(str(s.path), s.text), (s.path.parent,)).explore())
         assert isinstance(tape, Tape)
         found = ruling.timed(source, lambda tape=tape: findings(tape))
         if found:

@@ -57,7 +57,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
         if walk.cause is not Cause.THREADS or walk.walk.site in done or not evidence.holds(walk.walk.site):
             continue
         done.add(walk.walk.site)
-        program = evidence.program
+        document = evidence.document
         story = [
             evidence.label(walk.walk.site, "frees the graph that the threads share, and raises in all threads but the first")
         ]
@@ -65,8 +65,8 @@ def find(evidence: Evidence) -> Iterator[Finding]:
             if isinstance(event.thread, tuple) and evidence.holds(event.thread[0]):
                 story.append(evidence.label(event.thread[0], "runs it in a thread of its own"))
                 break
-        message = f"`{short(program.source(walk.walk.site), 30)}` walks a graph that several threads share"
-        blamed = program.statement_of(walk.walk.site)
+        message = f"`{short(document.source(walk.walk.site), 30)}` walks a graph that several threads share"
+        blamed = document.statement_of(walk.walk.site)
         sites = dict.fromkeys((walk.walk.site, walk.freed_by.site))
         yield RULE.finding(evidence, message, evidence.span(blamed), story, repair_of(evidence, list(sites)))
 

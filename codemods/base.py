@@ -53,7 +53,7 @@ class Rule:
         *, severity: Severity | None = None, optional: bool = False,
     ) -> Finding:  # fmt: skip
         """A finding of this rule in the file of `evidence`."""
-        path = evidence.program.path
+        path = evidence.document.path
         return Finding(self.code, self.name, message, path, span, tuple(story), fix, severity or self.severity, optional)
 
 

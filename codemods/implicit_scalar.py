@@ -100,11 +100,11 @@ def is_known(facts: Facts, read: Number) -> bool:
 def report(evidence: Evidence, site: ast.Call, argument: ast.expr, seen: list[Number]) -> Finding:
     operation: Operation = Append(evidence.span(argument), ".item()")
     text = f"{operand(evidence, argument)}.item()"
-    if word(site.func) == "float" and "#" not in evidence.program.source(site):
+    if word(site.func) == "float" and "#" not in evidence.document.source(site):
         operation = Replace(evidence.span(site), text)
     safe = all(is_known(evidence.facts, read) for read in seen)
     repair = fix(safe_if(safe), f"read the number with `{short(text)}`", operation)
-    message = f"`{short(evidence.program.source(site))}` takes a number out of a graph"
+    message = f"`{short(evidence.document.source(site))}` takes a number out of a graph"
     story = (evidence.label(argument, "this tensor requires grad: torch warns, and an error is announced"),)
     return RULE.finding(evidence, message, evidence.blamed(site), story, repair, optional=True)
 

@@ -94,7 +94,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
 
 
 def report(evidence: Evidence, fault: Fault) -> Finding:
-    statement = evidence.program.statement_of(fault.write.site)
+    statement = evidence.document.statement_of(fault.write.site)
     story = [evidence.label(fault.write.site, "is written to in place here")]
     if evidence.holds(fault.overwritten.node.site):
         story.insert(0, evidence.label(fault.overwritten.node.site, "saves a tensor for its gradient"))
@@ -123,8 +123,8 @@ def repair_of(evidence: Evidence, fault: Fault) -> Fix | None:
 
 
 def out_of_place(evidence: Evidence, write: Write) -> tuple[str, tuple[Operation, ...]] | None:
-    site, program = write.site, evidence.program
-    statement = program.statement_of(site)
+    site, document = write.site, evidence.document
+    statement = document.statement_of(site)
     if isinstance(site, ast.AugAssign) and isinstance(site.target, ast.Name):
         return rebinding(evidence, site, site.target.id, augmented(evidence, site))
     if isinstance(site, (ast.AugAssign, ast.Subscript)):
@@ -159,7 +159,7 @@ def augmented(evidence: Evidence, site: ast.AugAssign) -> str | None:
     operator = OPERATORS.get(type(site.op))
     if operator is None or not isinstance(site.target, ast.Name):
         return None
-    value = evidence.program.source(site.value)
+    value = evidence.document.source(site.value)
     return f"{site.target.id} {operator} {value if isinstance(site.value, CLOSED) else f'({value})'}"
 
 
@@ -172,7 +172,7 @@ def item_written(evidence: Evidence, statement: ast.stmt, target: ast.AST) -> tu
         value = statement.value
         number = value.operand if isinstance(value, ast.UnaryOp) else value
         if isinstance(number, ast.Constant) and isinstance(number.value, (int, float)):
-            source = evidence.program.source
+            source = evidence.document.source
             return rebinding(evidence, statement, name, f"{name}.masked_fill({source(target.slice)}, {source(value)})")
     copy = f"{name} = {name}.clone()"
     return f"write to a copy of `{name}`", (InsertBefore(evidence.span(statement), copy),)
@@ -186,7 +186,7 @@ def plain_call(evidence: Evidence, site: ast.Call) -> str | None:
     known = facts(f"torch.Tensor.{function.attr[:-1]}")
     if known is None or known.inplace or known.cuts or known.result != "tensor":
         return None
-    text, head = evidence.program.source(site), evidence.program.source(function)
+    text, head = evidence.document.source(site), evidence.document.source(function)
     return head[:-1] + text[len(head) :]
 
 
@@ -198,7 +198,7 @@ def made_without(evidence: Evidence, made: ast.AST) -> tuple[str, tuple[Operatio
         return "make the layer without `inplace=True`", (RemoveArgument(evidence.span(made), "inplace"),)
     if len(made.args) != 1 or made.keywords:
         return None
-    text = f"{evidence.program.source(made.func)}()"
+    text = f"{evidence.document.source(made.func)}()"
     return f"make it as `{short(text)}`", (Replace(evidence.span(made), text),)
 
 

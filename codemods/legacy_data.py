@@ -64,7 +64,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
         text = f"{operand(evidence, site.value)}.detach()"
         repair = fix(safe_if(safe), f"cut the graph with `{short(text)}`", Replace(evidence.span(site), text))
         story = (evidence.label(site, "writes into `.data` go unseen by autograd"),)
-        message = f"`{short(evidence.program.source(site))}` cuts the graph behind the back of autograd"
+        message = f"`{short(evidence.document.source(site))}` cuts the graph behind the back of autograd"
         yield RULE.finding(evidence, message, evidence.blamed(site), story, repair, optional=True)
 
 

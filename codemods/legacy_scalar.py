@@ -70,14 +70,14 @@ def report(evidence: Evidence, site: ast.Subscript, safe: bool) -> Finding:
 
 def told(evidence: Evidence, site: ast.Subscript, repair: Fix) -> Finding:
     story = (evidence.label(site, "a tensor without dimensions has no element 0"),)
-    message = f"`{short(evidence.program.source(site))}` indexes a tensor that has no dimension"
+    message = f"`{short(evidence.document.source(site))}` indexes a tensor that has no dimension"
     return RULE.finding(evidence, message, evidence.blamed(site), story, repair)
 
 
 def is_settled(evidence: Evidence, site: ast.Subscript, seen: list[tuple[Run, Read]]) -> bool:
     """Whether no caller in another file can bring something else: the function did not get the value, or this file is started."""
     root = stripped(site.value)
-    function = evidence.program.enclosing(site, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+    function = evidence.document.enclosing(site, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
     if not isinstance(root, ast.Name) or not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
         return True
     signature = function.args
@@ -94,7 +94,7 @@ def cuts(evidence: Evidence) -> Iterator[ast.expr]:
 
 
 def is_added(evidence: Evidence, node: ast.AST) -> bool:
-    statement = evidence.program.parents[node]
+    statement = evidence.document.parents[node]
     return isinstance(statement, ast.AugAssign) and statement.value is node and isinstance(statement.target, ast.Name)
 
 

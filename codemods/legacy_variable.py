@@ -85,7 +85,7 @@ def wraps(evidence: Evidence) -> Iterator[Finding]:
     for run in evidence.tape.runs:
         for alias in run.recording.aliases:
             if alias.kind is AliasKind.VARIABLE and isinstance(alias.site, ast.Call) and evidence.holds(alias.site):
-                statement = evidence.program.statement_of(alias.site)
+                statement = evidence.document.statement_of(alias.site)
                 statements.setdefault(statement, {}).setdefault(alias.site, []).append((run, alias))
     volatile = {
         site: None
@@ -115,7 +115,7 @@ def ignored(evidence: Evidence, tried: Tape, sites: dict[ast.Call, Seen], old: s
     story = [evidence.label(first if keyword is None else keyword.value, "torch 0.4 has no volatile tensors any more")]
     if place is not None and place.statements:
         story.append(evidence.label(place.statements[0], "this builds a graph that nobody walks"))
-    message = f"`volatile` of `{short(evidence.program.source(first), 30)}` {what}"
+    message = f"`volatile` of `{short(evidence.document.source(first), 30)}` {what}"
     return RULE.finding(evidence, message, evidence.blamed(first), story, repair)
 
 
@@ -145,7 +145,7 @@ def plain(evidence: Evidence, sites: dict[ast.Call, Seen]) -> Finding | None:
     repair = fix(
         safe_if(safe), f"use {', '.join(list(words)[:2])}", *operations(evidence, {s: made.text for s, made in ready.items()})
     )
-    message = f"`{short(evidence.program.source(first))}` is a tensor since torch 0.4"
+    message = f"`{short(evidence.document.source(first))}` is a tensor since torch 0.4"
     story = (evidence.label(first, "tensors and variables are one"),)
     return RULE.finding(evidence, message, evidence.blamed(first), story, repair, optional=True)
 
@@ -169,7 +169,7 @@ def retained(evidence: Evidence) -> Iterator[Finding]:
         edits: list[Operation] = [RemoveArgument(evidence.span(site), "retain_variables")]
         title = "remove `retain_variables`"
         if keeps or not isinstance(keyword.value, ast.Constant):
-            edits.append(AddArgument(evidence.span(site), "retain_graph", evidence.program.source(keyword.value)))
+            edits.append(AddArgument(evidence.span(site), "retain_graph", evidence.document.source(keyword.value)))
             title = "rename it to `retain_graph`"
         given = any(
             isinstance(root.callee, tuple) and root.callee[:1] == ("given",) for _, event in events for root in event.roots
@@ -199,22 +199,22 @@ def gradients(evidence: Evidence) -> Iterator[Finding]:
         root = site.func.value if isinstance(site.func, ast.Attribute) else site.func
         story = (evidence.label(given, "the gradient has to have the shape of what is walked"),)
         repair = fix(Applicability.SAFE, "give it no dimension either", Append(evidence.span(given), ".squeeze()"))
-        names = short(evidence.program.source(given), 25), short(evidence.program.source(root), 25)
+        names = short(evidence.document.source(given), 25), short(evidence.document.source(root), 25)
         message = f"`{names[0]}` has one dimension, `{names[1]}` has none"
         yield RULE.finding(evidence, message, evidence.blamed(site), story, repair, severity=Severity.ERROR)
 
 
 def imports(evidence: Evidence) -> Iterator[Finding]:
     """An import of `Variable` that nothing in the file uses."""
-    tree = evidence.program.tree
-    parts = list(ast.walk(tree)) if "Variable" in evidence.program.text else []
+    tree = evidence.document.tree
+    parts = list(ast.walk(tree)) if "Variable" in evidence.document.text else []
     used = {part.id for part in parts if isinstance(part, ast.Name)}
     used |= {part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)}
     for statement in parts:
         if not isinstance(statement, ast.ImportFrom) or statement.module not in ORIGINS or statement.level:
             continue
         unused = [alias for alias in statement.names if alias.name == "Variable" and (alias.asname or alias.name) not in used]
-        if not unused or "#" in evidence.program.source(statement):
+        if not unused or "#" in evidence.document.source(statement):
             continue
         others = ", ".join(ast.unparse(alias) for alias in statement.names if alias not in unused)
         edits: list[Operation] = [Delete(evidence.span(statement))]

@@ -73,8 +73,8 @@ def find(evidence: Evidence) -> Iterator[Finding]:
 
 
 def report(evidence: Evidence, meeting: Meeting, cuts: list[ast.expr]) -> Finding:
-    program = evidence.program
-    names = ", ".join(dict.fromkeys(f"`{short(program.source(cut), 20)}`" for cut in cuts))
+    document = evidence.document
+    names = ", ".join(dict.fromkeys(f"`{short(document.source(cut), 20)}`" for cut in cuts))
     conflict = meeting.conflicts[0]
     story = [evidence.label(cut, "keeps the graph of a network that this loss does not train") for cut in cuts]
     if conflict.first is not None and evidence.holds(conflict.first.site):
@@ -89,7 +89,7 @@ def report(evidence: Evidence, meeting: Meeting, cuts: list[ast.expr]) -> Findin
     if retained is not None:
         operations.append(RemoveArgument(evidence.span(retained), "retain_graph"))
     repair = fix(safe_if(meeting.always and not meeting.is_stale), f"detach {names}", *operations)
-    blamed = program.statement_of(cuts[0])
+    blamed = document.statement_of(cuts[0])
     message = f"{short(names)} leads a loss into a network that it does not train"
     severity = Severity.WARNING if meeting.retained else Severity.ERROR
     return RULE.finding(evidence, message, evidence.span(blamed), story, repair, severity=severity)

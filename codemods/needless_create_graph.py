@@ -78,7 +78,7 @@ def reads_gradients(evidence: Evidence, run: Run) -> bool:
     """Whether something may take up the gradients that `backward` leaves with a graph: code that reads `.grad`, an unknown optimizer."""
     reads = any(
         isinstance(part, ast.Attribute) and part.attr == "grad" and not (isinstance(part.value, ast.Attribute) and part.value.attr == "autograd")
-        for part in ast.walk(evidence.program.tree)
+        for part in ast.walk(evidence.document.tree)
     )  # fmt: skip
     return reads or not run.recording.updates or any(update.leaves is None for update in run.recording.updates)
 
@@ -90,7 +90,7 @@ def report(evidence: Evidence, site: ast.Call, keyword: ast.keyword, events: lis
         operations.append(AddArgument(evidence.span(site), "retain_graph", "True"))
     repair = fix(safe_if(sure), "remove `create_graph=True`", *operations)
     story = (evidence.label(keyword.value, "nobody walks the graph of these gradients"),)
-    blamed = evidence.program.statement_of(site)
+    blamed = evidence.document.statement_of(site)
     return RULE.finding(evidence, "`create_graph=True` records gradients that nobody walks", evidence.span(blamed), story, repair)
 
 

@@ -67,7 +67,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
         if keyword is None:
             continue
         sure = all(in_sight(run, event) for run, event in events)
-        statement = evidence.program.statement_of(site)
+        statement = evidence.document.statement_of(site)
         story = (evidence.label(keyword.value, "nobody walks this graph again"),)
         repair = fix(safe_if(sure), "remove `retain_graph=True`", RemoveArgument(evidence.span(site), "retain_graph"))
         yield RULE.finding(
@@ -83,7 +83,7 @@ def is_constant(site: ast.Call) -> bool:
 
 def last_of_loop(evidence: Evidence, site: ast.Call, events: list[tuple[Run, BackwardPass]]) -> Finding | None:
     """A loop over a list of losses that share a graph: all but the last have to retain it."""
-    loop = evidence.program.enclosing(site, (ast.For, ast.FunctionDef, ast.AsyncFunctionDef, ast.While))
+    loop = evidence.document.enclosing(site, (ast.For, ast.FunctionDef, ast.AsyncFunctionDef, ast.While))
     if (
         not isinstance(loop, ast.For)
         or not isinstance(loop.iter, ast.Name)
@@ -97,9 +97,9 @@ def last_of_loop(evidence: Evidence, site: ast.Call, events: list[tuple[Run, Bac
         isinstance(p, (ast.Break, ast.Continue)) for p in ast.walk(loop)
     ):
         return None
-    index = evidence.program.fresh("i", "k", "index", "position", "which")
+    index = evidence.document.fresh("i", "k", "index", "position", "which")
     losses, target = loop.iter.id, loop.target.id
-    statement = evidence.program.statement_of(site)
+    statement = evidence.document.statement_of(site)
     repair = fix(
         Applicability.SAFE, "retain the graph for all losses but the last",
         Replace(evidence.span(loop.target), f"{index}, {target}"), Replace(evidence.span(loop.iter), f"enumerate({losses})"),

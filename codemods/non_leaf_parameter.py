@@ -94,7 +94,7 @@ def repair_of(evidence: Evidence, statement: ast.Assign, made: ast.Call) -> Fix 
         )  # fmt: skip
     target = statement.targets[0]
     if is_scaling(statement.value, made) and len(made.args) == 1 and not made.keywords:
-        inner, outer = evidence.program.source(made.args[0]), evidence.program.source(made.func)
+        inner, outer = evidence.document.source(made.args[0]), evidence.document.source(made.func)
         scaled = spliced(evidence, statement.value, made, inner)
         return fix(
             Applicability.UNSAFE,
@@ -108,9 +108,9 @@ def repair_of(evidence: Evidence, statement: ast.Assign, made: ast.Call) -> Fix 
 
 def applied_where_read(evidence: Evidence, statement: ast.Assign, target: ast.Attribute, made: ast.Call) -> Fix | None:
     """Keep the parameter in the attribute, and compute with it where the attribute is read."""
-    program = evidence.program
-    owner = program.enclosing(statement, (ast.ClassDef,))
-    method = program.enclosing(statement, (ast.FunctionDef,))
+    document = evidence.document
+    owner = document.enclosing(statement, (ast.ClassDef,))
+    method = document.enclosing(statement, (ast.FunctionDef,))
     if owner is None or not isinstance(method, ast.FunctionDef):
         return None
     same = [
@@ -120,7 +120,7 @@ def applied_where_read(evidence: Evidence, statement: ast.Assign, target: ast.At
     reads = [part for part in same if isinstance(part.ctx, ast.Load)]
     others = [
         part
-        for part in ast.walk(program.tree)
+        for part in ast.walk(document.tree)
         if isinstance(part, ast.Attribute) and part.attr == target.attr and part not in same
     ]
     local = {argument.arg for argument in method.args.args} | {
@@ -130,17 +130,17 @@ def applied_where_read(evidence: Evidence, statement: ast.Assign, target: ast.At
     used = {part.id for part in ast.walk(statement.value) if isinstance(part, ast.Name) and part not in parameter}
     if not reads or len(same) != len(reads) + 1 or others or used & local or any(read in ast.walk(method) for read in reads):
         return None
-    applied = spliced(evidence, statement.value, made, program.source(target))
+    applied = spliced(evidence, statement.value, made, document.source(target))
     return fix(
         Applicability.UNSAFE, f"keep the parameter in `{ast.unparse(target)}` and compute with it where it is read",
-        Replace(evidence.span(statement.value), program.source(made)),
+        Replace(evidence.span(statement.value), document.source(made)),
         *(Replace(evidence.span(read), applied) for read in reads),
     )  # fmt: skip
 
 
 def spliced(evidence: Evidence, value: ast.expr, part: ast.expr, text: str) -> str:
     """The source of `value` with `part` of it replaced by `text`."""
-    source, start, span = evidence.program.source(value).encode(), evidence.span(value).start, evidence.span(part)
+    source, start, span = evidence.document.source(value).encode(), evidence.span(value).start, evidence.span(part)
     return (source[: span.start - start] + text.encode() + source[span.end - start :]).decode()
 
 

@@ -65,12 +65,12 @@ def find(evidence: Evidence) -> Iterator[Finding]:
 
 def report(evidence: Evidence, walk: SecondBackward) -> Finding:
     site = walk.walk.site
-    statement = evidence.program.statement_of(site)
+    statement = evidence.document.statement_of(site)
     story = [evidence.label(site, "walks the same loss again and raises")]
     if evidence.holds(walk.freed_by.site) and walk.freed_by.site is not site:
         story.insert(0, evidence.label(walk.freed_by.site, "walks the loss and frees its graph"))
     root = walk.walk.receiver
-    name = short(evidence.program.source(root)) if root is not None else "the loss"
+    name = short(evidence.document.source(root)) if root is not None else "the loss"
     return RULE.finding(evidence, f"`{name}` is walked twice", evidence.span(statement), story, repair_of(evidence, walk))
 
 
@@ -78,7 +78,7 @@ def repair_of(evidence: Evidence, walk: SecondBackward) -> Fix | None:
     """Delete a second call that always raises; compute anew what a loop or a closure walks each time."""
     if not walk.always:
         return None
-    statement = evidence.program.statement_of(walk.walk.site)
+    statement = evidence.document.statement_of(walk.walk.site)
     alone = isinstance(statement, ast.Expr) and statement.value is walk.walk.site
     if walk.walk.site is not walk.freed_by.site:
         if not alone or walk.loop is not None:
@@ -87,7 +87,7 @@ def repair_of(evidence: Evidence, walk: SecondBackward) -> Fix | None:
             return fix(Applicability.SAFE, "remove the second walk", Delete(evidence.span(statement)))
         return computed_again(evidence, walk)
     nodes = external_nodes(walk)
-    closure = evidence.program.enclosing(walk.walk.site, (ast.FunctionDef,))
+    closure = evidence.document.enclosing(walk.walk.site, (ast.FunctionDef,))
     if isinstance(walk.loop, ast.Call):
         return into_closure(evidence, walk, closure) if isinstance(closure, ast.FunctionDef) else None
     return recomputed(evidence, walk, nodes, statements_of(evidence, walk, nodes))
@@ -95,8 +95,8 @@ def repair_of(evidence: Evidence, walk: SecondBackward) -> Fix | None:
 
 def is_mere_copy(evidence: Evidence, walk: SecondBackward) -> bool:
     """Whether nothing between the two walks can change a parameter: the second one was not meant for changed ones."""
-    first, second = evidence.program.statement_of(walk.freed_by.site), evidence.program.statement_of(walk.walk.site)
-    block = evidence.program.block_of(second)
+    first, second = evidence.document.statement_of(walk.freed_by.site), evidence.document.statement_of(walk.walk.site)
+    block = evidence.document.block_of(second)
     between = block[block.index(first) + 1 : block.index(second)] if first in block else None
     return all(
         not any(event.order > update.order > hit.freed_by.order and update.steps for update in run.recording.updates)
@@ -115,9 +115,9 @@ def is_unused(walk: SecondBackward) -> bool:
 
 def computed_again(evidence: Evidence, walk: SecondBackward) -> Fix | None:
     """The parameters have changed in between: walk the loss of a forward pass of its own, where one statement computes it."""
-    root, program = walk.walk.receiver, evidence.program
-    second = program.statement_of(walk.walk.site)
-    block = program.block_of(second)
+    root, document = walk.walk.receiver, evidence.document
+    second = document.statement_of(walk.walk.site)
+    block = document.block_of(second)
     made = [s for s in block if any(makes(s, list(hit.path)) for _, _, hit in walk.hits)]
     loss = made[0] if len(made) == 1 else None
     if (
@@ -132,15 +132,15 @@ def computed_again(evidence: Evidence, walk: SecondBackward) -> Fix | None:
     return fix(
         Applicability.UNSAFE,
         f"compute `{root.id}` anew for the second walk",
-        Replace(evidence.span(root), program.source(loss.value)),
+        Replace(evidence.span(root), document.source(loss.value)),
     )
 
 
 def into_closure(evidence: Evidence, walk: SecondBackward, closure: ast.FunctionDef) -> Fix | None:
     """The optimizer calls the closure several times: move into it what computes the loss, and take the loss that `step` returns."""
-    program, step, root = evidence.program, walk.loop, walk.walk.receiver
+    document, step, root = evidence.document, walk.loop, walk.walk.receiver
     assert isinstance(step, ast.Call)
-    block = program.block_of(closure)
+    block = document.block_of(closure)
     moved = [s for s in block[: block.index(closure)] if makes(s, external_nodes(walk))]
     written = names_in(moved, ast.Store)
     between = [s for s in block[block.index(moved[0]) : block.index(closure)] if s not in moved] if moved else []
@@ -148,16 +148,16 @@ def into_closure(evidence: Evidence, walk: SecondBackward, closure: ast.Function
         return None
     if (names_in(moved, ast.Load) | written) & names_in(between, ast.Store) or written & names_in(between, ast.Load):
         return None
-    operations: list[Operation] = [Move(evidence.span(s), evidence.span(program.statement_of(walk.walk.site))) for s in moved]
-    call = program.statement_of(step)
-    scope = program.enclosing(closure, (ast.FunctionDef, ast.AsyncFunctionDef)) or program.tree
+    operations: list[Operation] = [Move(evidence.span(s), evidence.span(document.statement_of(walk.walk.site))) for s in moved]
+    call = document.statement_of(step)
+    scope = document.enclosing(closure, (ast.FunctionDef, ast.AsyncFunctionDef)) or document.tree
     later = {part.id for part in ast.walk(scope) if isinstance(part, ast.Name) and part.lineno > (call.end_lineno or 0)} & written
     if later:
         returns = [part.value for part in ast.walk(closure) if isinstance(part, ast.Return)]
         same = len(returns) == 1 and isinstance(returns[0], ast.Name) and {returns[0].id} == later
         if not same or not isinstance(call, ast.Expr) or call.value is not step or call not in block:
             return None
-        operations += [InsertBefore(evidence.span(call), f"{later.pop()} = {program.source(call)}"), Delete(evidence.span(call))]
+        operations += [InsertBefore(evidence.span(call), f"{later.pop()} = {document.source(call)}"), Delete(evidence.span(call))]
     return fix(Applicability.UNSAFE, f"compute `{root.id}` in each call of `{closure.name}`", *operations)
 
 

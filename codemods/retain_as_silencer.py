@@ -111,7 +111,7 @@ def state(trial: Evidence, loop: ast.AST | None, carriers: dict[str, list[Second
 
 def told(evidence: Evidence, trial: Unretained, sites: list[ast.Call], finding: Finding, repair: Fix | None) -> Finding:
     """The finding that the loop would be without retaining, told as what retaining hides."""
-    statement = evidence.program.statement_of(sites[0])
+    statement = evidence.document.statement_of(sites[0])
     story = (
         *finding.story[:-1],
         evidence.label(trial.sites[sites[0]].value, "hides it: every walk goes through all iterations before"),

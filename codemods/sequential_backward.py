@@ -66,12 +66,12 @@ def find(evidence: Evidence) -> Iterator[Finding]:
 
 def report(evidence: Evidence, site: ast.AST, walks: list[SecondBackward]) -> Finding:
     frees = list(dict.fromkeys(walk.freed_by.site for walk in walks))
-    blamed = evidence.program.statement_of(caller_site(evidence, walks[0], site))
+    blamed = evidence.document.statement_of(caller_site(evidence, walks[0], site))
     story = [
         evidence.label(free, "frees the graph that both share") for free in frees if evidence.holds(free) and free is not site
     ]
     story.append(evidence.label(blamed, "walks the freed part again and raises"))
-    message = f"`{short(evidence.program.source(blamed))}` walks a graph that is freed already"
+    message = f"`{short(evidence.document.source(blamed))}` walks a graph that is freed already"
     return RULE.finding(evidence, message, evidence.span(blamed), story, repair_of(evidence, walks))
 
 
@@ -102,9 +102,9 @@ def repair_of(evidence: Evidence, walks: list[SecondBackward]) -> Fix | None:
 
 def summed_pair(evidence: Evidence, walk: SecondBackward) -> tuple | None:
     """`a.backward(); b.backward()` next to each other become `(a + b).backward()`."""
-    program = evidence.program
-    first, second = program.statement_of(walk.freed_by.site), program.statement_of(walk.walk.site)
-    block = program.block_of(second)
+    document = evidence.document
+    first, second = document.statement_of(walk.freed_by.site), document.statement_of(walk.walk.site)
+    block = document.block_of(second)
     if not (plain_walk(first, walk.freed_by) and plain_walk(second, walk.walk)) or first not in block:
         return None
     if block.index(second) != block.index(first) + 1:
@@ -113,7 +113,7 @@ def summed_pair(evidence: Evidence, walk: SecondBackward) -> tuple | None:
     assert one is not None and two is not None
     if not (isinstance(one, (ast.Name, ast.Attribute)) and isinstance(two, (ast.Name, ast.Attribute, ast.BinOp))):
         return None
-    text = f"{program.source(one)} + {program.source(two)}"
+    text = f"{document.source(one)} + {document.source(two)}"
     return Delete(evidence.span(first)), Replace(evidence.span(two), text)
 
 
@@ -136,7 +136,7 @@ def summed_loop(evidence: Evidence, walk: SecondBackward) -> Fix | None:
     if any(isinstance(part, (ast.Break, ast.Continue, ast.Return)) for part in ast.walk(loop)):
         return None
     body = (
-        [evidence.program.statement_of(site)] if any(s is evidence.program.statement_of(site) for s in loop.body) else loop.body
+        [evidence.document.statement_of(site)] if any(s is evidence.document.statement_of(site) for s in loop.body) else loop.body
     )
     summed = sum_of_items(evidence, walk, loop) if len(loop.body) == 1 else None
     if summed is not None:
@@ -147,12 +147,12 @@ def summed_loop(evidence: Evidence, walk: SecondBackward) -> Fix | None:
     rest = [s for s in loop.body if s is not statement]
     if any(update_in(run, loop) or not all(is_harmless(s, run) for s in rest) for run, _, _ in walk.hits):
         return None
-    root = evidence.program.source(walk.walk.receiver)
+    root = evidence.document.source(walk.walk.receiver)
     if not rest:
-        text = f"sum({root} for {evidence.program.source(loop.target)} in {evidence.program.source(loop.iter)}).backward()"
+        text = f"sum({root} for {evidence.document.source(loop.target)} in {evidence.document.source(loop.iter)}).backward()"
         replaced = (InsertBefore(evidence.span(loop), text), Delete(evidence.span(loop)))
         return fix(safe_if(walk.always), "walk the sum of the losses once", *replaced)
-    total = evidence.program.fresh("total_loss", "summed_loss", "loss_sum")
+    total = evidence.document.fresh("total_loss", "summed_loss", "loss_sum")
     return fix(
         safe_if(walk.always), "add the losses up and walk the sum once",
         InsertBefore(evidence.span(loop), f"{total} = 0"),
@@ -182,9 +182,9 @@ def sum_of_items(evidence: Evidence, walk: SecondBackward, loop: ast.For) -> tup
     uses = [part for part in ast.walk(body) if isinstance(part, ast.Name) and part.id == loop.target.id]
     if len(uses) != 1:
         return None
-    total = f"sum({evidence.program.source(loop.iter)})"
+    total = f"sum({evidence.document.source(loop.iter)})"
     start, use = evidence.span(body).start, evidence.span(uses[0])
-    data = evidence.program.source(body).encode()
+    data = evidence.document.source(body).encode()
     joined = (data[: use.start - start] + total.encode() + data[use.end - start :]).decode()
     return InsertBefore(evidence.span(loop), joined), Delete(evidence.span(loop))
 

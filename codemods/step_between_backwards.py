@@ -65,7 +65,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
 
 
 def report(evidence: Evidence, meeting: Meeting) -> Finding:
-    program = evidence.program
+    document = evidence.document
     conflict = next(conflict for conflict in meeting.conflicts if conflict.stale)
     story: list[Label] = []
     births = [node for node in sorted(conflict.stale, key=lambda n: n.order) if evidence.holds(node.site)]
@@ -75,8 +75,8 @@ def report(evidence: Evidence, meeting: Meeting) -> Finding:
     if evidence.holds(step):
         story.append(evidence.label(step, "changes them in place"))
     story.append(evidence.label(meeting.site, "needs the saved ones and raises"))
-    message = f"`{short(program.source(meeting.site), 30)}` needs parameters that were stepped since"
-    blamed = program.statement_of(meeting.site)
+    message = f"`{short(document.source(meeting.site), 30)}` needs parameters that were stepped since"
+    blamed = document.statement_of(meeting.site)
     return RULE.finding(evidence, message, evidence.span(blamed), story, reordered(evidence, meeting))
 
 

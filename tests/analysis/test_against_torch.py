@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, note, settings
 
 from graphfix.analysis.explore import Explorer
-from graphfix.source.document import Program
+from graphfix.source.document import Document
 
 from .random_programs import programs, writing
 
@@ -33,13 +33,13 @@ def line_by_torch(text: str, message: str = TWICE) -> int | str | None:
 
 def line_by_tape(text: str) -> int | None:
     """The line of the first walk that meets a freed graph for certain."""
-    tape = Explorer(Program("program.py", text), (Path("/nowhere"),)).explore()
+    tape = Explorer(Document("program.py", text), (Path("/nowhere"),)).explore()
     return next((walk.site.lineno for walk in tape.runs[0].recording.walks if any(hit.certain for hit in walk.hits)), None)
 
 
 def overwritten_by_tape(text: str) -> int | None:
     """The line of the first walk that needs, for certain, a tensor that was written to since it was saved."""
-    tape = Explorer(Program("program.py", text), (Path("/nowhere"),)).explore()
+    tape = Explorer(Document("program.py", text), (Path("/nowhere"),)).explore()
     return next((walk.site.lineno for walk in tape.runs[0].recording.walks if any(o.certain for o in walk.overwritten)), None)
 
 

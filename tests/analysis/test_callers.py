@@ -20,7 +20,7 @@ from graphfix.codemods import RULES
 from graphfix.codemods.base import Rule
 from graphfix.model import Finding, Span
 from graphfix.run.engine import findings_of
-from graphfix.source.document import Program
+from graphfix.source.document import Document
 from graphfix.verify.cases import bundled
 
 PLAYERS = """\
@@ -229,7 +229,7 @@ def test_own_findings_and_their_fixes_stay_as_they_are(project: Project) -> None
 def test_nothing_of_another_file_gets_a_place_in_this_one(project: Project) -> None:
     project.write("driver.py", DRIVER)
     path = project.write("players.py", PLAYERS)
-    reached = called(Explorer(Program(str(path), PLAYERS), (project.root,)).explore())
+    reached = called(Explorer(Document(str(path), PLAYERS), (project.root,)).explore())
     assert reached is not None and reached.runs and reached.replay({}).truncated
     evidence = CallerEvidence(reached, Facts(reached))
     foreign = [statement for run in reached.runs for node in run.recording.nodes for _, statement in node.trace[:1]]
@@ -251,7 +251,7 @@ def test_a_finding_that_stands_elsewhere_ends_no_rule(rule: Rule) -> None:
     """Whatever place a rule asks for first, it is this one finding that is left out, and not all that come after it."""
     found = False
     for path in sorted(bundled().glob(f"{rule.code}-*/*/before.py")):
-        tape = Explorer(Program(str(path), path.read_text("utf-8")), (path.parent,)).explore()
+        tape = Explorer(Document(str(path), path.read_text("utf-8")), (path.parent,)).explore()
         facts, cuts = Facts(tape), tuple(rule.cuts for rule in RULES)
         found |= bool(list(rule.find(Evidence(tape, facts, cuts))))
         assert list(rule.find(Nowhere(tape, facts, cuts))) == []
@@ -260,16 +260,16 @@ def test_a_finding_that_stands_elsewhere_ends_no_rule(rule: Rule) -> None:
 
 def test_what_comes_after_a_finding_that_stands_elsewhere_is_told(project: Project) -> None:
     def report(evidence: Evidence, node: ast.AST) -> Finding:
-        return Finding("GF000", "toy", "told", evidence.program.path, evidence.span(node))
+        return Finding("GF000", "toy", "told", evidence.document.path, evidence.span(node))
 
     def find(evidence: Evidence) -> Iterator[Finding]:
         foreign = evidence.tape.runs[0].recording.nodes[0].trace[0][1]
         assert not evidence.holds(foreign)
-        for node in (foreign, evidence.program.tree.body[-1]):
+        for node in (foreign, evidence.document.tree.body[-1]):
             yield from evidence.told(report, node)
 
     project.write("driver.py", DRIVER)
-    program = Program(str(project.write("players.py", PLAYERS)), PLAYERS)
+    program = Document(str(project.write("players.py", PLAYERS)), PLAYERS)
     tape = Explorer(program, (project.root,)).explore()
     told = list(told_by_callers(tape, (), (find,), ()))
     assert [finding.span for finding in told] == [program.span(program.tree.body[-1])]

@@ -9,7 +9,7 @@ import pytest
 from graphfix.analysis.contributors import Facts
 from graphfix.analysis.evaluations import Region, Regions
 from graphfix.analysis.explore import Explorer
-from graphfix.source.document import Program
+from graphfix.source.document import Document
 
 HEAD = """\
 import torch
@@ -31,7 +31,7 @@ LOOP = "for x, y in data:\n    print(F.mse_loss(net(x), y).item())\n"
 
 
 def regions(text: str, head: str = HEAD) -> list[Region]:
-    tape = Explorer(Program("program.py", head + text), (Path("/nowhere"),)).explore()
+    tape = Explorer(Document("program.py", head + text), (Path("/nowhere"),)).explore()
     return Regions(tape, Facts(tape)).found
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from graphfix.analysis.explore import Explorer, Tape
 from graphfix.analysis.second_backward import second_backwards
-from graphfix.source.document import Program
+from graphfix.source.document import Document
 
 HEAD = """\
 import torch
@@ -20,7 +20,7 @@ OFFSET = HEAD.count("\n")
 
 
 def explored(body: str) -> Tape:
-    return Explorer(Program("toy.py", HEAD + body), (Path("/nowhere"),)).explore()
+    return Explorer(Document("toy.py", HEAD + body), (Path("/nowhere"),)).explore()
 
 
 def hits(body: str) -> set[tuple[int, str]]:

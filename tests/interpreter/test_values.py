@@ -26,7 +26,7 @@ from graphfix.interpreter.values import (
     counter,
     cut_of,
 )
-from graphfix.source.document import Program
+from graphfix.source.document import Document
 
 CLASS = Class("Net", [External("torch.nn.Module")], {}, None)
 
@@ -112,5 +112,5 @@ both.keep((w * w).sum())
 
 
 def test_the_method_of_the_nearer_class_is_taken() -> None:
-    tape = Explorer(Program("toy.py", DIAMOND), (Path("/nowhere"),)).explore()
+    tape = Explorer(Document("toy.py", DIAMOND), (Path("/nowhere"),)).explore()
     assert not [store for run in tape.runs for store in run.recording.stores if "kept" in ast.unparse(store.target)]

@@ -21,7 +21,7 @@ from graphfix.analysis.importers import importing
 from graphfix.interpreter.imports import Importer, parsed
 from graphfix.interpreter.interpreter import OutOfSteps
 from graphfix.models.words import WALKS
-from graphfix.source.document import Program
+from graphfix.source.document import Document
 
 # Importing files that are read for one file, those of them that are run, and the statements and calls that each may simulate
 MAX_LOOKED_AT = 16
@@ -39,7 +39,7 @@ ANYWHERE = frozenset(("forward", "train", "eval", "load", "save", "step", "reset
 class CallerImporter(Importer):
     """Resolves the imports of a caller; the file under analysis is not read a second time."""
 
-    def __init__(self, path: Path, roots: tuple[Path, ...], analysed: Program) -> None:
+    def __init__(self, path: Path, roots: tuple[Path, ...], analysed: Document) -> None:
         super().__init__(path, roots)
         self.analysed = analysed
         self.real = Path(os.path.realpath(analysed.path))
@@ -48,16 +48,16 @@ class CallerImporter(Importer):
         found = super().find(name, importing)
         return Path(os.path.realpath(found)) if found is not None else None
 
-    def program_at(self, path: Path, name: str) -> Program | None:
+    def document_at(self, path: Path, name: str) -> Document | None:
         return self.analysed if path == self.real else parsed(path, name)
 
 
 class CallerExplorer(Explorer):
     """Runs the tape over a file that imports the analysed one."""
 
-    def __init__(self, caller: Program, tape: Tape, names: frozenset[str]) -> None:
+    def __init__(self, caller: Document, tape: Tape, names: frozenset[str]) -> None:
         super().__init__(caller, tape.roots, tape.conventions)
-        self.importer = CallerImporter(Path(caller.path), tape.roots, tape.program)
+        self.importer = CallerImporter(Path(caller.path), tape.roots, tape.document)
         self.names = names
         self.budget = CALLER_STEPS
         self.kinds = ()  # each side of a branch once is enough to see how the file is used
@@ -78,16 +78,16 @@ class CallerExplorer(Explorer):
 
 def called(tape: Tape) -> Tape | None:
     """The runs by which other files reach functions of the file of `tape`; None where no other file is known to."""
-    program = tape.program
-    functions = {part for part in ast.walk(program.tree) if isinstance(part, FUNCTIONS)}
+    document = tape.document
+    functions = {part for part in ast.walk(document.tree) if isinstance(part, FUNCTIONS)}
     entered = {part for run in tape.runs if run.entry.is_module for part in run.recording.entered}
-    wanted = worth_reaching(program, functions - entered)
+    wanted = worth_reaching(document, functions - entered)
     if not wanted:
         return None
-    walks = any(word(part) in WALKS for part in ast.walk(program.tree))
+    walks = any(word(part) in WALKS for part in ast.walk(document.tree))
     found: list[Run] = []
     tried = 0
-    for path in itertools.islice(importing(Path(program.path), tape.roots), MAX_LOOKED_AT):
+    for path in itertools.islice(importing(Path(document.path), tape.roots), MAX_LOOKED_AT):
         caller = parsed(path, path.stem) if tried < MAX_CALLERS else None
         words = {word(part) for part in ast.walk(caller.tree)} if caller is not None else set()
         if caller is None or not words & wanted or not (walks or words & WALKS) or is_test(caller):
@@ -98,23 +98,23 @@ def called(tape: Tape) -> Tape | None:
         found.extend(run for run in runs if run.recording.ended_by not in LIMITS and functions & run.recording.entered)
     for run in found:
         run.entry = dataclasses.replace(run.entry, elsewhere=True)
-    return Tape(program, found, True, tape.roots, tape.conventions) if found else None
+    return Tape(document, found, True, tape.roots, tape.conventions) if found else None
 
 
-def is_test(program: Program) -> bool:
+def is_test(document: Document) -> bool:
     """Whether the file is about tests, which also do what is to fail."""
-    modules = {part.module or "" for part in ast.walk(program.tree) if isinstance(part, ast.ImportFrom)}
-    modules |= {alias.name for part in ast.walk(program.tree) if isinstance(part, ast.Import) for alias in part.names}
+    modules = {part.module or "" for part in ast.walk(document.tree) if isinstance(part, ast.ImportFrom)}
+    modules |= {alias.name for part in ast.walk(document.tree) if isinstance(part, ast.Import) for alias in part.names}
     return any(module.split(".")[0] in TESTING for module in modules)
 
 
-def worth_reaching(program: Program, functions: set[ast.AST]) -> frozenset[str]:
+def worth_reaching(document: Document, functions: set[ast.AST]) -> frozenset[str]:
     """The names under which other files use those functions that walk a graph, read a number out of one or keep something."""
     names = set()
     for function in functions:
         if function.name in BUILDING or not any(keeps(part) or word(part) in WALKS for part in ast.walk(function)):
             continue
-        owner = program.parents.get(function)
+        owner = document.parents.get(function)
         implied = function.name.startswith("__") or function.name in ANYWHERE  # it is the class that other files name
         names.add(owner.name if implied and isinstance(owner, ast.ClassDef) else function.name)
     return frozenset(names)

@@ -181,7 +181,7 @@ def passing(evidence: Evidence, node: Node, parent: Node) -> Iterator[ast.expr]:
 
 def carries_used(evidence: Evidence, run: Run, expression: ast.expr) -> bool:
     """Whether some walk sends a gradient that may be used through what `expression` hands on."""
-    statement = evidence.program.statement_of(expression)
+    statement = evidence.document.statement_of(expression)
     handed = {node for use in evidence.facts.uses.get(expression, ()) for node in use.nodes}
     for event in run.recording.walks:
         leading = run.fates.leading(event)

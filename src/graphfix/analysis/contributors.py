@@ -16,7 +16,7 @@ from graphfix.autograd.graph import Node
 from graphfix.interpreter.frames import CallStack
 from graphfix.interpreter.recording import Store, Use
 from graphfix.interpreter.values import Instance, Tensor, Unknown
-from graphfix.source.document import Program
+from graphfix.source.document import Document
 
 DISPLAYS = (ast.Dict, ast.List, ast.Tuple)
 ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div)
@@ -85,11 +85,11 @@ def is_tensor_always(facts: Facts, expression: ast.expr) -> bool:
     )
 
 
-def at_caller(facts: Facts, program: Program, trace: CallStack, nodes: Iterable[Node]) -> list[ast.expr]:
+def at_caller(facts: Facts, document: Document, trace: CallStack, nodes: Iterable[Node]) -> list[ast.expr]:
     """The argument of a call, closest to the store, that brings `nodes` in and is always one tensor; of a display, its parts."""
     wanted = set(nodes)
     for frame, statement in reversed(trace[:-1]):
-        if frame.env.program is not program:
+        if frame.env.document is not document:
             continue
         for part in ast.walk(statement):
             for argument in handed_over(part):

@@ -50,12 +50,12 @@ MODULE = EntryPoint(EntryKind.MODULE)
 def run_module(m: Interpreter, env: Env) -> None:
     """The file as a script."""
     env.variables["__name__"] = Constant("__main__")
-    m.execute(env.program.tree.body)
+    m.execute(env.document.tree.body)
 
 
 def start_function(definition: ast.FunctionDef | ast.AsyncFunctionDef) -> Start:
     def start(m: Interpreter, env: Env) -> None:
-        define(m, env, env.program.tree.body)
+        define(m, env, env.document.tree.body)
         function = env.get(definition.name)
         if isinstance(function, Function):
             m.frame.statement = definition
@@ -70,7 +70,7 @@ def start_method(cls: ast.ClassDef, method: ast.FunctionDef | ast.AsyncFunctionD
     """The method on a fresh object, `times` times: whoever uses the class may call it in a loop."""
 
     def start(m: Interpreter, env: Env) -> None:
-        define(m, env, env.program.tree.body)
+        define(m, env, env.document.tree.body)
         value = env.get(cls.name)
         function = value.attributes.get(method.name) if isinstance(value, Class) else None
         if not isinstance(value, Class) or not isinstance(function, Function):

@@ -18,7 +18,7 @@ from graphfix.interpreter.frames import CallStack, Env, Frame
 from graphfix.interpreter.recording import Store
 from graphfix.interpreter.values import Class, Instance, Mapping, Project, Sequence, TorchModule, Unknown, Value, leaves_in
 from graphfix.models.words import ASKS
-from graphfix.source.document import Program
+from graphfix.source.document import Document
 
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -65,7 +65,7 @@ class Regions:
     def __init__(self, tape: Tape, facts: Facts) -> None:
         self.tape = tape
         self.facts = facts
-        self.program: Program = tape.program
+        self.document: Document = tape.document
         self.touched: set[ast.AST] = set()
         self.asking: set[ast.AST] = set()
         self.building: set[ast.AST] = set()
@@ -82,7 +82,7 @@ class Regions:
     @cached_property
     def knows_torch(self) -> bool:
         """Whether the file binds the name `torch` to the library."""
-        imports = [s for s in self.program.tree.body if isinstance(s, ast.Import)]
+        imports = [s for s in self.document.tree.body if isinstance(s, ast.Import)]
         return any(alias.name.split(".")[0] == "torch" and alias.asname is None for s in imports for alias in s.names)
 
     def find(self) -> None:
@@ -156,11 +156,11 @@ class Regions:
         """All statements and functions of this file in which `trace` lies."""
         for _, statement in trace:
             part: ast.AST | None = statement
-            while part is not None and part not in marked and part in self.program.parents:
+            while part is not None and part not in marked and part in self.document.parents:
                 marked.add(part)
                 if isinstance(part, SCOPES) and part is not statement:
                     break
-                part = self.program.parents.get(part)
+                part = self.document.parents.get(part)
 
     def is_forward(self, node: Node) -> bool:
         """Whether a module (or an operation on parameters) made the node and saved tensors for their gradient."""
@@ -189,7 +189,7 @@ class Regions:
         for frame, statement in node.trace:
             if is_module_call(frame):
                 break  # what a module does inside is its callers' affair
-            if statement in self.program.parents and not isinstance(statement, (*FUNCTIONS, ast.ClassDef)):
+            if statement in self.document.parents and not isinstance(statement, (*FUNCTIONS, ast.ClassDef)):
                 found.append((frame, statement, [p for p in self.around(statement) if isinstance(p, (*FUNCTIONS, *LOOPS))]))
         return found
 
@@ -202,7 +202,7 @@ class Regions:
                 chain.append(part)
             if isinstance(part, SCOPES) and part is not statement:
                 break
-            part = self.program.parents.get(part)
+            part = self.document.parents.get(part)
         return chain[::-1]
 
     def qualifies(self, part: ast.stmt, node: Node, frames: list[Frame], frame: Frame) -> bool:
@@ -255,7 +255,7 @@ class Regions:
         """A function or loop stands for itself; a statement goes together with those after it that go on with what it makes."""
         if isinstance(part, (*FUNCTIONS, *LOOPS)):
             return (part,)
-        block = self.program.block_of(part)
+        block = self.document.block_of(part)
         start = end = block.index(part)
         for index in range(start + 1, len(block)):
             if block[index] in self.touched or isinstance(block[index], (*SCOPES, ast.Return)) or not self.is_sound(block[index]):

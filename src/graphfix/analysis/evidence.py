@@ -18,7 +18,7 @@ from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.recording import ReadKind, Store
 from graphfix.interpreter.values import NonTensor, Tensor, Unknown, Value, nodes_in
 from graphfix.model import Finding, Label, Span
-from graphfix.source.document import Program
+from graphfix.source.document import Document
 
 Cuts = Callable[["Evidence"], Iterator[ast.expr]]
 Details = ParamSpec("Details")
@@ -69,8 +69,8 @@ class Evidence:
             yield finding
 
     @property
-    def program(self) -> Program:
-        return self.tape.program
+    def document(self) -> Document:
+        return self.tape.document
 
     @cached_property
     def second_backwards(self) -> list[SecondBackward]:
@@ -116,19 +116,19 @@ class Evidence:
         return False
 
     def span(self, node: ast.AST) -> Span:
-        return self.program.span(node)
+        return self.document.span(node)
 
     def blamed(self, node: ast.AST) -> Span:
         """The statement that holds `node`, or `node` itself where that statement is a whole block."""
-        statement = self.program.statement_of(node)
+        statement = self.document.statement_of(node)
         return self.span(node if hasattr(statement, "body") else statement)
 
     def label(self, node: ast.AST, message: str) -> Label:
-        return Label(self.program.path, self.span(node), message)
+        return Label(self.document.path, self.span(node), message)
 
     def holds(self, node: ast.AST) -> bool:
         """Whether `node` is part of the file under analysis (and not of one that it imports)."""
-        return node in self.program.parents or node is self.program.tree
+        return node in self.document.parents or node is self.document.tree
 
 
 def as_number(m: Interpreter, node: ast.AST, value: Value) -> Value:

@@ -20,7 +20,7 @@ from graphfix.interpreter.recording import Recording
 from graphfix.interpreter.values import Value
 from graphfix.models.assembly import assembled
 from graphfix.models.words import READS, WALKED_BY_TRAINER, WALKS
-from graphfix.source.document import Program
+from graphfix.source.document import Document
 
 # Statements and calls that all runs over one file may simulate together: a count, so that results do not depend on the clock
 TOTAL_STEPS = 40_000
@@ -45,7 +45,7 @@ class Run:
             isinstance(part, ast.Attribute)
             and part.attr == "grad"
             and ast.unparse(part.value) not in ("torch.autograd", "autograd")
-            for part in ast.walk(env.program.tree)
+            for part in ast.walk(env.document.tree)
         )
 
 
@@ -53,7 +53,7 @@ class Run:
 class Tape:
     """All runs over one file. `truncated` where the budget ended before every branch was taken."""
 
-    program: Program
+    document: Document
     runs: list[Run] = field(default_factory=list)
     truncated: bool = False
     roots: tuple[Path, ...] = ()
@@ -65,8 +65,8 @@ class Tape:
         A file that is too large for its budget is not run again: the trial would end early, too, and prove nothing.
         """
         if self.truncated:
-            return Tape(self.program, [], True, self.roots, self.conventions)
-        explorer = Explorer(self.program, self.roots, self.conventions)
+            return Tape(self.document, [], True, self.roots, self.conventions)
+        explorer = Explorer(self.document, self.roots, self.conventions)
         explorer.substitutions = substitutions
         return explorer.explore()
 
@@ -78,9 +78,9 @@ class Tape:
 class Explorer:
     """Runs the tape over one program."""
 
-    def __init__(self, program: Program, roots: tuple[Path, ...], conventions: Conventions = NO_CONVENTIONS) -> None:
-        self.tape = Tape(program, roots=roots, conventions=conventions)
-        self.importer = Importer(Path(program.path), roots)
+    def __init__(self, document: Document, roots: tuple[Path, ...], conventions: Conventions = NO_CONVENTIONS) -> None:
+        self.tape = Tape(document, roots=roots, conventions=conventions)
+        self.importer = Importer(Path(document.path), roots)
         self.steps = 0
         self.budget = TOTAL_STEPS
         self.kinds: tuple[PolicyKind, ...] = (PolicyKind.OTHER, PolicyKind.LATE, PolicyKind.EARLY)
@@ -106,7 +106,7 @@ class Explorer:
     @cached_property
     def reading(self) -> set[ast.AST]:
         """The functions of this file that lead to a walk or a read."""
-        return CallGraph(self.tape.program.tree).leading_to(self.wanted_words())
+        return CallGraph(self.tape.document.tree).leading_to(self.wanted_words())
 
     def wanted_words(self) -> frozenset[str]:
         """What makes a function worth a run of its own."""
@@ -114,7 +114,7 @@ class Explorer:
 
     def entries(self) -> Iterator[tuple[EntryPoint, ast.AST, Start]]:
         """Functions and methods that the module itself does not reach, callers before callees."""
-        body = self.tape.program.tree.body
+        body = self.tape.document.tree.body
         functions = [s for s in body if isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef))]
         called = {
             part.func.id for s in body for part in ast.walk(s) if isinstance(part, ast.Call) and isinstance(part.func, ast.Name)
@@ -171,9 +171,9 @@ class Explorer:
         interpreter = assembled(policy, self.importer)
         interpreter.substitutions = self.substitutions
         interpreter.conventions = self.tape.conventions
-        env = Env(self.tape.program)
+        env = Env(self.tape.document)
         interpreter.recording.env = env
-        interpreter.frames.append(Frame(env, self.tape.program.tree, (), (), 0))
+        interpreter.frames.append(Frame(env, self.tape.document.tree, (), (), 0))
         try:
             start(interpreter, env)
         except (OutOfSteps, RecursionError) as limit:

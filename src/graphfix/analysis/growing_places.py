@@ -74,7 +74,7 @@ def is_sure(evidence: Evidence, store: Store) -> bool:
 
 def expressions_to_cut(evidence: Evidence, stores: list[Store]) -> list[ast.expr]:
     """The expressions that bring a graph into what `stores` put away; empty where one of them cannot be cut for sure."""
-    facts, program = evidence.facts, evidence.program
+    facts, document = evidence.facts, evidence.document
     own = stored_nodes(evidence.tape, stores)
     found: dict[ast.expr, None] = {}
     alike = {
@@ -92,7 +92,7 @@ def expressions_to_cut(evidence: Evidence, stores: list[Store]) -> list[ast.expr
             continue
         wanted = {node for part in parts for use in facts.uses[part] for node in use.nodes}
         wanted = wanted or set(store.nodes)
-        lifted = at_caller(facts, program, store.trace, wanted)
+        lifted = at_caller(facts, document, store.trace, wanted)
         if not lifted:
             if not parts and set(store.nodes) <= own and store.old:
                 continue

@@ -38,13 +38,13 @@ def made_in(evidence: Evidence, node: Node, leaf: Leaf) -> ast.Assign | None:
     """The assignment in which both the leaf and the operation on it stand, where the leaf is not its very value."""
     if not isinstance(leaf.site, ast.Call) or not evidence.holds(leaf.site) or leaf.trained:
         return None
-    statement = evidence.program.statement_of(leaf.site)
+    statement = evidence.document.statement_of(leaf.site)
     inside = (
         isinstance(statement, ast.Assign)
         and len(statement.targets) == 1
         and isinstance(statement.targets[0], (ast.Name, ast.Attribute))
     )
-    if not inside or evidence.program.statement_of(node.site) is not statement or leaf.site is statement.value:
+    if not inside or evidence.document.statement_of(node.site) is not statement or leaf.site is statement.value:
         return None
     calls = [part for part in ast.walk(statement.value) if part is leaf.site]
     return statement if calls and not any(isinstance(p, (ast.Lambda, ast.ListComp)) for p in ast.walk(statement.value)) else None

@@ -44,16 +44,16 @@ def summed_up(evidence: Evidence) -> set[ast.expr]:
 
 def running_total(evidence: Evidence, site: ast.Subscript) -> Total | None:
     """What `total[0]` is the total of, where all that is put there are numbers and `.data` of tensors without dimension."""
-    program = evidence.program
+    document = evidence.document
     if not isinstance(site.value, ast.Name):
         return None
-    scope = program.enclosing(site, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)) or program.tree
+    scope = document.enclosing(site, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)) or document.tree
     name = site.value.id
     added: list[ast.Attribute] = []
     for part in ast.walk(scope):
         if not isinstance(part, ast.Name) or part.id != name or isinstance(part.ctx, ast.Load):
             continue
-        statement = program.parents[part]
+        statement = document.parents[part]
         if isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Add):
             if not is_scalar_data(evidence, statement.value):
                 return None

@@ -13,7 +13,7 @@ from graphfix.autograd.graph import Leaf, Node, history
 def outer_births(evidence: Evidence, walk: SecondBackward) -> list[Node]:
     """What this file makes outside of the loop of the walk; empty where that is told as a parameter that is no leaf."""
     births = [node for node in external_nodes(walk) if evidence.holds(node.site)]
-    return births if not any(evidence.program.statement_of(node.site) in nameless(evidence) for node in births) else []
+    return births if not any(evidence.document.statement_of(node.site) in nameless(evidence) for node in births) else []
 
 
 def external_nodes(walk: SecondBackward) -> list[Node]:

@@ -17,7 +17,7 @@ from graphfix.autograd.iteration import LoopEntry, split_loop
 from graphfix.interpreter.frames import CallStack, Frame
 from graphfix.interpreter.recording import Boundary, Store, StoreKind
 from graphfix.interpreter.values import Value
-from graphfix.source.document import Program
+from graphfix.source.document import Document
 
 
 class Cause(enum.Enum):
@@ -49,8 +49,8 @@ class SecondBackward:
     entries: list[tuple[Run, LoopEntry | None]] = field(default_factory=list)
 
 
-def program_of(trace: CallStack) -> Program:
-    return trace[-1][0].env.program
+def document_of(trace: CallStack) -> Document:
+    return trace[-1][0].env.document
 
 
 def statement_in(trace: CallStack, frame: Frame | None) -> ast.stmt | None:

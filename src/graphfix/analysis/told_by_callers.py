@@ -41,7 +41,7 @@ class CallerEvidence(Evidence):
         made = {*store.nodes, *(parent for node in store.nodes for parent in node.parents)}
         storing = store.trace[-1][1]
         return any(
-            frame.env.program is self.program and statement is not storing for node in made for frame, statement in node.trace
+            frame.env.document is self.document and statement is not storing for node in made for frame, statement in node.trace
         )
 
     def told(self, report: Callable[..., Finding | None], *details: Any) -> Iterator[Finding]:

@@ -82,17 +82,17 @@ def leaves_sight(run: Run, start: Node) -> bool:
 
 def common_block(evidence: Evidence, site: ast.AST, wanted: set[ast.stmt]) -> list[ast.stmt]:
     """The adjacent statements of the innermost block around `site` that hold all of `wanted`."""
-    program = evidence.program
-    statement = program.statement_of(site)
+    document = evidence.document
+    statement = document.statement_of(site)
     while True:
-        block = program.block_of(statement)
+        block = document.block_of(statement)
         holding = [index for index, item in enumerate(block) if any(part in wanted for part in ast.walk(item))]
         held = {part for index in holding for part in ast.walk(block[index])}
         if wanted <= held:
             return block[holding[0] : holding[-1] + 1]
-        above = program.parents.get(statement)
+        above = document.parents.get(statement)
         while above is not None and not isinstance(above, ast.stmt):
-            above = program.parents.get(above)
+            above = document.parents.get(above)
         if above is None or isinstance(above, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             return []
         statement = above

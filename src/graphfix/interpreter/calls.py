@@ -70,7 +70,7 @@ def qualified(callee: Value) -> str:
     if isinstance(callee, BoundMethod) and callee.function is not None:
         return qualified(callee.function)
     if isinstance(callee, Function) and not isinstance(callee.definition, ast.Lambda):
-        return f"{callee.env.program.name}.{callee.definition.name}"
+        return f"{callee.env.document.name}.{callee.definition.name}"
     return ""
 
 
@@ -167,7 +167,7 @@ def enter(m: Interpreter, function: Function, arguments: Arguments, keywords: Ke
         return call_unknown(m, Unknown(("abstract", function.key)), arguments, keywords, site, ("abstract", function.key))
     if len(m.frames) >= MAX_DEPTH or m.active.get(definition, 0) >= 2:
         return m.unknown(site, [*arguments, *keywords.values()], callee=None)
-    env = Env(function.env.program, function.env)
+    env = Env(function.env.document, function.env)
     prefix = m.trace()
     frame = Frame(env, definition, prefix, m.context, len(m.frames))
     bind_arguments(m, function, env, arguments, keywords)

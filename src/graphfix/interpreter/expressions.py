@@ -172,7 +172,7 @@ def dict_display(m: Interpreter, node: ast.Dict) -> Value:
 def comprehend(m: Interpreter, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Iterator[None]:
     """Bind the targets for each combination of items that passes the conditions."""
     frame, outer_env, outer = m.frame, m.frame.env, m.context
-    frame.env = Env(outer_env.program, outer_env)
+    frame.env = Env(outer_env.document, outer_env)
     entry = m.loop(node)
     count = 0
 

@@ -9,7 +9,7 @@ from graphfix.interpreter.values import External, Pending, Value
 
 if TYPE_CHECKING:
     from graphfix.autograd.iteration import Context
-    from graphfix.source.document import Program
+    from graphfix.source.document import Document
 
 # The statement that each active call was at, outermost first.
 CallStack = tuple[tuple["Frame", ast.stmt], ...]
@@ -18,12 +18,12 @@ CallStack = tuple[tuple["Frame", ast.stmt], ...]
 class Env:
     """A scope: its variables and the scope around it."""
 
-    __slots__ = ("variables", "parent", "program", "is_class")
+    __slots__ = ("variables", "parent", "document", "is_class")
 
-    def __init__(self, program: Program, parent: Env | None = None, is_class: bool = False) -> None:
+    def __init__(self, document: Document, parent: Env | None = None, is_class: bool = False) -> None:
         self.variables: dict[str, Value] = {}
         self.parent = parent
-        self.program = program
+        self.document = document
         self.is_class = is_class
 
     def top(self) -> Env:

@@ -11,7 +11,7 @@ from graphfix.interpreter.frames import Env, Frame
 from graphfix.interpreter.interpreter import Interpreter, OutOfSteps, Stop
 from graphfix.interpreter.values import Project, Value
 from graphfix.source.decode import read
-from graphfix.source.document import Program
+from graphfix.source.document import Document
 from graphfix.source.errors import SourceError
 
 MAX_MODULES = 60
@@ -32,7 +32,7 @@ class Importer:
     def __call__(self, m: Interpreter, name: str, env: Env) -> Value | None:
         if name.split(".")[0] in NEVER:
             return None
-        found = self.find(name, Path(env.top().program.path))
+        found = self.find(name, Path(env.top().document.path))
         return self.load(m, found, name) if found is not None else None
 
     def find(self, name: str, importing: Path) -> Path | None:
@@ -66,25 +66,25 @@ class Importer:
         self.loaded[path] = None
         if len(self.loaded) > MAX_MODULES or self.bytes > MAX_BYTES:
             return None
-        program = self.program_at(path, name)
-        if program is None:
+        document = self.document_at(path, name)
+        if document is None:
             return None
-        self.bytes += len(program.text)
-        env = Env(program)
+        self.bytes += len(document.text)
+        env = Env(document)
         project = Project(env, name)
         self.loaded[path] = project
-        define(m, env, program.tree.body)
+        define(m, env, document.tree.body)
         return project
 
-    def program_at(self, path: Path, name: str) -> Program | None:
+    def document_at(self, path: Path, name: str) -> Document | None:
         return parsed(path, name)
 
 
 @functools.lru_cache(maxsize=400)
-def parsed(path: Path, name: str) -> Program | None:
+def parsed(path: Path, name: str) -> Document | None:
     """A module of the project, or None where it cannot be read."""
     try:
-        return Program(str(path), read(path).text, name)
+        return Document(str(path), read(path).text, name)
     except (SourceError, OSError):
         return None
 

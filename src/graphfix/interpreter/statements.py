@@ -192,7 +192,7 @@ def run_function(m: Interpreter, s: ast.FunctionDef | ast.AsyncFunctionDef) -> N
 
 def run_class(m: Interpreter, s: ast.ClassDef) -> None:
     bases = [evaluate(m, base) for base in s.bases]
-    env = Env(m.frame.env.program, m.frame.env, is_class=True)
+    env = Env(m.frame.env.document, m.frame.env, is_class=True)
     frame = Frame(env, s, m.trace(), m.context, m.frame.depth + 1)
     m.frames.append(frame)
     try:

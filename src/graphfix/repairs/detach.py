@@ -88,7 +88,7 @@ def carried_finding(
         story.append(evidence.label(below.site, f"iteration 2 reads the `{carrier}` of iteration 1 here"))
     if evidence.holds(walk.walk.site):
         story.append(evidence.label(walk.walk.site, "iteration 1 frees that graph; iteration 2 walks into it again and raises"))
-    blamed = evidence.program.statement_of(where)
+    blamed = evidence.document.statement_of(where)
     repair = boundary_fix(evidence, loop, carrier, walk)
     message = f"`{carrier}` brings the graph of the previous iteration into this one"
     return tell(evidence, message, evidence.span(blamed), story, repair)
@@ -124,7 +124,7 @@ def placed(
     if after is not None and after is not loop and evidence.holds(after):
         crossing = walk.carriers[carrier]
         last = max((s.order for s in crossing.stores if isinstance(s, Store)), default=0)
-        inner = evidence.program.enclosing(after, (ast.For, ast.While, ast.AsyncFor, ast.FunctionDef))
+        inner = evidence.document.enclosing(after, (ast.For, ast.While, ast.AsyncFor, ast.FunctionDef))
         if inner is loop and last < walk.freed_by.order:
             return InsertAfter(evidence.span(after), statement)
     if all(first is not None and (first[1] and same_shape(first[0], value) or is_none(first[0])) for first, value in firsts):

@@ -21,7 +21,7 @@ def safe_if(condition: bool) -> Applicability:
 
 def operand(evidence: Evidence, node: ast.expr) -> str:
     """The source of an expression so that an attribute can follow."""
-    text = evidence.program.source(node)
+    text = evidence.document.source(node)
     return text if isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript)) else f"({text})"
 
 

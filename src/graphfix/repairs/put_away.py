@@ -6,7 +6,7 @@ import ast
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.growing_places import GrowingPlace
-from graphfix.analysis.second_backward import program_of
+from graphfix.analysis.second_backward import document_of
 from graphfix.interpreter.recording import Store
 from graphfix.interpreter.values import Instance
 from graphfix.model import Finding
@@ -18,17 +18,17 @@ def piled_up(evidence: Evidence, pile: GrowingPlace, tell: Tell) -> Finding | No
     """The finding for a place that keeps graphs; None where it is another file that puts them there."""
     local = pile.is_of_script or not any(held_by_instance(evidence, store) for store in pile.stores)
     cut = plan(evidence, pile.expressions, local)
-    own = [store for store in pile.stores if program_of(store.trace) is evidence.program]
+    own = [store for store in pile.stores if document_of(store.trace) is evidence.document]
     if cut is not None:
-        blamed = evidence.program.statement_of(cut.texts[0][0])
+        blamed = evidence.document.statement_of(cut.texts[0][0])
     elif own:
-        blamed = evidence.program.statement_of(own[0].target)
+        blamed = evidence.document.statement_of(own[0].target)
     else:
         return None
     what = short(ast.unparse(pile.stores[0].target))
     repair = fix(safe_if(pile.freed or not pile.escaped), cut.title, *cut.operations(evidence)) if cut is not None else None
     story = [evidence.label(blamed, "puts a tensor with its graph into a container that outlives the iteration")]
-    if own and evidence.program.statement_of(own[0].target) is not blamed:
+    if own and evidence.document.statement_of(own[0].target) is not blamed:
         story.append(evidence.label(own[0].target, "it is kept here"))
     message = f"`{what}` keeps the graph of every value put into it"
     return tell(evidence, message, evidence.span(blamed), story, repair)

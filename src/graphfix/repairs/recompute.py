@@ -41,7 +41,7 @@ def external(evidence: Evidence, walks: list[SecondBackward], tell: Tell) -> Ite
                 done.update(stored)
                 yield kept_outside(evidence, walk, nodes, stored, tell)
                 continue
-        blamed = statements[-1] if statements else evidence.program.statement_of(births[0].site)
+        blamed = statements[-1] if statements else evidence.document.statement_of(births[0].site)
         if blamed in done:
             continue
         done.add(blamed)
@@ -64,7 +64,7 @@ def bound_outside(evidence: Evidence, walk: SecondBackward) -> list[ast.Assign]:
         stores = [
             s for s in kept if isinstance(s.value, (Tensor, Sequence)) and all(active is not entry for active, _ in s.context)
         ]
-        statement = evidence.program.statement_of(stores[-1].target) if stores and evidence.holds(stores[-1].target) else None
+        statement = evidence.document.statement_of(stores[-1].target) if stores and evidence.holds(stores[-1].target) else None
         if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
             return []
         found[statement] = None
@@ -155,7 +155,7 @@ def detach_fix(evidence: Evidence, statements: list[ast.stmt], applicability: Ap
 
 def may_move(evidence: Evidence, loop: ast.For | ast.AsyncFor | ast.While, statements: list[ast.stmt]) -> bool:
     """Whether the statements stand in the loop's own block or around it, nothing they read changes and nothing else reads them."""
-    program = evidence.program
+    document = evidence.document
     block = around(evidence, loop, statements[0])
     if block is None or any(statement not in block for statement in statements):
         return False
@@ -164,7 +164,7 @@ def may_move(evidence: Evidence, loop: ast.For | ast.AsyncFor | ast.While, state
     holder = next(item for item in block if item is loop or loop in ast.walk(item))
     between = block[block.index(statements[0]) : block.index(holder)]
     others: list[ast.AST] = [s for s in between if s not in statements]
-    scope = program.enclosing(loop, (ast.FunctionDef, ast.AsyncFunctionDef)) or program.tree
+    scope = document.enclosing(loop, (ast.FunctionDef, ast.AsyncFunctionDef)) or document.tree
     elsewhere = names_read_outside(scope, loop, statements, loop.lineno)
     changed = names_in(others, ast.Store) | names_in(loop.body, ast.Store)
     targets = (
@@ -178,5 +178,5 @@ def may_move(evidence: Evidence, loop: ast.For | ast.AsyncFor | ast.While, state
 
 
 def around(evidence: Evidence, loop: ast.AST, statement: ast.stmt) -> list[ast.stmt] | None:
-    block = evidence.program.block_of(statement)
+    block = evidence.document.block_of(statement)
     return block if any(loop is item or loop in ast.walk(item) for item in block) else None

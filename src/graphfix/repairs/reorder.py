@@ -106,9 +106,9 @@ def steps_behind(evidence: Evidence, conflict: Conflict, trained: frozenset[Leaf
     """Move the steps behind the walk, and drop a clearing of gradients that would come before them."""
     event, run = conflict.event, conflict.run
     frame = event.trace[-1][0]
-    program = evidence.program
-    walk = program.statement_of(event.site)
-    block = program.block_of(walk)
+    document = evidence.document
+    walk = document.statement_of(event.site)
+    block = document.block_of(walk)
     steps = sorted(conflict.steps, key=lambda update: update.order)
     statements = list(dict.fromkeys(statement_in(update.trace, frame) for update in steps))
     if None in statements or any(s not in block or not is_call(s, "step") for s in statements) or statements[0] is None:
@@ -133,7 +133,7 @@ def steps_behind(evidence: Evidence, conflict: Conflict, trained: frozenset[Leaf
             if own is None:
                 return None
             operations.append(AddArgument(evidence.span(first.site), "inputs", own))
-    text = "\n".join(program.source(s) for s in statements if s is not None)
+    text = "\n".join(document.source(s) for s in statements if s is not None)
     return (*operations, InsertAfter(evidence.span(walk), text))
 
 
@@ -215,11 +215,11 @@ def one_step(evidence: Evidence, conflict: Conflict, loop: ast.For) -> Fix | Non
     clears = [s for s in loop.body if any(statement_in(u.trace, frame) is s and not u.steps for u in run.recording.updates)]
     if any(not is_call(s, "zero_grad") for s in clears) or any(isinstance(p, (ast.Break, ast.Return)) for p in ast.walk(loop)):
         return None
-    walk = evidence.program.statement_of(conflict.event.site)
+    walk = evidence.document.statement_of(conflict.event.site)
     rest = [s for s in loop.body if s not in steps and s not in clears and s is not walk]
     if walk not in loop.body or any(isinstance(s, ast.Expr) and not is_harmless(s, run) for s in rest) or not stepped:
         return None
     moves: list[Operation] = [Move(evidence.span(s), evidence.span(loop)) for s in clears]
-    text = "\n".join(evidence.program.source(s) for s in steps if s is not None)
+    text = "\n".join(evidence.document.source(s) for s in steps if s is not None)
     moves.extend(Delete(evidence.span(s)) for s in steps if s is not None)
     return fix(Applicability.UNSAFE, "step once, after the loop", *moves, InsertAfter(evidence.span(loop), text))

@@ -27,7 +27,7 @@ def accumulated(evidence: Evidence, walks: list[SecondBackward], tell: Tell) -> 
 
 def report(evidence: Evidence, walk: SecondBackward, total: str, tell: Tell) -> Finding:
     initial = initialiser(evidence, walk, total)
-    blamed: ast.stmt = evidence.program.statement_of(walk.walk.site)
+    blamed: ast.stmt = evidence.document.statement_of(walk.walk.site)
     story = [evidence.label(walk.walk.site, f"iteration 2 walks the loss of iteration 1 again, as part of `{short(total, 20)}`")]
     if initial is not None:
         story.insert(0, evidence.label(initial, "set up once, outside of the loop"))
@@ -42,7 +42,7 @@ def initialiser(evidence: Evidence, walk: SecondBackward, name: str) -> ast.Assi
     """The single plain assignment to `name` outside of the loop, in the loop's function."""
     if walk.loop is None or not evidence.holds(walk.loop):
         return None
-    scope = evidence.program.enclosing(walk.loop, (ast.FunctionDef, ast.AsyncFunctionDef)) or evidence.program.tree
+    scope = evidence.document.enclosing(walk.loop, (ast.FunctionDef, ast.AsyncFunctionDef)) or evidence.document.tree
     inside = set(ast.walk(walk.loop))
     found = [
         part for part in ast.walk(scope)
@@ -56,10 +56,10 @@ def repair_of(evidence: Evidence, walk: SecondBackward, name: str, initial: ast.
     loop = walk.loop
     if not isinstance(loop, (ast.For, ast.AsyncFor, ast.While)):
         return None
-    scope = evidence.program.enclosing(loop, (ast.FunctionDef, ast.AsyncFunctionDef)) or evidence.program.tree
+    scope = evidence.document.enclosing(loop, (ast.FunctionDef, ast.AsyncFunctionDef)) or evidence.document.tree
     if name in names_read_outside(scope, loop, [initial]):
         return as_log(evidence, walk, name)
-    if evidence.program.block_of(initial) is not evidence.program.block_of(loop):
+    if evidence.document.block_of(initial) is not evidence.document.block_of(loop):
         return None
     return fix(
         Applicability.SAFE, f"set up `{name}` in each iteration", Move(evidence.span(initial), evidence.span(loop.body[0]))

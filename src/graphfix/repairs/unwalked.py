@@ -20,7 +20,7 @@ def unwalked(evidence: Evidence, attributes: bool, tell: Tell) -> Iterator[Findi
 
 
 def report(evidence: Evidence, target: ast.AST, place: GrowingPlace, tell: Tell) -> Finding:
-    statement = evidence.program.statement_of(target)
+    statement = evidence.document.statement_of(target)
     text = ast.unparse(target)
     story = (evidence.label(target, "each iteration adds its graph to those before, and nobody walks them"),)
     message = f"`{short(text)}` keeps the graph of every iteration alive"

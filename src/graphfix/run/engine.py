@@ -70,10 +70,10 @@ def _analysed(path: Path, text: str, roots: tuple[Path, ...], conventions: Conve
     from graphfix.analysis.explore import Explorer
     from graphfix.analysis.told_by_callers import told_by_callers
     from graphfix.codemods import RULES
-    from graphfix.source.document import Program
+    from graphfix.source.document import Document
 
     cuts = tuple(rule.cuts for rule in RULES)
-    tape = Explorer(Program(str(path), text), roots or (path.parent,), conventions).explore()
+    tape = Explorer(Document(str(path), text), roots or (path.parent,), conventions).explore()
     evidence = Evidence(tape, Facts(tape), cuts)
     found: list[Finding] = []
     faults: list[Fault] = []

@@ -13,7 +13,7 @@ from graphfix.source.guard import parse
 NEWLINE = re.compile(rb"\r\n|\n|\r")
 
 
-class Program:
+class Document:
     """`text` parsed; `SourceError` where it does not parse.
 
     `name` is the dotted name under which the project imports it.

@@ -45,7 +45,7 @@ class CellText:
 
 
 @dataclass(frozen=True)
-class Document:
+class NotebookText:
     """What graphfix reads of a notebook."""
 
     version: int
@@ -111,7 +111,7 @@ class _Scanner:
         self.take("}")
 
 
-def scan(text: str) -> Document:
+def scan(text: str) -> NotebookText:
     """The notebook in `text`; `SourceError` where there is none."""
     try:
         # read as a whole first: what the reader below lets pass (a comma too many) is found here
@@ -127,7 +127,7 @@ def _loaded(text: str) -> Any:
     return json.loads(text, **_AS_WRITTEN)
 
 
-def _document(scanner: _Scanner) -> Document:
+def _document(scanner: _Scanner) -> NotebookText:
     found: dict[str, Any] = {}
     cells: tuple[CellText, ...] | None = None
     if scanner.next() != "{":
@@ -144,7 +144,7 @@ def _document(scanner: _Scanner) -> Document:
         raise Skipped(f"notebook of format {version}")
     if cells is None:
         raise SourceError("not a notebook")
-    return Document(int(version), _language(found.get("metadata")), cells)
+    return NotebookText(int(version), _language(found.get("metadata")), cells)
 
 
 def _language(metadata: object) -> str:
