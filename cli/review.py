@@ -99,7 +99,7 @@ def _desk(found: list[Outcome], work: session.Session, *, restart: bool) -> Desk
 
 def _place(project: Path) -> Path:
     """Where the progress is kept; the folder is made, and cleared of what a killed run left in it."""
-    from graphfix.files.write import sweep as sweep_folders
+    from graphfix.files.temporary import sweep as sweep_folders
 
     place = place_of(project)
     try:

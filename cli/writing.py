@@ -36,7 +36,7 @@ def recover(work: session.Session) -> None:
 
 def sweep(work: session.Session) -> None:
     """Remove the temporary files that killed runs left beside the files that are looked at."""
-    from graphfix.files.write import sweep
+    from graphfix.files.temporary import sweep
 
     swept = sweep(sorted({path.parent for path in work.found.files}))
     if swept and not work.options.quiet:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from graphfix.files.write import NotWritten, replace, sweep
+from graphfix.files.temporary import sweep
+from graphfix.files.write import NotWritten, replace
 
 OLD, NEW = b"old\n" * 50, b"new\n" * 60
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import secrets
 import stat
 from pathlib import Path
 
-from graphfix.files.write import PREFIX, SUFFIX, NotWritten, sync_folder, why
+from graphfix.files.temporary import staged, sync_folder
+from graphfix.files.write import NotWritten, why
 
 
 def store(path: Path, data: bytes) -> None:
@@ -21,7 +20,9 @@ def store(path: Path, data: bytes) -> None:
             with open(target, "wb") as stream:
                 stream.write(data)
             return
-        _replace(target, data, mode)
+        with staged(target, data, lambda _, temporary: os.chmod(temporary, mode)) as temporary:
+            os.replace(temporary, target)
+        sync_folder(target.parent)
     except OSError as error:
         raise NotWritten("no such folder" if not target.parent.is_dir() else why(error)) from error
 
@@ -37,20 +38,3 @@ def _mode(target: Path) -> int | None:
     if stat.S_ISDIR(state.st_mode):
         raise NotWritten("is a folder")
     return stat.S_IMODE(state.st_mode) if stat.S_ISREG(state.st_mode) else None
-
-
-def _replace(target: Path, data: bytes, mode: int) -> None:
-    temporary = target.with_name(f"{PREFIX}{os.getpid()}-{secrets.token_hex(6)}{SUFFIX}")
-    try:
-        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.chmod(temporary, mode)
-            os.fsync(handle)
-        os.replace(temporary, target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
-    sync_folder(target.parent)

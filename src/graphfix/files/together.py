@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import secrets
 import signal
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,7 +18,8 @@ from hashlib import sha256
 from pathlib import Path
 
 from graphfix.files.store import store
-from graphfix.files.write import PREFIX, SUFFIX, NotWritten, check, fill, is_alive, sync_folder, why
+from graphfix.files.temporary import PREFIX, is_alive, staged, sync_folder
+from graphfix.files.write import NotWritten, check, like, why
 from graphfix.source.decode import read_bytes
 from graphfix.source.errors import SourceError
 
@@ -68,30 +68,22 @@ def _digest(data: bytes) -> str:
 
 def replace_all(changes: Sequence[Change], root: Path) -> None:
     """Make all `changes`, which lie below the folder `root`, or raise `NotWritten` and make none."""
-    staged: list[tuple[Path, Change]] = []
     journal = journal_of(root)
     try:
         journal.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise NotWritten(f"no journal can be kept in {journal.parent}: {why(error)}") from error
     try:
-        for change in changes:
-            staged.append((_stage(change), change))
-        moves = [
-            [str(temporary), str(change.target), _digest(change.before), _digest(change.after)] for temporary, change in staged
-        ]
-        with _signals_held_back():
-            for _, change in staged:
-                _check_unchanged(change)
-            store(journal, json.dumps({"process": os.getpid(), "moves": moves}).encode())
-            _move(staged, journal)
+        with contextlib.ExitStack() as files:  # those that have not moved go at its end
+            waiting = [(files.enter_context(_stage(change)), change) for change in changes]
+            moves = [[str(new), str(change.target), _digest(change.before), _digest(change.after)] for new, change in waiting]
+            with _signals_held_back():
+                for change in changes:
+                    _check_unchanged(change)
+                store(journal, json.dumps({"process": os.getpid(), "moves": moves}).encode())
+                _move(waiting, journal)
     except OSError as error:
         raise NotWritten(why(error)) from error
-    finally:
-        # of what was staged and not moved; also on Ctrl-C
-        for temporary, _ in staged:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
 
 
 def recover(root: Path) -> int:
@@ -117,17 +109,10 @@ def recover(root: Path) -> int:
     return done
 
 
-def _stage(change: Change) -> Path:
+def _stage(change: Change) -> contextlib.AbstractContextManager[Path]:
     state = os.lstat(change.target)
     check(change.target, state)
-    temporary = change.target.with_name(f"{PREFIX}{os.getpid()}-{secrets.token_hex(6)}{SUFFIX}")
-    try:
-        fill(temporary, change.after, state, change.target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
-    return temporary
+    return staged(change.target, change.after, like(change.target, state))
 
 
 def _check_unchanged(change: Change) -> None:
@@ -135,20 +120,18 @@ def _check_unchanged(change: Change) -> None:
         raise NotWritten(f"{change.target.name} changed meanwhile")
 
 
-def _move(staged: Sequence[tuple[Path, Change]], journal: Path) -> None:
+def _move(waiting: Sequence[tuple[Path, Change]], journal: Path) -> None:
     moved: list[Change] = []
     try:
-        for temporary, change in staged:
+        for temporary, change in waiting:
             os.replace(temporary, change.target)
             moved.append(change)
     except OSError:
         # a folder that became read-only meanwhile, or the like: back to what was there
         for change in moved:
             with contextlib.suppress(OSError):
-                state = os.lstat(change.target)
-                temporary = change.target.with_name(f"{PREFIX}{os.getpid()}-{secrets.token_hex(6)}{SUFFIX}")
-                fill(temporary, change.before, state, change.target)
-                os.replace(temporary, change.target)
+                with staged(change.target, change.before, like(change.target, os.lstat(change.target))) as temporary:
+                    os.replace(temporary, change.target)
         raise
     finally:
         with contextlib.suppress(OSError):

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from graphfix.files.git import GitFailed, entries, filters_off, run, user_environment
-from graphfix.files.write import PREFIX, SUFFIX, is_alive
+from graphfix.files.temporary import is_left_over, own_name
 
 # a diff that is the same whatever the user's settings, so that its id is
 _DIFF = (
@@ -141,10 +140,9 @@ def repository_at(top: Path) -> Repository:
 def scratch(folder: Path) -> Iterator[Path]:
     """A folder inside of git's own, gone when the block ends; those of runs that were killed go, too."""
     for name in os.listdir(folder):
-        number = name[len(PREFIX) :].split("-")[0]
-        if name.startswith(PREFIX) and name.endswith(SUFFIX) and number.isdigit() and not is_alive(int(number)):
+        if is_left_over(name):
             shutil.rmtree(folder / name, ignore_errors=True)
-    made = folder / f"{PREFIX}{os.getpid()}-{secrets.token_hex(6)}{SUFFIX}"
+    made = folder / own_name()
     made.mkdir(mode=0o700)
     try:
         yield made

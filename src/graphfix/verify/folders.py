@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
-from graphfix.files.write import is_alive
+from graphfix.files.temporary import is_alive
 from graphfix.verify.guard import folder_gone, keep_folder
 
 _OURS = re.compile(r"graphfix-(\d+)-[a-z0-9_]{8}")
