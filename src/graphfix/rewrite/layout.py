@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from graphfix.model import Span
+from graphfix.source.document import Document
 
 NEWLINE = re.compile(rb"\r\n|\r|\n")
 _BLANK = re.compile(rb"[ \t\f]*")
@@ -47,39 +48,25 @@ class Layout:
     """A parsed file, and the questions that operations ask about it."""
 
     def __init__(self, text: str) -> None:
-        self.tree = parse(text)
-        self.data = text.encode("utf-8", "surrogatepass")
-        self.starts = [0, *(match.end() for match in NEWLINE.finditer(self.data))]
-        self.parents: dict[ast.AST, ast.AST] = {}
-        self.blocks: dict[ast.stmt, list[ast.stmt]] = {}
+        document = Document("", text, tree=parse(text))
+        self.tree = document.tree
+        self.data = document.data
+        self.starts = document.lines.starts
+        self.parents = document.parents
+        self.blocks = document.blocks
+        self.span = document.span
         self._statements: dict[Span, ast.stmt] = {}
         self._expressions: dict[Span, ast.expr] = {}
         self._index()
         self.unit = self._unit()
 
     def _index(self) -> None:
-        todo: list[ast.AST] = [self.tree]
-        for parent in todo:
-            for _, value in ast.iter_fields(parent):
-                children = value if isinstance(value, list) else [value]
-                for child in children:
-                    if isinstance(child, ast.AST) and not isinstance(child, (ast.expr_context, ast.operator)):
-                        self.parents[child] = parent
-                        todo.append(child)
-                        self._enter(child, children)
-
-    def _enter(self, child: ast.AST, siblings: list[ast.stmt]) -> None:
         # The outermost of several nodes with one span wins: pieces of an f-string once had the span of the whole
-        if isinstance(child, ast.stmt):
-            self.blocks[child] = siblings
-            self._statements.setdefault(self.span(child), child)
-        elif isinstance(child, ast.expr):
-            self._expressions.setdefault(self.span(child), child)
-
-    def span(self, node: ast.stmt | ast.expr) -> Span:
-        assert node.end_lineno is not None and node.end_col_offset is not None
-        start = self.starts[node.lineno - 1] + node.col_offset
-        return Span(start, self.starts[node.end_lineno - 1] + node.end_col_offset)
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.stmt):
+                self._statements.setdefault(self.span(node), node)
+            elif isinstance(node, ast.expr):
+                self._expressions.setdefault(self.span(node), node)
 
     def statement(self, span: Span) -> ast.stmt:
         found = self._statements.get(span)

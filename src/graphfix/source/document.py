@@ -1,47 +1,46 @@
-"""A parsed file: its tree, byte positions, and what stands around each statement."""
+"""A parsed file: the one index of its tree, byte positions, lines, and what stands around each statement."""
 
 from __future__ import annotations
 
 import ast
 import itertools
-import re
 from functools import cached_property
 
 from graphfix.model import Span
 from graphfix.source.guard import parse
-
-NEWLINE = re.compile(rb"\r\n|\n|\r")
+from graphfix.source.lines import LineIndex
 
 
 class Document:
     """`text` parsed; `SourceError` where it does not parse.
 
-    `name` is the dotted name under which the project imports it.
+    `name` is the dotted name under which the project imports it; `tree`: that of the text, where it is there already.
     """
 
-    def __init__(self, path: str, text: str, name: str = "__main__") -> None:
+    def __init__(self, path: str, text: str, name: str = "__main__", tree: ast.Module | None = None) -> None:
         self.path = path
         self.text = text
         self.name = name
-        self.tree = parse(text)
+        self.tree = tree if tree is not None else parse(text)
 
     @cached_property
-    def _data(self) -> bytes:
+    def data(self) -> bytes:
+        """The text in UTF-8, in which positions are counted."""
         return self.text.encode("utf-8", "surrogatepass")
 
     @cached_property
-    def _lines(self) -> list[int]:
-        return [0, *(match.end() for match in NEWLINE.finditer(self._data))]
+    def lines(self) -> LineIndex:
+        return LineIndex(self.text)
 
     def span(self, node: ast.AST) -> Span:
         """Byte range of `node`; a decorated definition starts at its `def`."""
-        lines = self._lines
-        return Span(lines[node.lineno - 1] + node.col_offset, lines[node.end_lineno - 1] + node.end_col_offset)
+        starts = self.lines.starts
+        return Span(starts[node.lineno - 1] + node.col_offset, starts[node.end_lineno - 1] + node.end_col_offset)
 
     def source(self, node: ast.AST) -> str:
         """The text of `node` as it stands in the file."""
         span = self.span(node)
-        return self._data[span.start : span.end].decode("utf-8", "surrogatepass")
+        return self.data[span.start : span.end].decode("utf-8", "surrogatepass")
 
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
@@ -63,14 +62,15 @@ class Document:
         numbered = (f"{wanted[0]}{number}" for number in itertools.count(2))
         return next(name for name in itertools.chain(wanted, numbered) if name not in self.words)
 
+    @cached_property
+    def blocks(self) -> dict[ast.stmt, list[ast.stmt]]:
+        """The list of statements that each statement is one of."""
+        lists = (value for parent in ast.walk(self.tree) for _, value in ast.iter_fields(parent) if isinstance(value, list))
+        return {child: block for block in lists for child in block if isinstance(child, ast.stmt)}
+
     def block_of(self, statement: ast.stmt) -> list[ast.stmt]:
         """The list of statements that `statement` is one of."""
-        parent = self.parents[statement]
-        for field in ("body", "orelse", "finalbody"):
-            block = getattr(parent, field, None)
-            if isinstance(block, list) and any(item is statement for item in block):
-                return block
-        return [statement]
+        return self.blocks[statement]
 
     def enclosing(self, node: ast.AST, kinds: tuple[type, ...]) -> ast.AST | None:
         """The closest node around `node` that is one of `kinds`."""

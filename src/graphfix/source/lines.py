@@ -14,7 +14,10 @@ def shown_cell(cell: int | None) -> str:
 
 
 class LineIndex:
-    """Converts UTF-8 byte offsets of one text to 1-based (row, column in code points) and back."""
+    """Converts UTF-8 byte offsets of one text to 1-based (row, column in code points) and back.
+
+    `starts`: where each line begins.
+    """
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -24,17 +27,17 @@ class LineIndex:
             starts += [match.end() for match in NEWLINE.finditer(self._data)]
         else:
             starts += [match.end() for match in re.finditer(rb"\r\n|\r|\n", self._data)]
-        self._starts = starts
+        self.starts = starts
 
     @property
     def rows(self) -> int:
         """How many lines there are; a final newline opens one more, which is empty."""
-        return len(self._starts)
+        return len(self.starts)
 
     def place(self, offset: int) -> tuple[int, int]:
         """The 1-based row and column of the byte `offset`."""
-        row = bisect_right(self._starts, offset)
-        start = self._starts[row - 1]
+        row = bisect_right(self.starts, offset)
+        start = self.starts[row - 1]
         return row, len(self._slice(start, offset)) + 1
 
     def cell(self, offset: int) -> int | None:
@@ -48,11 +51,11 @@ class LineIndex:
 
     def line_at(self, offset: int) -> str:
         """The text of the line that holds the byte `offset`, without its newline."""
-        return self.line(bisect_right(self._starts, offset))
+        return self.line(bisect_right(self.starts, offset))
 
     def offset(self, row: int, column: int) -> int:
         """The byte offset of the 1-based `row` and `column`."""
-        start = self._starts[row - 1]
+        start = self.starts[row - 1]
         return start + len(self.raw_line(row)[: column - 1].encode("utf-8", "surrogatepass"))
 
     def line(self, row: int) -> str:
@@ -61,8 +64,8 @@ class LineIndex:
 
     def raw_line(self, row: int) -> str:
         """The text of the line `row` with its newline."""
-        end = self._starts[row] if row < len(self._starts) else len(self._data)
-        return self._slice(self._starts[row - 1], end)
+        end = self.starts[row] if row < len(self.starts) else len(self._data)
+        return self._slice(self.starts[row - 1], end)
 
     def _slice(self, start: int, end: int) -> str:
         part = self._data[start:end]
