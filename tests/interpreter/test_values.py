@@ -25,6 +25,7 @@ from graphfix.interpreter.values import (
     Value,
     counter,
     cut_of,
+    leaves_in,
 )
 from graphfix.source.document import Document
 
@@ -70,6 +71,45 @@ def test_what_is_held() -> None:
     instance.attributes["weight"] = inner
     assert list(Sequence("list", [inner]).members()) == [inner] == list(Mapping({"a": inner}).members())
     assert list(instance.members()) == [] and list(instance.members(attributes=True)) == [inner]
+
+
+@pytest.mark.parametrize(
+    ("value", "name", "answer"),
+    [
+        (Constant(1), "int", True),
+        (Constant(1), "Number", True),
+        (Constant("1"), "Number", False),
+        (NonTensor("size"), "Tensor", None),
+        (NonTensor("size", cut="item"), "Tensor", False),
+        (Sequence("tuple", []), "tuple", True),
+        (Sequence("tuple", []), "list", False),
+        (Mapping({}), "dict", True),
+        (Tensor(), "Tensor", True),
+        (TorchModule("Linear", None), "Module", True),
+        (Instance(CLASS, "net"), "Module", True),
+        (Instance(CLASS, "net"), "Tensor", False),
+        (Instance(Class("Net", [Unknown("base")], {}, None), "net"), "Tensor", None),
+        (Unknown("x"), "Tensor", None),
+    ],
+)
+def test_whether_it_is_of_a_class(value: Value, name: str, answer: bool | None) -> None:
+    assert value.is_a(name) is answer
+
+
+def test_what_is_copied_is_new_and_holds_the_same() -> None:
+    inner = Tensor()
+    for value in (Sequence("list", [inner], open_=True), Mapping({"a": inner})):
+        copy = value.copied()
+        assert copy is not value and list(copy.members()) == [inner] and copy.open is value.open
+    assert NONE.copied() is NONE
+
+
+def test_a_module_has_the_parameters_of_its_parts() -> None:
+    weights = [Leaf("0"), Leaf("1"), Leaf("2")]
+    module = TorchModule("Sequential", weights[0], [TorchModule("Linear", weights[1])])
+    module.attributes["extra"] = Tensor(leaf=weights[2])
+    assert list(leaves_in(BoundMethod(module, "parameters"))) == weights == list(leaves_in(Sequence("list", [module, module])))
+    assert list(leaves_in(BoundMethod(module, "forward"))) == []
 
 
 def test_a_number_knows_the_repair_that_made_it() -> None:

@@ -15,7 +15,7 @@ from graphfix.autograd.backward import raises_again
 from graphfix.autograd.graph import Node
 from graphfix.interpreter.frames import CallStack
 from graphfix.interpreter.recording import Store, Use
-from graphfix.interpreter.values import Instance, Tensor, Unknown
+from graphfix.interpreter.values import Instance, Tensor
 from graphfix.source.document import Document
 
 DISPLAYS = (ast.Dict, ast.List, ast.Tuple)
@@ -56,7 +56,7 @@ class Facts:
         """Whether the value is known to have one element: a full reduction, or the root of a backward pass."""
         if isinstance(use.value, Tensor) and use.value.single:
             return True
-        return all(node.site in self.proven for node in use.nodes) and isinstance(use.value, (Tensor, Unknown))
+        return all(node.site in self.proven for node in use.nodes) and use.value.may_be_tensor
 
 
 def contributors(facts: Facts, expression: ast.expr, own: set[Node]) -> list[ast.expr]:
@@ -80,9 +80,7 @@ def contributors(facts: Facts, expression: ast.expr, own: set[Node]) -> list[ast
 
 def is_tensor_always(facts: Facts, expression: ast.expr) -> bool:
     """Whether the expression held one tensor, and nothing else, wherever it was seen."""
-    return expression not in facts.plain and all(
-        isinstance(use.value, (Tensor, Unknown)) for use in facts.uses.get(expression, ())
-    )
+    return expression not in facts.plain and all(use.value.may_be_tensor for use in facts.uses.get(expression, ()))
 
 
 def at_caller(facts: Facts, document: Document, trace: CallStack, nodes: Iterable[Node]) -> list[ast.expr]:

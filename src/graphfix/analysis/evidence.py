@@ -133,7 +133,7 @@ class Evidence:
 
 def as_number(m: Interpreter, node: ast.AST, value: Value) -> Value:
     """An expression's value as `.item()` would make it."""
-    return NonTensor(("cut", node, m.now()), cut=node) if isinstance(value, (Tensor, Unknown)) else value
+    return NonTensor(("cut", node, m.now()), cut=node) if value.may_be_tensor else value
 
 
 def as_detached(m: Interpreter, node: ast.AST, value: Value) -> Value:

@@ -43,7 +43,7 @@ def get_attribute(m: Interpreter, value: Value, name: str, site: ast.AST) -> Val
         if isinstance(found, BoundMethod) and isinstance(found.function, Function) and "property" in found.function.wrappers:
             return m.call(found.function, [value], {}, site)
         return found
-    if isinstance(value, (Tensor, Unknown)):
+    if value.may_be_tensor:
         return m.library_attribute(value, name, site)
     if isinstance(value, NonTensor):
         if value.cut is not None and name in ("data", "grad", "requires_grad", "device", "dtype", "shape", "grad_fn"):
@@ -154,7 +154,7 @@ def tensor_item(m: Interpreter, value: Tensor, index: Value, index_node: ast.exp
         made.shape = made.shape if made.shape is not None else OTHER
     if gathers:
         keep(made, [part for part in (index,) if isinstance(part, Tensor)])
-    elif isinstance(index, (Constant, NonTensor)):
+    elif index.is_plain:
         made.storage = value.storage
     else:
         made.storage.near = value.storage
@@ -174,7 +174,7 @@ def sequence_item(m: Interpreter, value: Sequence, index: Value, site: ast.AST) 
         return item_of(m, value, index.value, site)
     if isinstance(index, NonTensor) and index.first is not None and items:
         return items[0] if index.first or len(items) == 1 else items[1]
-    if isinstance(index, (Tensor, Unknown)) and items and value.kind == "list" and isinstance(items[0], (Tensor, Unknown)):
+    if index.may_be_tensor and items and value.kind == "list" and items[0].may_be_tensor:
         return items[-1]
     return items[-1] if items else Unknown(("item", id(value), index.identity, m.now()))
 

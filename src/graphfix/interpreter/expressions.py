@@ -98,11 +98,11 @@ def boolean(m: Interpreter, node: ast.BoolOp) -> Value:
             return value
         if known is None:
             keys.append(value.identity)
-            if isinstance(value, (NonTensor, Constant)):
+            if value.is_plain:
                 continue
             if part is not node.values[-1] and decide_key(m, value.identity, node, not stops_at) is stops_at:
                 return value
-    if isinstance(value, (NonTensor, Constant)) and keys:
+    if value.is_plain and keys:
         return NonTensor((type(node.op).__name__, *keys))
     return value
 

@@ -21,7 +21,6 @@ from graphfix.interpreter.interning import interned
 from graphfix.interpreter.recording import Mode, Read, ReadKind, Recording, Update, Use
 from graphfix.interpreter.values import (
     Arguments,
-    Constant,
     Keywords,
     Mapping,
     NonTensor,
@@ -318,7 +317,7 @@ class Interpreter:
         """Remember whether `expression`, which is added, stored or passed on, carries a graph."""
         if expression is None:
             return
-        if isinstance(value, (Constant, NonTensor)):
+        if value.is_plain:
             self.recording.plain.add(expression)
             return
         nodes = (value.node,) if value.node is not None else tuple(nodes_in(value, attributes=False, depth=3))

@@ -13,15 +13,12 @@ from graphfix.interpreter.shapes import OTHER
 from graphfix.interpreter.values import (
     MAX_ITEMS,
     NONE,
-    Class,
     Constant,
     Function,
     Instance,
     Mapping,
     NonTensor,
-    Optimizer,
     Parameters,
-    Project,
     Sequence,
     Tensor,
     TorchModule,
@@ -103,7 +100,7 @@ def set_attribute(m: Interpreter, target: ast.Attribute, value: Value, source: a
         for leaf in leaves_in(holder):
             leaf.requires_grad = not (isinstance(value, Constant) and not value.value)
         return
-    attributes = attributes_of(holder)
+    attributes = holder.namespace
     if attributes is None:
         return
     note_store(m, target, (holder, name), value, source, kind, attributes.get(name))
@@ -111,15 +108,6 @@ def set_attribute(m: Interpreter, target: ast.Attribute, value: Value, source: a
     m.recording.kept.append(value)
     if isinstance(holder, TorchModule) and isinstance(value, (TorchModule, Instance)):
         holder.names[name] = value
-
-
-def attributes_of(holder: Value) -> dict[str, Value] | None:
-    """Where the attributes of `holder` are kept."""
-    if isinstance(holder, (Instance, Class, TorchModule, Optimizer, Unknown)):
-        return holder.attributes
-    if isinstance(holder, Project):
-        return holder.env.variables
-    return None
 
 
 def set_requires_grad(m: Interpreter, tensor: Tensor, value: Value, site: ast.AST) -> None:
@@ -208,7 +196,7 @@ def delete(m: Interpreter, target: ast.expr) -> None:
         for part in target.elts:
             delete(m, part)
     elif isinstance(target, ast.Attribute):
-        attributes = attributes_of(m.evaluate(target.value))
+        attributes = m.evaluate(target.value).namespace
         if attributes is not None:
             attributes.pop(target.attr, None)
     elif isinstance(target, ast.Subscript):

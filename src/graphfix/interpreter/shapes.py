@@ -6,7 +6,7 @@ https://pytorch.org/blog/pytorch-0_4_0-migration-guide/#support-for-0-dimensiona
 
 from __future__ import annotations
 
-from graphfix.interpreter.values import Arguments, Constant, Keywords, Sequence, Tensor, Unknown, Value
+from graphfix.interpreter.values import Arguments, Constant, Keywords, Sequence, Tensor, Value
 
 Shape = tuple[int, ...] | None
 SCALAR: Shape = ()
@@ -59,7 +59,7 @@ def viewed(value: Value | None, sizes: Arguments) -> Shape:
 
 def operator_shape(left: Value, right: Value) -> Shape:
     """The shape of `left op right`: that of the operand with more dimensions, where every tensor's is known."""
-    tensors = [value for value in (left, right) if isinstance(value, (Tensor, Unknown))]
+    tensors = [value for value in (left, right) if value.may_be_tensor]
     shapes = [shape_of(value) for value in tensors]
     return None if None in shapes else max(shapes, key=lambda shape: (shape == OTHER, shape), default=None)
 

@@ -49,7 +49,7 @@ def arithmetic(m: Interpreter, site: ast.AST, left: Value, right: Value, op: ast
         return overloaded(m, site, left, right, op)
     saves = not isinstance(op, NOTHING_SAVED)
     if isinstance(left, Tensor) or isinstance(right, Tensor):
-        tensors = [value for value in (left, right) if isinstance(value, (Tensor, Unknown))]
+        tensors = [value for value in (left, right) if value.may_be_tensor]
         single = all(value.single if isinstance(value, Tensor) else False for value in tensors)
         made = Tensor(m.record(site, (left, right), saves), single=single, shape=operator_shape(left, right))
         keep(made, [value for value in operands_saved(op, left, right) if isinstance(value, Tensor)])

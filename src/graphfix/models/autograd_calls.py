@@ -13,7 +13,6 @@ from graphfix.interpreter.values import (
     Arguments,
     Constant,
     Keywords,
-    NonTensor,
     Sequence,
     Tensor,
     Unknown,
@@ -47,12 +46,7 @@ def backward_method(m: Interpreter, receiver: Tensor | Unknown, arguments: Argum
     roots: list[Value] = [receiver]
     source: ast.expr | None = site.func.value if isinstance(site.func, ast.Attribute) else None
     given = arguments[0] if arguments else None
-    if (
-        isinstance(receiver, Unknown)
-        and receiver.node is None
-        and given is not None
-        and not isinstance(given, (Constant, NonTensor))
-    ):
+    if isinstance(receiver, Unknown) and receiver.node is None and given is not None and not given.is_plain:
         roots, source = [given], site.args[0]
     if (
         isinstance(receiver, Unknown)

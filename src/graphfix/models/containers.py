@@ -32,7 +32,7 @@ def call_container_method(
         return sequence_method(m, receiver, name, arguments, keywords, site)
     if isinstance(receiver, Mapping):
         return mapping_method(m, receiver, name, arguments, keywords, site)
-    if isinstance(receiver, (Constant, NonTensor)):
+    if receiver.is_plain:
         if isinstance(receiver, NonTensor) and receiver.cut is not None:
             m.recording.misuses.append(Read(site, m.trace(), receiver, ReadKind.AS_TENSOR))
         known = string_method(receiver, name, arguments)
@@ -77,7 +77,7 @@ def sequence_method(
         items.clear()
         return NONE
     if name == "copy":
-        return Sequence(receiver.kind, list(items), receiver.open)
+        return receiver.copied()
     if name == "reverse":
         items.reverse()
         return NONE
@@ -140,5 +140,5 @@ def mapping_method(
         receiver.items.clear()
         return NONE
     if name == "copy":
-        return Mapping(dict(receiver.items), receiver.default, receiver.open)
+        return receiver.copied()
     return None

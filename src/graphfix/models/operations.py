@@ -98,7 +98,7 @@ def operation(m: Interpreter, known: OpFacts | None, values: Arguments, keywords
 
 def compares_two(word: str, values: Arguments) -> bool:
     """`torch.max(a, b)` works element by element."""
-    return word in ("max", "min") and len(values) > 1 and isinstance(values[1], (Tensor, Unknown))
+    return word in ("max", "min") and len(values) > 1 and values[1].may_be_tensor
 
 
 def variant(known: OpFacts, keywords: Keywords, positional: Arguments) -> OpFacts:

@@ -89,7 +89,7 @@ def call_library(m: Interpreter, name: str, arguments: list[Value], keywords: di
 def note_numbers(m: Interpreter, name: str, arguments: list[Value], site: ast.AST) -> None:
     """Python takes the number out of a tensor that it is given in a number's stead."""
     for position, value in enumerate(arguments):
-        if isinstance(value, (Tensor, Unknown)):
+        if value.may_be_tensor:
             m.recording.numbers.append(Number(site, m.trace(), value, name, position, m.grad_enabled))
 
 
@@ -328,13 +328,7 @@ def copied(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], s
     value = arguments[0] if arguments else NONE
     if isinstance(value, (TorchModule, Instance)):
         return copy_module(value, {})
-    if isinstance(value, Tensor):
-        return Tensor(value.node, value.leaf, value.single, value.base, value.is_data, value.shape)
-    if isinstance(value, Sequence):
-        return Sequence(value.kind, list(value.items), value.open)
-    if isinstance(value, Mapping):
-        return Mapping(dict(value.items), value.default, value.open)
-    return value
+    return value.copied()
 
 
 @models(
@@ -376,7 +370,7 @@ def next_item(m: Interpreter, arguments: list[Value], keywords: dict[str, Value]
 
 @models("builtins.abs")
 def absolute(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
-    if arguments and isinstance(arguments[0], (Tensor, Unknown)):
+    if arguments and arguments[0].may_be_tensor:
         return (
             Tensor(m.record(site, arguments, True))
             if isinstance(arguments[0], Tensor)

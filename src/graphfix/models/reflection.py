@@ -6,18 +6,15 @@ import ast
 
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.lookup import find_method
-from graphfix.interpreter.places import attributes_of
 from graphfix.interpreter.values import (
     NONE,
     Class,
     Constant,
     External,
     Instance,
-    Mapping,
     NonTensor,
     Sequence,
     Tensor,
-    TorchModule,
     Unknown,
     Value,
     identities,
@@ -46,26 +43,7 @@ def is_a(value: Value, kind: Value) -> bool | None:
         return None
     if isinstance(kind, Class):
         return isinstance(value, Instance) and kind in list(value.cls.linearised())
-    name = kind.name.rsplit(".", 1)[-1] if isinstance(kind, External) else ""
-    if not name:
-        return None
-    if isinstance(value, Sequence):
-        return name in (value.kind, "Sequence", "Iterable", "Collection", "Sized")
-    if isinstance(value, Mapping):
-        return name in ("dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict", "Iterable")
-    if isinstance(value, Tensor):
-        return name in ("Tensor", "FloatTensor", "Variable")
-    if isinstance(value, Constant):
-        return type(value.value).__name__ == name or (name == "Number" and isinstance(value.value, (int, float)))
-    if isinstance(value, TorchModule):
-        return name == value.kind or name == "Module"
-    if isinstance(value, Instance):
-        return any(base.rsplit(".", 1)[-1] == name for base in value.cls.external_bases()) or (
-            None if value.cls.is_open() else False
-        )
-    if isinstance(value, NonTensor):
-        return False if name in ("Tensor", "list", "tuple", "dict", "Variable") and value.cut is not None else None
-    return None
+    return value.is_a(kind.name.rsplit(".", 1)[-1]) if isinstance(kind, External) else None
 
 
 @models("builtins.getattr")
@@ -82,7 +60,7 @@ def get_named(m: Interpreter, arguments: list[Value], keywords: dict[str, Value]
 @models("builtins.setattr")
 def set_named(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
     if len(arguments) == 3 and isinstance(arguments[1], Constant):
-        attributes = attributes_of(arguments[0])
+        attributes = arguments[0].namespace
         if attributes is not None:
             attributes[arguments[1].value] = arguments[2]
     return NONE

@@ -9,7 +9,7 @@ from graphfix.analysis.carried import by_carrier, kept_at
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.second_backward import SecondBackward, held_at, statement_in
 from graphfix.interpreter.recording import Boundary, Store
-from graphfix.interpreter.values import Constant, Instance, Mapping, NonTensor, Sequence, Tensor, Unknown, Value
+from graphfix.interpreter.values import Constant, Instance, Mapping, Sequence, Tensor, Unknown, Value
 from graphfix.model import Finding, Fix, InsertAfter, InsertBefore, Label, Operation
 from graphfix.repairs.fixes import Tell, fix, safe_if
 
@@ -18,7 +18,7 @@ def detached(value: Value, text: str) -> str | None:
     """An expression for `value`, which is written `text`, without its graph; None where its shape is not known."""
     if isinstance(value, Tensor) or (isinstance(value, Unknown) and value.node is not None and value.node.certain):
         return f"{text}.detach()"
-    if isinstance(value, (Constant, NonTensor)):
+    if value.is_plain:
         return text
     if isinstance(value, Sequence) and value.kind in ("tuple", "list") and value.items:
         return detached_sequence(value, text)
@@ -61,7 +61,7 @@ def same_shape(one: Value, two: Value) -> bool:
         return one.items.keys() == two.items.keys()
     if isinstance(one, Instance) and isinstance(two, Instance):
         return one.cls is two.cls and one.cls.is_tuple()
-    return isinstance(one, Tensor) and isinstance(two, (Tensor, Unknown))
+    return isinstance(one, Tensor) and two.may_be_tensor
 
 
 def carried(evidence: Evidence, walks: list[SecondBackward], attributes: bool, tell: Tell) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ from graphfix.analysis.explore import Run
 from graphfix.analysis.sharing import origin, shares
 from graphfix.interpreter.interning import mentions
 from graphfix.interpreter.recording import Alias
-from graphfix.interpreter.values import Constant, Tensor, Unknown, Value
+from graphfix.interpreter.values import Constant, Tensor, Value
 from graphfix.model import Delete, Operation, Replace
 from graphfix.repairs.fixes import operand
 
@@ -39,7 +39,7 @@ def unwrapped(evidence: Evidence, site: ast.Call, seen: Seen) -> Unwrapped | Non
         return None
     wanted = {flag(alias, "requires_grad") for _, alias in seen}
     sources = [alias.source for _, alias in seen]
-    if not all(isinstance(source, (Tensor, Unknown)) for source in sources) or len(wanted) != 1:
+    if not all(source.may_be_tensor for source in sources) or len(wanted) != 1:
         return None
     text = operand(evidence, argument)
     fresh = isinstance(argument, (ast.Call, ast.BinOp)) and all(is_new(source) for source in sources)

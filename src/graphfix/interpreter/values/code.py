@@ -40,6 +40,9 @@ class BoundMethod(Value):
         self.name = name
         self.function = function
 
+    def parts(self) -> Iterable[Value]:
+        return (self.receiver,) if self.name in ("parameters", "named_parameters") else ()
+
     def _told(self) -> str:
         return f" {self.receiver!r}.{self.name}"
 
@@ -56,6 +59,10 @@ class Class(Value):
         self.definition = definition
         self.fields: list[str] | None = None
         self._order: tuple[Value, ...] = ()
+
+    @property
+    def namespace(self) -> dict[str, Value]:
+        return self.attributes
 
     def _told(self) -> str:
         return f" {self.name}"
@@ -135,6 +142,18 @@ class Instance(Value):
     def members(self, attributes: bool = False) -> Iterable[Value]:
         return self.attributes.values() if attributes or self.cls.is_tuple() else ()
 
+    @property
+    def namespace(self) -> dict[str, Value]:
+        return self.attributes
+
+    def parts(self) -> Iterable[Value]:
+        return self.attributes.values()
+
+    def is_a(self, name: str) -> bool | None:
+        if any(base.rsplit(".", 1)[-1] == name for base in self.cls.external_bases()):
+            return True
+        return None if self.cls.is_open() else False
+
     def _told(self) -> str:
         return f" of {self.cls.name}"
 
@@ -191,6 +210,10 @@ class Project(Value):
     def __init__(self, env: Env, name: str) -> None:
         self.env = env
         self.name = name
+
+    @property
+    def namespace(self) -> dict[str, Value]:
+        return self.env.variables
 
 
 class Pending(Value):

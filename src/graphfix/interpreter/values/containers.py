@@ -38,6 +38,15 @@ class Sequence(Value):
     def members(self, attributes: bool = False) -> Iterable[Value]:
         return self.items
 
+    def parts(self) -> Iterable[Value]:
+        return self.items
+
+    def copied(self) -> Sequence:
+        return Sequence(self.kind, list(self.items), self.open)
+
+    def is_a(self, name: str) -> bool | None:
+        return name in (self.kind, "Sequence", "Iterable", "Collection", "Sized")
+
     def _told(self) -> str:
         return f" {self.kind} of {len(self.items)}{' or more' if self.open else ''}"
 
@@ -60,6 +69,15 @@ class Mapping(Value):
 
     def members(self, attributes: bool = False) -> Iterable[Value]:
         return (*self.items.values(), *self.rest)
+
+    def parts(self) -> Iterable[Value]:
+        return self.members()
+
+    def copied(self) -> Mapping:
+        return Mapping(dict(self.items), self.default, self.open)
+
+    def is_a(self, name: str) -> bool | None:
+        return name in ("dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict", "Iterable")
 
     def _told(self) -> str:
         return f" of {len(self.items)}{' or more' if self.open else ''}"

@@ -16,6 +16,7 @@ class Constant(Value):
     """A Python constant: number, string, None, slice."""
 
     __slots__ = ("value",)
+    is_plain = True
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -27,6 +28,9 @@ class Constant(Value):
     @property
     def truth(self) -> bool | None:
         return bool(self.value)
+
+    def is_a(self, name: str) -> bool | None:
+        return type(self.value).__name__ == name or (name == "Number" and isinstance(self.value, (int, float)))
 
     def _told(self) -> str:
         return f" {self.value!r:.60}"
@@ -41,6 +45,7 @@ class NonTensor(Value):
     """
 
     __slots__ = ("key", "first", "cut", "source")
+    is_plain = True
 
     def __init__(self, key: object, first: bool | None = None, cut: object = None, source: Value | None = None) -> None:
         self.key = interned(key)
@@ -56,6 +61,9 @@ class NonTensor(Value):
     def truth(self) -> bool | None:
         return None if self.first is None else not self.first
 
+    def is_a(self, name: str) -> bool | None:
+        return False if name in ("Tensor", "list", "tuple", "dict", "Variable") and self.cut is not None else None
+
     def _told(self) -> str:
         return f" {self.key!r:.60}"
 
@@ -67,6 +75,7 @@ class Unknown(Value):
     """
 
     __slots__ = ("key", "node", "attributes", "items", "outside")
+    may_be_tensor = True
 
     def __init__(self, key: object, node: Node | None = None, outside: bool = False) -> None:
         self.key = interned(key)
@@ -83,6 +92,10 @@ class Unknown(Value):
     def truth(self) -> bool | None:
         return None
 
+    @property
+    def namespace(self) -> dict[str, Value]:
+        return self.attributes
+
     def _told(self) -> str:
         return f" {self.key!r:.60}" + (" with a graph" if self.node is not None else "")
 
@@ -96,6 +109,7 @@ class Tensor(Value):
     """
 
     __slots__ = ("node", "leaf", "single", "base", "is_data", "shape", "storage")
+    may_be_tensor = True
 
     def __init__(
         self,
@@ -117,6 +131,12 @@ class Tensor(Value):
     @property
     def truth(self) -> bool | None:
         return None
+
+    def copied(self) -> Tensor:
+        return Tensor(self.node, self.leaf, self.single, self.base, self.is_data, self.shape)
+
+    def is_a(self, name: str) -> bool | None:
+        return name in ("Tensor", "FloatTensor", "Variable")
 
     def _told(self) -> str:
         kind = " with a graph" if self.node is not None else f" leaf {self.leaf.name}" if self.leaf is not None else ""

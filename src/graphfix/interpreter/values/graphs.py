@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from graphfix.autograd.graph import Leaf, Node
-from graphfix.interpreter.values.code import BoundMethod, Instance
+from graphfix.interpreter.values.code import Instance
 from graphfix.interpreter.values.containers import Mapping, Sequence
 from graphfix.interpreter.values.data import Tensor
-from graphfix.interpreter.values.torch import Optimizer, Parameters, TorchModule
 from graphfix.interpreter.values.value import Value
 
 Arguments = list[Value]
@@ -53,18 +52,7 @@ def leaves_in(value: Value, seen: set[int] | None = None) -> Iterator[Leaf]:
     if id(value) in seen:
         return
     seen.add(id(value))
-    if isinstance(value, (TorchModule, Tensor)) and value.leaf is not None:
+    if value.leaf is not None:
         yield value.leaf
-    inner: list[Value] = []
-    if isinstance(value, TorchModule):
-        inner = [*(value.children or []), *value.names.values(), *value.attributes.values()]
-    elif isinstance(value, (Parameters, Optimizer)):
-        inner = value.owners if isinstance(value, Parameters) else value.parameters
-    elif isinstance(value, Instance):
-        inner = list(value.attributes.values())
-    elif isinstance(value, (Sequence, Mapping)):
-        inner = list(value.members())
-    elif isinstance(value, BoundMethod) and value.name in ("parameters", "named_parameters"):
-        inner = [value.receiver]
-    for item in inner:
-        yield from leaves_in(item, seen)
+    for part in list(value.parts()):
+        yield from leaves_in(part, seen)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 
 from graphfix.autograd.graph import Leaf
 from graphfix.interpreter.values.value import Value
@@ -22,6 +23,16 @@ class TorchModule(Value):
         self.keywords: dict[str, Value] = {}
         self.attributes: dict[str, Value] = {}
 
+    @property
+    def namespace(self) -> dict[str, Value]:
+        return self.attributes
+
+    def parts(self) -> Iterable[Value]:
+        return (*(self.children or []), *self.names.values(), *self.attributes.values())
+
+    def is_a(self, name: str) -> bool | None:
+        return name in (self.kind, "Module")
+
     def _told(self) -> str:
         return f" {self.kind}"
 
@@ -34,6 +45,9 @@ class Parameters(Value):
     def __init__(self, owners: list[Value]) -> None:
         self.owners = owners
 
+    def parts(self) -> Iterable[Value]:
+        return self.owners
+
 
 class Optimizer(Value):
     """A `torch.optim` optimizer over the leaves of `parameters`."""
@@ -44,6 +58,13 @@ class Optimizer(Value):
         self.kind = kind
         self.parameters = parameters
         self.attributes: dict[str, Value] = {}
+
+    @property
+    def namespace(self) -> dict[str, Value]:
+        return self.attributes
+
+    def parts(self) -> Iterable[Value]:
+        return self.parameters
 
 
 class GradMode(Value):

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from graphfix.autograd.graph import Node
+from graphfix.autograd.graph import Leaf, Node
 
 
 class Value:
-    """Anything. `node`: its graph, where it is a tensor, or may be one, that has one."""
+    """Anything. `node`: its graph, where it is a tensor, or may be one, that has one.
+
+    `leaf`: the parameters that it is itself. `may_be_tensor`: it is one, or unknown; `is_plain`: data that surely is none.
+    """
 
     __slots__ = ()
     node: Node | None = None
+    leaf: Leaf | None = None
+    may_be_tensor = False
+    is_plain = False
 
     @property
     def identity(self) -> object:
@@ -26,6 +32,23 @@ class Value:
     def members(self, attributes: bool = False) -> Iterable[Value]:
         """What it holds directly; with `attributes` also what objects hold."""
         return ()
+
+    @property
+    def namespace(self) -> dict[str, Value] | None:
+        """Where its attributes are kept; None where none can be set."""
+        return None
+
+    def parts(self) -> Iterable[Value]:
+        """Whatever its parameters are the parameters of."""
+        return ()
+
+    def copied(self) -> Value:
+        """What `copy.copy` makes of it."""
+        return self
+
+    def is_a(self, name: str) -> bool | None:
+        """Whether it is an instance of the class of a library or of Python; None where that is not known."""
+        return None
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}{self._told()}>"
