@@ -55,6 +55,13 @@ def test_what_bool_makes_of_it(value: Value, truth: bool | None) -> None:
     assert value.truth is truth
 
 
+def test_flags_and_what_is_not_given() -> None:
+    assert [value.is_off for value in (Constant(False), Constant(0), NONE, Constant(True), Unknown("x"))] == [True] * 3 + [
+        False
+    ] * 2
+    assert [value.is_none for value in (NONE, Constant(0), Tensor())] == [True, False, False]
+
+
 def test_equal_identities_mean_equal_values() -> None:
     assert NonTensor(("len", 1)).identity == NonTensor(("len", 1)).identity
     assert Constant(3).identity == Constant(3).identity != Constant(4).identity

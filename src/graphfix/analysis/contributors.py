@@ -15,7 +15,7 @@ from graphfix.autograd.backward import raises_again
 from graphfix.autograd.graph import Node
 from graphfix.interpreter.frames import CallStack
 from graphfix.interpreter.recording import Store, Use
-from graphfix.interpreter.values import Instance, Tensor
+from graphfix.interpreter.values import Instance
 from graphfix.source.document import Document
 
 DISPLAYS = (ast.Dict, ast.List, ast.Tuple)
@@ -54,7 +54,7 @@ class Facts:
 
     def is_single(self, use: Use) -> bool:
         """Whether the value is known to have one element: a full reduction, or the root of a backward pass."""
-        if isinstance(use.value, Tensor) and use.value.single:
+        if use.value.single:
             return True
         return all(node.site in self.proven for node in use.nodes) and use.value.may_be_tensor
 

@@ -40,7 +40,7 @@ def decide_key(m: Interpreter, key: object, site: ast.AST, negated: bool) -> boo
 
 
 def compare_two(left: Value, right: Value, op: ast.cmpop) -> Value:
-    if isinstance(op, (ast.Is, ast.IsNot)) and isinstance(right, Constant) and right.value is None:
+    if isinstance(op, (ast.Is, ast.IsNot)) and right.is_none:
         if not isinstance(left, (Unknown, Constant, External)):
             return Constant(isinstance(op, ast.IsNot))
     one, two = constant(left), constant(right)

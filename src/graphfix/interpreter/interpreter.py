@@ -23,7 +23,6 @@ from graphfix.interpreter.values import (
     Arguments,
     Keywords,
     Mapping,
-    NonTensor,
     Sequence,
     Tensor,
     Unknown,
@@ -290,7 +289,7 @@ class Interpreter:
         """A number that a repair made reaches code that is not known: it may have wanted the tensor."""
         stack = [value]
         for item in stack:
-            if isinstance(item, NonTensor) and item.cut is not None:
+            if item.cut is not None:
                 self.recording.misuses.append(Read(site, self.trace(), item, ReadKind.OUT_OF_SIGHT))
             elif isinstance(item, (Sequence, Mapping)) and len(stack) < 60:
                 stack.extend(item.items.values() if isinstance(item, Mapping) else item.items)

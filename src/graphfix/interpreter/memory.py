@@ -11,7 +11,7 @@ from collections.abc import Sequence as Items
 
 from graphfix.autograd.graph import Storage, Write
 from graphfix.interpreter.interpreter import Interpreter
-from graphfix.interpreter.values import Instance, Mapping, Sequence, Tensor, TorchModule, Value
+from graphfix.interpreter.values import Tensor, TorchModule, Value
 
 # Views that never copy; what else the table calls a view may be the same memory or not
 VIEWS = frozenset(
@@ -69,16 +69,8 @@ def holds(value: Value, storage: Storage, depth: int = MAX_DEPTH) -> bool:
     """Whether a value, or what it holds, is or may be the memory of `storage`."""
     if isinstance(value, Tensor):
         return root(value.storage) is root(storage)
-    if depth and isinstance(value, (Sequence, Mapping, Instance, TorchModule)):
-        inner: list[Value] = []
-        if isinstance(value, Sequence):
-            inner = value.items
-        elif isinstance(value, Mapping):
-            inner = [*value.items.values(), *value.rest]
-        else:
-            inner = list(value.attributes.values())
-        return any(holds(item, storage, depth - 1) for item in inner)
-    return False
+    inner = value.attributes.values() if isinstance(value, TorchModule) else value.members(attributes=True)
+    return depth > 0 and any(holds(item, storage, depth - 1) for item in inner)
 
 
 def root(storage: Storage) -> Storage:

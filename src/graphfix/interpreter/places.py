@@ -98,7 +98,7 @@ def set_attribute(m: Interpreter, target: ast.Attribute, value: Value, source: a
         return
     if isinstance(holder, (Parameters, TorchModule)) and name == "requires_grad":
         for leaf in leaves_in(holder):
-            leaf.requires_grad = not (isinstance(value, Constant) and not value.value)
+            leaf.requires_grad = not value.is_off
         return
     attributes = holder.namespace
     if attributes is None:
@@ -112,7 +112,7 @@ def set_attribute(m: Interpreter, target: ast.Attribute, value: Value, source: a
 
 def set_requires_grad(m: Interpreter, tensor: Tensor, value: Value, site: ast.AST) -> None:
     """`t.requires_grad = flag` or `t.requires_grad_(flag)`."""
-    wanted = not (isinstance(value, Constant) and not value.value)
+    wanted = not value.is_off
     m.recording.written.append((tensor, True))
     if wanted:
         m.recording.asks.append(m.trace())

@@ -85,7 +85,7 @@ def run_while(m: Interpreter, s: ast.While) -> None:
         nonlocal entered
         while entered < 2:
             value = evaluate(m, s.test)
-            if isinstance(value, Constant) and not value.value:
+            if value.is_off:
                 return
             if not entered and not isinstance(value, Constant) and not m.policy(s, 0):
                 return

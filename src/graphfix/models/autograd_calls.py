@@ -28,7 +28,7 @@ def flags(keywords: Keywords) -> tuple[bool, bool, object]:
     """(retains, creates a graph, the constant given to retain_graph or "unknown", None where it is not given)."""
     creates = is_on(keywords.get("create_graph"))
     given = keywords.get("retain_graph", keywords.get("retain_variables"))
-    if given is None or (isinstance(given, Constant) and given.value is None):
+    if given is None or given.is_none:
         return creates, creates, None
     keyword = given.value if isinstance(given, Constant) else "unknown"
     return is_on(given), creates, keyword
@@ -36,7 +36,7 @@ def flags(keywords: Keywords) -> tuple[bool, bool, object]:
 
 def is_on(value: Value | None) -> bool:
     """An unknown flag counts as on: a graph that may be kept is not reported as freed."""
-    return value is not None and not (isinstance(value, Constant) and not value.value)
+    return value is not None and not value.is_off
 
 
 def backward_method(m: Interpreter, receiver: Tensor | Unknown, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
@@ -135,7 +135,7 @@ def autograd_grad(m: Interpreter, arguments: Arguments, keywords: Keywords, site
 
 def targets_of(m: Interpreter, inputs: Value | None, site: ast.AST) -> tuple[frozenset[Node], frozenset[Leaf]] | None:
     """The nodes and leaves at which a walk with `inputs=` ends; None where it walks everything."""
-    if inputs is None or (isinstance(inputs, Constant) and inputs.value is None):
+    if inputs is None or inputs.is_none:
         return None
     nodes = nodes_in(inputs, attributes=False)
     leaves = list(leaves_in(inputs))

@@ -33,7 +33,7 @@ def call_container_method(
     if isinstance(receiver, Mapping):
         return mapping_method(m, receiver, name, arguments, keywords, site)
     if receiver.is_plain:
-        if isinstance(receiver, NonTensor) and receiver.cut is not None:
+        if receiver.cut is not None:
             m.recording.misuses.append(Read(site, m.trace(), receiver, ReadKind.AS_TENSOR))
         known = string_method(receiver, name, arguments)
         if known is not None:

@@ -111,7 +111,7 @@ def call_layer(m: Interpreter, layer: TorchModule, arguments: Arguments, keyword
     for value in values:
         wanted_tensor(m, value, site)
     inplace = layer.keywords.get("inplace")
-    if values and inplace is not None and not (isinstance(inplace, Constant) and not inplace.value):
+    if values and inplace is not None and not inplace.is_off:
         m.recording.written.append((values[0], True))
     return layer_result(m, layer, known, values, site)
 
@@ -201,7 +201,7 @@ def module_method(
     if name in ("to", "cuda", "cpu", "half", "float", "double", "apply", "share_memory", "type"):
         return receiver
     if name == "requires_grad_":
-        wanted = not (arguments and isinstance(arguments[0], Constant) and not arguments[0].value)
+        wanted = not (arguments and arguments[0].is_off)
         for leaf in leaves_in(receiver):
             leaf.requires_grad = wanted
         return receiver

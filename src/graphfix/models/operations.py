@@ -58,7 +58,7 @@ def operation(m: Interpreter, known: OpFacts | None, values: Arguments, keywords
     plain = reduces_nothing(keywords) or ("reduction" in known.variants and reduces_nothing_at(word, positional[2:]))
     single = known.scalar and not plain and not compares_two(word, values)
     if word in KEEPS_SHAPE:
-        single = any(isinstance(value, Tensor) and value.single for value in values[:1])
+        single = any(value.single for value in values[:1])
     shape = result_shape(word, values, single)
     single |= shape in (SCALAR, ONE)
     if known.result in ("number", "bool"):
@@ -134,7 +134,7 @@ def reduces_nothing_at(word: str, given: Arguments) -> bool:
 
 def new_leaf(m: Interpreter, known: OpFacts, keywords: Keywords, site: ast.AST) -> Tensor:
     wanted = keywords.get("requires_grad")
-    if wanted is not None and not (isinstance(wanted, Constant) and not wanted.value):
+    if wanted is not None and not wanted.is_off:
         made = Tensor(leaf=Leaf("tensor", True, site))
         m.recording.asks.append(m.trace())
     else:
@@ -191,5 +191,5 @@ def wanted_tensor(m: Interpreter, value: Value, site: ast.AST) -> None:
     """torch does not take a list of numbers where it wants tensors: a repair that made them would break this call."""
     items = value.items if isinstance(value, Sequence) else [value]
     for item in items:
-        if isinstance(item, NonTensor) and item.cut is not None:
+        if item.cut is not None:
             m.recording.misuses.append(Read(site, m.trace(), item, ReadKind.AS_TENSOR))

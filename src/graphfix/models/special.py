@@ -69,7 +69,7 @@ def set_grad_enabled(m: Interpreter, arguments: Arguments, keywords: Keywords, s
 def parameter(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     wanted = keywords.get("requires_grad", arguments[1] if len(arguments) > 1 else Constant(True))
     shape = shape_of(arguments[0]) if arguments else None
-    return Tensor(leaf=Leaf("Parameter", not (isinstance(wanted, Constant) and not wanted.value), site), shape=shape)
+    return Tensor(leaf=Leaf("Parameter", not wanted.is_off, site), shape=shape)
 
 
 @models(
@@ -80,11 +80,11 @@ def variable(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast
     names = ("data", "requires_grad", "volatile")
     given = {**dict(zip(names, arguments)), **keywords}
     value = given.get("data", NONE)
-    made = Tensor(single=isinstance(value, Tensor) and value.single, base=value, shape=shape_of(value))
+    made = Tensor(single=value.single, base=value, shape=shape_of(value))
     if isinstance(value, Tensor):
         made.storage = value.storage
     wanted = given.get("requires_grad", Constant(False))
-    if not (isinstance(wanted, Constant) and not wanted.value):
+    if not wanted.is_off:
         m.recording.asks.append(m.trace())
         made.leaf = Leaf("Variable", True, site)
     m.recording.aliases.append(Alias(site, m.trace(), value, made, AliasKind.VARIABLE, given))

@@ -22,7 +22,7 @@ def tensor_attribute(m: Interpreter, value: Tensor | Unknown, name: str, site: a
         return value.attributes[name]
     if name == "data" and (isinstance(value, Tensor) or value.node is not None):
         m.note_cut(value)
-        made = Tensor(single=isinstance(value, Tensor) and value.single, base=value, is_data=True, shape=shape_of(value))
+        made = Tensor(single=value.single, base=value, is_data=True, shape=shape_of(value))
         m.recording.aliases.append(Alias(site, m.trace(), value, made, AliasKind.DATA))
         return made
     if name in ("shape", "dtype", "device", "requires_grad", "is_leaf", "grad_fn", "ndim", "is_cuda"):

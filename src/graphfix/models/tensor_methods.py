@@ -95,7 +95,7 @@ def tensor_like_method(
         return NonTensor(("read", name, receiver.identity), source=receiver)
     if name in ("detach",):
         m.note_cut(receiver)
-        single = isinstance(receiver, Tensor) and receiver.single
+        single = receiver.single
         made = Tensor(single=single, base=receiver, shape=shape_of(receiver))
         return view(made, receiver, "detach")
     if name == "register_hook" or name == "retain_grad":
@@ -187,7 +187,7 @@ def scaler_method(m: Interpreter, receiver: Unknown, name: str, arguments: Argum
     """`torch.amp.GradScaler`."""
     if name == "scale" and arguments:
         value = arguments[0]
-        return Tensor(m.record(site, [value], True), single=isinstance(value, Tensor) and value.single, shape=shape_of(value))
+        return Tensor(m.record(site, [value], True), single=value.single, shape=shape_of(value))
     if name == "step" and arguments:
         return m.call_method(arguments[0], "step", arguments[1:], keywords, site)
     return NONE

@@ -9,7 +9,7 @@ from graphfix.analysis.carried import by_carrier, kept_at
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.second_backward import SecondBackward, held_at, statement_in
 from graphfix.interpreter.recording import Boundary, Store
-from graphfix.interpreter.values import Constant, Instance, Mapping, Sequence, Tensor, Unknown, Value
+from graphfix.interpreter.values import Instance, Mapping, Sequence, Tensor, Unknown, Value
 from graphfix.model import Finding, Fix, InsertAfter, InsertBefore, Label, Operation
 from graphfix.repairs.fixes import Tell, fix, safe_if
 
@@ -48,10 +48,6 @@ def detached_sequence(value: Sequence, text: str) -> str | None:
         return None
     texts = [str(detached(item, f"{text}[{index}]")) for index, item in enumerate(value.items)]
     return f"({', '.join(texts)})" if value.kind == "tuple" else f"[{', '.join(texts)}]"
-
-
-def is_none(value: Value) -> bool:
-    return isinstance(value, Constant) and value.value is None
 
 
 def same_shape(one: Value, two: Value) -> bool:
@@ -127,6 +123,6 @@ def placed(
         inner = evidence.document.enclosing(after, (ast.For, ast.While, ast.AsyncFor, ast.FunctionDef))
         if inner is loop and last < walk.freed_by.order:
             return InsertAfter(evidence.span(after), statement)
-    if all(first is not None and (first[1] and same_shape(first[0], value) or is_none(first[0])) for first, value in firsts):
+    if all(first is not None and (first[1] and same_shape(first[0], value) or first[0].is_none) for first, value in firsts):
         return InsertBefore(top, f"if {carrier} is not None:\n    {statement}")
     return None

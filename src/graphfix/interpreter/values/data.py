@@ -29,6 +29,14 @@ class Constant(Value):
     def truth(self) -> bool | None:
         return bool(self.value)
 
+    @property
+    def is_off(self) -> bool:
+        return not self.value
+
+    @property
+    def is_none(self) -> bool:
+        return self.value is None
+
     def is_a(self, name: str) -> bool | None:
         return type(self.value).__name__ == name or (name == "Number" and isinstance(self.value, (int, float)))
 
@@ -149,7 +157,7 @@ NONE = Constant(None)
 def cut_of(*values: Value) -> object:
     """The repair, if any, that turned one of these numbers from a tensor into a number."""
     for value in values:
-        if isinstance(value, NonTensor) and value.cut is not None:
+        if value.cut is not None:
             return value.cut
     return None
 

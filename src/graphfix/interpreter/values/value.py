@@ -10,12 +10,15 @@ from graphfix.autograd.graph import Leaf, Node
 class Value:
     """Anything. `node`: its graph, where it is a tensor, or may be one, that has one.
 
-    `leaf`: the parameters that it is itself. `may_be_tensor`: it is one, or unknown; `is_plain`: data that surely is none.
+    `leaf`: the parameters that it is itself. `single`: a tensor of one element. `cut`: the repair under trial that made this
+    number of a tensor. `may_be_tensor`: it is one, or unknown; `is_plain`: data that surely is none.
     """
 
     __slots__ = ()
     node: Node | None = None
     leaf: Leaf | None = None
+    single = False
+    cut: object = None
     may_be_tensor = False
     is_plain = False
 
@@ -28,6 +31,16 @@ class Value:
     def truth(self) -> bool | None:
         """What `bool` makes of it, where the program alone tells; else None."""
         return True
+
+    @property
+    def is_off(self) -> bool:
+        """Whether it is a constant that is no, zero or nothing."""
+        return False
+
+    @property
+    def is_none(self) -> bool:
+        """Whether it is the constant `None`."""
+        return False
 
     def members(self, attributes: bool = False) -> Iterable[Value]:
         """What it holds directly; with `attributes` also what objects hold."""
