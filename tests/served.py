@@ -23,6 +23,7 @@ from typing import Any
 STREAMS = (("stdin", os.O_RDONLY), ("stdout", os.O_WRONLY), ("stderr", os.O_WRONLY))
 
 OF_THE_START = ("PYTHON", "LC_", "LANG")  # what Python reads of its environment when it starts
+ENCODING = "PYTHONIOENCODING"  # of that, what can be had later, too
 
 
 class Server:
@@ -59,7 +60,7 @@ class Server:
 
 
 def _of_the_start(environment: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in environment.items() if name.startswith(OF_THE_START)}
+    return {name: value for name, value in environment.items() if name.startswith(OF_THE_START) and name != ENCODING}
 
 
 def preload() -> None:
@@ -95,6 +96,11 @@ def settle(request: dict[str, Any]) -> None:
         file = os.open(request[name], mode)
         os.dup2(file, number)
         os.close(file)
+    encoding, _, errors = os.environ.get(ENCODING, "").partition(":")
+    if encoding:
+        sys.stdin.reconfigure(encoding=encoding, errors=errors or "strict")  # type: ignore[union-attr]
+        sys.stdout.reconfigure(encoding=encoding, errors=errors or "strict")  # type: ignore[union-attr]
+        sys.stderr.reconfigure(encoding=encoding, errors="backslashreplace")  # type: ignore[union-attr]
     sys.argv = ["graphfix", *request["words"]]
 
 
