@@ -64,7 +64,6 @@ import torch
 
 torch.manual_seed(1)
 gain = torch.nn.Linear(3, 3, bias=False)
-optimizer = torch.optim.SGD(gain.parameters(), lr=1e-2)
 level = torch.zeros(3)
 energy = torch.zeros(3)
 log = []
@@ -74,9 +73,10 @@ for window in range(8):
     level = level + moved
     energy = energy + moved.pow(2)
     loss = (level / (1 + energy.mean()) - signal.mean(dim=0)).pow(2).sum()
-    optimizer.zero_grad()
+    gain.zero_grad()
     loss.backward(retain_graph=True)
-    optimizer.step()
+    with torch.no_grad():
+        gain.weight -= 1e-2 * gain.weight.grad
     log.append(loss)
 print(torch.stack(log))
 """
