@@ -8,9 +8,12 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from .served import Server
 
 # what a test says must not hang on what else the machine does
 settings.register_profile("graphfix", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -69,12 +72,33 @@ def command() -> str:
     return str(script)
 
 
+@pytest.fixture(scope="session")
+def server(state: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One process for the commands of many tests."""
+    server = Server(tmp_path_factory.mktemp("streams"))
+    yield server
+    server.end()
+
+
 @pytest.fixture
-def graphfix(command: str, tmp_path: Path) -> Run:
-    """Runs the installed command in the test's folder."""
+def installed(command: str, tmp_path: Path) -> Run:
+    """Runs the installed command in the test's folder, in a process of its own."""
 
     def run(*words: str, cwd: Path = tmp_path, **options: object) -> subprocess.CompletedProcess[bytes]:
         options.setdefault("stdin", subprocess.DEVNULL) if "input" not in options else None
         return subprocess.run([command, *words], cwd=cwd, capture_output=True, timeout=600, **options)  # type: ignore[call-overload]
+
+    return run
+
+
+@pytest.fixture
+def graphfix(server: Server, installed: Run, tmp_path: Path) -> Run:
+    """Runs the command line in the test's folder: in a fork where a process of its own would do the same."""
+
+    def run(*words: str, cwd: Path = tmp_path, **options: Any) -> subprocess.CompletedProcess[bytes]:
+        environment = options.get("env", os.environ)
+        if options.keys() <= {"env", "input"} and server.can(environment):
+            return server.run(words, cwd, environment, options.get("input", b""))
+        return installed(*words, cwd=cwd, **options)
 
     return run

@@ -146,9 +146,9 @@ def test_a_reader_that_stops_early_gets_no_traceback(project: Path, command: str
 
 
 @pytest.mark.parametrize("locale", [{"LC_ALL": "C"}, {"PYTHONIOENCODING": "ascii"}])
-def test_any_locale_can_show_any_name(tmp_path: Path, graphfix: Run, loops: SimpleNamespace, locale: dict[str, str]) -> None:
+def test_any_locale_can_show_any_name(tmp_path: Path, installed: Run, loops: SimpleNamespace, locale: dict[str, str]) -> None:
     (tmp_path / "é日.py").write_text(loops.total.replace("total", "zähler"))
-    done = graphfix("check", ".", env=os.environ | locale)
+    done = installed("check", ".", env=os.environ | locale)
     assert done.returncode in (0, 1)
     assert b"Traceback" not in done.stderr
 

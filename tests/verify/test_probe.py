@@ -8,6 +8,9 @@ import pytest
 
 from graphfix.verify.record import Ending, Run
 
+# one worker runs all scripts, once
+pytestmark = pytest.mark.xdist_group("probe")
+
 HEAD = "import torch\nw = torch.ones(3, requires_grad=True)\n"
 LOOP = "for _ in range(5):\n    "
 WALK = "loss = (w * w).sum()\n    loss.backward()\n"

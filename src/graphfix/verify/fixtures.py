@@ -64,24 +64,36 @@ def verify(cases: Iterable[Case], devices: Iterable[str], workers: int = 0) -> I
         jobs += wanted
     done: dict[int, Run] = {}
     turn = 0
+    waiting: list[Verdict] = []  # a doubtful one, and what comes behind it
     for index, run in launch_all(jobs, workers):
         done[index] = run
         while turn < len(tasks) and all(part in done for part in parts[turn]):
             case, device = tasks[turn]
-            yield _reconsidered(judge(case, device, Runs(*(done.pop(part) for part in parts[turn]))))
+            verdict = judge(case, device, Runs(*(done.pop(part) for part in parts[turn])))
             turn += 1
+            if waiting or _doubtful(verdict):
+                waiting.append(verdict)
+            else:
+                yield verdict
+    yield from _reconsidered(waiting, workers)
 
 
-def _reconsidered(verdict: Verdict) -> Verdict:
-    """Other results are no fault of the repair where the original has others each time: run it once more."""
-    if not any(problem.startswith(OTHER) for problem in verdict.problems):
-        return verdict
-    again = dict(launch_all(jobs_of(verdict.case, verdict.device)[:1]))[0]
-    why = varies(verdict.runs.before, again)
-    if not why:
-        return verdict
-    others = [problem for problem in verdict.problems if not problem.startswith(OTHER)]
-    return replace(verdict, equal=None, problems=(*others, f"no verdict: {why}"))
+def _doubtful(verdict: Verdict) -> bool:
+    """Other results are no fault of the repair where the original has others each time."""
+    return any(problem.startswith(OTHER) for problem in verdict.problems)
+
+
+def _reconsidered(verdicts: list[Verdict], workers: int) -> Iterator[Verdict]:
+    """Run the originals of the doubtful ones once more: all together, since each server imports torch anew."""
+    doubtful = [at for at, verdict in enumerate(verdicts) if _doubtful(verdict)]
+    again = dict(launch_all((jobs_of(verdicts[at].case, verdicts[at].device)[0] for at in doubtful), workers))
+    second = {at: again[number] for number, at in enumerate(doubtful)}
+    for at, verdict in enumerate(verdicts):
+        why = varies(verdict.runs.before, second[at]) if at in second else ""
+        if why:
+            others = [problem for problem in verdict.problems if not problem.startswith(OTHER)]
+            verdict = replace(verdict, equal=None, problems=(*others, f"no verdict: {why}"))
+        yield verdict
 
 
 def jobs_of(case: Case, device: str) -> list[Job]:

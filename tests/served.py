@@ -1,0 +1,118 @@
+"""The command line in forks of one process that has imported it: that takes longer than what most tests have it do.
+
+This file is also the script of that process, which is given the number of a socket. A request is one line of JSON (words,
+folder, environment, files of the three streams); the answer is the wait status.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import pkgutil
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+STREAMS = (("stdin", os.O_RDONLY), ("stdout", os.O_WRONLY), ("stderr", os.O_WRONLY))
+
+OF_THE_START = ("PYTHON", "LC_", "LANG")  # what Python reads of its environment when it starts
+ENCODING = "PYTHONIOENCODING"  # of that, what can be had later, too
+
+
+class Server:
+    """Runs one command at a time; `folder` is for the streams."""
+
+    def __init__(self, folder: Path) -> None:
+        self._files = {name: folder / name for name, _ in STREAMS}
+        self._line, theirs = socket.socketpair()
+        self._line.settimeout(600)
+        words = [sys.executable, __file__, str(theirs.fileno())]
+        self._environment = dict(os.environ)
+        self._process = subprocess.Popen(words, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
+        theirs.close()
+        self._answers = self._line.makefile("r", encoding="utf-8")
+
+    def can(self, environment: Mapping[str, str]) -> bool:
+        """Whether a process of its own would start in the same way."""
+        return _of_the_start(environment) == _of_the_start(self._environment)
+
+    def run(
+        self, words: tuple[str, ...], folder: Path, environment: Mapping[str, str], given: bytes
+    ) -> subprocess.CompletedProcess[bytes]:
+        for name, content in (("stdin", given), ("stdout", b""), ("stderr", b"")):
+            self._files[name].write_bytes(content)
+        request = {"words": words, "folder": str(folder), "environment": dict(environment)}
+        self._line.sendall((json.dumps(request | {name: str(file) for name, file in self._files.items()}) + "\n").encode())
+        code = os.waitstatus_to_exitcode(int(self._answers.readline()))
+        return subprocess.CompletedProcess(words, code, *(self._files[name].read_bytes() for name in ("stdout", "stderr")))
+
+    def end(self) -> None:
+        self._answers.close()
+        self._line.close()
+        self._process.wait()
+
+
+def _of_the_start(environment: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in environment.items() if name.startswith(OF_THE_START) and name != ENCODING}
+
+
+def preload() -> None:
+    """Import what the commands import when they are run; what an extra is needed for may be absent."""
+    import graphfix
+
+    for module in pkgutil.walk_packages(graphfix.__path__, "graphfix."):
+        # the first is the command itself, the others are for the user's process
+        if module.name != "graphfix.__main__" and ".probe" not in module.name and ".fixtures" not in module.name:
+            with suppress(ImportError):
+                import_module(module.name)
+
+
+def serve(line: socket.socket) -> dict[str, Any] | None:
+    """Fork for each request: the request in the fork, None in the server when nobody asks any more."""
+    asked = line.makefile("r", encoding="utf-8")
+    for text in asked:
+        pid = os.fork()
+        if pid == 0:
+            asked.close()
+            line.close()
+            return json.loads(text)  # type: ignore[no-any-return]
+        line.sendall(f"{os.waitpid(pid, 0)[1]}\n".encode())
+    return None
+
+
+def settle(request: dict[str, Any]) -> None:
+    """Make the fork what a process of its own would be."""
+    os.environ.clear()
+    os.environ.update(request["environment"])
+    os.chdir(request["folder"])
+    for number, (name, mode) in enumerate(STREAMS):
+        file = os.open(request[name], mode)
+        os.dup2(file, number)
+        os.close(file)
+    encoding, _, errors = os.environ.get(ENCODING, "").partition(":")
+    if encoding:
+        sys.stdin.reconfigure(encoding=encoding, errors=errors or "strict")  # type: ignore[union-attr]
+        sys.stdout.reconfigure(encoding=encoding, errors=errors or "strict")  # type: ignore[union-attr]
+        sys.stderr.reconfigure(encoding=encoding, errors="backslashreplace")  # type: ignore[union-attr]
+    sys.argv = ["graphfix", *request["words"]]
+
+
+if __name__ == "__main__":
+    del sys.path[0]  # the tests' own folder
+    connection = socket.socket(fileno=int(sys.argv[1]))
+    preload()
+    gc.freeze()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    wanted = serve(connection)
+    if wanted is not None:
+        settle(wanted)
+        from graphfix.cli import main
+
+        sys.exit(main())
