@@ -44,7 +44,7 @@ print(total)
 
 
 @pytest.fixture(scope="session", autouse=True)
-def state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """What graphfix keeps for the user: not with the one who runs the tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
@@ -73,7 +73,7 @@ def command() -> str:
 
 
 @pytest.fixture(scope="session")
-def server(state: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(own_state: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """One process for the commands of many tests."""
     server = Server(tmp_path_factory.mktemp("streams"))
     yield server
