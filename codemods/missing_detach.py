@@ -58,7 +58,7 @@ from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.unretained import unretained
 from graphfix.analysis.walked_again import in_sight
 from graphfix.codemods.base import rule
-from graphfix.model import Append, Finding, Operation, RemoveArgument, Severity
+from graphfix.model import Append, Finding, Ground, Operation, RemoveArgument, Severity
 from graphfix.repairs.fixes import fix, safe_if, short
 from graphfix.verify.expected import Expected
 from graphfix.verify.symptoms import RETAINS, SECOND_WALK, WRITTEN_IN_PLACE
@@ -88,7 +88,7 @@ def report(evidence: Evidence, meeting: Meeting, cuts: list[ast.expr]) -> Findin
     retained = kept_for_this(evidence, meeting)
     if retained is not None:
         operations.append(RemoveArgument(evidence.span(retained), "retain_graph"))
-    repair = fix(safe_if(meeting.always and not meeting.is_stale), f"detach {names}", *operations)
+    repair = fix(safe_if(meeting.always and not meeting.is_stale), f"detach {names}", *operations, ground=Ground.DROPPED)
     blamed = document.statement_of(cuts[0])
     message = f"{short(names)} leads a loss into a network that it does not train"
     severity = Severity.WARNING if meeting.retained else Severity.ERROR

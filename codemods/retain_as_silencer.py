@@ -53,7 +53,7 @@ from graphfix.analysis.hidden import Hidden, hidden
 from graphfix.analysis.second_backward import Cause, SecondBackward
 from graphfix.analysis.unretained import Unretained, across_iterations
 from graphfix.codemods.base import rule
-from graphfix.model import Finding, Fix, Operation, RemoveArgument, Severity
+from graphfix.model import Finding, Fix, Ground, Operation, RemoveArgument, Severity
 from graphfix.repairs.detach import boundary_fix, carried_finding
 from graphfix.repairs.fixes import fix, safe_if, short
 from graphfix.repairs.put_away import piled_up
@@ -119,7 +119,8 @@ def told(evidence: Evidence, trial: Unretained, sites: list[ast.Call], finding: 
     whole: Fix | None = None
     if repair is not None:
         removed: list[Operation] = [RemoveArgument(evidence.span(site), str(trial.sites[site].arg)) for site in sites]
-        whole = fix(safe_if(raises_anyway(evidence, sites)), f"{repair.title}, and free each graph", *repair.operations, *removed)
+        title, anyway = f"{repair.title}, and free each graph", raises_anyway(evidence, sites)
+        whole = fix(safe_if(anyway), title, *repair.operations, *removed, ground=Ground.RAISES)
     message = f"`{trial.sites[sites[0]].arg}=True` hides that {finding.message}"
     return RULE.finding(evidence, message, evidence.span(statement), story, whole)
 

@@ -47,7 +47,7 @@ from graphfix.analysis.second_backward import Cause, SecondBackward
 from graphfix.autograd.backward import BackwardPass, WalkKind
 from graphfix.codemods.base import rule
 from graphfix.interpreter.recording import Store, StoreKind
-from graphfix.model import AddArgument, Delete, Finding, Fix, InsertAfter, InsertBefore, Replace
+from graphfix.model import AddArgument, Delete, Finding, Fix, Ground, InsertAfter, InsertBefore, Replace
 from graphfix.repairs.fixes import fix, safe_if, short
 from graphfix.repairs.reorder import is_harmless
 from graphfix.verify.expected import Expected
@@ -93,11 +93,11 @@ def repair_of(evidence: Evidence, walks: list[SecondBackward]) -> Fix | None:
     if len(frees) == 1 and len(walks) == 1:
         summed = summed_pair(evidence, walk)
         if summed is not None:
-            return fix(safe_if(always), "walk the sum of the losses once", *summed)
+            return fix(safe_if(always), "walk the sum of the losses once", *summed, ground=Ground.JOINED)
     if any(walk.freed_by.keyword is not None for walk in walks):
         return None
     changes = tuple(AddArgument(evidence.span(free), "retain_graph", "True") for free in frees)
-    return fix(safe_if(always), "keep the graph for the walk that follows", *changes)
+    return fix(safe_if(always), "keep the graph for the walk that follows", *changes, ground=Ground.JOINED)
 
 
 def summed_pair(evidence: Evidence, walk: SecondBackward) -> tuple | None:
@@ -140,7 +140,7 @@ def summed_loop(evidence: Evidence, walk: SecondBackward) -> Fix | None:
     )
     summed = sum_of_items(evidence, walk, loop) if len(loop.body) == 1 else None
     if summed is not None:
-        return fix(safe_if(walk.always), "walk the sum of the losses once", *summed)
+        return fix(safe_if(walk.always), "walk the sum of the losses once", *summed, ground=Ground.JOINED)
     statement = body[0]
     if len(body) != 1 or walk.freed_by.site is not site or not plain_walk(statement, walk.walk) or walk.walk.receiver is None:
         return None
@@ -151,14 +151,14 @@ def summed_loop(evidence: Evidence, walk: SecondBackward) -> Fix | None:
     if not rest:
         text = f"sum({root} for {evidence.document.source(loop.target)} in {evidence.document.source(loop.iter)}).backward()"
         replaced = (InsertBefore(evidence.span(loop), text), Delete(evidence.span(loop)))
-        return fix(safe_if(walk.always), "walk the sum of the losses once", *replaced)
+        return fix(safe_if(walk.always), "walk the sum of the losses once", *replaced, ground=Ground.JOINED)
     total = evidence.document.fresh("total_loss", "summed_loss", "loss_sum")
     return fix(
         safe_if(walk.always), "add the losses up and walk the sum once",
         InsertBefore(evidence.span(loop), f"{total} = 0"),
         InsertBefore(evidence.span(statement), f"{total} = {total} + {parenthesized(walk.walk.receiver, root)}"),
         Delete(evidence.span(statement)),
-        InsertAfter(evidence.span(loop), f"{total}.backward()"),
+        InsertAfter(evidence.span(loop), f"{total}.backward()"), ground=Ground.JOINED,
     )  # fmt: skip
 
 

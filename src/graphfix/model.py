@@ -116,6 +116,15 @@ class Decorate:
 Operation = Append | Replace | AddArgument | RemoveArgument | InsertBefore | InsertAfter | Delete | Move | Wrap | Decorate
 
 
+class Ground(enum.Enum):
+    """Why a safe fix changes no run that works."""
+
+    UNUSED = "nobody walks, or can walk, what it cuts or frees"
+    DROPPED = "the gradients that it drops are dropped anyway"
+    JOINED = "walks that raise today become one, or leave the graph to one another"
+    RAISES = "every run raises where it makes a difference"
+
+
 @dataclass(frozen=True)
 class Fix:
     """A repair: applied whole or not at all. All operations are in the finding's file."""
@@ -123,6 +132,7 @@ class Fix:
     applicability: Applicability
     title: str
     operations: tuple[Operation, ...]
+    ground: Ground = Ground.UNUSED
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,16 @@ import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from graphfix.analysis.contributors import Facts
 from graphfix.analysis.evaluations import Regions
 from graphfix.analysis.explore import Run, Tape
+from graphfix.analysis.flow.flow import Flow, flow_of
 from graphfix.analysis.second_backward import SecondBackward, second_backwards
 from graphfix.autograd.graph import history
+from graphfix.interpreter.imports import NEVER, Importer
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.recording import ReadKind, Store
 from graphfix.interpreter.values import NonTensor, Tensor, Unknown, Value, nodes_in
@@ -114,6 +117,19 @@ class Evidence:
             if value is not None:
                 return bool(set(store.nodes) & set(history(nodes_in(value))))
         return False
+
+    @cached_property
+    def flow(self) -> Flow:
+        """Where values may go, whatever the runs have shown."""
+        importer = Importer(Path(self.document.path), self.tape.roots)
+
+        def find(name: str, importing: Document) -> Document | None:
+            if name.lstrip(".").split(".")[0] in NEVER:
+                return None
+            path = importer.find(name, Path(importing.path))
+            return importer.document_at(path, name) if path is not None else None
+
+        return flow_of(self.document, find, self.tape.conventions.walking)
 
     def span(self, node: ast.AST) -> Span:
         return self.document.span(node)

@@ -6,13 +6,13 @@ import ast
 from collections.abc import Callable
 
 from graphfix.analysis.evidence import Evidence
-from graphfix.model import Applicability, Finding, Fix, Operation
+from graphfix.model import Applicability, Finding, Fix, Ground, Operation
 
 Tell = Callable[..., Finding]  # `Rule.finding` of the rule whose finding it is
 
 
-def fix(applicability: Applicability, title: str, *operations: Operation) -> Fix:
-    return Fix(applicability, title, operations)
+def fix(applicability: Applicability, title: str, *operations: Operation, ground: Ground = Ground.UNUSED) -> Fix:
+    return Fix(applicability, title, operations, ground)
 
 
 def safe_if(condition: bool) -> Applicability:

@@ -9,7 +9,7 @@ from graphfix.analysis.growing_places import GrowingPlace
 from graphfix.analysis.second_backward import document_of
 from graphfix.interpreter.recording import Store
 from graphfix.interpreter.values import Instance
-from graphfix.model import Finding
+from graphfix.model import Finding, Ground
 from graphfix.repairs.cut import plan
 from graphfix.repairs.fixes import Tell, fix, safe_if, short
 
@@ -26,7 +26,8 @@ def piled_up(evidence: Evidence, pile: GrowingPlace, tell: Tell) -> Finding | No
     else:
         return None
     what = short(ast.unparse(pile.stores[0].target))
-    repair = fix(safe_if(pile.freed or not pile.escaped), cut.title, *cut.operations(evidence)) if cut is not None else None
+    ground = Ground.RAISES if pile.raises else Ground.UNUSED
+    repair = fix(safe_if(pile.freed or not pile.escaped), cut.title, *cut.operations(evidence), ground=ground) if cut is not None else None
     story = [evidence.label(blamed, "puts a tensor with its graph into a container that outlives the iteration")]
     if own and evidence.document.statement_of(own[0].target) is not blamed:
         story.append(evidence.label(own[0].target, "it is kept here"))

@@ -19,7 +19,7 @@ from graphfix.analysis.second_backward import Cause, SecondBackward
 from graphfix.autograd.graph import Node
 from graphfix.interpreter.recording import Store
 from graphfix.interpreter.values import Sequence, Tensor
-from graphfix.model import Append, Applicability, Finding, Fix, Move
+from graphfix.model import Append, Applicability, Finding, Fix, Ground, Move
 from graphfix.models.table import facts
 from graphfix.repairs.fixes import Tell, fix, safe_if, short
 from graphfix.source.names import names_in, names_read_outside
@@ -78,7 +78,7 @@ def kept_outside(evidence: Evidence, walk: SecondBackward, nodes: list[Node], st
     repair = None
     if walk.always and not trained_leaves(nodes) and len(cuts) == len(stored):
         appended = (Append(evidence.span(cut), ".detach()") for cut in cuts)
-        repair = fix(Applicability.SAFE, f"detach {names}: nothing below is trained", *appended)
+        repair = fix(Applicability.SAFE, f"detach {names}: nothing below is trained", *appended, ground=Ground.DROPPED)
     story = (
         evidence.label(stored[0], "built once, outside of the loop"),
         evidence.label(walk.walk.site, "iteration 1 frees its graph; iteration 2 walks it again and raises"),
@@ -150,7 +150,7 @@ def detach_fix(evidence: Evidence, statements: list[ast.stmt], applicability: Ap
         or not is_tensor_always(evidence.facts, last.value)
     ):
         return None
-    return fix(applicability, f"detach `{last.targets[0].id}`: {why}", Append(evidence.span(last.value), ".detach()"))
+    return fix(applicability, f"detach `{last.targets[0].id}`: {why}", Append(evidence.span(last.value), ".detach()"), ground=Ground.DROPPED)
 
 
 def may_move(evidence: Evidence, loop: ast.For | ast.AsyncFor | ast.While, statements: list[ast.stmt]) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.second_backward import Cause, SecondBackward
-from graphfix.model import Append, Applicability, Finding, Fix, Move, Replace
+from graphfix.model import Append, Applicability, Finding, Fix, Ground, Move, Replace
 from graphfix.repairs.fixes import Tell, fix, short
 from graphfix.source.names import names_read_outside
 
@@ -80,5 +80,5 @@ def as_log(evidence: Evidence, walk: SecondBackward, name: str) -> Fix | None:
     loss = adds[0].value.id
     return fix(
         Applicability.SAFE, f"walk `{loss}` and keep `{name}` as a log", Replace(evidence.span(receiver), loss),
-        Append(evidence.span(adds[0].value), ".detach()"),
+        Append(evidence.span(adds[0].value), ".detach()"), ground=Ground.RAISES,
     )  # fmt: skip

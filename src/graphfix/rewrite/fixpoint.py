@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -73,42 +73,75 @@ class _Pass:
 
 
 def repair(path: Path, text: str, roots: tuple[Path, ...], wanted: Filter, analysis: Analysis | None = None) -> Repaired:
-    """Apply the wanted fixes of `text` until a pass changes nothing; `Circle` if none does. `analysis`: that of `text`, if known."""
+    """Apply the wanted fixes of `text` until a pass changes nothing; `Circle` if none does. `analysis`: that of `text`, if known.
+
+    The fixes of a pass are tried together: where the runs of the result are worse than those before, the fixes that make them so
+    are found by halving and left out.
+    """
     from graphfix.run.engine import analyse
+
+    def analysed(text: str) -> Analysis:
+        return analyse(path, text, roots, wanted.conventions)
 
     seen = {text}
     steps: list[Step] = []
     faults: dict[str, Fault] = {}
     unfinished = ""
+    harmful: dict[Fix, str] = {}
+    now = analysis if analysis is not None else analysed(text)
     for number in range(MAX_PASSES + 1):
-        analysis = analysis if analysis is not None and not steps else analyse(path, text, roots, wanted.conventions)
-        faults.update((fault.code, fault) for fault in analysis.faults)
-        unfinished = unfinished or analysis.unfinished
-        left = wanted.visible(text, analysis.findings)
+        faults.update((fault.code, fault) for fault in now.faults)
+        unfinished = unfinished or now.unfinished
+        left = wanted.visible(text, now.findings)
         fixable = [finding for finding in left if wanted.applies(finding.fix)]
-        done = _one_pass(text, [finding.fix for finding in fixable if finding.fix is not None])
+        tried = _tried(text, [f.fix for f in fixable if f.fix is not None and f.fix not in harmful], now, analysed, harmful)
+        done = tried.done
         if done.text == text:
             fixed = tuple(finding for step in steps for finding in step.fixed)
-            refused, broken = _refused(fixable, done), _broken(fixable, done)
+            refused = (*_refused(fixable, done), *((f, harmful[f.fix]) for f in fixable if f.fix in harmful))
+            broken = _broken(fixable, done)
             return Repaired(
-                text,
-                fixed,
-                tuple(left),
-                refused,
-                broken,
-                number,
-                tuple(steps),
-                analysis.findings,
-                tuple(faults.values()),
-                unfinished,
+                text, fixed, tuple(left), refused, broken, number, tuple(steps), now.findings, tuple(faults.values()), unfinished
             )
         if done.text in seen:
             raise Circle("fixes undo one another")
         seen.add(done.text)
         applied = set(done.applied)
-        steps.append(Step(text, tuple(finding for finding in fixable if finding.fix in applied), analysis.findings))
+        steps.append(Step(text, tuple(finding for finding in fixable if finding.fix in applied), now.findings))
         text = done.text
+        now = tried.analysis if tried.analysis is not None else analysed(text)
     raise Circle(f"fixes do not come to rest in {MAX_PASSES} passes")
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """A pass, and the analysis of its text where there is one."""
+
+    done: _Pass
+    analysis: Analysis | None
+
+
+def _tried(
+    text: str, fixes: Sequence[Fix], now: Analysis, analysed: Callable[[str], Analysis], harmful: dict[Fix, str]
+) -> _Trial:
+    """The pass of those fixes that together make no run worse; the others are added to `harmful`, each with the reason."""
+    done = _one_pass(text, fixes)
+    if done.text == text:
+        return _Trial(done, now)
+    after = analysed(done.text)
+    reason = after.health.worse_than(now.health) if after.health is not None and now.health is not None else ""
+    if not reason:
+        return _Trial(done, after)
+    if len(fixes) == 1:
+        harmful[fixes[0]] = f"with it, {reason}"
+        return _Trial(_Pass(text, (), done.refused, ()), now)
+    middle = len(fixes) // 2
+    halves = [_tried(text, half, now, analysed, harmful) for half in (fixes[:middle], fixes[middle:])]
+    rest = [fix for fix in fixes if fix not in harmful]
+    if len(rest) < len(fixes):
+        return _tried(text, rest, now, analysed, harmful)
+    # each half is sound and both together are not: the second half waits for the next pass
+    return halves[0]
 
 
 def _one_pass(text: str, fixes: Sequence[Fix]) -> _Pass:

@@ -14,6 +14,7 @@ from graphfix.models.words import spells_read, spells_walk
 
 if TYPE_CHECKING:
     from graphfix.analysis.explore import Tape
+    from graphfix.analysis.health import Health
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class Analysis:
     findings: tuple[Finding, ...] = ()
     faults: tuple[Fault, ...] = ()
     unfinished: str = ""
+    health: Health | None = None
 
 
 def is_relevant(text: str) -> bool:
@@ -68,8 +70,10 @@ def _analysed(path: Path, text: str, roots: tuple[Path, ...], conventions: Conve
     from graphfix.analysis.contributors import Facts
     from graphfix.analysis.evidence import Evidence
     from graphfix.analysis.explore import Explorer
+    from graphfix.analysis.health import health_of
     from graphfix.analysis.told_by_callers import told_by_callers
     from graphfix.codemods import RULES
+    from graphfix.repairs.proof import proven
     from graphfix.source.document import Document
 
     cuts = tuple(rule.cuts for rule in RULES)
@@ -78,11 +82,11 @@ def _analysed(path: Path, text: str, roots: tuple[Path, ...], conventions: Conve
     found: list[Finding] = []
     faults: list[Fault] = []
     for rule in RULES:
-        _guarded(rule.code, lambda rule=rule: rule.find(evidence), found, faults)
+        _guarded(rule.code, lambda rule=rule: proven(evidence, rule.find(evidence)), found, faults)
     witnessed = [rule.find for rule in RULES if rule.witnessed]
     _guarded("callers", lambda: told_by_callers(tape, found, witnessed, cuts), found, faults)
     ordered = sorted(found, key=lambda f: (f.span.start, f.code, f.span.end))
-    return Analysis(tuple(ordered), tuple(faults), _unfinished(tape))
+    return Analysis(tuple(ordered), tuple(faults), _unfinished(tape), health_of(tape))
 
 
 def _guarded(code: str, find: Callable[[], Iterable[Finding]], found: list[Finding], faults: list[Fault]) -> None:

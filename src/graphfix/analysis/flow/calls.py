@@ -1,0 +1,322 @@
+"""The flow through calls: into every function that a call may mean, and into code that is not in sight."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from graphfix.analysis.flow import library
+from graphfix.analysis.flow.expressions import arguments
+from graphfix.analysis.flow.graph import Field, Kind, Place, Result, Sink
+from graphfix.analysis.flow.methods import Methods
+from graphfix.analysis.flow.scopes import FUNCTIONS, parameters
+from graphfix.analysis.flow.sight import Sight
+from graphfix.models.words import WALKS
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+# calls through these reach the method of another name: torch.nn.Module.__call__
+ENTRANCES = ("__call__", "forward")
+ROUNDS = 3
+KINDS = {**dict.fromkeys(library.COLLECTS, Kind.SPREAD), **dict.fromkeys(("enumerate", "zip", "itertools.product"), Kind.WRAPPED)}
+
+
+class Calls:
+    """Links the calls that were met to what they lead to; callables that travel are known once their ways are linked."""
+
+    def __init__(self, code: Sight, walking: frozenset[str]) -> None:
+        self.code = code
+        self.flow = code.flow
+        self.walking = WALKS | walking
+        self.entered: dict[ast.AST, None] = {}
+        self.unknown: dict[ast.Call, None] = {}
+        self.of_methods: dict[ast.Call, None] = {}
+        self.methods = Methods(code, self.enter, self.callbacks, self.unknown)
+        self.targets: dict[ast.Call, dict[ast.AST, None]] = {}
+        self.opaque: set[ast.Call] = set()
+        self.recording: dict[ast.Call, None] = {}
+        self.library_calls: set[ast.Call] = set()
+
+    def link(self) -> None:
+        """First what is sure, so that the objects which methods are called on are known before names have to decide."""
+        for call, dotted in self.code.calls.items():
+            self.written(call, dotted)
+        for number in range(ROUNDS):
+            last = number == ROUNDS - 1
+            self.flow.forget_contents()
+            for call in self.of_methods:
+                self.methods.link(call, last)
+            for call in list(self.unknown):
+                self.through_value(call, last)
+
+    def written(self, call: ast.Call, dotted: str) -> None:
+        """What can be said of a call by how it is written."""
+        for argument in arguments(call):
+            self.flow.use(argument, "argument", dotted or name_of(call.func), call)
+        if name_of(call.func) in self.walking and not self.is_method_in_sight(call):
+            self.walk(call, dotted)
+        elif dotted:
+            self.library_calls.add(call)
+            self.library_call(call, dotted)
+        elif isinstance(call.func, ast.Attribute) and (
+            call.func.attr in self.code.methods or Field(call.func.attr) not in self.flow.values
+        ):
+            self.of_methods[call] = None
+        else:
+            self.unknown[call] = None
+
+    def is_method_in_sight(self, call: ast.Call) -> bool:
+        """Whether the method that the call names is one of the file's own, and not one of a tensor."""
+        name = name_of(call.func)
+        return isinstance(call.func, ast.Attribute) and name not in ("backward", "grad") and name in self.code.methods
+
+    def walk(self, call: ast.Call, dotted: str) -> None:
+        receiver = call.func.value if isinstance(call.func, ast.Attribute) and not dotted else None
+        if receiver is not None and name_of(call.func) == "backward":
+            self.flow.end(receiver, Sink.WALKED, call)
+            for method in self.code.methods.get("backward", ()):
+                self.enter(method, call, receiver)
+        for argument in call.args if name_of(call.func) != "grad" or dotted or receiver is None else arguments(call):
+            self.flow.end(argument, Sink.WALKED, call)
+        for keyword in call.keywords:
+            if keyword.arg not in ("retain_graph", "create_graph", "gradient", "grad_outputs", "allow_unused"):
+                self.flow.end(keyword.value, Sink.WALKED, call)
+        for argument in arguments(call):
+            self.flow.add(argument, call, Kind.MADE)
+
+    def library_call(self, call: ast.Call, dotted: str) -> None:
+        """A function of torch, Python or a library that is well known."""
+        given = arguments(call)
+        self.callbacks(call, given, dotted)
+        if dotted in ("isinstance", "hasattr", "callable", "issubclass"):
+            pass
+        elif dotted in ("id", "type"):
+            for argument in given:
+                self.flow.end(argument, Sink.ASKED, call)
+        elif dotted in ("setattr", "heapq.heappush", "heapq.heappushpop", "heapq.heapreplace", "object.__setattr__") and given:
+            key = given[1].value if "setattr" in dotted and len(given) > 1 and isinstance(given[1], ast.Constant) else None
+            for argument in given[1:]:
+                self.flow.add(argument, given[0], Kind.IN, f".{key}" if isinstance(key, str) else None)
+            if "setattr" in dotted and len(given) > 2:
+                self.code.assign_field(key, given[2])
+        elif dotted == "getattr" and len(given) > 1:
+            key = given[1].value if isinstance(given[1], ast.Constant) else None
+            self.flow.add(given[0], call, Kind.OUT, f".{key}" if isinstance(key, str) else None)
+            if not isinstance(key, str):
+                self.flow.end(given[0], Sink.ESCAPES, call)
+            self.code.read_field(key, call)
+        if dotted == "vars" and given:
+            self.code.dynamic(given[0], call)
+        if dotted == "copy.copy" and given:
+            self.flow.add(given[0], call, Kind.SAME)
+        if not library.gives_no_graph(dotted):
+            for argument in given:
+                self.flow.add(argument, call, KINDS.get(dotted, Kind.MADE))
+        if not library.lets_go(dotted):
+            self.escape(call, given)
+
+    def callbacks(self, call: ast.Call, given: list[ast.expr], dotted: str) -> None:
+        """Functions among the arguments are called with the others, and what they return comes back."""
+        for argument in given:
+            for source in self.flow.sources(argument):
+                if isinstance(source, FUNCTIONS):
+                    self.entered[source] = None
+                    self.targets.setdefault(call, {})[source] = None
+                    for parameter in parameters(source):
+                        for other in given:
+                            if other is not argument:
+                                self.flow.add(other, parameter, Kind.MADE)
+                    self.flow.add(Result(source), call, Kind.MADE)
+
+    def through_value(self, call: ast.Call, last: bool) -> None:
+        """A call of what a name, attribute or expression holds: of all functions and objects that may come there."""
+        opaque = outside = False
+        for source in self.callables(call.func):
+            if isinstance(source, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+                self.enter(source, call, None)
+            elif isinstance(source, ast.ClassDef):
+                self.construct(source, call)
+            elif isinstance(source, ast.Call) and self.made_in_sight(source, call):
+                continue
+            elif isinstance(source, ast.Call) and self.is_tame(source):
+                outside = True
+                self.through_parts(source, call)
+            elif not isinstance(source, ast.Constant):
+                opaque = True
+        given = arguments(call)
+        if outside or opaque and last:
+            self.recording[call] = None
+            for argument in given:
+                self.flow.add(argument, call, Kind.MADE)
+        if self.is_partial(call.func):
+            self.flow.add(call.func, call, Kind.MADE)  # it holds what it was given
+        if opaque and last:
+            self.through_anything(call, given)
+
+    def through_anything(self, call: ast.Call, given: list[ast.expr]) -> None:
+        """A call of what is not known: of code that is not in sight, or of any function that was handed on."""
+        self.callbacks(call, given, "")
+        self.escape(call, given)
+        for name in ENTRANCES:
+            for method in self.code.methods.get(name, ()):
+                self.enter(method, call, call.func)
+        for function in list(self.code.taken):
+            if accepts(function, call) and not isinstance(call.func, ast.Attribute):
+                self.enter(function, call, None)
+
+    def callables(self, function: ast.expr) -> list[Place]:
+        """Where what is called may come from: followed out of containers, too."""
+        seen: set[Place] = {function}
+        pending: list[Place] = [function]
+        found: list[Place] = []
+        while pending:
+            place = pending.pop()
+            before = list(self.flow.values.get(place, ()))
+            if not before:
+                before = [*self.held_by(place)]
+            if not before:
+                found.append(place)
+            for source in before:
+                if source not in seen:
+                    seen.add(source)
+                    pending.append(source)
+        return found
+
+    def held_by(self, place: Place) -> Iterator[Place]:
+        """What may be taken out of the containers that `place` is taken out of."""
+        for container in self.flow.taken_from.get(place, ()):
+            seen: set[Place] = {container}
+            pending: list[Place] = [container]
+            while pending:
+                current = pending.pop()
+                yield from self.flow.put_into(current)
+                inner = [*self.flow.values.get(current, ()), *self.flow.taken_from.get(current, ())]
+                if isinstance(current, ast.Call) and not inner:
+                    inner = [*arguments(current), *self.receiver(current)]
+                    if not self.is_tame(current) and not (
+                        isinstance(current.func, ast.Attribute) and current.func.attr in library.COMMON
+                    ):
+                        yield current
+                for source in inner:
+                    if source not in seen:
+                        seen.add(source)
+                        pending.append(source)
+                if not inner and not self.flow.put_into(current):
+                    yield current
+
+    def made_in_sight(self, source: ast.Call, call: ast.Call) -> bool:
+        """Whether what is called is an object of a class in sight; then its entrance is entered."""
+        found = [each for each in self.flow.sources(source.func) if isinstance(each, ast.ClassDef)]
+        for name in ENTRANCES:
+            for method in self.code.methods.get(name, ()):
+                if any(self.code.class_of[method] in self.methods.family(cls) for cls in found):
+                    self.enter(method, call, call.func)
+        return bool(found)
+
+    def through_parts(self, source: ast.Call, call: ast.Call) -> None:
+        """What a library has made of objects in sight (`nn.Sequential(...)`) may enter each of them."""
+        for part in self.made_from(source) if arguments(source) else ():
+            if part is not source and isinstance(part, ast.Call) and part not in self.library_calls:
+                self.made_in_sight(part, call)
+
+    def made_from(self, source: ast.Call) -> set[Place]:
+        """Every place of which a value may be made, as far as the ways are linked by now."""
+        seen: set[Place] = {source}
+        pending: list[Place] = [source]
+        while pending:
+            for before in self.flow.made_of.get(pending.pop(), ()):
+                if before not in seen:
+                    seen.add(before)
+                    pending.append(before)
+        return seen
+
+    def receiver(self, call: ast.Call) -> list[ast.expr]:
+        return [call.func.value] if isinstance(call.func, ast.Attribute) and not self.code.calls.get(call) else []
+
+    def is_torch_name(self, node: ast.Attribute) -> bool:
+        """Whether an attribute is a part of torch (`torch.autograd.grad`), and not one of a tensor."""
+        return (
+            isinstance(node.value, ast.Attribute)
+            and node.value.attr == "autograd"
+            or isinstance(node.value, ast.Name)
+            and node.value.id == "autograd"
+        )
+
+    def is_partial(self, function: ast.expr) -> bool:
+        """Whether what is called may be a function that a library has made of others."""
+        sources = [source for source in self.flow.sources(function) if isinstance(source, ast.Call)]
+        return any(self.code.calls.get(source, "").startswith(("functools.", "operator.")) for source in sources)
+
+    def is_tame(self, call: ast.Call) -> bool:
+        """Whether a library that is well known has made what the call gives."""
+        dotted = self.code.calls.get(call, "")
+        return bool(dotted) and library.lets_go(dotted)
+
+    def construct(self, cls: ast.ClassDef, call: ast.Call) -> None:
+        names = {cls.name, *self.code.base_names(cls)}
+        own = [method for method in self.code.methods.get("__init__", ()) if self.code.class_of[method].name in names]
+        for method in own:
+            self.enter(method, call, call, gives=False)
+        fields = self.code.fields_of(cls)
+        for position, value in enumerate(call.args if not own else ()):  # a dataclass or named tuple
+            name = fields[position] if position < len(fields) else None
+            self.flow.add(value, call, Kind.IN, name and f".{name}")
+            self.code.assign_field(name, value) if name else None
+        for keyword in call.keywords if not own else ():
+            self.flow.add(keyword.value, call, Kind.IN, keyword.arg and f".{keyword.arg}")
+            self.code.assign_field(keyword.arg, keyword.value)
+        for method in (m for name in ("__post_init__", "__new__") for m in self.code.methods.get(name, ())):
+            self.entered[method] = None
+
+    def enter(self, function: Function, call: ast.Call, receiver: Place | None, gives: bool = True) -> None:
+        """The arguments get to the parameters, and what the function returns to the call."""
+        self.entered[function] = None
+        self.targets.setdefault(call, {})[function] = None
+        named = {each.arg: each for each in parameters(function)}
+        positional = [*function.args.posonlyargs, *function.args.args]
+        if function in self.code.class_of and "staticmethod" not in decorators(function):
+            if receiver is not None and positional:
+                self.flow.add(receiver, positional[0], Kind.SAME, call=call)
+            if receiver is not None:
+                positional = positional[1:]
+        spread = any(isinstance(argument, ast.Starred) for argument in call.args)
+        for index, argument in enumerate(call.args):
+            if spread:
+                for parameter in positional:
+                    self.flow.add(argument, parameter, Kind.OUT if isinstance(argument, ast.Starred) else Kind.SAME, call=call)
+            elif index < len(positional):
+                self.flow.add(argument, positional[index], Kind.SAME, call=call)
+            if (spread or index >= len(positional)) and function.args.vararg is not None:
+                self.flow.add(argument, function.args.vararg, Kind.IN, call=call)
+        for keyword in call.keywords:
+            if keyword.arg in named:
+                self.flow.add(keyword.value, named[keyword.arg], Kind.SAME, call=call)
+            elif keyword.arg is None:
+                for parameter in named.values():
+                    self.flow.add(keyword.value, parameter, Kind.OUT, parameter.arg, call=call)
+            elif function.args.kwarg is not None:
+                self.flow.add(keyword.value, function.args.kwarg, Kind.IN, keyword.arg, call=call)
+        wrapped = function in self.code.wrapped
+        if gives:
+            self.flow.add(Result(function), call, Kind.MADE if wrapped else Kind.SAME, crosses=wrapped, call=call, leaves=True)
+
+    def escape(self, call: ast.Call, given: list[ast.expr]) -> None:
+        """Code that is not in sight gets hold of the arguments."""
+        self.flow.opaque[call] = call
+        self.opaque.add(call)
+        for argument in given:
+            self.flow.end(argument, Sink.ESCAPES, call)
+
+
+def name_of(function: ast.expr) -> str:
+    return function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
+
+
+def accepts(function: ast.AST, call: ast.Call) -> bool:
+    """Whether a function takes as many arguments as the call gives, `self` not counted."""
+    signature = function.args  # type: ignore[attr-defined]
+    most = len(signature.posonlyargs) + len(signature.args)
+    return signature.vararg is not None or len(call.args) <= most
+
+
+def decorators(function: ast.AST) -> set[str]:
+    return {ast.unparse(each) for each in getattr(function, "decorator_list", ())}

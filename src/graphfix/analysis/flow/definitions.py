@@ -1,0 +1,72 @@
+"""Reaching definitions: which bindings of a name a read may see (Aho et al., Compilers, 2nd ed., section 9.2.4).
+
+One pass over the structured code; the body of a loop is passed twice, so that what an iteration leaves reaches the next.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from graphfix.analysis.flow.graph import Place
+
+# a definition, and the loops of which an earlier iteration may have made it
+Definition = tuple[Place, frozenset[ast.AST]]
+Definitions = dict[str, frozenset[Definition]]
+
+
+@dataclass
+class Reaching:
+    """The definitions that reach the point which a pass over a function has come to.
+
+    `leaving`: what holds where a loop is left or goes on early, one entry for each loop around. `loops`: the loops around.
+    `made_in`: the loops around each definition. `raising`: all that held anywhere in the `try` bodies around.
+    """
+
+    now: Definitions = field(default_factory=dict)
+    dead: bool = False
+    loops: tuple[ast.AST, ...] = ()
+    broken: list[list[Definitions]] = field(default_factory=list)
+    continued: list[list[Definitions]] = field(default_factory=list)
+    made_in: dict[Place, tuple[ast.AST, ...]] = field(default_factory=dict)
+    raising: list[list[Definitions]] = field(default_factory=list)
+
+    def define(self, name: str, place: Place) -> None:
+        self.now = {**self.now, name: frozenset(((place, frozenset()),))}
+        self.made_in[place] = self.loops
+        for held in self.raising:
+            held.append(self.now)
+
+    def forget(self, name: str) -> None:
+        self.now = {known: places for known, places in self.now.items() if known != name}
+
+    def of(self, name: str) -> list[tuple[Place, bool]]:
+        """The definitions of `name` that may be read here, each with whether it may be that of another iteration."""
+        found = []
+        for place, earlier in self.now.get(name, ()):
+            around = self.made_in.get(place, ())
+            found.append((place, not earlier.isdisjoint(self.loops) or around[: len(self.loops)] != self.loops))
+        return found
+
+    def leave(self, ways: list[list[Definitions]]) -> None:
+        if ways and not self.dead:
+            ways[-1].append(self.now)
+        self.dead = True
+
+
+def joined(ways: Iterable[Definitions]) -> Definitions:
+    """What may hold where several ways meet."""
+    found: dict[str, frozenset[Definition]] = {}
+    for way in ways:
+        for name, places in way.items():
+            found[name] = found.get(name, frozenset()) | places
+    return found
+
+
+def carried(way: Definitions, made_in: dict[Place, tuple[ast.AST, ...]], loop: ast.AST) -> Definitions:
+    """What an iteration of `loop` leaves to the next."""
+    return {
+        name: frozenset((place, earlier | {loop} if loop in made_in.get(place, ()) else earlier) for place, earlier in places)
+        for name, places in way.items()
+    }

@@ -1,0 +1,307 @@
+"""The flow of expressions: where a value goes that an expression has."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Hashable, Sequence
+
+from graphfix.analysis.flow import library
+from graphfix.analysis.flow.definitions import Reaching
+from graphfix.analysis.flow.graph import Cell, Field, FlowGraph, Kind, Place, Result, Sink
+from graphfix.analysis.flow.scopes import Scope
+from graphfix.models.words import WALKS
+
+DUNDERS = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv", ast.Mod: "mod", ast.Pow: "pow",
+    ast.MatMult: "matmul", ast.LShift: "lshift", ast.RShift: "rshift", ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor",
+    ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne", ast.In: "contains", ast.NotIn: "contains",
+}  # fmt: skip
+
+
+class Expressions:
+    """Adds the edges of expressions to `flow`. What a call leads to is left to `calls`, once all code has been passed over."""
+
+    def __init__(self, flow: FlowGraph) -> None:
+        self.flow = flow
+        self.scope: Scope = None  # type: ignore[assignment]
+        self.reaching = Reaching()
+        self.calls: dict[ast.Call, str] = {}
+        self.wrapped: set[ast.AST] = set()
+        self.taken: dict[ast.AST, None] = {}
+        self.inside: dict[ast.Call, tuple[ast.ClassDef | None, ast.arg | None]] = {}
+        self.asked: list[Place] = []
+        self.reads_any: list[Place] = []
+        self.functions_named: dict[str, list[ast.AST]] = {}
+        self.properties: dict[ast.AST, None] = {}
+        self.called: set[ast.expr] = set()
+        self.methods: dict[str, list[ast.FunctionDef | ast.AsyncFunctionDef]] = {}
+
+    def expression(self, node: ast.expr) -> None:
+        method = getattr(self, f"of_{type(node).__name__}", None)
+        if method is not None:
+            method(node)
+            return
+        for part in ast.iter_child_nodes(node):
+            if isinstance(part, ast.expr):
+                self.expression(part)
+
+    def read_name(self, name: str, place: Place) -> None:
+        """The value of `name` at this point of the code gets to `place`."""
+        scope = self.scope
+        owner = self.declared_owner(name) if name in scope.declared else scope.owner(name)
+        if owner is None:
+            return
+        if owner is not scope:
+            self.flow.add(Cell(owner.node, name), place, Kind.SAME, crosses=True)
+            return
+        for definition, crosses in self.reaching.of(name):
+            self.flow.add(definition, place, Kind.SAME, crosses=crosses)
+        if name in scope.written:
+            self.flow.add(Cell(scope.node, name), place, Kind.SAME, crosses=True)
+
+    def declared_owner(self, name: str) -> Scope | None:
+        above = self.scope.outer
+        while above is not None and (name not in above.bound or isinstance(above.node, ast.ClassDef)):
+            above = above.outer
+        return above
+
+    def of_Name(self, node: ast.Name) -> None:
+        self.read_name(node.id, node)
+        if node not in self.called:
+            for function in self.functions_named.get(node.id, ()):
+                self.taken[function] = None
+
+    def of_Attribute(self, node: ast.Attribute) -> None:
+        self.expression(node.value)
+        self.flow.use(node.value, "attribute", node.attr, node)
+        if self.dotted(node) is not None:
+            return
+        if node.attr in library.ASKS:
+            self.flow.end(node.value, Sink.ASKED, node)
+        if node.attr in WALKS and node not in self.called:
+            self.flow.end(node.value, Sink.WALKED, node)  # the method is handed on, and called elsewhere
+        for method in self.methods.get(node.attr, ()) if node not in self.called else ():
+            if is_property(method):
+                self.flow.add(Result(method), node, Kind.SAME, crosses=True)
+                self.properties[method] = None
+            else:
+                self.taken[method] = None
+                self.flow.add(method, node, Kind.SAME)
+            self.give_self(method, node.value)
+        if Field(node.attr) not in self.flow.values and node not in self.called and not library.cuts_method(node.attr):
+            self.asked.append(node)  # it may be a parameter of a module
+        self.flow.add(Field(node.attr), node, Kind.SAME, crosses=True)
+        if node.attr == "__dict__":
+            self.dynamic(node.value, node)
+        elif not library.cuts_method(node.attr):
+            self.flow.add(node.value, node, Kind.OUT, f".{node.attr}")
+
+    def give_self(self, method: ast.FunctionDef | ast.AsyncFunctionDef, value: Place) -> None:
+        first = [*method.args.posonlyargs, *method.args.args]
+        if first:
+            self.flow.add(value, first[0], Kind.SAME)
+
+    def of_Subscript(self, node: ast.Subscript) -> None:
+        self.expression(node.value)
+        self.expression(node.slice)
+        self.flow.use(node.value, "subscript", "", node)
+        if isinstance(node.slice, ast.Slice):
+            self.flow.add(node.value, node, Kind.SPREAD)
+        else:
+            key = node.slice.value if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, (str, int)) else None
+            self.flow.add(node.value, node, Kind.OUT, key)
+        self.special("__getitem__", [node.slice], node)
+
+    def of_BinOp(self, node: ast.BinOp) -> None:
+        self.expression(node.left)
+        self.expression(node.right)
+        if isinstance(node.op, ast.Mod) and is_text(node.left):
+            self.flow.use(node.right, "text", "%", node)
+            return
+        for side in (node.left, node.right):
+            self.flow.use(side, "arithmetic", "", node)
+            self.flow.add(side, node, Kind.MADE)
+        name = DUNDERS[type(node.op)]
+        self.special(f"__{name}__", [node.right], node)
+        self.special(f"__r{name}__", [node.left], node)
+
+    def of_UnaryOp(self, node: ast.UnaryOp) -> None:
+        self.expression(node.operand)
+        kind = Kind.NUMBER if isinstance(node.op, ast.Not) else Kind.MADE
+        self.flow.add(node.operand, node, kind)
+
+    def of_BoolOp(self, node: ast.BoolOp) -> None:
+        for each in node.values:
+            self.expression(each)
+            self.flow.add(each, node, Kind.SAME)
+
+    def of_IfExp(self, node: ast.IfExp) -> None:
+        self.expression(node.test)
+        for each in (node.body, node.orelse):
+            self.expression(each)
+            self.flow.add(each, node, Kind.SAME)
+
+    def of_Compare(self, node: ast.Compare) -> None:
+        sides = [node.left, *node.comparators]
+        for side in sides:
+            self.expression(side)
+            self.flow.add(side, node, Kind.NUMBER)
+            self.flow.use(side, "comparison", "", node)
+        for operator, left, right in zip(node.ops, sides, sides[1:]):
+            if isinstance(operator, (ast.Is, ast.IsNot)) and not any(isinstance(s, ast.Constant) for s in (left, right)):
+                for side in (left, right):
+                    self.flow.end(side, Sink.ASKED, node)
+            elif isinstance(operator, (ast.In, ast.NotIn)):
+                self.flow.use(right, "membership", "", node)
+            if type(operator) in DUNDERS:
+                self.special(f"__{DUNDERS[type(operator)]}__", [right], node)
+                self.special(f"__{DUNDERS[type(operator)]}__", [left], node)
+
+    def of_NamedExpr(self, node: ast.NamedExpr) -> None:
+        self.expression(node.value)
+        self.flow.add(node.value, node, Kind.SAME)
+        self.bind(node.target, node.value)
+
+    def of_Await(self, node: ast.Await) -> None:
+        self.expression(node.value)
+        self.flow.add(node.value, node, Kind.SAME)
+
+    def of_Starred(self, node: ast.Starred) -> None:
+        self.expression(node.value)
+        self.flow.add(node.value, node, Kind.MADE)
+
+    def of_Lambda(self, node: ast.Lambda) -> None:
+        self.taken[node] = None
+        for value in (*node.args.defaults, *node.args.kw_defaults):
+            if value is not None:
+                self.expression(value)
+        positional = [*node.args.posonlyargs, *node.args.args]
+        for parameter, value in zip(positional[len(positional) - len(node.args.defaults) :], node.args.defaults):
+            self.flow.add(value, parameter, Kind.SAME, crosses=True)
+
+    def of_FormattedValue(self, node: ast.FormattedValue) -> None:
+        self.expression(node.value)
+        self.flow.use(node.value, "text", "", node)
+        if node.format_spec is not None:
+            self.expression(node.format_spec)
+
+    def of_Dict(self, node: ast.Dict) -> None:
+        for key, value in zip(node.keys, node.values):
+            self.expression(value)
+            if key is None:
+                self.flow.add(value, node, Kind.MADE)
+                continue
+            self.expression(key)
+            known = key.value if isinstance(key, ast.Constant) and isinstance(key.value, (str, int)) else None
+            self.flow.add(value, node, Kind.IN, known)
+
+    def of_List(self, node: ast.List | ast.Tuple | ast.Set) -> None:
+        starred = any(isinstance(each, ast.Starred) for each in node.elts)
+        for index, each in enumerate(node.elts):
+            self.expression(each)
+            if isinstance(each, ast.Starred):
+                self.flow.add(each, node, Kind.MADE)
+            else:
+                self.flow.add(each, node, Kind.IN, None if starred else index)
+
+    of_Tuple = of_List
+    of_Set = of_List
+
+    def of_ListComp(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> None:
+        before = self.reaching.now
+        outside = self.reaching.loops
+        for generator in node.generators:
+            self.expression(generator.iter)
+            self.bind(generator.target, generator.iter, Kind.OUT)
+            for condition in generator.ifs:
+                self.expression(condition)
+        for each in (node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,):
+            self.expression(each)
+            self.flow.add(each, node, Kind.IN)
+        self.reaching.now, self.reaching.loops = before, outside
+
+    of_SetComp = of_ListComp
+    of_GeneratorExp = of_ListComp
+    of_DictComp = of_ListComp
+
+    def of_Yield(self, node: ast.Yield) -> None:
+        if node.value is not None:
+            self.expression(node.value)
+            self.flow.add(node.value, Result(self.scope.node), Kind.IN)
+        self.flow.opaque[node] = node
+
+    def of_YieldFrom(self, node: ast.YieldFrom) -> None:
+        self.expression(node.value)
+        self.flow.add(node.value, Result(self.scope.node), Kind.MADE)
+        self.flow.add(node.value, node, Kind.MADE)
+
+    def of_Call(self, node: ast.Call) -> None:
+        self.called.add(node.func)
+        self.expression(node.func)
+        for argument in arguments(node):
+            self.expression(argument)
+        self.calls[node] = self.dotted(node.func) or ""
+        if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Call):
+            self.inside[node] = self.class_around()
+        if isinstance(node.func, ast.Name) and node.func.id not in self.scope.declared and self.scope.owner(node.func.id) is None:
+            self.calls[node] = node.func.id
+
+    def dynamic(self, value: ast.expr, place: Place) -> None:
+        """The attributes of an object as a mapping: what is read from it, or written to it, may be any attribute."""
+        self.reads_any.append(place)
+        self.flow.add(place, Field("*"), Kind.OUT, crosses=True)
+
+    def class_around(self) -> tuple[ast.ClassDef | None, ast.arg | None]:
+        """The class in whose method the code stands, and that method's first parameter."""
+        scope: Scope | None = self.scope
+        first = None
+        while scope is not None and not isinstance(scope.node, ast.ClassDef):
+            given = scope.node.args.args if isinstance(scope.node, (ast.FunctionDef, ast.AsyncFunctionDef)) else []
+            first = given[0] if given else None
+            scope = scope.outer
+        return (scope.node, first) if scope is not None and isinstance(scope.node, ast.ClassDef) else (None, None)
+
+    def special(self, name: str, given: Sequence[ast.expr], result: Place) -> None:
+        """Methods of this name that Python itself may call here."""
+        if name in self.methods:
+            self.enter_named(name, list(given), result)
+
+    def enter_named(self, name: str, given: Sequence[Place], result: Place, bound: Place | None = None) -> None:
+        """Every method of this name may be entered with what is `given`."""
+        for method in self.methods.get(name, ()):
+            positional = [*method.args.posonlyargs, *method.args.args][1:]
+            for parameter, value in zip(positional, given):
+                self.flow.add(value, parameter, Kind.SAME)
+            self.flow.add(Result(method), bound if bound is not None else result, Kind.SAME)
+
+    def hand_over(self, function: Place, method: ast.AST) -> None:
+        """A function is given to code that may call it with anything."""
+        self.taken[method] = None
+
+    def dotted(self, node: ast.AST) -> str | None:
+        raise NotImplementedError
+
+    def bind(self, target: ast.expr, value: Place, kind: Kind = Kind.SAME, key: Hashable = None) -> None:
+        raise NotImplementedError
+
+
+def arguments(call: ast.Call) -> list[ast.expr]:
+    return [*call.args, *(keyword.value for keyword in call.keywords)]
+
+
+def is_property(method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    return any("property" in ast.unparse(decorator) for decorator in method.decorator_list)
+
+
+def is_text(node: ast.expr) -> bool:
+    """Whether an expression is a text by the way it is written."""
+    if isinstance(node, ast.BinOp):
+        return is_text(node.left) or isinstance(node.op, (ast.Add, ast.Mult)) and is_text(node.right)
+    return isinstance(node, ast.JoinedStr) or isinstance(node, ast.Constant) and isinstance(node.value, (str, bytes))
+
+
+def key_of(call: ast.Call) -> Hashable:
+    """The constant key that a call such as `d.get("loss")` takes out."""
+    if call.args and isinstance(call.args[0], ast.Constant) and isinstance(call.args[0].value, (str, int)):
+        return call.args[0].value
+    return None

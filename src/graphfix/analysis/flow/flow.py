@@ -1,0 +1,127 @@
+"""The flow of a file and what it imports, and what it is asked."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection
+from functools import cached_property
+
+from graphfix.analysis.flow import library
+from graphfix.analysis.flow.calls import Calls, name_of
+from graphfix.analysis.flow.freed import Freed
+from graphfix.analysis.flow.graph import Place, Result, Sink
+from graphfix.analysis.flow.scopes import parameters
+from graphfix.analysis.flow.sight import Find, Sight
+from graphfix.models.words import WALKED_BY_TRAINER
+from graphfix.source.document import Document
+
+
+class Flow:
+    """The flow graph of a document, and the code that it was made from."""
+
+    def __init__(self, code: Sight, calls: Calls) -> None:
+        self.graph = code.flow
+        self.code = code
+        self.calls = calls
+
+    @cached_property
+    def freed(self) -> Freed:
+        """What is surely freed where."""
+        return Freed(self)
+
+    @cached_property
+    def carrying(self) -> set[Place]:
+        """The places to which a graph may get: everything that may be made of parameters, or of what is not in sight."""
+        begin: list[Place] = [*self.calls.recording, *self.graph.opaque]
+        for call, dotted in self.code.calls.items():
+            asks = any(keyword.arg == "requires_grad" for keyword in call.keywords)
+            if asks or dotted.endswith("Parameter") or name_of(call.func) == "requires_grad_":
+                begin.append(call)
+                begin.extend(self.graph.sources(call.func.value) if isinstance(call.func, ast.Attribute) and not dotted else ())
+        begin.extend(source for value in self.code.asked for source in self.graph.sources(value))
+        return {place for place, _ in self.graph.reach(begin).places}
+
+    def computations_below(self, root: Place, without: Collection[Place] = ()) -> list[ast.expr]:
+        """The computations of which the graph of the value at `root` may be made, in the order of the code.
+
+        `without`: places through which nothing is followed.
+        """
+        seen: set[Place] = {root}
+        pending: list[Place] = [root]
+        made: list[ast.expr] = []
+        while pending:
+            place = pending.pop()
+            if place in without or place not in self.carrying:
+                continue
+            if isinstance(place, (ast.Call, ast.BinOp, ast.UnaryOp)):
+                if self.is_graphless(place):
+                    continue
+                if not isinstance(place, ast.Call) or place not in self.calls.targets or place in self.calls.opaque:
+                    made.append(place)
+            if isinstance(place, ast.Name) and self.is_data(place):
+                continue
+            for source in self.graph.parts(place):
+                if source not in seen:
+                    seen.add(source)
+                    pending.append(source)
+        return sorted(made, key=lambda each: (each.lineno, each.col_offset))
+
+    def is_data(self, target: ast.Name) -> bool:
+        """Whether a name is bound anew by a loop over what is not in sight: data, fresh in each iteration."""
+        above = self.freed.parents.get(target)
+        while isinstance(above, (ast.Tuple, ast.List, ast.Starred)):
+            above = self.freed.parents.get(above)
+        return isinstance(above, (ast.For, ast.AsyncFor)) and isinstance(target.ctx, ast.Store)
+
+    def is_graphless(self, node: ast.expr) -> bool:
+        """Whether an expression gives what is never part of a graph: a class's object, a new tensor, a number."""
+        if not isinstance(node, ast.Call):
+            return False
+        dotted = self.code.calls.get(node, "")
+        if dotted:
+            return library.gives_no_graph(dotted) or dotted.startswith("torch.") and dotted.rpartition(".")[2][:1].isupper()
+        if isinstance(node.func, ast.Attribute) and library.cuts_method(node.func.attr) and node not in self.calls.targets:
+            return True
+        return any(isinstance(source, ast.ClassDef) for source in self.graph.sources(node.func))
+
+    def reached(self, node: ast.AST) -> set[ast.AST]:
+        """`node`, and every function in sight that the code in it may enter."""
+        seen: set[ast.AST] = {node}
+        pending = [node]
+        while pending:
+            for part in ast.walk(pending.pop()):
+                for function in self.calls.targets.get(part, ()) if isinstance(part, ast.Call) else ():
+                    if function not in seen:
+                        seen.add(function)
+                        pending.append(function)
+        return seen
+
+
+def flow_of(document: Document, find: Find, walking: frozenset[str] = frozenset()) -> Flow:
+    """The flow of `document`. `find`: the project's file that an import means; `walking`: functions that walk what they are given."""
+    code = Sight(find)
+    code.look_at(document)
+    calls = Calls(code, walking)
+    calls.link()
+    code.spread_any_field()
+    open_ends(code, calls, document)
+    return Flow(code, calls)
+
+
+def open_ends(code: Sight, calls: Calls, document: Document) -> None:
+    """What code that is not in sight gives to functions, and gets from them."""
+    own = {part for part in ast.walk(document.tree)}
+    for function in code.functions:
+        in_sight = function in calls.entered or function in code.properties
+        if in_sight and function not in code.taken or function not in own:
+            continue
+        name = getattr(function, "name", "")
+        given = parameters(function)  # type: ignore[arg-type]
+        if function in code.class_of and given:
+            given = given[1:]
+        for parameter in given:
+            code.flow.opaque[parameter] = parameter
+        if name in WALKED_BY_TRAINER:
+            code.flow.end(Result(function), Sink.WALKED, function)
+        elif not (name.startswith("__") and name.endswith("__")):
+            code.flow.end(Result(function), Sink.ESCAPES, function)

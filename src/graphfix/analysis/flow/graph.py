@@ -1,0 +1,316 @@
+"""Where values may go: places, the edges between them, and what lies at the end of all ways from a place.
+
+Over-approximate and without policy or budget: what is not found here does not happen, as far as the code is in sight.
+A value is followed either as itself or as something that an object holds; the way that leads from the one to the other is
+an `IN` edge, the way back an `OUT` edge, and an object's aliases are followed in both directions, as what is put into one is
+in all (an inclusion-based points-to analysis without fields but for constant keys: Andersen, Program Analysis and
+Specialization for the C Programming Language, 1994, chapter 4).
+"""
+
+from __future__ import annotations
+
+import ast
+import enum
+from collections.abc import Collection, Hashable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+Place = Hashable  # an expression, a definition, or one of the classes below
+
+
+@dataclass(frozen=True)
+class Field:
+    """The attribute of this name of any object."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A name of a scope that code outside of that scope reads or writes, or that lives as long as the file."""
+
+    scope: ast.AST
+    name: str
+
+
+@dataclass(frozen=True)
+class Result:
+    """What calls of a function return, or its generators yield."""
+
+    function: ast.AST
+
+
+@dataclass(frozen=True)
+class Old:
+    """What the target of an augmented assignment held before."""
+
+    statement: ast.AugAssign
+
+
+class Kind(enum.Enum):
+    """How a value gets from one place to another."""
+
+    SAME = "is the same object"
+    MADE = "is made of it: its graph is part of the new one"
+    SPREAD = "holds what it holds"
+    WRAPPED = "holds tuples of what it holds"
+    IN = "is put into it"
+    POURED = "what it holds is put into it"
+    OUT = "is taken out of it"
+    NUMBER = "is computed from its number: no graph"
+
+
+class Sink(enum.Enum):
+    """What becomes of a value that matters to a repair."""
+
+    WALKED = "may walk it"
+    ESCAPES = "is not in sight and may walk or keep it"
+    ASKED = "asks for its graph or its identity"
+
+
+def is_attribute(key: Hashable) -> bool:
+    """Whether an object holds a value of this key as an attribute."""
+    return isinstance(key, str) and key.startswith(".")
+
+
+@dataclass(frozen=True)
+class Held:
+    """A value that an object holds: under which key (None where that is not known), and how deep inside, from 1 to `DEEPEST`.
+
+    `back`: the object was given the value here, so that the places where it comes from hold it as well. Once the object has gone
+    on to another place, what else may get there has nothing to do with it.
+    """
+
+    key: Hashable = None
+    depth: int = 1
+    back: bool = False
+
+    @property
+    def is_attribute(self) -> bool:
+        return is_attribute(self.key)
+
+
+# levels of containers that are told apart
+DEEPEST = 3
+ITSELF = None
+Part = Held | None  # None: the value itself
+
+
+@dataclass(frozen=True)
+class Edge:
+    """`crosses`: what comes this way may be from an earlier iteration, or reach several.
+
+    `call`: the call by which the value gets into a function, or (where it `leaves`) out of it.
+    """
+
+    target: Place
+    kind: Kind
+    key: Hashable = None
+    crosses: bool = False
+    call: ast.Call | None = None
+    leaves: bool = False
+
+
+@dataclass(frozen=True)
+class Use:
+    """What is done with the value at a place: `how` it is used by the code at `site`."""
+
+    how: str
+    name: str
+    site: ast.AST
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """A sink that a value may reach. `crosses`: in another iteration than the one that made it."""
+
+    sink: Sink
+    site: ast.AST
+    crosses: bool
+
+
+@dataclass
+class Reach:
+    """All that may become of a value."""
+
+    places: dict[tuple[Place, Part], bool] = field(default_factory=dict)
+    arrivals: list[Arrival] = field(default_factory=list)
+
+    def of(self, *sinks: Sink) -> Iterator[Arrival]:
+        return (arrival for arrival in self.arrivals if arrival.sink in sinks)
+
+
+@dataclass
+class FlowGraph:
+    """The places of a file and of what it imports.
+
+    `opaque`: places whose value code that is not in sight has made, and may know. `uses`: what the code does with the value at a
+    place. `values`: the same edges backward, as far as they keep the object; `taken_from`: as far as they take it out of another.
+    """
+
+    edges: dict[Place, dict[Edge, None]] = field(default_factory=dict)
+    values: dict[Place, dict[Place, Edge]] = field(default_factory=dict)
+    taken_from: dict[Place, dict[Place, Edge]] = field(default_factory=dict)
+    made_of: dict[Place, dict[Place, None]] = field(default_factory=dict)
+    sinks: dict[Place, dict[tuple[Sink, ast.AST], None]] = field(default_factory=dict)
+    uses: dict[Place, dict[Use, None]] = field(default_factory=dict)
+    opaque: dict[Place, ast.AST] = field(default_factory=dict)
+
+    def add(
+        self, source: Place, target: Place, kind: Kind, key: Hashable = None, crosses: bool = False,
+        call: ast.Call | None = None, leaves: bool = False,
+    ) -> None:  # fmt: skip
+        edge = Edge(target, kind, key, crosses, call, leaves)
+        self.edges.setdefault(source, {})[edge] = None
+        if kind is Kind.SAME:
+            self.values.setdefault(target, {})[source] = edge
+        elif kind is Kind.OUT and not is_attribute(key):
+            self.taken_from.setdefault(target, {})[source] = edge
+        if kind is not Kind.NUMBER:
+            self.made_of.setdefault(target, {})[source] = None
+
+    def end(self, place: Place, sink: Sink, site: ast.AST) -> None:
+        self.sinks.setdefault(place, {})[sink, site] = None
+
+    def use(self, place: Place, how: str, name: str, site: ast.AST) -> None:
+        self.uses.setdefault(place, {})[Use(how, name, site)] = None
+
+    def reach(self, starts: Iterable[Place], numbers: bool = False, without: Collection[Place] = ()) -> Reach:
+        """All that may become of the values at `starts`.
+
+        A value that gets into a function by a call leaves it by the same (call strings of length one: Sharir and Pnueli,
+        Two Approaches to Interprocedural Data Flow Analysis, 1981). `numbers`: followed as a number that is computed with. `without`: places through
+        which nothing is followed.
+        """
+        found = Reach()
+        pending: list[_State] = [(start, ITSELF, False, None) for start in starts]
+        seen: set[_State] = set()
+        told: set[Arrival] = set()
+        while pending:
+            state = pending.pop()
+            place, part, crossed, caller = state
+            if place in without:
+                continue
+            if state in seen or (place, part, True, caller) in seen and crossed or (place, part, crossed, None) in seen:
+                continue
+            seen.add(state)
+            found.places[place, part] = found.places.get((place, part), False) or crossed
+            for sink, site in self.sinks.get(place, ()):
+                told.add(Arrival(sink, site, crossed))
+            if part is not ITSELF and place in self.opaque:
+                told.add(Arrival(Sink.ESCAPES, self.opaque[place], True))
+            for edge in self.edges.get(place, ()):
+                if edge.leaves and caller is not None and caller is not edge.call:
+                    continue
+                via = caller if edge.call is None and not edge.crosses else None if edge.leaves or edge.crosses else edge.call
+                pending.extend((edge.target, after, crossed or edge.crosses, via) for after in _after(edge, part, numbers))
+            if part is not ITSELF and part.back:
+                for source, edge in self.values.get(place, {}).items():
+                    if edge.call is not None and not edge.leaves and caller is not None and caller is not edge.call:
+                        continue
+                    via = caller if edge.call is None and not edge.crosses else edge.call if edge.leaves else None
+                    pending.append((source, part, crossed, via))
+                for source, edge in self.taken_from.get(place, {}).items():
+                    pending.append((source, Held(edge.key, deeper(part.depth), True), crossed, caller))
+        found.arrivals = sorted(told, key=_position)
+        return found
+
+    def below(self, place: Place) -> set[Place]:
+        """Every place of which the value at `place` may be made, itself included."""
+        seen = {place}
+        pending = [place]
+        while pending:
+            for source in self.parts(pending.pop()):
+                if source not in seen:
+                    seen.add(source)
+                    pending.append(source)
+        return seen
+
+    def parts(self, place: Place) -> Iterator[Place]:
+        """What the value at `place` is made of at once: the places before it, and what is put into the object that begins there."""
+        yield from self.made_of.get(place, ())
+        yield from self.contents.get(place, ())
+
+    @cached_property
+    def contents(self) -> dict[Place, dict[Place, None]]:
+        """For each place where objects begin, what is put into them under any of their names. Asked once all edges are there."""
+        found: dict[Place, dict[Place, None]] = {}
+        for source, edges in self.edges.items():
+            for edge in edges:
+                if edge.kind in (Kind.IN, Kind.POURED):
+                    for beginning in self.sources(edge.target):
+                        if beginning is not edge.target:
+                            found.setdefault(beginning, {})[source] = None
+        return found
+
+    def put_into(self, place: Place) -> list[Place]:
+        """What is put into the object that begins at `place`, as a part of it or under any of its names."""
+        parts = [s for s in self.made_of.get(place, ()) if any(e.target is place and e.kind is Kind.IN for e in self.edges[s])]
+        return [*parts, *self.contents.get(place, ())]
+
+    def forget_contents(self) -> None:
+        """Edges have been added: what was found out about objects no longer holds."""
+        self.__dict__.pop("contents", None)
+
+    def sources(self, place: Place) -> list[Place]:
+        """Where the object at `place` may come from: places to which no other brings it."""
+        seen = {place}
+        pending = [place]
+        found = []
+        while pending:
+            current = pending.pop()
+            before = self.values.get(current)
+            if not before:
+                found.append(current)
+            for source in before or ():
+                if source not in seen:
+                    seen.add(source)
+                    pending.append(source)
+        return found
+
+
+_State = tuple[Place, Part, bool, "ast.Call | None"]
+
+
+def _after(edge: Edge, part: Part, numbers: bool) -> tuple[Part, ...]:
+    """What a value, or what an object holds as `part`, is at the end of an edge; empty where it does not get there."""
+    if edge.kind is Kind.SAME:
+        return (part and replace(part, back=False),)
+    if part is ITSELF:
+        if edge.kind in (Kind.IN, Kind.POURED):
+            return (Held(edge.key, 1, True),)
+        return (ITSELF,) if edge.kind is not Kind.NUMBER or numbers else ()
+    if edge.kind is Kind.IN:
+        return (Held(edge.key, deeper(part.depth), True),)
+    if edge.kind is Kind.POURED:
+        return (replace(part, back=True),)
+    if edge.kind is Kind.NUMBER:
+        return (ITSELF,) if numbers else ()
+    if edge.kind is Kind.OUT:
+        return _taken_out(part, edge.key)
+    if part.is_attribute:
+        return (replace(part, back=False),)
+    if edge.kind is Kind.SPREAD:
+        return (Held(None, part.depth),)
+    if edge.kind is Kind.WRAPPED:
+        return (Held(None, deeper(part.depth)),)
+    return (ITSELF, *(Held(None, depth) for depth in range(1, part.depth + 1)))
+
+
+def _taken_out(part: Held, key: Hashable) -> tuple[Part, ...]:
+    if part.is_attribute or part.depth > 1 and is_attribute(key):
+        return ()  # attributes are places of their own
+    if part.key is not None and key is not None and part.key != key:
+        return ()
+    if part.depth == 1:
+        return (ITSELF,)
+    return (Held(None, part.depth - 1), *((Held(None, part.depth),) if part.depth == DEEPEST else ()))
+
+
+def deeper(depth: int) -> int:
+    """One level further inside, as far as levels are told apart."""
+    return min(depth + 1, DEEPEST)
+
+
+def _position(arrival: Arrival) -> tuple[int, int, str, bool]:
+    return (getattr(arrival.site, "lineno", 0), getattr(arrival.site, "col_offset", 0), arrival.sink.name, arrival.crosses)

@@ -1,0 +1,95 @@
+"""What code that is not in sight, but well known, does with what it is given."""
+
+from __future__ import annotations
+
+from graphfix.models.table import facts
+
+# attributes and methods of a tensor whose result has no graph
+CUTS = frozenset(
+    "data shape dtype device ndim layout detach item tolist size dim numel nelement stride is_cuda itemsize nbytes "
+    "argmax argmin sample data_ptr element_size is_floating_point is_contiguous bool long int zero_grad".split()
+)
+# what asks for the graph of a tensor, or works on it; `numpy` raises where there is one
+ASKS = frozenset(
+    "grad_fn requires_grad is_leaf grad retain_grad retains_grad register_hook register_post_accumulate_grad_hook "
+    "requires_grad_ numpy __array__ output_nr next_functions".split()
+)
+# methods of containers that put something in
+PUTS = frozenset(
+    "append appendleft add insert extend extendleft update setdefault put put_nowait push enqueue store fill_ copy_ add_ sub_ "
+    "mul_ div_ addcmul_ addcdiv_ lerp_ index_add_ index_copy_ scatter_ scatter_add_ masked_fill_ masked_scatter_ index_put_ send "
+    "__setitem__ __iadd__".split()
+)
+POURS = frozenset("extend extendleft update __iadd__".split())
+# and those that take something out
+TAKES = frozenset("pop popleft popitem get get_nowait values items keys __getitem__ most_common".split())
+OF_CONTAINERS = frozenset("clear remove index count sort reverse copy rotate qsize empty full task_done join".split())
+
+# methods of modules and optimizers, which neither walk nor keep what they are given, and whose results are leaves
+OF_MODULES = frozenset(
+    "parameters named_parameters buffers named_buffers modules children named_modules named_children state_dict load_state_dict "
+    "train eval to cuda cpu half zero_grad register_buffer register_parameter add_module add_param_group step double".split()
+)
+LEAVES = frozenset("parameters named_parameters buffers named_buffers state_dict load_state_dict step zero_grad".split())
+
+# methods that give back what they are called on
+FLUENT = frozenset("to cuda cpu train eval half double float requires_grad_ share_memory apply contiguous retain_grad".split())
+
+# roots of libraries that neither walk a graph nor keep what they are given, but for what is listed below
+TAME = frozenset(
+    "math numpy time os sys random datetime re itertools operator torch torchvision collections tqdm heapq copy statistics".split()
+)
+# except for these: they call what they are given, write it away, or keep it
+WILD = frozenset(
+    "torch.save torch.jit torch.compile torch.func torch.autograd torch.multiprocessing torch.distributed torch.vmap torch.fx "
+    "torch.export torch.onnx torch.futures torch.library torch.overrides torch.package torch.hub torch.utils.tensorboard "
+    "numpy.save os.environ sys.settrace sys.setprofile operator.methodcaller operator.attrgetter operator.call".split()
+)
+# builtins that read their arguments and let go of them
+READERS = frozenset(
+    "print len str repr format int float bool round abs min max sum sorted reversed list tuple dict set frozenset enumerate zip "
+    "range any all iter next hash isinstance issubclass id type callable divmod pow ascii bin hex ord chr slice super object "
+    "bytes bytearray complex input open vars dir map filter hasattr getattr setattr delattr".split()
+)
+# builtins whose result is no part of a graph
+NUMBERS = frozenset("len str repr format int float bool hash isinstance issubclass id type callable range ascii hasattr".split())
+# builtins whose result holds what their arguments hold
+COLLECTS = frozenset("list tuple set frozenset dict sorted reversed filter iter collections.deque copy.copy".split())
+# what takes a number as well as a tensor with one element, and gives back what is no tensor or the same kind
+TAKES_NUMBERS = frozenset(
+    "print str repr format int float bool round abs min max sum sorted reversed list tuple dict set enumerate zip len any all iter "
+    "next divmod pow isinstance map filter".split()
+)
+MATH = frozenset("math numpy random time".split())
+# ways to write a text: the number that is written is the same
+WRITERS = frozenset("format write info debug warning error critical exception log set_postfix set_description join print".split())
+
+# methods that containers, texts, modules or optimizers have
+COMMON = ASKS | PUTS | TAKES | OF_CONTAINERS | WRITERS | OF_MODULES
+
+
+def lets_go(dotted: str) -> bool:
+    """Whether a function of this name neither walks nor keeps what it is given."""
+    root = dotted.split(".")[0]
+    if dotted in READERS:
+        return True
+    return root in TAME and not any(dotted == wild or dotted.startswith(wild + ".") for wild in WILD)
+
+
+def is_tensor_method(name: str) -> bool:
+    """Whether tensors have a method of this name."""
+    return facts(f"torch.Tensor.{name}") is not None
+
+
+def gives_no_graph(dotted: str) -> bool:
+    """Whether what a function of this name returns is never part of a graph."""
+    if dotted in NUMBERS or dotted.split(".")[0] in MATH:
+        return True
+    known = facts(dotted)
+    return known is not None and (known.cuts or known.factory)
+
+
+def cuts_method(name: str) -> bool:
+    """Whether what a tensor's method or attribute of this name gives is never part of a graph."""
+    known = facts(f"torch.Tensor.{name}")
+    return name in CUTS or name in LEAVES or known is not None and known.cuts

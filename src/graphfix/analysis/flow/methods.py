@@ -1,0 +1,146 @@
+"""Which methods a call may mean: those of the classes whose objects the receiver may hold, and those that tensors and containers have."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from graphfix.analysis.flow import library
+from graphfix.analysis.flow.expressions import arguments, key_of
+from graphfix.analysis.flow.graph import Kind, Place, Sink
+from graphfix.analysis.flow.sight import Sight
+
+
+@dataclass
+class Origins:
+    """What an object may be: of which classes in sight, of none of them (`foreign`), or not known (`open`)."""
+
+    classes: dict[ast.ClassDef, None] = field(default_factory=dict)
+    foreign: bool = False
+    open: bool = False
+
+
+class Methods:
+    """Links method calls. `enter` links a call with a method, `callbacks` with the functions among what is handed over.
+
+    `unknown` takes the calls of which no method is known.
+    """
+
+    def __init__(
+        self, code: Sight, enter: Callable[..., None], callbacks: Callable[..., None], unknown: dict[ast.Call, None]
+    ) -> None:
+        self.code = code
+        self.flow = code.flow
+        self.enter = enter
+        self.callbacks = callbacks
+        self.unknown = unknown
+        self.selves = {
+            each: cls
+            for method, cls in self.code.class_of.items()
+            if "staticmethod" not in {ast.unparse(d) for d in method.decorator_list}  # type: ignore[attr-defined]
+            for each in [*method.args.posonlyargs, *method.args.args][:1]  # type: ignore[attr-defined]
+        }
+        self.families: dict[ast.ClassDef, set[ast.ClassDef]] = {}
+
+    def link(self, call: ast.Call, last: bool) -> None:
+        """Enter what the call may mean; what is not known is taken for anything only at the `last` time."""
+        assert isinstance(call.func, ast.Attribute)
+        name, receiver = call.func.attr, call.func.value
+        if isinstance(receiver, ast.Call) and self.code.calls.get(receiver) == "super":
+            self.inherited(call, name)
+            return
+        found = self.origins(receiver)
+        own = self.code.methods.get(name, ())
+        entered = False
+        for method in own:
+            if any(self.code.class_of[method] in self.family(cls) for cls in found.classes) or found.open and last:
+                self.enter(method, call, receiver)
+                entered = True
+        if not last and found.open:
+            return
+        common = library.is_tensor_method(name) or name in library.COMMON
+        if found.foreign or not entered or found.open and common:
+            self.generic(call, name, receiver)
+        if not entered and not common:
+            self.unknown[call] = None
+
+    def origins(self, place: Place) -> Origins:
+        """What the object at `place` may be."""
+        found = Origins()
+        seen = {place}
+        pending = [place]
+        while pending:
+            current = pending.pop()
+            if current in self.selves:
+                found.classes[self.selves[current]] = None
+                continue
+            before = self.flow.values.get(current)
+            if not before:
+                self.note(current, found)
+            for source in before or ():
+                if source not in seen:
+                    seen.add(source)
+                    pending.append(source)
+        return found
+
+    def note(self, source: Place, found: Origins) -> None:
+        """What one source of an object says of it."""
+        if isinstance(source, ast.Call):
+            classes = [each for each in self.flow.sources(source.func) if isinstance(each, ast.ClassDef)]
+            dotted = self.code.calls.get(source, "")
+            found.classes.update(dict.fromkeys(classes))
+            tensor = isinstance(source.func, ast.Attribute) and library.is_tensor_method(source.func.attr)
+            found.foreign |= not classes and (bool(dotted) and library.lets_go(dotted) or tensor)
+            found.open |= not classes and not (dotted and library.lets_go(dotted)) and not tensor
+        elif isinstance(source, ast.ClassDef):
+            found.classes[source] = None
+        elif isinstance(source, (ast.BinOp, ast.UnaryOp, ast.Constant, ast.JoinedStr, ast.Compare, *DISPLAYS)):
+            found.foreign = True
+        else:
+            found.open = True
+
+    def family(self, cls: ast.ClassDef) -> set[ast.ClassDef]:
+        """A class, its bases, and the classes that derive from it, as far as they are in sight."""
+        if cls not in self.families:
+            every = set(self.code.class_of.values())
+            above = {each for each in every if each.name in self.code.base_names(cls)}
+            below = {each for each in every if cls.name in self.code.base_names(each)}
+            self.families[cls] = {cls, *above, *below}
+        return self.families[cls]
+
+    def inherited(self, call: ast.Call, name: str) -> None:
+        """`super().name(...)`: the methods of the classes that the class around the call names as its bases."""
+        cls, first = self.code.inside.get(call, (None, None))
+        bases = self.code.base_names(cls)
+        for method in self.code.methods.get(name, ()):
+            if self.code.class_of[method].name in bases:
+                self.enter(method, call, first)
+
+    def generic(self, call: ast.Call, name: str, receiver: ast.expr) -> None:
+        """A method of a tensor, a container, or of what is not in sight."""
+        self.callbacks(call, [receiver, *arguments(call)], name)
+        known = name in library.ASKS | library.PUTS | library.TAKES
+        if name in library.ASKS:
+            self.flow.end(receiver, Sink.ASKED, call)
+        if name in library.PUTS:
+            for argument in call.args:
+                kind = Kind.POURED if name in library.POURS else Kind.IN
+                self.flow.add(argument, receiver, kind, key_of(call) if name in ("setdefault", "__setitem__") else None)
+            for keyword in call.keywords:
+                self.flow.add(keyword.value, receiver, Kind.IN, keyword.arg if name == "update" else None)
+            self.flow.add(receiver, call, Kind.SAME)
+        if name in library.TAKES:
+            kind = Kind.SPREAD if name in ("values", "keys") else Kind.WRAPPED if name in ("items", "most_common") else Kind.OUT
+            self.flow.add(receiver, call, kind, key_of(call) if name == "get" else None)
+            for argument in call.args[1:]:
+                self.flow.add(argument, call, Kind.SAME)
+        if name in library.FLUENT:
+            self.flow.add(receiver, call, Kind.SAME)
+        elif not known and not library.cuts_method(name):
+            self.flow.add(receiver, call, Kind.MADE)
+            for argument in arguments(call):
+                self.flow.add(argument, call, Kind.MADE)
+
+
+DISPLAYS = (ast.List, ast.Tuple, ast.Dict, ast.Set, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)

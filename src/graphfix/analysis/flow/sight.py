@@ -1,0 +1,159 @@
+"""All code that is in sight: a file and what it imports from its project, passed over once each."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from graphfix.analysis.flow.graph import Cell, Field, FlowGraph, Kind, Place
+from graphfix.analysis.flow.scopes import FUNCTIONS, Scope, scopes_of
+from graphfix.analysis.flow.statements import Statements
+from graphfix.source.document import Document
+
+# a name of a module to its document, where it is one of the project's: asked with the document that imports it
+Find = Callable[[str, Document], Document | None]
+# files that one analysis looks into
+MAX_FILES = 40
+ANY = Field("*")
+
+
+class Sight(Statements):
+    """Passes over a document and the documents that it imports."""
+
+    def __init__(self, find: Find) -> None:
+        super().__init__(FlowGraph())
+        self.find = find
+        self.document: Document = None  # type: ignore[assignment]
+        self.documents: dict[ast.AST, Document] = {}
+        self.scopes: dict[ast.AST, Scope] = {}
+        self.class_of: dict[ast.AST, ast.ClassDef] = {}
+        self.functions: dict[ast.AST, None] = {}
+        self.libraries: dict[ast.AST, dict[str, str]] = {}
+        self.waiting: list[Document] = []
+
+    def look_at(self, document: Document) -> None:
+        """Pass over `document` and all that it imports, directly or not."""
+        self.take_in(document)
+        while self.waiting:
+            current = self.waiting.pop(0)
+            self.document = current
+            for scope in [each for each in self.scopes.values() if self.module_of(each) is current.tree]:
+                self.scope_body(scope)
+
+    def take_in(self, document: Document) -> None:
+        self.documents[document.tree] = document
+        self.waiting.append(document)
+        self.scopes.update(scopes_of(document.tree))
+        self.libraries[document.tree] = self.external_names(document)
+        for part in ast.walk(document.tree):
+            if isinstance(part, FUNCTIONS):
+                self.functions[part] = None
+                if not isinstance(part, ast.Lambda):
+                    self.functions_named.setdefault(part.name, []).append(part)
+            if isinstance(part, ast.ClassDef):
+                for method in part.body:
+                    if isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                        self.methods.setdefault(method.name, []).append(method)
+                        self.class_of[method] = part
+                    elif isinstance(method, ast.Assign) and isinstance(method.value, ast.Name):  # `__radd__ = __add__`
+                        for other in (m for m in part.body if getattr(m, "name", "") == method.value.id):
+                            for target in method.targets:
+                                self.methods.setdefault(getattr(target, "id", ""), []).append(other)  # type: ignore[arg-type]
+
+    def module_of(self, scope: Scope) -> ast.AST:
+        while scope.outer is not None:
+            scope = scope.outer
+        return scope.node
+
+    def external_names(self, document: Document) -> dict[str, str]:
+        """The names that mean a library, or a part of one, in the whole file."""
+        found: dict[str, str] = {}
+        taken: set[str] = set()
+        for part in ast.walk(document.tree):
+            if isinstance(part, ast.Import):
+                for alias in part.names:
+                    root = alias.name if alias.asname else alias.name.split(".")[0]
+                    if self.module(alias.name, document) is None:
+                        found[alias.asname or root] = root
+            elif isinstance(part, ast.ImportFrom) and not part.level and self.module(part.module or "", document) is None:
+                found.update({alias.asname or alias.name: f"{part.module}.{alias.name}" for alias in part.names})
+            elif isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load):
+                taken.add(part.id)
+            elif isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                taken.add(part.name)
+            elif isinstance(part, ast.arg):
+                taken.add(part.arg)
+        return {name: dotted for name, dotted in found.items() if name not in taken}
+
+    def module(self, name: str, document: Document) -> Document | None:
+        """The document that an import means; taken in where there is room."""
+        target = self.find(name, document) if name else None
+        if target is None:
+            return None
+        if target.tree not in self.documents:
+            if len(self.documents) >= MAX_FILES:
+                return None
+            self.take_in(target)
+        return target
+
+    def imported(self, alias: ast.alias, module: str) -> None:
+        """`import a.b as c`: the attributes of a module are found by their names."""
+
+    def imported_from(self, alias: ast.alias, module: str) -> None:
+        target = self.module(module, self.document)
+        if target is not None:
+            self.flow.add(Cell(target.tree, alias.name), alias, Kind.SAME)
+            return
+        inner = self.module(f"{module}.{alias.name}".replace("..", "."), self.document) if module.strip(".") else None
+        if inner is None and module:
+            self.flow.opaque[alias] = alias
+
+    def dotted(self, node: ast.AST) -> str | None:
+        """The name of a library's function as the library spells it; None for everything else."""
+        parts: list[str] = []
+        while isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        if not isinstance(node, ast.Name):
+            return None
+        root = self.libraries[self.document.tree].get(node.id)
+        if root is None or not parts and root == node.id and "." not in root:
+            return None
+        return ".".join([root, *reversed(parts)])
+
+    def base_names(self, cls: ast.ClassDef | None) -> set[str]:
+        """The last words of the names of a class's bases, and of theirs as far as they are in sight."""
+        found: set[str] = set()
+        pending = [cls] if cls is not None else []
+        classes = {each.name: each for each in self.class_of.values()}
+        while pending:
+            for base in pending.pop().bases:
+                name = base.attr if isinstance(base, ast.Attribute) else base.id if isinstance(base, ast.Name) else ""
+                if name not in found:
+                    found.add(name)
+                    pending.extend([classes[name]] if name in classes else [])
+        return found
+
+    def fields_of(self, cls: ast.ClassDef) -> list[str]:
+        """The fields of a dataclass or named tuple, in order."""
+        return [part.target.id for part in cls.body if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name)]
+
+    def assign_field(self, name: str | None, value: Place) -> None:
+        """An attribute is set, by a name that is known or not."""
+        self.flow.add(value, Field(name) if name else ANY, Kind.SAME, crosses=True)
+
+    def read_field(self, name: str | None, place: Place) -> None:
+        if isinstance(name, str):
+            self.flow.add(Field(name), place, Kind.SAME, crosses=True)
+        else:
+            self.reads_any.append(place)
+
+    def spread_any_field(self) -> None:
+        """What is set under names that are not known may be read under every name, and the other way round."""
+        fields = [place for place in (*self.flow.edges, *self.flow.values) if isinstance(place, Field) and place != ANY]
+        for field in dict.fromkeys(fields):
+            if ANY in self.flow.made_of:
+                self.flow.add(ANY, field, Kind.SAME, crosses=True)
+            for place in self.reads_any:
+                self.flow.add(field, place, Kind.IN, field.name, crosses=True)
+                self.flow.add(field, place, Kind.SAME, crosses=True)

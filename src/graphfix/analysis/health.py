@@ -1,0 +1,47 @@
+"""What the runs of a repaired file may not show that those of the file before did not: how fixes are tried together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from graphfix.analysis.evidence import working_walks
+from graphfix.analysis.explore import Tape
+from graphfix.interpreter.recording import ReadKind
+
+
+@dataclass(frozen=True)
+class Health:
+    """What each run over a file came to, as far as it can be compared with the runs over another version of it.
+
+    `walks`: for each run, in order, how many nodes each walk gives a gradient that may be used, up to the first walk that raises, and
+    whether one raises. `misused`: how often each run makes of a number what only a tensor can.
+    """
+
+    walks: tuple[tuple[tuple[int, ...], bool], ...]
+    misused: int
+    truncated: bool
+
+    def worse_than(self, before: Health) -> str:
+        """Why this version is worse than the one `before`; empty where nothing says so."""
+        if self.misused > before.misused:
+            return "a number would be used as a tensor"
+        if self.truncated or before.truncated or len(self.walks) != len(before.walks):
+            return ""
+        for (now, raises), (then, raised) in zip(self.walks, before.walks):
+            if raises and not raised:
+                return "a backward pass would raise that does not now"
+            if not raised and len(now) == len(then) and any(less == 0 < more for less, more in zip(now, then)):
+                return "a backward pass would reach no parameter any more"
+        return ""
+
+
+def health_of(tape: Tape) -> Health:
+    """What is compared of the runs over one version of a file."""
+    walks = []
+    misused: Counter[object] = Counter()
+    for run in tape.runs:
+        working = tuple(count for _, count in working_walks(run))
+        walks.append((working, len(working) < len(run.recording.walks)))
+        misused.update({read.site for read in run.recording.misuses if read.kind is ReadKind.AS_TENSOR})
+    return Health(tuple(walks), len(misused), tape.truncated)

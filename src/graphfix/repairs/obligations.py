@@ -1,0 +1,393 @@
+"""What has to hold so that a fix changes no run that works, read off its operations, and what of it the flow leaves open.
+
+A run of the tape is a witness of what happened; that something does *not* happen is for the flow of the file to say. Each kind
+of operation has its obligations (docs/design.md, "Proofs"): an obligation that is not discharged is told with the place that
+could not be excluded, and one that is contradicted takes the fix away.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from graphfix.analysis.evidence import Evidence
+from graphfix.analysis.flow import library
+from graphfix.analysis.flow.calls import name_of
+from graphfix.analysis.flow.expressions import is_text
+from graphfix.analysis.flow.flow import Flow
+from graphfix.analysis.flow.freed import leaves, surely_called
+from graphfix.analysis.flow.graph import ITSELF, FlowGraph, Old, Place, Sink
+from graphfix.analysis.flow.scopes import FUNCTIONS
+from graphfix.model import (
+    AddArgument,
+    Append,
+    Decorate,
+    Finding,
+    Ground,
+    InsertAfter,
+    InsertBefore,
+    Move,
+    Operation,
+    RemoveArgument,
+    Span,
+    Wrap,
+)  # fmt: skip
+from graphfix.models.table import facts
+from graphfix.models.words import WALKS
+
+LOOPS = (ast.For, ast.AsyncFor, ast.While)
+# what a total, or what is made of it, is asked for as a number: https://docs.python.org/3/library/stdtypes.html#numeric-types-int-float-complex
+OF_NUMBERS = frozenset(("real", "imag", "is_integer", "as_integer_ratio", "hex", "__format__", "__float__"))
+
+LOGS = frozenset("info debug warning error critical exception log".split())
+
+
+@dataclass(frozen=True)
+class Open:
+    """An obligation that is not discharged: the place that could not be excluded, and why it matters.
+
+    `contradicted`: the place undoes the claim of the finding itself.
+    """
+
+    site: ast.AST
+    reason: str
+    contradicted: bool = False
+
+
+@dataclass(eq=False)
+class Proof:
+    """Asks the flow of one file about the fixes of its findings."""
+
+    evidence: Evidence
+
+    def open_of(self, finding: Finding) -> Iterator[Open]:
+        """What is left open of the fix of `finding`."""
+        assert finding.fix is not None
+        if finding.fix.ground is Ground.DROPPED:
+            yield from self.unseen_steps([each for operation in finding.fix.operations for each in self.cut_by(operation)])
+        if finding.fix.ground is Ground.JOINED:
+            yield from self.joined(finding)
+        cuts = [each for operation in finding.fix.operations for each in self.cut_by(operation)]
+        keeps = any(isinstance(each, AddArgument) for each in finding.fix.operations)
+        for operation in finding.fix.operations:
+            yield from self.of_operation(operation, finding.fix.ground, cuts, keeps)
+
+    def cut_by(self, operation: Operation) -> list[ast.expr]:
+        """The expression behind which an operation cuts the graph."""
+        expression = self.expression(operation.span) if isinstance(operation, Append) else None
+        return [expression] if expression is not None else []
+
+    def of_operation(self, operation: Operation, ground: Ground, cuts: list[ast.expr], keeps: bool) -> Iterator[Open]:
+        """`cuts`: where the fix cuts graphs; `keeps`: whether it lets another walk retain its graph."""
+        if isinstance(operation, Append):
+            expression = self.expression(operation.span)
+            if expression is not None and operation.text.startswith((".detach()", ".item()")):
+                yield from self.cut(expression, ground)
+        elif isinstance(operation, Move):
+            yield from self.moved(operation.before)
+        elif isinstance(operation, (InsertBefore, InsertAfter)) and ground is not Ground.RAISES:
+            yield from self.inserted(operation)
+        elif isinstance(operation, (Wrap, Decorate)):
+            yield from self.unrecorded(operation)
+        elif isinstance(operation, RemoveArgument) and ground is not Ground.RAISES:
+            call = self.expression(operation.span)
+            if isinstance(call, ast.Call) and operation.name == "retain_graph":
+                yield from self.freed_early(call, cuts)
+            elif isinstance(call, ast.Call) and operation.name == "create_graph":
+                yield from self.unrecorded_gradients(call)
+                if not keeps:
+                    yield from self.freed_early(call, cuts)
+
+    def unrecorded_gradients(self, call: ast.Call) -> Iterator[Open]:
+        """Nobody walks the gradients that a call returns."""
+        for arrival in self.graph.reach([call]).of(Sink.WALKED, Sink.ESCAPES):
+            yield Open(arrival.site, arrival.sink.value, arrival.sink is Sink.WALKED)
+
+    def moved(self, before: Span) -> Iterator[Open]:
+        """Each iteration walks what is set up in it: none goes on, or leaves, before."""
+        for loop in (
+            part for part in ast.walk(self.evidence.document.tree) if isinstance(part, LOOPS) and self.at(part.body[0], before)
+        ):
+            for statement in loop.body:
+                if any(name_of(call.func) in WALKS for call in surely_called(statement)):
+                    return
+                if leaves(statement):
+                    yield Open(statement, "may go on to the next iteration before the walk")
+            yield Open(loop.body[-1], "may be reached without a walk")
+
+    def cut(self, expression: ast.expr, ground: Ground) -> Iterator[Open]:
+        """The graph of `expression` ends: it is a tensor, and its graph is freed, or nobody walks it or asks for it."""
+        other = self.no_tensor(expression)
+        if other is not None:
+            yield Open(other, "may be no tensor")
+        reach = self.graph.reach([expression])
+        freed = self.flow.freed.before(expression)
+        for arrival in reach.of(Sink.ASKED) if ground is Ground.UNUSED else ():
+            yield Open(arrival.site, arrival.sink.value)
+        if ground is Ground.UNUSED and not freed:
+            yield from (Open(a.site, a.sink.value, a.sink is Sink.WALKED) for a in reach.of(Sink.WALKED, Sink.ESCAPES))
+
+    def unseen_steps(self, cuts: list[ast.expr]) -> Iterator[Open]:
+        """Every step that the code may make was seen in a run, and nobody reads the gradients that the `cuts` drop."""
+        seen = {getattr(update.site, "func", None) for run in self.evidence.tape.runs for update in run.recording.updates}
+        leaves = {place for cut in cuts for place in self.graph.below(cut) if isinstance(place, ast.Call)}
+        for document in self.flow.code.documents.values():
+            for part in ast.walk(document.tree):
+                if isinstance(part, ast.Constant) and part.value == "step":
+                    yield Open(part, "may step")
+                if not isinstance(part, ast.Attribute):
+                    continue
+                if part.attr == "step" and part not in seen or part.attr == "methodcaller":
+                    yield Open(part, "may step")
+                reads = "_hook" in part.attr or part.attr == "grad" and not self.flow.calls.is_torch_name(part)
+                if reads and not leaves.isdisjoint(self.graph.below(part.value)):
+                    yield Open(part, "may read the gradients")
+
+    def joined(self, finding: Finding) -> Iterator[Open]:
+        """Between the walks nobody writes to what is saved; where they become one, nobody looks at the gradients of either."""
+        assert finding.fix is not None
+        spans = [finding.span, *(span for each in finding.fix.operations for span in spans_of(each))]
+        one = not all(isinstance(each, AddArgument) for each in finding.fix.operations)
+        for statement in self.between(spans, finding.span):
+            for code in self.flow.reached(statement):
+                for call in (part for part in ast.walk(code) if isinstance(part, ast.Call)):
+                    if self.may_write(call) or one and name_of(call.func) == "zero_grad":
+                        yield Open(call, "may write to what the walks share, or read its gradients")
+        for document in self.flow.code.documents.values() if one else ():
+            for part in ast.walk(document.tree):
+                if isinstance(part, ast.Attribute) and part.attr.endswith("_hook") and "forward" not in part.attr:
+                    yield Open(part, "sees the gradients of each walk")
+        for method in self.flow.code.methods.get("backward", ()) if one else ():
+            if "Function" in self.flow.code.base_names(self.flow.code.class_of[method]):
+                yield Open(method, "need not be linear in its gradient")
+
+    def between(self, spans: list[Span], last: Span) -> Iterator[ast.stmt]:
+        """The statements that may run between the first and the last of `spans`: those that lie between them, or after the one and
+        before the other where these are in different functions."""
+        document = self.evidence.document
+        around = (*FUNCTIONS, ast.Module)
+        places = [
+            part for part in ast.walk(document.tree) if isinstance(part, (ast.stmt, ast.expr)) and document.span(part) in spans
+        ]
+        homes = dict.fromkeys(document.enclosing(part, around) for part in places)
+        second = next(document.enclosing(part, around) for part in places if document.span(part) == last)
+        start = min(span.start for span in spans) if len(homes) == 1 else 0
+        for home in homes:
+            for statement in (part for part in ast.walk(home) if isinstance(part, ast.stmt) and part is not home):
+                span = document.span(statement)
+                if home is not second or start <= span.start and span.end <= last.end:
+                    yield statement
+
+    def may_write(self, call: ast.Call) -> bool:
+        name = name_of(call.func)
+        if name in WALKS or self.flow.code.calls.get(call) and not name.endswith("_"):
+            return call in self.flow.calls.opaque and name not in WALKS
+        writes = (
+            name.endswith("_") and not name.endswith("__") and name != "requires_grad_" or name in ("step", "load_state_dict")
+        )
+        return writes or call in self.flow.calls.opaque
+
+    def inserted(self, operation: InsertBefore | InsertAfter) -> Iterator[Open]:
+        """A statement that detaches a variable: what it holds is freed there, or nobody walks it."""
+        document = self.evidence.document
+        anchor = next((p for p in ast.walk(document.tree) if isinstance(p, ast.stmt) and self.at(p, operation.span)), None)
+        target = detached_target(operation.text)
+        if anchor is None or target is None:
+            return
+        loop = document.enclosing(anchor, (*LOOPS, *FUNCTIONS))
+        until = anchor if isinstance(operation, InsertAfter) else None
+        if isinstance(loop, LOOPS):
+            if until is not None and self.flow.freed.before_next(loop, target, until):
+                return
+            if until is None and self.flow.freed.before_next(loop, target):
+                return
+        starts = (
+            [place for place, _ in self.flow.freed.left_by(loop, target)] if isinstance(loop, (*LOOPS, *FUNCTIONS[:2])) else []
+        )
+        if not starts:
+            yield Open(anchor, "may leave what is not freed")
+        for arrival in self.graph.reach(starts).arrivals:
+            yield Open(arrival.site, arrival.sink.value)
+
+    def unrecorded(self, operation: Wrap | Decorate) -> Iterator[Open]:
+        """Nothing that is made inside is walked, and nobody asks whether gradients are on."""
+        inside: list[ast.AST] = []
+        if isinstance(operation, Decorate):
+            inside = [
+                part
+                for part in ast.walk(self.evidence.document.tree)
+                if isinstance(part, FUNCTIONS[:2]) and self.at(part, operation.span)
+            ]
+        else:
+            inside = [
+                part
+                for part in ast.walk(self.evidence.document.tree)
+                if isinstance(part, ast.stmt) and any(self.at(part, span) for span in operation.spans)
+            ]
+        made = [part for each in inside for part in ast.walk(each) if isinstance(part, (ast.Call, ast.BinOp, ast.UnaryOp))]
+        reach = self.graph.reach([part for part in made if part in self.flow.carrying and not self.flow.is_graphless(part)])
+        own = {part for each in inside for part in ast.walk(each) if isinstance(part, ast.Call)}
+        for arrival in reach.arrivals:
+            if arrival.sink is not Sink.ESCAPES or arrival.site not in own:  # what is called inside runs without recording, too
+                yield Open(arrival.site, arrival.sink.value, arrival.sink is Sink.WALKED)
+        for each in inside:
+            for code in self.flow.reached(each):
+                for part in ast.walk(code):
+                    if isinstance(part, ast.Call) and self.flow.code.calls.get(part, "").endswith("is_grad_enabled"):
+                        yield Open(part, "asks whether gradients are recorded")
+
+    def freed_early(self, call: ast.Call, cuts: list[ast.expr]) -> Iterator[Open]:
+        """Nothing of the graph below a walk is walked once more, now or in a later iteration, other than through what is cut."""
+        receiver = call.func.value if isinstance(call.func, ast.Attribute) and not self.flow.code.calls.get(call) else None
+        for root in [*call.args[:1], *([receiver] if receiver is not None else [])]:
+            for start in self.flow.computations_below(root, without=cuts):
+                for arrival in self.graph.reach([start], without=cuts).of(Sink.WALKED, Sink.ESCAPES):
+                    again = arrival.crosses or arrival.site is not call and not self.comes_before(arrival.site, call)
+                    if again and (arrival.sink is Sink.WALKED or arrival.crosses):
+                        yield Open(arrival.site, f"{arrival.sink.value} again", arrival.sink is Sink.WALKED)
+
+    # -- what the flow says -------------------------------------------------------------------------------------------
+
+    @property
+    def flow(self) -> Flow:
+        return self.evidence.flow
+
+    @property
+    def graph(self) -> FlowGraph:
+        return self.evidence.flow.graph
+
+    def at(self, node: ast.AST, span: Span) -> bool:
+        return self.evidence.span(node) == span
+
+    def expression(self, span: Span) -> ast.expr | None:
+        """The expression that lies at `span`: the outermost one."""
+        for part in ast.walk(self.evidence.document.tree):
+            if isinstance(part, ast.expr) and self.at(part, span):
+                return part
+        return None
+
+    def no_tensor(self, expression: ast.expr) -> ast.AST | None:
+        """A source of the value that is surely, or may well be, something else than a tensor."""
+        for source in self.graph.sources(expression):
+            if isinstance(source, ast.Constant) and source.value is None and not isinstance(expression, ast.Name):
+                continue
+            if isinstance(
+                source,
+                (
+                    ast.Constant,
+                    ast.JoinedStr,
+                    ast.Dict,
+                    ast.List,
+                    ast.Tuple,
+                    ast.Set,
+                    ast.ListComp,
+                    ast.DictComp,
+                    ast.SetComp,
+                    ast.GeneratorExp,
+                    ast.Compare,
+                ),
+            ):
+                return source
+            if isinstance(source, ast.BinOp) and (
+                is_text(source) or any(is_text(s) for s in self.graph.sources(source.left) if isinstance(s, ast.expr))
+            ):
+                return source
+            if isinstance(source, ast.Call) and self.gives_no_tensor(source):
+                return source
+        return None
+
+    def gives_no_tensor(self, call: ast.Call) -> bool:
+        dotted = self.flow.code.calls.get(call, "")
+        if dotted in ("min", "max", "sum", "round", "abs", "next", "getattr", "pow", "divmod"):
+            return dotted in ("min", "max") and len(call.args) > 1 or dotted in ("divmod",)
+        if dotted in library.READERS or dotted.split(".")[0] in library.MATH:
+            return True
+        return isinstance(call.func, ast.Attribute) and call.func.attr in (
+            "item",
+            "tolist",
+            "numpy",
+            "join",
+            "format",
+            "size",
+            "numel",
+            "dim",
+        )
+
+    def comes_before(self, site: ast.AST, call: ast.Call) -> bool:
+        """Whether `site` runs before `call` in each iteration: both in one function and loop."""
+        document = self.evidence.document
+        if site not in document.parents or getattr(site, "lineno", 0) >= call.lineno:
+            return False
+        around = (*FUNCTIONS, ast.Module)
+        return document.enclosing(site, around) is document.enclosing(call, around) and document.enclosing(
+            site, (*LOOPS, *around)
+        ) is document.enclosing(call, (*LOOPS, *around))
+
+    @cached_property
+    def tensors(self) -> set[Place]:
+        """The sums and products of which one operand is a tensor whatever the other is: they are tensors, too."""
+        made: list[tuple[Place, list[Place]]] = []
+        for document in self.flow.code.documents.values():
+            for part in ast.walk(document.tree):
+                if isinstance(part, ast.BinOp):
+                    made.append((part, [part.left, part.right]))
+                elif isinstance(part, ast.AugAssign):
+                    made.append((part, [Old(part), part.value]))
+        return {place for place, sides in made if any(self.is_tensor(side, ()) for side in sides)}
+
+    def is_tensor(self, place: Place, asked: tuple[Place, ...]) -> bool:
+        """Whether every source of a value is a tensor that torch makes, or computed with one."""
+        sources = self.graph.sources(place)
+        return bool(sources) and all(source in asked or self.makes_tensor(source, (*asked, *sources)) for source in sources)
+
+    def makes_tensor(self, source: Place, asked: tuple[Place, ...]) -> bool:
+        if isinstance(source, ast.BinOp):
+            return any(self.is_tensor(side, asked) for side in (source.left, source.right))
+        known = facts(self.flow.code.calls.get(source, "")) if isinstance(source, ast.Call) else None
+        return known is not None and known.factory and known.result == "tensor"
+
+    @property
+    def has_handlers(self) -> bool:
+        """Whether the code takes part in logging: its handlers may look at what is logged."""
+        return any(name in self.flow.code.methods for name in ("emit", "filter", "handle", "formatMessage"))
+
+    def needs_tensor(self, expression: ast.expr) -> Iterator[Open]:
+        """The readers of what is put away that may need a tensor, not a number."""
+        reach = self.graph.reach([expression], numbers=True, without=self.tensors)
+        for arrival in reach.of(Sink.ESCAPES, Sink.ASKED, Sink.WALKED):
+            yield Open(arrival.site, "may need a tensor")
+        for place, part in reach.places:
+            for use in self.graph.uses.get(place, ()):
+                if use.site in self.flow.calls.targets and use.site not in self.flow.calls.opaque:
+                    continue  # its own readers tell
+                if not takes_number(use.how, use.name, part is ITSELF) or use.name in LOGS and self.has_handlers:
+                    yield Open(use.site, "may need a tensor")
+
+
+def takes_number(how: str, name: str, itself: bool) -> bool:
+    """Whether a reader works with a number as it does with a tensor of one element."""
+    if how in ("arithmetic", "text", "comparison"):
+        return True
+    if how == "attribute":
+        if itself:
+            return name in OF_NUMBERS
+        return name in library.PUTS | library.TAKES | library.OF_CONTAINERS | library.WRITERS or True
+    if how == "argument":
+        if itself and name in library.WRITERS:
+            return True
+        return name in library.TAKES_NUMBERS or name.split(".")[0] in library.MATH or name in library.PUTS
+    return how == "subscript" and not itself
+
+
+def spans_of(operation: Operation) -> list[Span]:
+    return list(operation.spans) if isinstance(operation, Wrap) else [operation.span]
+
+
+def detached_target(text: str) -> str | None:
+    """The variable that statements such as `h = h.detach()` detach; None for other statements."""
+    for part in ast.walk(ast.parse(text)):
+        if isinstance(part, ast.Assign) and "detach()" in ast.unparse(part.value):
+            return ast.unparse(part.targets[0])
+    return None

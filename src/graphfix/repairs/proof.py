@@ -1,0 +1,57 @@
+"""The last word on a fix: safe only where each of its obligations is discharged."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator
+
+from graphfix.analysis.evidence import Evidence
+from graphfix.model import Append, Applicability, Finding, Fix, Label
+from graphfix.repairs.obligations import Open, Proof
+
+
+def proven(evidence: Evidence, findings: Iterable[Finding]) -> Iterator[Finding]:
+    """The findings as far as the flow of the file bears them out; a fix that it does not bear out is unsafe, and says why.
+
+    A finding that the flow contradicts is none: what it says nobody does is done.
+    """
+    proof = Proof(evidence)
+    for finding in findings:
+        if finding.fix is None or finding.fix.applicability is not Applicability.SAFE:
+            yield finding
+            continue
+        opened = list(dict.fromkeys(proof.open_of(finding)))
+        if any(each.contradicted for each in opened):
+            continue
+        if opened:
+            yield doubted(evidence, finding, opened)
+        else:
+            yield dataclasses.replace(finding, fix=as_tensors(proof, finding.fix))
+
+
+def doubted(evidence: Evidence, finding: Finding, opened: list[Open]) -> Finding:
+    """The finding with a fix that its user has to decide on, and the places that could not be excluded."""
+    assert finding.fix is not None
+    told = tuple(label(evidence, each) for each in opened[:3])
+    repair = dataclasses.replace(finding.fix, applicability=Applicability.UNSAFE)
+    return dataclasses.replace(finding, fix=repair, story=(*finding.story, *told))
+
+
+def label(evidence: Evidence, each: Open) -> Label:
+    for document in evidence.flow.code.documents.values():
+        if each.site in document.parents:
+            return Label(document.path, document.span(each.site), f"{each.reason}: could not be excluded")
+    return evidence.label(evidence.document.tree.body[0], each.reason)
+
+
+def as_tensors(proof: Proof, fix: Fix) -> Fix:
+    """The fix with `.detach()` for `.item()` where a reader may need a tensor."""
+    cuts = [operation for operation in fix.operations if isinstance(operation, Append) and operation.text == ".item()"]
+    expressions = [proof.expression(operation.span) for operation in cuts]
+    if not any(next(proof.needs_tensor(each), None) for each in expressions if each is not None):
+        return fix
+    changed = tuple(
+        dataclasses.replace(each, text=".detach()") if isinstance(each, Append) and each.text == ".item()" else each
+        for each in fix.operations
+    )
+    return dataclasses.replace(fix, operations=changed, title=fix.title.replace(".item()", ".detach()"))

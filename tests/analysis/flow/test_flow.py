@@ -1,0 +1,237 @@
+"""Where values may go, asked of small programs: the value is that of the name `value` where it is read first."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+
+import pytest
+
+from graphfix.analysis.flow.flow import Flow, flow_of
+from graphfix.analysis.flow.graph import Sink
+from graphfix.source.document import Document
+
+
+def flow(text: str) -> Flow:
+    return flow_of(Document("train.py", textwrap.dedent(text)), lambda name, document: None)
+
+
+def reached(text: str) -> set[Sink]:
+    """What may become of `value`."""
+    made = flow(text)
+    tree = next(iter(made.code.documents))
+    start = next(
+        part for part in ast.walk(tree) if isinstance(part, ast.Name) and part.id == "value" and isinstance(part.ctx, ast.Load)
+    )
+    return {arrival.sink for arrival in made.graph.reach([start]).arrivals}
+
+
+WALKED = {
+    "by its own name": """
+        value = make()
+        other = value
+        other.backward()
+        """,
+    "as part of a sum": """
+        value = make()
+        total = 0.0 + value * 2
+        total.backward()
+        """,
+    "through an alias of a total that is added to in place": """
+        import torch
+        value = make()
+        total = torch.zeros(())
+        alias = total
+        total += value
+        alias.backward()
+        """,
+    "out of a list that another name holds": """
+        import torch
+        value = make()
+        losses = []
+        kept = losses
+        losses.append(value)
+        torch.stack(kept).sum().backward()
+        """,
+    "out of a list in a dict": """
+        value = make()
+        log = {"loss": []}
+        log["loss"].append(value)
+        for each in log["loss"]:
+            each.backward()
+        """,
+    "in a function that it is given to": """
+        value = make()
+        def step(loss):
+            loss.backward()
+        step(value)
+        """,
+    "in a function that is chosen at run time": """
+        value = make()
+        def step(loss):
+            loss.backward()
+        table = {"step": step}
+        table[name](value)
+        """,
+    "in a callback": """
+        value = make()
+        list(map(lambda loss: loss.backward(), [value]))
+        """,
+    "by a method that is put off": """
+        import functools
+        value = make()
+        later = functools.partial(value.backward)
+        later()
+        """,
+    "at the end of a context": """
+        value = make()
+        class Scope:
+            def __exit__(self, *error):
+                self.loss.backward()
+        scope = Scope()
+        scope.loss = value
+        """,
+    "under a name that is made at run time": """
+        value = make()
+        vars(obj).update({key: value})
+        obj.total.backward()
+        """,
+    "in a generator that is sent it": """
+        def steps(losses):
+            for loss in losses:
+                yield loss
+        value = make()
+        for each in steps([value]):
+            each.backward()
+        """,
+    "as a global that a hook walks": """
+        value = make()
+        def hook(grad):
+            value.backward()
+        """,
+    "by a subclass that overrides what the base calls": """
+        class Base:
+            def run(self, value):
+                self.use(value)
+        class Special(Base):
+            def use(self, loss):
+                loss.backward()
+        """,
+    "in a finally": """
+        value = make()
+        try:
+            risky()
+        finally:
+            value.backward()
+        """,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WALKED)
+def test_what_may_walk_a_value(case: str) -> None:
+    assert Sink.WALKED in reached(WALKED[case])
+
+
+NOT_WALKED = {
+    "a number of it": """
+        value = make()
+        total = 0.0
+        total += value.item()
+        other.backward()
+        """,
+    "a name that is used anew": """
+        value = make()
+        kept = value
+        print(kept)
+        kept = other()
+        kept.backward()
+        """,
+    "another entry of the same dict": """
+        value = make()
+        out = {"log": value, "loss": make()}
+        out["loss"].backward()
+        """,
+    "another item of the same tuple": """
+        value = make()
+        log, loss = value, make()
+        loss.backward()
+        """,
+    "another attribute of the same object": """
+        value = make()
+        trainer.log = value
+        trainer.loss.backward()
+        """,
+    "another call of the same function": """
+        def double(x):
+            return x * 2
+        value = make()
+        log = double(value)
+        loss = double(make())
+        loss.backward()
+        """,
+    "another object in the same list": """
+        value = make()
+        log, window = [], []
+        everything = [log, window]
+        log.append(value)
+        window.append(make())
+        window[0].backward()
+        """,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", NOT_WALKED)
+def test_what_does_not_walk_a_value(case: str) -> None:
+    assert Sink.WALKED not in reached(NOT_WALKED[case])
+
+
+def test_code_that_is_not_in_sight_may_keep_a_value() -> None:
+    text = """
+        import wandb
+        value = make()
+        wandb.log({"loss": value})
+        """
+    assert reached(text) == {Sink.ESCAPES}
+
+
+def test_what_a_function_that_nobody_calls_returns_is_given_away() -> None:
+    text = """
+        def loss_of(value):
+            return value * 2
+        """
+    assert reached(text) == {Sink.ESCAPES}
+
+
+def test_torch_and_print_let_go_of_a_value() -> None:
+    text = """
+        import torch
+        value = torch.ones(())
+        print(torch.sqrt(value), f"{value:.3f}")
+        """
+    assert reached(text) == set()
+
+
+@pytest.mark.parametrize("use", ["value is best", "value.grad_fn", "value.requires_grad", "type(value)", "id(value)"])
+def test_who_asks_for_graph_or_identity(use: str) -> None:
+    assert Sink.ASKED in reached(f"value = make()\nbest = make()\nprint({use})\n")
+
+
+def crosses(text: str) -> bool:
+    """Whether a walk may meet `value` in another iteration than the one that made it."""
+    made = flow(text)
+    tree = next(iter(made.code.documents))
+    start = next(part for part in ast.walk(tree) if isinstance(part, ast.Assign) and part.targets[0].id == "value").value
+    return any(arrival.crosses for arrival in made.graph.reach([start]).of(Sink.WALKED))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("for i in range(3):\n    value = make()\n    value.backward()\n", False),
+        ("value = make()\nfor i in range(3):\n    value.backward()\n", True),
+        ("old = make()\nfor i in range(3):\n    value = make()\n    (old + value).backward()\n    old = value\n", True),
+        ("for i in range(3):\n    if i:\n        value.backward()\n    value = make()\n", True),
+    ],
+)
+def test_walks_of_other_iterations_are_told_apart(text: str, expected: bool) -> None:
+    assert crosses(text) is expected
