@@ -1,0 +1,77 @@
+"""Shrink a program that a fix harms: statements go, one after the other, as long as the harm stays."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Iterator
+from dataclasses import replace
+
+from benchmarks.generated.harness import Result, judged
+
+_SUITES = ("body", "orelse", "finalbody")
+
+
+def reduced(result: Result) -> Result:
+    """A smaller program with the same kind of verdict from a fix of the same rules, at best."""
+    kept = result
+    # the layout of the unparsed text must not be what decides
+    unparsed = judged(ast.unparse(ast.parse(result.before)))
+    if unparsed.kind != result.kind:
+        return result
+    kept = replace(unparsed, seed=result.seed)
+    shrinking = True
+    while shrinking:
+        shrinking = False
+        for text in _smaller(kept.before):
+            tried = judged(text)
+            if tried.kind == result.kind and set(tried.rules) <= set(result.rules):
+                kept, shrinking = replace(tried, seed=result.seed), True
+                break
+    return kept
+
+
+def _smaller(text: str) -> Iterator[str]:
+    """The program with one change less or less deep, the largest cuts first."""
+    tree = ast.parse(text)
+    places = [(len(ast.unparse(statement)), where) for where, statement in _statements(tree)]
+    for _, where in sorted(places, reverse=True):
+        for change in (_dropped, _flattened):
+            made = change(copy.deepcopy(tree), where)
+            if made is not None and made != text:
+                yield made
+
+
+def _statements(tree: ast.Module) -> Iterator[tuple[tuple[int, str, int], ast.stmt]]:
+    for number, node in enumerate(ast.walk(tree)):
+        for suite in _SUITES:
+            statements = getattr(node, suite, None)
+            if isinstance(statements, list):
+                for index, statement in enumerate(statements):
+                    yield (number, suite, index), statement
+
+
+def _suite(tree: ast.Module, where: tuple[int, str, int]) -> tuple[ast.AST, list[ast.stmt]]:
+    node = list(ast.walk(tree))[where[0]]
+    return node, getattr(node, where[1])
+
+
+def _dropped(tree: ast.Module, where: tuple[int, str, int]) -> str | None:
+    node, suite = _suite(tree, where)
+    del suite[where[2]]
+    if not suite and where[1] == "body" and not isinstance(node, ast.Module):
+        suite.append(ast.Pass())
+    try:
+        return ast.unparse(ast.fix_missing_locations(tree))
+    except (ValueError, IndexError):
+        return None
+
+
+def _flattened(tree: ast.Module, where: tuple[int, str, int]) -> str | None:
+    """The statements of a block in the place of the block."""
+    _, suite = _suite(tree, where)
+    statement = suite[where[2]]
+    if not isinstance(statement, (ast.If, ast.With, ast.Try)):
+        return None
+    suite[where[2] : where[2] + 1] = statement.body
+    return ast.unparse(ast.fix_missing_locations(tree))
