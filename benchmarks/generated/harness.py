@@ -7,16 +7,19 @@ import math
 import multiprocessing
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from benchmarks.generated.programs import program
 from benchmarks.generated.running import Run, run, warm
 from graphfix.run.selection import Wanted
 
+_T = TypeVar("_T")
 CLOSE = 2e-4
-HARMLESS = ("", "same", "repaired")
+HARMLESS = ("", "same", "repaired", "raises as before")
+# what these rules find grows and raises nowhere: an error of the same program is another one's business
+GROWING = {"GF101", "GF102", "GF103", "GF305", "GF307", "GF902", "GF903"}
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|\bnan\b|\binf\b")
 _SHOWN = re.compile(r",? ?grad_fn=<\w+>|,? ?requires_grad=\w+|tensor\(|[()]")
 # what torch says where a graph is at fault; of any other error a fix promises nothing
@@ -45,30 +48,30 @@ class Result:
         return self.verdict.split(":")[0]
 
 
-def fixed(text: str) -> tuple[str, tuple[str, ...]]:
-    """The text after all safe fixes, and the codes of the rules that made them."""
+def fixed(text: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    """The text after all safe fixes, the codes of the rules that made them, and of those with something left to say."""
     from graphfix.rewrite.fixpoint import repair
 
     sys.setrecursionlimit(max(sys.getrecursionlimit(), 10_000))
     path = Path("/nowhere/train.py")
     done = repair(path, text, (path.parent,), Wanted())  # type: ignore[arg-type]
-    return done.text, tuple(sorted({finding.code for finding in done.fixed}))
+    return done.text, *(tuple(sorted({finding.code for finding in found})) for found in (done.fixed, done.left))
 
 
 def judged(text: str, seed: int = 0) -> Result:
     """What the safe fixes do to the program `text`."""
     try:
-        after, rules = fixed(text)
+        after, rules, left = fixed(text)
     except Exception as error:  # a fault of graphfix is a result, too
         return Result(seed, text, text, (), f"HARM internal: {type(error).__name__}: {error}")
     if after == text:
         return Result(seed, text, text)
     one, two = run(text), run(after)
-    return Result(seed, text, after, rules, verdict(one, two), (one.peak, two.peak))
+    return Result(seed, text, after, rules, verdict(one, two, rules, left), (one.peak, two.peak))
 
 
-def verdict(before: Run, after: Run) -> str:
-    """What became of a run."""
+def verdict(before: Run, after: Run, rules: Sequence[str] = (), left: Sequence[str] = ()) -> str:
+    """What became of a run with the fixes of the `rules`, while others are `left` alone."""
     if not before.error:
         if after.error:
             return f"HARM crash: {after.error}"
@@ -78,13 +81,24 @@ def verdict(before: Run, after: Run) -> str:
         if after.peak > before.peak * 1.1 + 8:
             return f"HARM grows: {after.peak} nodes at once, before {before.peak}"
         return "same"
-    if after.error == before.error and not any(words in before.error for words in _OF_GRAPHS):
-        return "same"
-    if after.error:
+    # an error in a thread ends only the thread: what follows was told with numbers that the repair is to change
+    shown = _parts(before.printed) if before.place else []
+    if not _alike(shown, _parts(after.printed)[: len(shown)]):
+        return "HARM numbers: printed before the error"
+    if after.error and not _of_another(before, after, rules, left):
         return f"HARM still raises: {after.error} (before: {before.error})"
-    shown = _parts(before.printed)
-    # what it told until it raised, it has to tell still
-    return "repaired" if _alike(shown, _parts(after.printed)[: len(shown)]) else "HARM numbers: printed before the error"
+    if before.place and not _alike(before.steps, after.steps[: len(before.steps)]):
+        return "SUSPECT gradients: the steps before the error have others"
+    return "raises as before" if after.error else "repaired"
+
+
+def _of_another(before: Run, after: Run, rules: Sequence[str], left: Sequence[str]) -> bool:
+    """Whether the error that is left is that of a second fault of the program."""
+    if after.place != before.place:
+        # the repair let the program get to it
+        return len(after.steps) > len(before.steps)
+    told = not set(left) <= GROWING
+    return after.error == before.error and (set(rules) <= GROWING or told or not any(words in before.error for words in _OF_GRAPHS))
 
 
 def differing(one: Run, two: Run) -> list[str]:
@@ -112,13 +126,18 @@ def _alike(one: Any, two: Any) -> bool:
 
 def results(seeds: Sequence[int], jobs: int = 1) -> Iterator[Result]:
     """One result per seed, in order."""
+    return spread(_of_seed, seeds, jobs)
+
+
+def spread(work: Callable[[_T], Result], items: Sequence[_T], jobs: int) -> Iterator[Result]:
+    """The work on each of the items, in order, in forks of a process that has imported what they need."""
     warm()
-    fixed("import torch\nloss.backward()\n")  # what the analysis imports is imported once, before the forks
+    fixed("import torch\nloss.backward()\n")
     if jobs <= 1:
-        yield from map(_of_seed, seeds)
+        yield from map(work, items)
         return
     with multiprocessing.get_context("fork").Pool(jobs, maxtasksperchild=200) as pool:
-        yield from pool.imap(_of_seed, seeds, chunksize=4)
+        yield from pool.imap(work, items, chunksize=1)
 
 
 def _of_seed(seed: int) -> Result:

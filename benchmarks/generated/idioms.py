@@ -41,7 +41,7 @@ def hooked(s: Script) -> None:
             *last,
         ]
     elif form == "output":
-        s.body += [*begin, f"scale = torch.ones(1, requires_grad=True)", *loop(s, 4, [*forward(s, net), "loss = loss * scale",
+        s.body += [*begin, "scale = torch.ones(1, requires_grad=True)", *loop(s, 4, [*forward(s, net), "loss = loss * scale",
                    f"loss.register_hook(lambda g: g * {s.pick('0.5', '2')})", f"{o}.zero_grad()", "loss.backward()", f"{o}.step()", *told]), *last,
                    "print(scale.grad.item())"]  # fmt: skip
     else:
@@ -157,7 +157,7 @@ def stateful_queue(s: Script) -> None:
                  f"{o}.zero_grad()", "loss.backward()", f"{o}.step()"]  # fmt: skip
     else:
         s.body += [f"{net}.last_feature = None"]
-        lines = [f"feature = {net}(x)", f"loss = F.mse_loss(feature, y)", *block(f"if {net}.last_feature is not None:", [f"loss = loss + 0.1 * (feature - {net}.last_feature{s.pick('', '.detach()')}).pow(2).mean()"]),
+        lines = [f"feature = {net}(x)", "loss = F.mse_loss(feature, y)", *block(f"if {net}.last_feature is not None:", [f"loss = loss + 0.1 * (feature - {net}.last_feature{s.pick('', '.detach()')}).pow(2).mean()"]),
                  f"{o}.zero_grad()", "loss.backward()", f"{o}.step()", f"{net}.last_feature = feature"]  # fmt: skip
     s.body += [*begin, *loop(s, 5, [*lines, *told]), *last]
 

@@ -14,32 +14,35 @@ _SUITES = ("body", "orelse", "finalbody")
 
 def reduced(result: Result) -> Result:
     """A smaller program with the same kind of verdict from a fix of the same rules, at best."""
-    kept = result
     # the layout of the unparsed text must not be what decides
     unparsed = judged(ast.unparse(ast.parse(result.before)))
     if unparsed.kind != result.kind:
         return result
     kept = replace(unparsed, seed=result.seed)
-    shrinking = True
-    while shrinking:
-        shrinking = False
-        for text in _smaller(kept.before):
-            tried = judged(text)
-            if tried.kind == result.kind and set(tried.rules) <= set(result.rules):
-                kept, shrinking = replace(tried, seed=result.seed), True
-                break
-    return kept
+    in_vain: set[str] = set()
+    while True:
+        smaller = next((made for made in _tried(kept, in_vain) if made is not None), None)
+        if smaller is None:
+            return kept
+        kept = smaller
 
 
-def _smaller(text: str) -> Iterator[str]:
-    """The program with one change less or less deep, the largest cuts first."""
-    tree = ast.parse(text)
-    places = [(len(ast.unparse(statement)), where) for where, statement in _statements(tree)]
-    for _, where in sorted(places, reverse=True):
+def _tried(kept: Result, in_vain: set[str]) -> Iterator[Result | None]:
+    """The program with one cut after the other, the largest first; None where the harm went with it."""
+    tree = ast.parse(kept.before)
+    places = [(ast.unparse(statement), where) for where, statement in _statements(tree)]
+    for shown, where in sorted(places, key=lambda place: -len(place[0])):
         for change in (_dropped, _flattened):
-            made = change(copy.deepcopy(tree), where)
-            if made is not None and made != text:
-                yield made
+            key = f"{change.__name__} {shown}"
+            made = None if key in in_vain else change(copy.deepcopy(tree), where)
+            if made is None or made == kept.before:
+                continue
+            tried = judged(made)
+            if tried.kind == kept.kind and set(tried.rules) <= set(kept.rules):
+                yield replace(tried, seed=kept.seed)
+            # what could not go once will seldom go later
+            in_vain.add(key)
+            yield None
 
 
 def _statements(tree: ast.Module) -> Iterator[tuple[tuple[int, str, int], ast.stmt]]:

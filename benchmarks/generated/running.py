@@ -14,11 +14,13 @@ import random
 import signal
 import sys
 import threading
+import traceback
 import types
 import warnings
 from typing import Any
 
 import torch
+from torch.optim.optimizer import register_optimizer_step_pre_hook
 from torch.overrides import TorchFunctionMode
 
 SECONDS = 20
@@ -26,12 +28,17 @@ SECONDS = 20
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """What came of a run. `values`: the module-level ones as plain numbers. `peak`: autograd nodes alive at once, at most."""
+    """What came of a run. `values`: the module-level ones as plain numbers. `peak`: autograd nodes alive at once, at most.
+
+    `place`: the line of the script that raised. `steps`: the size of each gradient that an optimizer stepped with, -1.0 for none.
+    """
 
     error: str
     values: dict[str, Any]
     printed: str
     peak: int
+    place: str = ""
+    steps: list[list[float]] = dataclasses.field(default_factory=list)
 
 
 class _Alive:
@@ -111,11 +118,13 @@ def _run_here(text: str) -> Run:
             plain_run(thread)
 
     threading.Thread.run = counted_run  # type: ignore[method-assign]
+    steps: list[list[float]] = []
+    register_optimizer_step_pre_hook(lambda optimizer, *_: steps.append(_sizes(optimizer)))
     failed: list[str] = []
     threading.excepthook = lambda told: failed.append(_named(told.exc_value))
     module = types.ModuleType("__main__")
     sys.modules["__main__"] = module
-    error = ""
+    error = place = ""
     with warnings.catch_warnings(), contextlib.redirect_stdout(printed), contextlib.redirect_stderr(io.StringIO()), counter:
         warnings.simplefilter("ignore")
         try:
@@ -123,9 +132,19 @@ def _run_here(text: str) -> Run:
         except SystemExit as end:
             error = f"exit {end.code}" if end.code else ""
         except BaseException as raised:
-            error = _named(raised)
+            error, place = _named(raised), _place(raised, text)
     values = {name: _plain(value, set()) for name, value in vars(module).items() if not name.startswith("__") and not _is_code(value)}
-    return Run(error or "".join(failed[:1]), values, printed.getvalue(), counter.peak)
+    return Run(error or "".join(failed[:1]), values, printed.getvalue(), counter.peak, place, steps)
+
+
+def _sizes(optimizer: torch.optim.Optimizer) -> list[float]:
+    parameters = [p for group in optimizer.param_groups for p in group["params"]]
+    return [-1.0 if p.grad is None else float(p.grad.detach().norm()) for p in parameters]
+
+
+def _place(error: BaseException, text: str) -> str:
+    lines = [row for frame, row in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == "train.py"]
+    return text.split("\n")[lines[-1] - 1].strip() if lines else ""
 
 
 def _named(error: BaseException | None) -> str:
