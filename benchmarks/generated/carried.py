@@ -96,7 +96,15 @@ def outside(s: Script) -> None:
         s.body += [f"total = {start}", *begin, *loop(s, 4, lines + told), *last]
         return
     scale = s.name("scale")
-    s.body += [f"{scale} = nn.Parameter(torch.ones(5, 1))", f"{o}.add_param_group({{'params': [{scale}]}})"]
+    s.body += [f"{scale} = nn.Parameter(torch.ones(5, 1))"]
+    s.body += s.pick(
+        [f"{o}.add_param_group({{'params': [{scale}]}})"],
+        [f"{o} = torch.optim.SGD([*{net}.parameters(), {scale}], lr=0.05)"],
+        [f"{o} = torch.optim.SGD([*{net}.parameters(), {scale}], lr=0.05)"],
+        [f"{o} = torch.optim.SGD([{{'params': {net}.parameters()}}, {{'params': [{scale}], 'lr': 0.01}}], lr=0.05)"],
+        [f"{scale}.requires_grad_(False)"],
+        [],
+    )
     outer = {
         "weights": f"w = torch.softmax({scale}, 0)",
         "penalty": f"w = {scale} * 0.5",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Iterator
-from dataclasses import replace
 
 from benchmarks.generated.harness import Result, judged
 
@@ -15,10 +14,10 @@ _SUITES = ("body", "orelse", "finalbody")
 def reduced(result: Result) -> Result:
     """A smaller program with the same kind of verdict from a fix of the same rules, at best."""
     # the layout of the unparsed text must not be what decides
-    unparsed = judged(ast.unparse(ast.parse(result.before)))
-    if unparsed.kind != result.kind:
+    unparsed = judged(ast.unparse(ast.parse(result.before)), result.seed)
+    if unparsed.sign != result.sign:
         return result
-    kept = replace(unparsed, seed=result.seed)
+    kept = unparsed
     in_vain: set[str] = set()
     while True:
         smaller = next((made for made in _tried(kept, in_vain) if made is not None), None)
@@ -37,9 +36,9 @@ def _tried(kept: Result, in_vain: set[str]) -> Iterator[Result | None]:
             made = None if key in in_vain else change(copy.deepcopy(tree), where)
             if made is None or made == kept.before:
                 continue
-            tried = judged(made)
-            if tried.kind == kept.kind and set(tried.rules) <= set(kept.rules):
-                yield replace(tried, seed=kept.seed)
+            tried = judged(made, kept.seed)
+            if tried.sign == kept.sign and set(tried.rules) <= set(kept.rules):
+                yield tried
             # what could not go once will seldom go later
             in_vain.add(key)
             yield None

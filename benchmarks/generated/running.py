@@ -17,6 +17,7 @@ import threading
 import traceback
 import types
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -31,6 +32,7 @@ class Run:
     """What came of a run. `values`: the module-level ones as plain numbers. `peak`: autograd nodes alive at once, at most.
 
     `place`: the line of the script that raised. `steps`: the size of each gradient that an optimizer stepped with, -1.0 for none.
+    `rows`: the lines that were executed, counted from 0, where they are asked for.
     """
 
     error: str
@@ -39,6 +41,7 @@ class Run:
     peak: int
     place: str = ""
     steps: list[list[float]] = dataclasses.field(default_factory=list)
+    rows: frozenset[int] = frozenset()
 
 
 class _Alive:
@@ -89,7 +92,7 @@ def warm() -> None:
     gc.freeze()
 
 
-def run(text: str) -> Run:
+def run(text: str, *, traced: bool = False) -> Run:
     """Run the script in a fork; one that does not end in time has that as its error."""
     reading, writing = os.pipe()
     child = os.fork()
@@ -98,7 +101,7 @@ def run(text: str) -> Run:
         signal.alarm(SECONDS)
         try:
             with os.fdopen(writing, "wb") as pipe:
-                pickle.dump(_run_here(text), pipe)
+                pickle.dump(_run_here(text, traced), pipe)
         finally:
             os._exit(0)
     os.close(writing)
@@ -108,7 +111,7 @@ def run(text: str) -> Run:
     return pickle.loads(data) if data else Run(f"no result in {SECONDS} seconds", {}, "", 0)
 
 
-def _run_here(text: str) -> Run:
+def _run_here(text: str, traced: bool) -> Run:
     random.seed(0)
     counter, printed = _Counter(), io.StringIO()
     plain_run = threading.Thread.run
@@ -127,14 +130,27 @@ def _run_here(text: str) -> Run:
     error = place = ""
     with warnings.catch_warnings(), contextlib.redirect_stdout(printed), contextlib.redirect_stderr(io.StringIO()), counter:
         warnings.simplefilter("ignore")
+        rows: set[int] = set()
+        if traced:
+            sys.settrace(lambda frame, *_: _noting(rows) if frame.f_code.co_filename == "train.py" else None)
         try:
             exec(compile(text, "train.py", "exec"), vars(module))
         except SystemExit as end:
             error = f"exit {end.code}" if end.code else ""
         except BaseException as raised:
             error, place = _named(raised), _place(raised, text)
+        finally:
+            sys.settrace(None)
     values = {name: _plain(value, set()) for name, value in vars(module).items() if not name.startswith("__") and not _is_code(value)}
-    return Run(error or "".join(failed[:1]), values, printed.getvalue(), counter.peak, place, steps)
+    return Run(error or "".join(failed[:1]), values, printed.getvalue(), counter.peak, place, steps, frozenset(rows))
+
+
+def _noting(rows: set[int]) -> Callable[..., Any]:
+    def note(frame: types.FrameType, *_: object) -> Callable[..., Any]:
+        rows.add(frame.f_lineno - 1)
+        return note
+
+    return note
 
 
 def _sizes(optimizer: torch.optim.Optimizer) -> list[float]:
