@@ -40,7 +40,9 @@ def main() -> int:
     if options.keep and options.reduce:
         for small in spread(reduced, harmed, options.jobs):
             keep(options.keep / f"{small.seed:06d}", small, "reduced_")
-    print(f"\n{options.programs} programs, {options.programs - verdicts['no safe fix']} with a safe fix, {fewer} of which keep less graph now")
+    print(
+        f"\n{options.programs} programs, {options.programs - verdicts['no safe fix']} with a safe fix, {fewer} of which keep less graph now"
+    )
     for kind, count in verdicts.most_common():
         print(f"  {count:6d} {kind}")
     kinds = sorted({kind for _, kind in by_rule})

@@ -8,7 +8,11 @@ from benchmarks.generated.walks import every, read, stepped, walk
 from benchmarks.generated.writer import Script, block
 
 CELLS = {
-    "LSTM": ("nn.LSTM(3, 4, batch_first=True)", "(torch.zeros(1, 2, 4), torch.zeros(1, 2, 4))", "tuple(part.detach() for part in {0})"),
+    "LSTM": (
+        "nn.LSTM(3, 4, batch_first=True)",
+        "(torch.zeros(1, 2, 4), torch.zeros(1, 2, 4))",
+        "tuple(part.detach() for part in {0})",
+    ),
     "GRU": ("nn.GRU(3, 4, batch_first=True)", "torch.zeros(1, 2, 4)", "{0}.detach()"),
     "RNN": ("nn.RNN(3, 4, batch_first=True)", "torch.zeros(1, 2, 4)", "{0}.detach()"),
 }
@@ -20,7 +24,11 @@ def recurrent(s: Script) -> None:
     s.kept += [cell, head]
     make, zero, cut = CELLS[s.pick("LSTM", "GRU", "GRU", "RNN")]
     state = s.name("hidden")
-    setup = [f"{cell} = {make}", f"{head} = nn.Linear(4, 1)", f"{o} = torch.optim.SGD([*{cell}.parameters(), *{head}.parameters()], lr=0.05)"]
+    setup = [
+        f"{cell} = {make}",
+        f"{head} = nn.Linear(4, 1)",
+        f"{o} = torch.optim.SGD([*{cell}.parameters(), *{head}.parameters()], lr=0.05)",
+    ]
     place = s.pick("local", "local", "attribute", "entry", "none")
     if place == "attribute":
         s.need("from types import SimpleNamespace")
@@ -35,8 +43,18 @@ def recurrent(s: Script) -> None:
     if place == "none" and treat not in ("detach_after", "never"):
         cutting = block(f"if {state} is not None:", cutting)
     if treat == "repackage":
-        s.define(*block("def repackage(h):", block("if torch.is_tensor(h):", ["return h.detach()"]), ["return tuple(repackage(v) for v in h)"]))
-        cutting = [f"{state} = repackage({state})"] if place != "none" else block(f"if {state} is not None:", [f"{state} = repackage({state})"])
+        s.define(
+            *block(
+                "def repackage(h):",
+                block("if torch.is_tensor(h):", ["return h.detach()"]),
+                ["return tuple(repackage(v) for v in h)"],
+            )
+        )
+        cutting = (
+            [f"{state} = repackage({state})"]
+            if place != "none"
+            else block(f"if {state} is not None:", [f"{state} = repackage({state})"])
+        )
     ahead = cutting if treat in ("detach", "repackage", "data") else [f"{state} = {zero}"] if treat == "fresh" else []
     behind = cutting if treat == "detach_after" else []
     if treat == "reset":
@@ -46,11 +64,23 @@ def recurrent(s: Script) -> None:
     begin, told, last = logs(s, store(s))
     if treat == "every":
         made, due = every(s, 2, [f"{o}.zero_grad()", "window.backward()", f"{o}.step()", *cutting, "window = 0.0"])
-        s.body += [*setup, "window = 0.0", *made, *begin, *block("for i in range(6):", ["x = torch.randn(2, 5, 3)"], step, ["window = window + loss"], told, due), *last]
+        s.body += [
+            *setup,
+            "window = 0.0",
+            *made,
+            *begin,
+            *block("for i in range(6):", ["x = torch.randn(2, 5, 3)"], step, ["window = window + loss"], told, due),
+            *last,
+        ]
         return
     retain = "retain_graph=True" if s.chance(0.15) else ""
     walks = [f"{o}.zero_grad()", f"loss.backward({retain})", f"{o}.step()"]
-    s.body += [*setup, *begin, *block(f"for i in range({s.random.randint(3, 5)}):", ["x = torch.randn(2, 5, 3)"], ahead, step, walks, behind, told), *last]
+    s.body += [
+        *setup,
+        *begin,
+        *block(f"for i in range({s.random.randint(3, 5)}):", ["x = torch.randn(2, 5, 3)"], ahead, step, walks, behind, told),
+        *last,
+    ]
 
 
 def module_state(s: Script) -> None:
@@ -61,15 +91,38 @@ def module_state(s: Script) -> None:
     used = s.pick("torch.tanh(self.a(x) + self.b(self.state))", "torch.tanh(self.a(x)) + self.state", "torch.tanh(self.a(x))")
     buffer = s.chance(0.3)
     start = "self.register_buffer('state', torch.zeros(4))" if buffer else "self.state = torch.zeros(4)"
-    body = [*block("def __init__(self):", ["super().__init__()", "self.a = nn.Linear(3, 4)", "self.b = nn.Linear(4, 4)", "self.c = nn.Linear(4, 1)", start]), ""]
+    body = [
+        *block(
+            "def __init__(self):",
+            ["super().__init__()", "self.a = nn.Linear(3, 4)", "self.b = nn.Linear(4, 4)", "self.c = nn.Linear(4, 1)", start],
+        ),
+        "",
+    ]
     body += [*block("def reset(self):", ["self.state = torch.zeros(4)"]), ""]
-    body += block("def forward(self, x):", [f"h = {used}", f"self.state = {keep if 'state' in keep else keep.replace('h', 'h.mean(0)', 1)}", "return self.c(h)"])
+    body += block(
+        "def forward(self, x):",
+        [f"h = {used}", f"self.state = {keep if 'state' in keep else keep.replace('h', 'h.mean(0)', 1)}", "return self.c(h)"],
+    )
     s.define(*block(f"class {kind}(nn.Module):", body))
     reset = s.pick([], [], [f"{net}.reset()"], block("if i % 2 == 0:", [f"{net}.reset()"]))
     begin, told, last = logs(s, store(s))
-    lines = ["x = torch.randn(4, 3)", *reset, f"loss = {net}(x).pow(2).mean()", f"{o}.zero_grad()", f"loss.backward({s.pick('', '', '', 'retain_graph=True')})", f"{o}.step()"]
+    lines = [
+        "x = torch.randn(4, 3)",
+        *reset,
+        f"loss = {net}(x).pow(2).mean()",
+        f"{o}.zero_grad()",
+        f"loss.backward({s.pick('', '', '', 'retain_graph=True')})",
+        f"{o}.step()",
+    ]
     end = s.pick([], [f"print({net}.state.mean().item())"], [f"print(float({net}.state.sum()))"])
-    s.body += [f"{net} = {kind}()", f"{o} = torch.optim.SGD({net}.parameters(), lr=0.05)", *begin, *block("for i in range(4):", lines, told), *last, *end]
+    s.body += [
+        f"{net} = {kind}()",
+        f"{o} = torch.optim.SGD({net}.parameters(), lr=0.05)",
+        *begin,
+        *block("for i in range(4):", lines, told),
+        *last,
+        *end,
+    ]
 
 
 def outside(s: Script) -> None:
@@ -80,12 +133,22 @@ def outside(s: Script) -> None:
     form = s.pick("weights", "penalty", "target", "total", "total", "view", "detached", "listed")
     zero, step = [f"{o}.zero_grad()"], [f"{o}.step()"]
     if form in ("total", "listed"):
-        start, add = s.pick(("0.0", "total = total + loss"), ("0", "total += loss"), ("torch.zeros(())", "total = total + loss"), ("torch.zeros(1)", "total = total + loss"))
+        start, add = s.pick(
+            ("0.0", "total = total + loss"),
+            ("0", "total += loss"),
+            ("torch.zeros(())", "total = total + loss"),
+            ("torch.zeros(1)", "total = total + loss"),
+        )
         reset = s.pick([], [], ["total = 0.0"])
         if form == "listed":
             start, add, reset = "[]", "parts.append(loss)", s.pick([], [], ["parts.clear()"])
             lines = [*forward(s, net), add, *zero, *walk(s, "sum(parts)"), *step, *reset]
-            s.body += ["parts = []", *begin, *loop(s, 4, [line.replace("model.parameters", f"{net}.parameters") for line in lines] + told), *last]
+            s.body += [
+                "parts = []",
+                *begin,
+                *loop(s, 4, [line.replace("model.parameters", f"{net}.parameters") for line in lines] + told),
+                *last,
+            ]
             return
         inside = s.chance(0.4)
         lines = [*forward(s, net), add, *zero, *walk(s, "total"), *stepped(s, o, net), *reset]
@@ -124,7 +187,9 @@ def evaluated(s: Script) -> None:
     s.body += [*made, *data(s, 4)]
     name = s.name(s.pick("evaluate", "validate", "score", "run_batches"))
     kept = store(s)
-    add = kept.add(s.pick("F.mse_loss(net(x), y)", "F.mse_loss(net(x), y)", "F.mse_loss(net(x), y).item()", "(net(x) - y).abs().mean()"))
+    add = kept.add(
+        s.pick("F.mse_loss(net(x), y)", "F.mse_loss(net(x), y)", "F.mse_loss(net(x), y).item()", "(net(x) - y).abs().mean()")
+    )
     item = "item" in add[-1] or "item" in add[0]
     result = kept.total
     ending = s.pick("number", "number", "live", "tensor")
@@ -134,7 +199,12 @@ def evaluated(s: Script) -> None:
     returned = [f"return float({result})"] if ending == "number" and use not in ("walk",) else [f"return {result}"]
     inner = block("for i, (x, y) in enumerate(data):", add)
     if use == "asks":
-        asked = s.pick("print(int((net(data[0][0]) * 1.0).requires_grad))", "print(int(torch.is_grad_enabled()))", "extra = net(data[0][0]).requires_grad", "print(net(data[0][0]).detach().mean().item())")
+        asked = s.pick(
+            "print(int((net(data[0][0]) * 1.0).requires_grad))",
+            "print(int(torch.is_grad_enabled()))",
+            "extra = net(data[0][0]).requires_grad",
+            "print(net(data[0][0]).detach().mean().item())",
+        )
         inner = [asked, *inner]
     guarded = s.chance(0.2) and use != "walk"
     body = ["net.eval()", *kept.setup] if s.chance(0.6) else [*kept.setup]
@@ -148,7 +218,11 @@ def evaluated(s: Script) -> None:
         "print": [f"print({number})"],
         "walk": [f"{o}.zero_grad()", *walk(s, "value"), f"{o}.step()"],
         "asks": [f"print({number})"],
-        "compare": ["best_value = 1e9", f"value = {call}", *block("if value < best_value:", ["best_value = value", "print(float(value))"])],
+        "compare": [
+            "best_value = 1e9",
+            f"value = {call}",
+            *block("if value < best_value:", ["best_value = value", "print(float(value))"]),
+        ],
         "keep": ["values = []", *block("for _ in range(3):", [f"values.append({call})"]), "print(sum(float(v) for v in values))"],
     }[use]
     if use == "walk":

@@ -20,7 +20,7 @@ _T = TypeVar("_T")
 CLOSE = 2e-4
 HARMLESS = ("", "same", "repaired", "raises as before")
 # what these rules find grows and raises nowhere: an error of the same program is another one's business
-GROWING = {"GF101", "GF102", "GF103", "GF305", "GF307", "GF902", "GF903"}
+GROWING = {"GF101", "GF102", "GF103", "GF305", "GF307", "GF902", "GF903", "GF904"}
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|\bnan\b|\binf\b")
 _SHOWN = re.compile(r",? ?grad_fn=<\w+>|,? ?requires_grad=\w+|tensor\(|[()]")
 # what torch says where a graph is at fault; of any other error a fix promises nothing
@@ -111,7 +111,9 @@ def _of_another(before: Run, after: Run, rules: Sequence[str], left: Sequence[st
         # the repair let the program get to it
         return True
     told = not set(left) <= GROWING
-    return after.error == before.error and (set(rules) <= GROWING or told or not any(words in before.error for words in _OF_GRAPHS))
+    return after.error == before.error and (
+        set(rules) <= GROWING or told or not any(words in before.error for words in _OF_GRAPHS)
+    )
 
 
 def _reached(before: str, after: str) -> bool:

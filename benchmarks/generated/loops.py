@@ -13,23 +13,46 @@ LOSSES = (
     "F.smooth_l1_loss({model}(x), y)",
     "F.mse_loss({model}(x), y) + 0.01 * sum(p.pow(2).sum() for p in {model}.parameters())",
 )
-PUT = ("{loss}",) * 9 + ("{loss}.item()", "{loss}.detach()", "float({loss})", "{loss} * x.size(0)", "{loss}.clone()", "{loss}.data",
-                         "{loss}.mean()", "{loss} / 2", "{loss} + 0.0", "torch.exp({loss})")  # fmt: skip
+PUT = ("{loss}",) * 9 + (
+    "{loss}.item()",
+    "{loss}.detach()",
+    "float({loss})",
+    "{loss} * x.size(0)",
+    "{loss}.clone()",
+    "{loss}.data",
+    "{loss}.mean()",
+    "{loss} / 2",
+    "{loss} + 0.0",
+    "torch.exp({loss})",
+)
 
 
 def model(s: Script) -> tuple[str, str, list[str]]:
     """Names of a model and its optimizer, and the statements that make them."""
     name, optimizer = s.name("model"), s.name("optimizer")
     if s.chance(0.6):
-        shape = s.pick("nn.Linear(4, 1)", "nn.Sequential(nn.Linear(4, 6), nn.Tanh(), nn.Linear(6, 1))",
-                       "nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 6), nn.ReLU(), nn.Linear(6, 1))")  # fmt: skip
+        shape = s.pick(
+            "nn.Linear(4, 1)",
+            "nn.Sequential(nn.Linear(4, 6), nn.Tanh(), nn.Linear(6, 1))",
+            "nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 6), nn.ReLU(), nn.Linear(6, 1))",
+        )
     else:
         kind = s.name("Net")
         init = ["super().__init__()", "self.first = nn.Linear(4, 6)", "self.second = nn.Linear(6, 1)"]
-        forward = ["h = torch.tanh(self.first(x))", *s.pick([], ["if self.training:", "    h = h * 0.9"], ["self.last = h"]), "return self.second(h)"]
-        s.define(*block(f"class {kind}(nn.Module):", block("def __init__(self):", init), [""], block("def forward(self, x):", forward)))
+        forward = [
+            "h = torch.tanh(self.first(x))",
+            *s.pick([], ["if self.training:", "    h = h * 0.9"], ["self.last = h"]),
+            "return self.second(h)",
+        ]
+        s.define(
+            *block(f"class {kind}(nn.Module):", block("def __init__(self):", init), [""], block("def forward(self, x):", forward))
+        )
         shape = f"{kind}()"
-    kind = s.pick("torch.optim.SGD({}.parameters(), lr=0.05)", "torch.optim.Adam({}.parameters(), lr=0.01)", "torch.optim.SGD({}.parameters(), lr=0.05, momentum=0.9)")
+    kind = s.pick(
+        "torch.optim.SGD({}.parameters(), lr=0.05)",
+        "torch.optim.Adam({}.parameters(), lr=0.01)",
+        "torch.optim.SGD({}.parameters(), lr=0.05, momentum=0.9)",
+    )
     s.kept.append(name)
     return name, optimizer, [f"{name} = {shape}", f"{optimizer} = {kind.format(name)}"]
 
@@ -83,9 +106,20 @@ def logs(s: Script, store: Store, put: str | None = None) -> tuple[list[str], li
     if not guarded or s.chance(0.4):
         after = read(s, store.total, live)
         if guarded:
-            after = ["try:", *indented(after), "except (TypeError, AttributeError, ZeroDivisionError, IndexError):", "    print(-1.0)"]
+            after = [
+                "try:",
+                *indented(after),
+                "except (TypeError, AttributeError, ZeroDivisionError, IndexError):",
+                "    print(-1.0)",
+            ]
     if store.values and s.chance(0.3):
-        after += [s.pick(f"print(sum(float(v) for v in {store.values}))", f"print(len({store.values}))", f"print([round(float(v), 3) for v in {store.values}])")]
+        after += [
+            s.pick(
+                f"print(sum(float(v) for v in {store.values}))",
+                f"print(len({store.values}))",
+                f"print([round(float(v), 3) for v in {store.values}])",
+            )
+        ]
     return [*store.setup, *setup], wrapped(s, step), after
 
 
@@ -182,7 +216,11 @@ def delayed(s: Script) -> None:
     elif form == "deque":
         s.need("from collections import deque")
         setup += ["queue = deque()"]
-        lines = [*forward(s, net), "queue.append(loss)", *block("if len(queue) > 1:", [f"old = queue.{s.pick('popleft', 'pop')}()"], walked)]
+        lines = [
+            *forward(s, net),
+            "queue.append(loss)",
+            *block("if len(queue) > 1:", [f"old = queue.{s.pick('popleft', 'pop')}()"], walked),
+        ]
     else:
         setup += ["todo = []"]
         lines = [*forward(s, net), "todo.append(lambda old=loss: old.backward())"]
@@ -196,8 +234,17 @@ def twice(s: Script) -> None:
     net, optimizer, made = model(s)
     count = s.random.randint(3, 5)
     shared = s.pick(f"out = {net}(x)", f"out = {net}(x)", f"out = torch.tanh({net}(x))")
-    losses = ["first = F.mse_loss(out, y)", s.pick("second = out.pow(2).mean()", "second = (out - 1).abs().mean()", f"second = {net}(x + 1).pow(2).mean()")]
-    one, two = s.pick(("retain_graph=True", ""), ("retain_graph=True", ""), ("", ""), ("retain_graph=True", "retain_graph=True"), ("", "retain_graph=True"))
+    losses = [
+        "first = F.mse_loss(out, y)",
+        s.pick("second = out.pow(2).mean()", "second = (out - 1).abs().mean()", f"second = {net}(x + 1).pow(2).mean()"),
+    ]
+    one, two = s.pick(
+        ("retain_graph=True", ""),
+        ("retain_graph=True", ""),
+        ("", ""),
+        ("retain_graph=True", "retain_graph=True"),
+        ("", "retain_graph=True"),
+    )
     zero = [f"{optimizer}.zero_grad()"]
     middle = s.pick([], [], [], [f"{optimizer}.step()"], zero, ["print(first.item())"])
     form = s.pick("pair", "pair", "sum", "list", "backward")

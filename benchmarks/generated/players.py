@@ -12,7 +12,9 @@ def _told(s: Script, *values: str) -> tuple[list[str], list[str], list[str]]:
     """Some logs of these losses."""
     begin, step, last = [], [], []
     for _ in range(s.pick(0, 1, 1, 2)):
-        a, b, c = logs(s, store(s), s.pick(*values, *(f"({value}).item()" if " " in value else f"{value}.item()" for value in values)))
+        a, b, c = logs(
+            s, store(s), s.pick(*values, *(f"({value}).item()" if " " in value else f"{value}.item()" for value in values))
+        )
         begin, step, last = begin + a, step + b, last + c
     return begin, step, last
 
@@ -40,7 +42,9 @@ def adversaries(s: Script) -> None:
     critic = [f"d_loss = {d_loss}", f"{od}.zero_grad()", f"d_loss.backward({retain})", f"{od}.step()"]
     remake = ["z = torch.randn(5, 3)", f"fake = {g}(z)"] if anew else []
     actor = [*remake, f"g_loss = {g_loss}", f"{og}.zero_grad()"]
-    actor += s.pick(["g_loss.backward()"], ["g_loss.backward()"], ["g_loss.backward(retain_graph=True)"], walk(s, "g_loss").copy())
+    actor += s.pick(
+        ["g_loss.backward()"], ["g_loss.backward()"], ["g_loss.backward(retain_graph=True)"], walk(s, "g_loss").copy()
+    )
     actor = [line.replace("model.parameters", f"{g}.parameters") for line in actor] + [f"{og}.step()"]
     if s.chance(0.2):
         critic, actor = critic[:-1], [*actor, critic[-1]]
@@ -72,9 +76,15 @@ def actor_critic(s: Script) -> None:
         walks = (
             [f"{op}.zero_grad()", f"{ov}.zero_grad()", "(actor_loss + critic_loss).backward()", f"{op}.step()", f"{ov}.step()"]
             if both
-            else [f"{op}.zero_grad()", f"actor_loss.backward({s.pick('', '', 'retain_graph=True')})", f"{op}.step()",
-                  f"{ov}.zero_grad()", "critic_loss.backward()", f"{ov}.step()"]
-        )  # fmt: skip
+            else [
+                f"{op}.zero_grad()",
+                f"actor_loss.backward({s.pick('', '', 'retain_graph=True')})",
+                f"{op}.step()",
+                f"{ov}.zero_grad()",
+                "critic_loss.backward()",
+                f"{ov}.step()",
+            ]
+        )
         lines = [
             "now, after, reward = torch.randn(5, 4), torch.randn(5, 4), torch.randn(5)",
             f"choice = Categorical(logits={p}(now))",
@@ -98,17 +108,31 @@ def _episodes(s: Script, p: str, v: str, op: str, ov: str) -> None:
     returns = ["returns, ret = [], 0.0", *block("for r in rewards[::-1]:", ["ret = r + 0.9 * ret", "returns.insert(0, ret)"])]
     advantage = s.pick("(ret - value.detach())", "(ret - value.item())", "(ret - value)")
     kind = s.pick("stack", "sum")
-    total = "torch.stack(policy_losses).sum() + torch.stack(value_losses).sum()" if kind == "stack" else "sum(policy_losses) + sum(value_losses)"
+    total = (
+        "torch.stack(policy_losses).sum() + torch.stack(value_losses).sum()"
+        if kind == "stack"
+        else "sum(policy_losses) + sum(value_losses)"
+    )
     begin, step, last = _told(s, "loss", "loss * 1.0")
     lines = [
         "rewards = []",
         outer,
-        *block("for t in range(3):", ["seen = torch.randn(4)", f"choice = Categorical(logits={p}(seen))", "action = choice.sample()",
-                                      f"saved.append((choice.log_prob(action), {v}(seen).squeeze()))", "rewards.append(float(action))"]),
+        *block(
+            "for t in range(3):",
+            [
+                "seen = torch.randn(4)",
+                f"choice = Categorical(logits={p}(seen))",
+                "action = choice.sample()",
+                f"saved.append((choice.log_prob(action), {v}(seen).squeeze()))",
+                "rewards.append(float(action))",
+            ],
+        ),
         *returns,
         "policy_losses, value_losses = [], []",
-        *block("for (log_prob, value), ret in zip(saved, returns):",
-               [f"policy_losses.append(-log_prob * {advantage})", "value_losses.append((value - ret) ** 2)"]),
+        *block(
+            "for (log_prob, value), ret in zip(saved, returns):",
+            [f"policy_losses.append(-log_prob * {advantage})", "value_losses.append((value - ret) ** 2)"],
+        ),
         f"{op}.zero_grad()",
         f"{ov}.zero_grad()",
         f"loss = {total}",
@@ -116,7 +140,7 @@ def _episodes(s: Script, p: str, v: str, op: str, ov: str) -> None:
         f"{op}.step()",
         f"{ov}.step()",
         clear,
-    ]  # fmt: skip
+    ]
     s.body += [holder, *begin, *block("for i in range(3):", [line for line in lines if line != "pass"], step), *last]
 
 
@@ -125,15 +149,30 @@ def distilled(s: Script) -> None:
     a, b, o = s.name("student"), s.name("teacher"), s.name("opt")
     s.need("import copy")
     s.kept += [a, b]
-    s.body += [f"{a} = nn.Sequential(nn.Linear(4, 5), nn.Tanh(), nn.Linear(5, 2))", f"{b} = copy.deepcopy({a})",
-               f"{o} = torch.optim.SGD({a}.parameters(), lr=0.05)"]  # fmt: skip
+    s.body += [
+        f"{a} = nn.Sequential(nn.Linear(4, 5), nn.Tanh(), nn.Linear(5, 2))",
+        f"{b} = copy.deepcopy({a})",
+        f"{o} = torch.optim.SGD({a}.parameters(), lr=0.05)",
+    ]
     form = s.pick("nograd", "detach", "open", "frozen")
     if form == "frozen":
         s.body += block(f"for p in {b}.parameters():", ["p.requires_grad_(False)"])
-    target = {"nograd": block("with torch.no_grad():", [f"target = {b}(x)"]), "detach": [f"target = {b}(x).detach()"]}.get(form, [f"target = {b}(x)"])
-    average = block("with torch.no_grad():", block(f"for p, q in zip({a}.parameters(), {b}.parameters()):", ["q.mul_(0.9).add_(0.1 * p)"]))
+    target = {"nograd": block("with torch.no_grad():", [f"target = {b}(x)"]), "detach": [f"target = {b}(x).detach()"]}.get(
+        form, [f"target = {b}(x)"]
+    )
+    average = block(
+        "with torch.no_grad():", block(f"for p, q in zip({a}.parameters(), {b}.parameters()):", ["q.mul_(0.9).add_(0.1 * p)"])
+    )
     begin, step, last = _told(s, "loss")
-    lines = ["x = torch.randn(5, 4)", *target, f"loss = F.mse_loss({a}(x), target)", f"{o}.zero_grad()", "loss.backward()", f"{o}.step()", *s.pick([], average)]
+    lines = [
+        "x = torch.randn(5, 4)",
+        *target,
+        f"loss = F.mse_loss({a}(x), target)",
+        f"{o}.zero_grad()",
+        "loss.backward()",
+        f"{o}.step()",
+        *s.pick([], average),
+    ]
     s.body += [*begin, *block("for i in range(4):", lines, step), *last]
 
 
@@ -141,23 +180,48 @@ def penalised(s: Script) -> None:
     """Gradients of inputs: penalties, saliency, jacobian rows, with more or less create_graph and retain_graph."""
     net, o = s.name("critic"), s.name("opt")
     s.kept.append(net)
-    s.body += [f"{net} = nn.Sequential(nn.Linear(3, 5), nn.Tanh(), nn.Linear(5, 2))", f"{o} = torch.optim.SGD({net}.parameters(), lr=0.05)"]
+    s.body += [
+        f"{net} = nn.Sequential(nn.Linear(3, 5), nn.Tanh(), nn.Linear(5, 2))",
+        f"{o} = torch.optim.SGD({net}.parameters(), lr=0.05)",
+    ]
     form = s.pick("penalty", "saliency", "rows", "meta", "hessian")
     x = "x = torch.randn(4, 3, requires_grad=True)"
     begin, step, last = _told(s, "loss", "loss * 2")
     if form == "penalty":
-        create, used = s.pick(("create_graph=True", True), ("create_graph=True", True), ("create_graph=True", False), ("create_graph=True, retain_graph=True", True))
+        create, used = s.pick(
+            ("create_graph=True", True),
+            ("create_graph=True", True),
+            ("create_graph=True", False),
+            ("create_graph=True, retain_graph=True", True),
+        )
         term = "loss = out.pow(2).mean() + 0.1 * penalty" if used else "loss = out.pow(2).mean()"
-        lines = [x, f"out = {net}(x)", f"grad, = torch.autograd.grad(out.sum(), x, {create})", "penalty = (grad.norm(dim=1) - 1).pow(2).mean()", term]
+        lines = [
+            x,
+            f"out = {net}(x)",
+            f"grad, = torch.autograd.grad(out.sum(), x, {create})",
+            "penalty = (grad.norm(dim=1) - 1).pow(2).mean()",
+            term,
+        ]
         lines += s.pick([], ["print(penalty.item())"])
     elif form == "saliency":
         create = s.pick(", create_graph=True", ", retain_graph=True", ", retain_graph=True", "")
-        lines = [x, f"out = {net}(x)", f"grad, = torch.autograd.grad(out.sum(), x{create})", f"loss = out.pow(2).mean() + {s.pick('0.1 * grad.abs().mean()', '0.0')}"]
+        lines = [
+            x,
+            f"out = {net}(x)",
+            f"grad, = torch.autograd.grad(out.sum(), x{create})",
+            f"loss = out.pow(2).mean() + {s.pick('0.1 * grad.abs().mean()', '0.0')}",
+        ]
     elif form == "rows":
         retain = s.pick("retain_graph=True", "retain_graph=j < 1", "retain_graph=True", "retain_graph=(j + 1 < out.size(1))")
         rows = block("for j in range(2):", [f"row, = torch.autograd.grad(out[:, j].sum(), x, {retain})", "rows.append(row)"])
-        lines = [x, f"out = {net}(x)", "rows = []", *rows, "print(torch.stack(rows).abs().mean().item())",
-                 s.pick("loss = out.pow(2).mean()", f"loss = {net}(x.detach()).pow(2).mean()")]  # fmt: skip
+        lines = [
+            x,
+            f"out = {net}(x)",
+            "rows = []",
+            *rows,
+            "print(torch.stack(rows).abs().mean().item())",
+            s.pick("loss = out.pow(2).mean()", f"loss = {net}(x.detach()).pow(2).mean()"),
+        ]
     elif form == "meta":
         order = s.pick("True", "True", "i >= 2", "False")
         lines = [

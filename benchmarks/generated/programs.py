@@ -7,7 +7,14 @@ from collections.abc import Callable
 from benchmarks.generated import carried, idioms, loops, players
 from benchmarks.generated.writer import Script, block
 
-FAMILIES: tuple[tuple[Callable[[Script], None], ...], ...] = (loops.SCENES, loops.SCENES, players.SCENES, carried.SCENES, carried.SCENES, idioms.SCENES)
+FAMILIES: tuple[tuple[Callable[[Script], None], ...], ...] = (
+    loops.SCENES,
+    loops.SCENES,
+    players.SCENES,
+    carried.SCENES,
+    carried.SCENES,
+    idioms.SCENES,
+)
 
 
 def program(seed: int) -> str:

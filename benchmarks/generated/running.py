@@ -141,7 +141,9 @@ def _run_here(text: str, traced: bool) -> Run:
             error, place = _named(raised), _place(raised, text)
         finally:
             sys.settrace(None)
-    values = {name: _plain(value, set()) for name, value in vars(module).items() if not name.startswith("__") and not _is_code(value)}
+    values = {
+        name: _plain(value, set()) for name, value in vars(module).items() if not name.startswith("__") and not _is_code(value)
+    }
     return Run(error or "".join(failed[:1]), values, printed.getvalue(), counter.peak, place, steps, frozenset(rows))
 
 

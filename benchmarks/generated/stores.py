@@ -47,7 +47,9 @@ def none_first(s: Script) -> Store:
 
 def average(s: Script) -> Store:
     name = s.name(s.pick("ema", "smooth", "baseline"))
-    form = s.pick(f"{name} = 0.9 * {name} + 0.1 * {{}}", f"{name} += 0.1 * ({{}} - {name})", f"{name} = {name} * 0.5 + {{}} * 0.5")
+    form = s.pick(
+        f"{name} = 0.9 * {name} + 0.1 * {{}}", f"{name} += 0.1 * ({{}} - {name})", f"{name} = {name} * 0.5 + {{}} * 0.5"
+    )
     start = s.pick("0.0", "torch.zeros(())")
     return Store([f"{name} = {start}"], lambda v: [form.format(v)], name, [f"{name} = {start}"])
 
@@ -68,7 +70,13 @@ def listed(s: Script) -> Store:
     if s.chance(0.25):
         s.need("from collections import deque")
         start = s.pick("deque(maxlen=3)", "deque()")
-    forms = [f"{name}.append({{}})", f"{name}.append({{}})", f"{name}.extend([{{}}])", f"{name} += [{{}}]", f"{name}.insert(0, {{}})"]
+    forms = [
+        f"{name}.append({{}})",
+        f"{name}.append({{}})",
+        f"{name}.extend([{{}}])",
+        f"{name} += [{{}}]",
+        f"{name}.insert(0, {{}})",
+    ]
     if start == "[]":
         forms += [f"{name} = {name} + [{{}}]", f"{name} = [*{name}, {{}}]"]
     form = s.random.choice(forms if start != "deque(maxlen=3)" else forms[:4])
@@ -101,33 +109,48 @@ def paired(s: Script) -> Store:
     kind = s.pick("tuple", "dict", "key", "rows", "growing")
     if kind == "tuple":
         return Store(
-            [f"{name} = []"], lambda v: [f"{name}.append((i, {v}))"], f"sum(v for _, v in {name})", [f"{name}.clear()"],
+            [f"{name} = []"],
+            lambda v: [f"{name}.append((i, {v}))"],
+            f"sum(v for _, v in {name})",
+            [f"{name}.clear()"],
             values=f"[v for _, v in {name}]",
-        )  # fmt: skip
+        )
     if kind == "dict":
         return Store(
-            [f"{name} = []"], lambda v: [f"{name}.append({{'step': i, 'loss': {v}}})"], f"sum(r['loss'] for r in {name})",
-            [f"{name} = []"], values=f"[r['loss'] for r in {name}]",
-        )  # fmt: skip
+            [f"{name} = []"],
+            lambda v: [f"{name}.append({{'step': i, 'loss': {v}}})"],
+            f"sum(r['loss'] for r in {name})",
+            [f"{name} = []"],
+            values=f"[r['loss'] for r in {name}]",
+        )
     if kind == "key":
         return Store(
-            [f"{name} = {{}}"], lambda v: [f"{name}[i] = {v}"], f"sum({name}.values())", [f"{name}.clear()"],
+            [f"{name} = {{}}"],
+            lambda v: [f"{name}[i] = {v}"],
+            f"sum({name}.values())",
+            [f"{name}.clear()"],
             values=f"list({name}.values())",
-        )  # fmt: skip
+        )
     if kind == "rows":
         s.need("from collections import defaultdict")
         add = s.pick(f"{name}['loss'].append({{}})", f"{name}['loss'] += [{{}}]", f"{name}['loss'] = {name}['loss'] + [{{}}]")
         return Store(
-            [f"{name} = defaultdict(list)"], lambda v: [add.format(v)], f"sum({name}['loss'])", [f"{name}.clear()"],
+            [f"{name} = defaultdict(list)"],
+            lambda v: [add.format(v)],
+            f"sum({name}['loss'])",
+            [f"{name}.clear()"],
             values=f"{name}['loss']",
-        )  # fmt: skip
+        )
     return Store([f"{name} = ()"], lambda v: [f"{name} += ({v},)"], f"sum({name})", [f"{name} = ()"], values=name)
 
 
 def entries(s: Script) -> Store:
     name = s.name(s.pick("stats", "metrics", "meters"))
     form = s.pick(
-        "{0}['loss'] += {1}", "{0}['loss'] = {0}['loss'] + {1}", "{0}['loss'] = {0}.get('loss', 0.0) + {1}", "{0}.update(loss={0}['loss'] + {1})"
+        "{0}['loss'] += {1}",
+        "{0}['loss'] = {0}['loss'] + {1}",
+        "{0}['loss'] = {0}.get('loss', 0.0) + {1}",
+        "{0}.update(loss={0}['loss'] + {1})",
     )
     count = [f"{name}['n'] += 1"] if s.chance(0.5) else []
     total = f"{name}['loss']"
@@ -171,10 +194,19 @@ def meter(s: Script) -> Store:
     body += [*block("def __float__(self):", ["return float(self.total)"]), ""]
     body += block("def __lt__(self, other):", ["return float(self.total) < float(other)"])
     if s.chance(0.2):
-        body += ["", *block("def __setattr__(self, key, v):", ["super().__setattr__(key, v.detach() if torch.is_tensor(v) else v)"])]
+        body += [
+            "",
+            *block("def __setattr__(self, key, v):", ["super().__setattr__(key, v.detach() if torch.is_tensor(v) else v)"]),
+        ]
     s.define(*block(f"class {kind}:", body))
     add = {"__iadd__": f"{name} += {{}}", "__call__": f"{name}({{}})"}.get(operator, f"{name}.{operator}({{}})")
-    return Store([f"{name} = {kind}()"], lambda v: [add.format(v)], f"{name}.{s.pick('avg', 'total')}", [f"{name}.reset()"], tensor=cut == "v")
+    return Store(
+        [f"{name} = {kind}()"],
+        lambda v: [add.format(v)],
+        f"{name}.{s.pick('avg', 'total')}",
+        [f"{name}.reset()"],
+        tensor=cut == "v",
+    )
 
 
 def slots(s: Script) -> Store:
@@ -191,17 +223,26 @@ def closure(s: Script) -> Store:
         s.define(*block(f"def make_{name}():", ["total = 0.0"], inner, ["return add"]))
         return Store([f"{name} = make_{name}()"], lambda v: [f"{name}({v})"], f"{name}(0.0)", [f"{name} = make_{name}()"])
     if kind == "generator":
-        s.define(*block(f"def running_{name}():", ["total = 0.0"], block("while True:", ["v = yield total", "total = total + v"])))
+        s.define(
+            *block(f"def running_{name}():", ["total = 0.0"], block("while True:", ["v = yield total", "total = total + v"]))
+        )
         start = [f"{name} = running_{name}()", f"next({name})"]
         return Store(start, lambda v: [f"{name}.send({v})"], f"{name}.send(0.0)", start)
     if kind == "global":
-        s.define(f"TOTAL_{name} = 0.0", "", "", *block(f"def {name}(v):", [f"global TOTAL_{name}", f"TOTAL_{name} += v", f"return TOTAL_{name}"]))
+        s.define(
+            f"TOTAL_{name} = 0.0",
+            "",
+            "",
+            *block(f"def {name}(v):", [f"global TOTAL_{name}", f"TOTAL_{name} += v", f"return TOTAL_{name}"]),
+        )
         s.define(*block(f"def reset_{name}():", [f"global TOTAL_{name}", f"TOTAL_{name} = 0.0"]))
         return Store([], lambda v: [f"{name}({v})"], f"{name}(0.0)", [f"reset_{name}()"])
     if kind == "default":
         s.define(*block(f"def {name}(v, memory=[]):", ["memory.append(v)", "return sum(memory)"]))
         return Store([], lambda v: [f"{name}({v})"], f"{name}(0.0)", [f"{name}.__defaults__[0].clear()"])
-    s.define(*block(f"def {name}(v):", [f"{name}.total = {name}.total + v", f"return {name}.total"]), "", "", f"{name}.total = 0.0")
+    s.define(
+        *block(f"def {name}(v):", [f"{name}.total = {name}.total + v", f"return {name}.total"]), "", "", f"{name}.total = 0.0"
+    )
     return Store([], lambda v: [f"{name}({v})"], f"{name}.total", [f"{name}.total = 0.0"])
 
 
@@ -230,8 +271,27 @@ def heap(s: Script) -> Store:
     return Store([f"{name} = []"], add, f"sum(v for _, _, v in {name})", [f"{name}.clear()"], values=f"[v for _, _, v in {name}]")
 
 
-KINDS = (plain, plain, plain, none_first, average, best, listed, listed, listed, paired, entries, entries, attribute, meter, meter,
-         slots, closure, memory, heap)  # fmt: skip
+KINDS = (
+    plain,
+    plain,
+    plain,
+    none_first,
+    average,
+    best,
+    listed,
+    listed,
+    listed,
+    paired,
+    entries,
+    entries,
+    attribute,
+    meter,
+    meter,
+    slots,
+    closure,
+    memory,
+    heap,
+)
 
 
 def store(s: Script) -> Store:

@@ -69,7 +69,9 @@ def _context(s: Script, value: str) -> list[str]:
 def _manager(s: Script, value: str) -> list[str]:
     s.need("from contextlib import contextmanager")
     name = s.name("walking")
-    s.define("@contextmanager", *block(f"def {name}(value):", block("try:", ["yield value"]), block("finally:", ["value.backward()"])))
+    s.define(
+        "@contextmanager", *block(f"def {name}(value):", block("try:", ["yield value"]), block("finally:", ["value.backward()"]))
+    )
     return block(f"with {name}({value}) as shown:", ["shown.item()"])
 
 
@@ -98,9 +100,14 @@ def _class(s: Script, value: str) -> list[str]:
 def _property(s: Script, value: str) -> list[str]:
     kind = s.name("Lazy")
     s.define(
-        *block(f"class {kind}:", block("def __init__(self, value):", ["self.value = value"]), [""],
-               ["@property"], block("def walked(self):", ["self.value.backward()", "return float(self.value)"]))
-    )  # fmt: skip
+        *block(
+            f"class {kind}:",
+            block("def __init__(self, value):", ["self.value = value"]),
+            [""],
+            ["@property"],
+            block("def walked(self):", ["self.value.backward()", "return float(self.value)"]),
+        )
+    )
     return [f"{kind}({value}).walked"]
 
 
@@ -137,8 +144,27 @@ def _scaled(s: Script, value: str) -> list[str]:
     return [f"{kind}().scale({value}).backward()"]
 
 
-_HIDDEN = (_function, _function, _getattr, _methodcaller, _partial, _table, _map, _stack, _context, _manager, _thread, _finally,
-           _class, _property, _generator, _grads, _local, _cached, _scaled)  # fmt: skip
+_HIDDEN = (
+    _function,
+    _function,
+    _getattr,
+    _methodcaller,
+    _partial,
+    _table,
+    _map,
+    _stack,
+    _context,
+    _manager,
+    _thread,
+    _finally,
+    _class,
+    _property,
+    _generator,
+    _grads,
+    _local,
+    _cached,
+    _scaled,
+)
 
 
 def read(s: Script, value: str, tensor: bool) -> list[str]:
@@ -183,7 +209,13 @@ def every(s: Script, steps: int, lines: list[str], *, guard: bool = True) -> tup
         return [f"{name} = 0"], [f"{name} += 1", *block(f"if {name} == {steps}:", lines, [f"{name} = 0"])]
     if form == "attribute":
         name, kind = s.name("clock"), s.name("Clock")
-        s.define(*block(f"class {kind}:", ["ticks = 0", ""], block("def tick(self):", ["self.ticks += 1", f"return self.ticks % {steps} == 0"])))
+        s.define(
+            *block(
+                f"class {kind}:",
+                ["ticks = 0", ""],
+                block("def tick(self):", ["self.ticks += 1", f"return self.ticks % {steps} == 0"]),
+            )
+        )
         return [f"{name} = {kind}()"], block(f"if {name}.tick():", lines)
     if form == "flag":
         name = s.name("due")
