@@ -107,7 +107,7 @@ def verdict(before: Run, after: Run, rules: Sequence[str] = (), left: Sequence[s
 
 def _of_another(before: Run, after: Run, rules: Sequence[str], left: Sequence[str]) -> bool:
     """Whether the error that is left is that of a second fault of the program."""
-    if (len(after.steps), len(after.printed)) > (len(before.steps), len(before.printed)):
+    if len(after.steps) > len(before.steps):
         # the repair let the program get to it
         return True
     told = not set(left) <= GROWING
