@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from graphfix.autograd.graph import Leaf
 from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.memory import view
@@ -204,16 +205,33 @@ def optimizer_method(
         else:
             bump(m, receiver, site)
         return made
+    if name == "add_param_group":
+        receiver.parameters.extend((*arguments, *keywords.values()))
     if name == "zero_grad":
-        m.recording.updates.append(Update(site, m.now(), False, frozenset(leaves_in(receiver)), m.trace()))
+        m.recording.updates.append(Update(site, m.now(), False, trained_by(receiver), m.trace()))
     return NonTensor((name, id(receiver), m.now()))
+
+
+def trained_by(optimizer: Optimizer) -> frozenset[Leaf] | None:
+    """The leaves that the optimizer steps; None where it was given something of which they are not known."""
+    leaves = frozenset(leaves_in(optimizer))
+    return leaves if leaves and all(is_understood(each, set()) for each in optimizer.parameters[:1]) else None
+
+
+def is_understood(value: Value, seen: set[int]) -> bool:
+    """Whether the parameters that a value holds are all known."""
+    if id(value) in seen:
+        return True
+    seen.add(id(value))
+    if isinstance(value, Unknown):
+        return any(True for _ in value.parts()) and all(is_understood(part, seen) for part in value.parts())
+    return all(is_understood(part, seen) for part in value.parts())
 
 
 def bump(m: Interpreter, optimizer: Optimizer, site: ast.AST) -> None:
     """A step: every parameter of the optimizer has a new version."""
-    leaves = frozenset(leaves_in(optimizer))
-    m.recording.updates.append(Update(site, m.now(), True, leaves, m.trace()))
-    for leaf in leaves:
+    m.recording.updates.append(Update(site, m.now(), True, trained_by(optimizer), m.trace()))
+    for leaf in leaves_in(optimizer):
         leaf.version += 1
         leaf.trained = True
 

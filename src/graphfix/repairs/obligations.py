@@ -8,17 +8,16 @@ could not be excluded, and one that is contradicted takes the fix away.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from graphfix.analysis.evidence import Evidence
-from graphfix.analysis.flow import library
 from graphfix.analysis.flow.calls import name_of
-from graphfix.analysis.flow.expressions import is_text
 from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.freed import leaves, surely_called
-from graphfix.analysis.flow.graph import ITSELF, FlowGraph, Old, Place, Sink
+from graphfix.analysis.flow.graph import Field, FlowGraph, Place, Sink
 from graphfix.analysis.flow.scopes import FUNCTIONS
 from graphfix.model import (
     AddArgument,
@@ -31,29 +30,14 @@ from graphfix.model import (
     Move,
     Operation,
     RemoveArgument,
+    Replace,
     Span,
     Wrap,
 )  # fmt: skip
-from graphfix.models.table import facts
 from graphfix.models.words import WALKS
+from graphfix.repairs.readers import Open, Readers
 
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
-# what a total, or what is made of it, is asked for as a number: https://docs.python.org/3/library/stdtypes.html#numeric-types-int-float-complex
-OF_NUMBERS = frozenset(("real", "imag", "is_integer", "as_integer_ratio", "hex", "__format__", "__float__"))
-
-LOGS = frozenset("info debug warning error critical exception log".split())
-
-
-@dataclass(frozen=True)
-class Open:
-    """An obligation that is not discharged: the place that could not be excluded, and why it matters.
-
-    `contradicted`: the place undoes the claim of the finding itself.
-    """
-
-    site: ast.AST
-    reason: str
-    contradicted: bool = False
 
 
 @dataclass(eq=False)
@@ -61,6 +45,10 @@ class Proof:
     """Asks the flow of one file about the fixes of its findings."""
 
     evidence: Evidence
+
+    @cached_property
+    def readers(self) -> Readers:
+        return Readers(self.evidence.flow)
 
     def open_of(self, finding: Finding) -> Iterator[Open]:
         """What is left open of the fix of `finding`."""
@@ -85,6 +73,8 @@ class Proof:
             expression = self.expression(operation.span)
             if expression is not None and operation.text.startswith((".detach()", ".item()")):
                 yield from self.cut(expression, ground)
+        elif isinstance(operation, Replace):
+            yield from self.replaced(operation)
         elif isinstance(operation, Move):
             yield from self.moved(operation.before)
         elif isinstance(operation, (InsertBefore, InsertAfter)) and ground is not Ground.RAISES:
@@ -99,6 +89,24 @@ class Proof:
                 yield from self.unrecorded_gradients(call)
                 if not keeps:
                     yield from self.freed_early(call, cuts)
+
+    def replaced(self, operation: Replace) -> Iterator[Open]:
+        """`float(x)` or `x.data[0]` becomes `x.item()`, `x.data` becomes `x.detach()`: `x` is a tensor, and nobody writes to its copy."""
+        old = self.expression(operation.span)
+        text, _, method = operation.text.rpartition(".")
+        if old is None or method not in ("item()", "detach()"):
+            return
+        wanted = text[1:-1] if text.startswith("(") and text.endswith(")") else text
+        kept = [p for p in ast.walk(old) if isinstance(p, ast.expr) and self.evidence.document.source(p) in (text, wanted)]
+        other = self.readers.no_tensor(kept[0]) if kept else None
+        if other is not None:
+            yield Open(other, "may be no tensor")
+        if isinstance(old, ast.Attribute) and old.attr == "data" and method == "detach()":
+            writer = self.readers.written(old)
+            if writer is not None:
+                yield Open(writer, "may write to it, which autograd would see")
+            for arrival in self.graph.reach([old]).of(Sink.ESCAPES):
+                yield Open(arrival.site, "is not in sight and may write to it")
 
     def unrecorded_gradients(self, call: ast.Call) -> Iterator[Open]:
         """Nobody walks the gradients that a call returns."""
@@ -119,7 +127,7 @@ class Proof:
 
     def cut(self, expression: ast.expr, ground: Ground) -> Iterator[Open]:
         """The graph of `expression` ends: it is a tensor, and its graph is freed, or nobody walks it or asks for it."""
-        other = self.no_tensor(expression)
+        other = self.readers.no_tensor(expression)
         if other is not None:
             yield Open(other, "may be no tensor")
         reach = self.graph.reach([expression])
@@ -132,7 +140,11 @@ class Proof:
     def unseen_steps(self, cuts: list[ast.expr]) -> Iterator[Open]:
         """Every step that the code may make was seen in a run, and nobody reads the gradients that the `cuts` drop."""
         seen = {getattr(update.site, "func", None) for run in self.evidence.tape.runs for update in run.recording.updates}
-        leaves = {place for cut in cuts for place in self.graph.below(cut) if isinstance(place, ast.Call)}
+        below = {place for cut in cuts for place in self.graph.below(cut)}
+        leaves = {place for place in below if isinstance(place, ast.Call)}
+        for place in below & self.graph.opaque.keys():
+            if isinstance(place, (ast.Call, ast.alias)):
+                yield Open(place, "may make what is trained elsewhere")
         for document in self.flow.code.documents.values():
             for part in ast.walk(document.tree):
                 if isinstance(part, ast.Constant) and part.value == "step":
@@ -197,19 +209,31 @@ class Proof:
         if anchor is None or target is None:
             return
         loop = document.enclosing(anchor, (*LOOPS, *FUNCTIONS))
+        if re.fullmatch(r"(?:if .*\n\s*)?([\w.]+) = \1\.detach\(\)", operation.text):
+            for place in self.bindings(anchor if isinstance(operation, InsertAfter) else None, loop, target):
+                other = self.readers.no_tensor(place, operation.text.startswith("if "))
+                if other is not None:
+                    yield Open(other, "may be no tensor")
         until = anchor if isinstance(operation, InsertAfter) else None
-        if isinstance(loop, LOOPS):
-            if until is not None and self.flow.freed.before_next(loop, target, until):
-                return
-            if until is None and self.flow.freed.before_next(loop, target):
-                return
-        starts = (
-            [place for place, _ in self.flow.freed.left_by(loop, target)] if isinstance(loop, (*LOOPS, *FUNCTIONS[:2])) else []
-        )
+        if isinstance(loop, LOOPS) and self.flow.freed.before_next(loop, target, until):
+            return
+        starts = [place for place, _ in self.flow.freed.left_by(loop, target)] if isinstance(loop, ast.stmt) else []
         if not starts:
             yield Open(anchor, "may leave what is not freed")
         for arrival in self.graph.reach(starts).arrivals:
             yield Open(arrival.site, arrival.sink.value)
+
+    def bindings(self, just_before: ast.stmt | None, loop: ast.AST | None, target: str) -> list[Place]:
+        """What may be in a variable: what the statement `just_before` binds to it, or else all that the code around does."""
+        if isinstance(just_before, ast.Assign) and any(ast.unparse(each) == target for each in just_before.targets):
+            return [just_before.value]
+        if "." in target:
+            return [Field(target.rpartition(".")[2])]
+        around = self.evidence.document.enclosing(loop, (*FUNCTIONS, ast.Module)) if loop is not None else None
+        named = (
+            (part for part in ast.walk(around) if isinstance(part, ast.Name) and part.id == target) if around is not None else ()
+        )
+        return [part for part in named if isinstance(part.ctx, ast.Store)]
 
     def unrecorded(self, operation: Wrap | Decorate) -> Iterator[Open]:
         """Nothing that is made inside is walked, and nobody asks whether gradients are on."""
@@ -245,7 +269,7 @@ class Proof:
             for start in self.flow.computations_below(root, without=cuts):
                 for arrival in self.graph.reach([start], without=cuts).of(Sink.WALKED, Sink.ESCAPES):
                     again = arrival.crosses or arrival.site is not call and not self.comes_before(arrival.site, call)
-                    if again and (arrival.sink is Sink.WALKED or arrival.crosses):
+                    if again:
                         yield Open(arrival.site, f"{arrival.sink.value} again", arrival.sink is Sink.WALKED)
 
     # -- what the flow says -------------------------------------------------------------------------------------------
@@ -268,53 +292,6 @@ class Proof:
                 return part
         return None
 
-    def no_tensor(self, expression: ast.expr) -> ast.AST | None:
-        """A source of the value that is surely, or may well be, something else than a tensor."""
-        for source in self.graph.sources(expression):
-            if isinstance(source, ast.Constant) and source.value is None and not isinstance(expression, ast.Name):
-                continue
-            if isinstance(
-                source,
-                (
-                    ast.Constant,
-                    ast.JoinedStr,
-                    ast.Dict,
-                    ast.List,
-                    ast.Tuple,
-                    ast.Set,
-                    ast.ListComp,
-                    ast.DictComp,
-                    ast.SetComp,
-                    ast.GeneratorExp,
-                    ast.Compare,
-                ),
-            ):
-                return source
-            if isinstance(source, ast.BinOp) and (
-                is_text(source) or any(is_text(s) for s in self.graph.sources(source.left) if isinstance(s, ast.expr))
-            ):
-                return source
-            if isinstance(source, ast.Call) and self.gives_no_tensor(source):
-                return source
-        return None
-
-    def gives_no_tensor(self, call: ast.Call) -> bool:
-        dotted = self.flow.code.calls.get(call, "")
-        if dotted in ("min", "max", "sum", "round", "abs", "next", "getattr", "pow", "divmod"):
-            return dotted in ("min", "max") and len(call.args) > 1 or dotted in ("divmod",)
-        if dotted in library.READERS or dotted.split(".")[0] in library.MATH:
-            return True
-        return isinstance(call.func, ast.Attribute) and call.func.attr in (
-            "item",
-            "tolist",
-            "numpy",
-            "join",
-            "format",
-            "size",
-            "numel",
-            "dim",
-        )
-
     def comes_before(self, site: ast.AST, call: ast.Call) -> bool:
         """Whether `site` runs before `call` in each iteration: both in one function and loop."""
         document = self.evidence.document
@@ -324,61 +301,6 @@ class Proof:
         return document.enclosing(site, around) is document.enclosing(call, around) and document.enclosing(
             site, (*LOOPS, *around)
         ) is document.enclosing(call, (*LOOPS, *around))
-
-    @cached_property
-    def tensors(self) -> set[Place]:
-        """The sums and products of which one operand is a tensor whatever the other is: they are tensors, too."""
-        made: list[tuple[Place, list[Place]]] = []
-        for document in self.flow.code.documents.values():
-            for part in ast.walk(document.tree):
-                if isinstance(part, ast.BinOp):
-                    made.append((part, [part.left, part.right]))
-                elif isinstance(part, ast.AugAssign):
-                    made.append((part, [Old(part), part.value]))
-        return {place for place, sides in made if any(self.is_tensor(side, ()) for side in sides)}
-
-    def is_tensor(self, place: Place, asked: tuple[Place, ...]) -> bool:
-        """Whether every source of a value is a tensor that torch makes, or computed with one."""
-        sources = self.graph.sources(place)
-        return bool(sources) and all(source in asked or self.makes_tensor(source, (*asked, *sources)) for source in sources)
-
-    def makes_tensor(self, source: Place, asked: tuple[Place, ...]) -> bool:
-        if isinstance(source, ast.BinOp):
-            return any(self.is_tensor(side, asked) for side in (source.left, source.right))
-        known = facts(self.flow.code.calls.get(source, "")) if isinstance(source, ast.Call) else None
-        return known is not None and known.factory and known.result == "tensor"
-
-    @property
-    def has_handlers(self) -> bool:
-        """Whether the code takes part in logging: its handlers may look at what is logged."""
-        return any(name in self.flow.code.methods for name in ("emit", "filter", "handle", "formatMessage"))
-
-    def needs_tensor(self, expression: ast.expr) -> Iterator[Open]:
-        """The readers of what is put away that may need a tensor, not a number."""
-        reach = self.graph.reach([expression], numbers=True, without=self.tensors)
-        for arrival in reach.of(Sink.ESCAPES, Sink.ASKED, Sink.WALKED):
-            yield Open(arrival.site, "may need a tensor")
-        for place, part in reach.places:
-            for use in self.graph.uses.get(place, ()):
-                if use.site in self.flow.calls.targets and use.site not in self.flow.calls.opaque:
-                    continue  # its own readers tell
-                if not takes_number(use.how, use.name, part is ITSELF) or use.name in LOGS and self.has_handlers:
-                    yield Open(use.site, "may need a tensor")
-
-
-def takes_number(how: str, name: str, itself: bool) -> bool:
-    """Whether a reader works with a number as it does with a tensor of one element."""
-    if how in ("arithmetic", "text", "comparison"):
-        return True
-    if how == "attribute":
-        if itself:
-            return name in OF_NUMBERS
-        return name in library.PUTS | library.TAKES | library.OF_CONTAINERS | library.WRITERS or True
-    if how == "argument":
-        if itself and name in library.WRITERS:
-            return True
-        return name in library.TAKES_NUMBERS or name.split(".")[0] in library.MATH or name in library.PUTS
-    return how == "subscript" and not itself
 
 
 def spans_of(operation: Operation) -> list[Span]:

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.model import Append, Applicability, Finding, Fix, Label
-from graphfix.repairs.obligations import Open, Proof
+from graphfix.repairs.obligations import Proof
+from graphfix.repairs.readers import Open
 
 
 def proven(evidence: Evidence, findings: Iterable[Finding]) -> Iterator[Finding]:
@@ -48,7 +49,7 @@ def as_tensors(proof: Proof, fix: Fix) -> Fix:
     """The fix with `.detach()` for `.item()` where a reader may need a tensor."""
     cuts = [operation for operation in fix.operations if isinstance(operation, Append) and operation.text == ".item()"]
     expressions = [proof.expression(operation.span) for operation in cuts]
-    if not any(next(proof.needs_tensor(each), None) for each in expressions if each is not None):
+    if not any(next(proof.readers.needs_tensor(each), None) for each in expressions if each is not None):
         return fix
     changed = tuple(
         dataclasses.replace(each, text=".detach()") if isinstance(each, Append) and each.text == ".item()" else each

@@ -57,12 +57,15 @@ class Calls:
         elif dotted:
             self.library_calls.add(call)
             self.library_call(call, dotted)
-        elif isinstance(call.func, ast.Attribute) and (
-            call.func.attr in self.code.methods or Field(call.func.attr) not in self.flow.values
-        ):
+        elif isinstance(call.func, ast.Attribute) and self.may_be_method(call.func.attr):
             self.of_methods[call] = None
         else:
             self.unknown[call] = None
+
+    def may_be_method(self, name: str) -> bool:
+        """Whether an attribute of this name may be a method, and not only what the code puts there itself."""
+        common = library.is_tensor_method(name) or name in library.COMMON
+        return common or name in self.code.methods or Field(name) not in self.flow.values
 
     def is_method_in_sight(self, call: ast.Call) -> bool:
         """Whether the method that the call names is one of the file's own, and not one of a tensor."""
@@ -103,6 +106,10 @@ class Calls:
             self.flow.add(given[0], call, Kind.OUT, f".{key}" if isinstance(key, str) else None)
             if not isinstance(key, str):
                 self.flow.end(given[0], Sink.ESCAPES, call)
+            elif key in self.walking:
+                self.flow.end(given[0], Sink.WALKED, call)
+            elif key in library.ASKS:
+                self.flow.end(given[0], Sink.ASKED, call)
             self.code.read_field(key, call)
         if dotted == "vars" and given:
             self.code.dynamic(given[0], call)
@@ -117,7 +124,13 @@ class Calls:
     def callbacks(self, call: ast.Call, given: list[ast.expr], dotted: str) -> None:
         """Functions among the arguments are called with the others, and what they return comes back."""
         for argument in given:
+            if isinstance(argument, ast.Attribute) and argument.attr in self.walking and self.code.dotted_in(argument):
+                for other in given:
+                    self.flow.end(other, Sink.WALKED, call)  # `map(torch.Tensor.backward, losses)`
             for source in self.flow.sources(argument):
+                if dotted in library.APPLY and self.is_foreign(source):
+                    for other in given:
+                        self.flow.end(other, Sink.ESCAPES, call)
                 if isinstance(source, FUNCTIONS):
                     self.entered[source] = None
                     self.targets.setdefault(call, {})[source] = None
@@ -126,6 +139,13 @@ class Calls:
                             if other is not argument:
                                 self.flow.add(other, parameter, Kind.MADE)
                     self.flow.add(Result(source), call, Kind.MADE)
+
+    def is_foreign(self, source: Place) -> bool:
+        """Whether a source may be a function that is not in sight."""
+        if isinstance(source, ast.Call):
+            dotted = self.code.calls.get(source, "")
+            return not (dotted and library.lets_go(dotted)) and source not in self.of_methods
+        return isinstance(source, (ast.arg, ast.alias))
 
     def through_value(self, call: ast.Call, last: bool) -> None:
         """A call of what a name, attribute or expression holds: of all functions and objects that may come there."""

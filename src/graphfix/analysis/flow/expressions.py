@@ -29,6 +29,8 @@ class Expressions:
         self.wrapped: set[ast.AST] = set()
         self.taken: dict[ast.AST, None] = {}
         self.inside: dict[ast.Call, tuple[ast.ClassDef | None, ast.arg | None]] = {}
+        self.compared: list[tuple[ast.expr, list[ast.expr], list[ast.expr]]] = []
+        self.first_read: dict[str, ast.Attribute] = {}
         self.asked: list[Place] = []
         self.reads_any: list[Place] = []
         self.functions_named: dict[str, list[ast.AST]] = {}
@@ -91,6 +93,7 @@ class Expressions:
         if Field(node.attr) not in self.flow.values and node not in self.called and not library.cuts_method(node.attr):
             self.asked.append(node)  # it may be a parameter of a module
         self.flow.add(Field(node.attr), node, Kind.SAME, crosses=True)
+        self.first_read.setdefault(node.attr, node)
         if node.attr == "__dict__":
             self.dynamic(node.value, node)
         elif not library.cuts_method(node.attr):
@@ -152,7 +155,7 @@ class Expressions:
                 for side in (left, right):
                     self.flow.end(side, Sink.ASKED, node)
             elif isinstance(operator, (ast.In, ast.NotIn)):
-                self.flow.use(right, "membership", "", node)
+                self.compared.append((node, [left], [right]))
             if type(operator) in DUNDERS:
                 self.special(f"__{DUNDERS[type(operator)]}__", [right], node)
                 self.special(f"__{DUNDERS[type(operator)]}__", [left], node)

@@ -9,7 +9,7 @@ from functools import cached_property
 from graphfix.analysis.flow import library
 from graphfix.analysis.flow.calls import Calls, name_of
 from graphfix.analysis.flow.freed import Freed
-from graphfix.analysis.flow.graph import Place, Result, Sink
+from graphfix.analysis.flow.graph import Field, Place, Result, Sink
 from graphfix.analysis.flow.scopes import parameters
 from graphfix.analysis.flow.sight import Find, Sight
 from graphfix.models.words import WALKED_BY_TRAINER
@@ -105,11 +105,19 @@ def flow_of(document: Document, find: Find, walking: frozenset[str] = frozenset(
     calls.link()
     code.spread_any_field()
     open_ends(code, calls, document)
-    return Flow(code, calls)
+    made = Flow(code, calls)
+    for site, wanted, places in code.compared:  # what looks for a tensor in a container compares objects
+        if any(each in made.carrying for each in wanted):
+            for place in (*wanted, *places):
+                code.flow.end(place, Sink.ASKED, site)
+    return made
 
 
 def open_ends(code: Sight, calls: Calls, document: Document) -> None:
     """What code that is not in sight gives to functions, and gets from them."""
+    for place in dict.fromkeys(source for sources in code.flow.values.values() for source in sources):
+        if isinstance(place, Field) and place not in code.flow.values:
+            code.flow.opaque.setdefault(place, code.first_read.get(place.name, document.tree))
     own = {part for part in ast.walk(document.tree)}
     for function in code.functions:
         in_sight = function in calls.entered or function in code.properties

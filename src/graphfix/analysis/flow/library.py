@@ -28,16 +28,20 @@ OF_CONTAINERS = frozenset("clear remove index count sort reverse copy rotate qsi
 # methods of modules and optimizers, which neither walk nor keep what they are given, and whose results are leaves
 OF_MODULES = frozenset(
     "parameters named_parameters buffers named_buffers modules children named_modules named_children state_dict load_state_dict "
+    "parse_args parse_known_args add_argument "
     "train eval to cuda cpu half zero_grad register_buffer register_parameter add_module add_param_group step double".split()
 )
 LEAVES = frozenset("parameters named_parameters buffers named_buffers state_dict load_state_dict step zero_grad".split())
 
+# https://docs.pytorch.org/docs/stable/distributions.html
+OF_DISTRIBUTIONS = frozenset("sample rsample log_prob entropy cdf icdf enumerate_support perplexity".split())
 # methods that give back what they are called on
 FLUENT = frozenset("to cuda cpu train eval half double float requires_grad_ share_memory apply contiguous retain_grad".split())
 
 # roots of libraries that neither walk a graph nor keep what they are given, but for what is listed below
 TAME = frozenset(
-    "math numpy time os sys random datetime re itertools operator torch torchvision collections tqdm heapq copy statistics".split()
+    "math numpy time os sys random datetime re itertools operator torch torchvision collections tqdm heapq copy statistics types argparse "
+    "pathlib typing enum dataclasses string warnings".split()
 )
 # except for these: they call what they are given, write it away, or keep it
 WILD = frozenset(
@@ -53,25 +57,27 @@ READERS = frozenset(
 )
 # builtins whose result is no part of a graph
 NUMBERS = frozenset("len str repr format int float bool hash isinstance issubclass id type callable range ascii hasattr".split())
+# what calls a function that it is given
+APPLY = frozenset("map filter functools.reduce functools.partial itertools.starmap itertools.accumulate".split())
 # builtins whose result holds what their arguments hold
 COLLECTS = frozenset("list tuple set frozenset dict sorted reversed filter iter collections.deque copy.copy".split())
 # what takes a number as well as a tensor with one element, and gives back what is no tensor or the same kind
 TAKES_NUMBERS = frozenset(
     "print str repr format int float bool round abs min max sum sorted reversed list tuple dict set enumerate zip len any all iter "
-    "next divmod pow isinstance map filter".split()
+    "next divmod pow map filter".split()
 )
 MATH = frozenset("math numpy random time".split())
 # ways to write a text: the number that is written is the same
 WRITERS = frozenset("format write info debug warning error critical exception log set_postfix set_description join print".split())
 
 # methods that containers, texts, modules or optimizers have
-COMMON = ASKS | PUTS | TAKES | OF_CONTAINERS | WRITERS | OF_MODULES
+COMMON = ASKS | PUTS | TAKES | OF_CONTAINERS | WRITERS | OF_MODULES | OF_DISTRIBUTIONS
 
 
 def lets_go(dotted: str) -> bool:
     """Whether a function of this name neither walks nor keeps what it is given."""
     root = dotted.split(".")[0]
-    if dotted in READERS:
+    if dotted in READERS or dotted == "torch.autograd.Variable":
         return True
     return root in TAME and not any(dotted == wild or dotted.startswith(wild + ".") for wild in WILD)
 

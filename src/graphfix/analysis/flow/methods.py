@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from graphfix.analysis.flow import library
 from graphfix.analysis.flow.expressions import arguments, key_of
-from graphfix.analysis.flow.graph import Kind, Place, Sink
+from graphfix.analysis.flow.graph import Field, Kind, Place, Sink
 from graphfix.analysis.flow.sight import Sight
 
 
@@ -57,6 +57,10 @@ class Methods:
             if any(self.code.class_of[method] in self.family(cls) for cls in found.classes) or found.open and last:
                 self.enter(method, call, receiver)
                 entered = True
+        if found.classes and not entered and Field(name) in self.flow.values:
+            self.unknown[call] = None  # an object of its own may hold what is called
+            if not (found.foreign or found.open):
+                return
         if not last and found.open:
             return
         common = library.is_tensor_method(name) or name in library.COMMON
@@ -123,6 +127,8 @@ class Methods:
         known = name in library.ASKS | library.PUTS | library.TAKES
         if name in library.ASKS:
             self.flow.end(receiver, Sink.ASKED, call)
+        if name in ("remove", "index", "count"):
+            self.code.compared.append((call, list(call.args), [receiver]))
         if name in library.PUTS:
             for argument in call.args:
                 kind = Kind.POURED if name in library.POURS else Kind.IN

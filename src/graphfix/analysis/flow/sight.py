@@ -108,6 +108,12 @@ class Sight(Statements):
         if inner is None and module:
             self.flow.opaque[alias] = alias
 
+    def dotted_in(self, node: ast.AST) -> bool:
+        """Whether an attribute is a part of a library, in whatever file it stands."""
+        while isinstance(node, ast.Attribute):
+            node = node.value
+        return isinstance(node, ast.Name) and any(node.id in names for names in self.libraries.values())
+
     def dotted(self, node: ast.AST) -> str | None:
         """The name of a library's function as the library spells it; None for everything else."""
         parts: list[str] = []

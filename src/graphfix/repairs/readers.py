@@ -1,0 +1,206 @@
+"""What the flow says of the kind of a value, and of its readers: tensor, number, or something else."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from graphfix.analysis.flow import library
+from graphfix.analysis.flow.expressions import is_text
+from graphfix.analysis.flow.flow import Flow
+from graphfix.analysis.flow.graph import ITSELF, Kind, Old, Place, Sink, Use
+from graphfix.models.table import facts
+
+# what a total, or what is made of it, is asked for as a number: https://docs.python.org/3/library/stdtypes.html#numeric-types-int-float-complex
+OF_NUMBERS = frozenset(("real", "imag", "is_integer", "as_integer_ratio", "hex", "__format__", "__float__"))
+LOGS = frozenset("info debug warning error critical exception log".split())
+NO_TENSORS = (
+    ast.JoinedStr, ast.Dict, ast.List, ast.Tuple, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp, ast.Compare,
+    ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef,
+)  # fmt: skip
+OF_NO_TENSORS = frozenset("item tolist numpy join format size numel dim keys values items split strip".split())
+
+
+@dataclass(frozen=True)
+class Open:
+    """An obligation that is not discharged: the place that could not be excluded, and why it matters.
+
+    `contradicted`: the place undoes the claim of the finding itself.
+    """
+
+    site: ast.AST
+    reason: str
+    contradicted: bool = False
+
+
+@dataclass(eq=False)
+class Readers:
+    """Asks the flow of one file."""
+
+    flow: Flow
+
+    def no_tensor(self, place: Place, guarded: bool = False) -> ast.AST | None:
+        """A source of the value that is, or may well be, something else than a tensor; or a use that no tensor has.
+
+        `guarded`: what is None does not come here.
+        """
+        sources = self.flow.graph.sources(place)
+        for source in sources:
+            nothing = isinstance(source, ast.Constant) and source.value is None
+            if nothing and (guarded or not isinstance(place, ast.Name)):
+                continue
+            if isinstance(source, ast.AST) and self.is_no_tensor(source):
+                return source
+        return next((use.site for source in sources for use in self.uses_of(source) if is_of_no_tensor(use)), None)
+
+    def is_no_tensor(self, source: ast.AST) -> bool:
+        if isinstance(source, (ast.Constant, *NO_TENSORS)):
+            return True
+        if isinstance(source, ast.BinOp):
+            left = self.flow.graph.sources(source.left)
+            return is_text(source) or any(is_text(each) for each in left if isinstance(each, ast.expr)) or self.is_number(source)
+        if isinstance(source, ast.Call):
+            return self.gives_no_tensor(source)
+        return False
+
+    def is_number(self, source: ast.BinOp) -> bool:
+        """Whether both operands are literal numbers."""
+        return all(isinstance(side, ast.Constant) for side in (source.left, source.right))
+
+    def uses_of(self, source: Place) -> Iterator[Use]:
+        """What is done with an object under all of its names."""
+        seen = {source}
+        pending = [source]
+        while pending:
+            place = pending.pop()
+            yield from self.flow.graph.uses.get(place, ())
+            for edge in self.flow.graph.edges.get(place, ()):
+                if edge.kind is Kind.SAME and not edge.crosses and edge.target not in seen:
+                    seen.add(edge.target)
+                    pending.append(edge.target)
+
+    def gives_no_tensor(self, call: ast.Call) -> bool:
+        dotted = self.flow.code.calls.get(call, "")
+        if dotted in ("min", "max"):
+            return len(call.args) > 1 or any(keyword.arg == "default" for keyword in call.keywords)
+        if dotted in ("round", "abs", "next", "getattr", "pow"):
+            return False
+        if dotted == "sum":
+            return len(call.args) == 1 and not call.keywords  # of nothing it is 0
+        if dotted in library.READERS or dotted.split(".")[0] in library.MATH:
+            return True
+        if isinstance(call.func, ast.Attribute) and call.func.attr in OF_NO_TENSORS and call not in self.flow.calls.targets:
+            return True
+        return any(isinstance(source, ast.ClassDef) for source in self.flow.graph.sources(call.func))
+
+    @cached_property
+    def tensors(self) -> set[Place]:
+        """The sums and products of which one operand is a tensor whatever the other is: they are tensors, too."""
+        made: dict[Place, list[list[Place]]] = {}
+        for document in self.flow.code.documents.values():
+            for part in ast.walk(document.tree):
+                if isinstance(part, ast.BinOp):
+                    made[part] = [self.flow.graph.sources(side) for side in (part.left, part.right)]
+                elif isinstance(part, ast.AugAssign):
+                    made[part] = [self.flow.graph.sources(side) for side in (Old(part), part.value)]
+        assumed = set(made)
+        while True:
+            kept = {place for place in assumed if any(self.are_tensors(side, assumed) for side in made[place])}
+            if kept == assumed:
+                return kept
+            assumed = kept
+
+    def are_tensors(self, sources: list[Place], assumed: set[Place]) -> bool:
+        """Whether torch makes each of `sources`, at least one of them of nothing, or it is one of those `assumed` to be tensors."""
+        made = [source for source in sources if source not in assumed]
+        return bool(made) and all(self.makes_tensor(source) for source in made)
+
+    def makes_tensor(self, source: Place) -> bool:
+        known = facts(self.flow.code.calls.get(source, "")) if isinstance(source, ast.Call) else None
+        return known is not None and known.factory and known.result == "tensor"
+
+    @property
+    def has_handlers(self) -> bool:
+        """Whether the code takes part in logging: its handlers may look at what is logged."""
+        return any(name in self.flow.code.methods for name in ("emit", "filter", "handle", "formatMessage"))
+
+    def needs_tensor(self, expression: ast.expr) -> Iterator[Open]:
+        """The readers of what is put away that may need a tensor, not a number."""
+        reach = self.flow.graph.reach([expression], numbers=True, without=self.tensors)
+        for arrival in reach.of(Sink.ESCAPES, Sink.ASKED, Sink.WALKED):
+            yield Open(arrival.site, "may need a tensor")
+        for place, part in reach.places:
+            for use in self.flow.graph.uses.get(place, ()):
+                if use.site in self.flow.calls.targets and use.site not in self.flow.calls.opaque:
+                    continue  # its own readers tell
+                if not takes_number(use.how, use.name, part is ITSELF) or use.name in LOGS and self.has_handlers:
+                    yield Open(use.site, "may need a tensor")
+        for alias in self.aliases(expression):
+            if isinstance(alias, Old):
+                yield Open(alias.statement, "writes into it under another name")
+
+    def aliases(self, place: Place) -> set[Place]:
+        """The places that hold the very object."""
+        seen = {place}
+        pending = [place]
+        while pending:
+            for edge in self.flow.graph.edges.get(pending.pop(), ()):
+                if edge.kind is Kind.SAME and edge.target not in seen:
+                    seen.add(edge.target)
+                    pending.append(edge.target)
+        return seen
+
+    def written(self, place: Place) -> ast.AST | None:
+        """A place where what is made of the value may be written to in place."""
+        for reached, part in self.flow.graph.reach([place]).places:
+            if part is ITSELF and isinstance(reached, Old):
+                return reached.statement
+            if part is ITSELF and isinstance(reached, ast.AST) and reached in self.receivers:
+                return reached
+        return None
+
+    @cached_property
+    def receivers(self) -> set[Place]:
+        """What something is put into: the receivers of `append`, `copy_` or an assignment to an item."""
+        filled = {
+            edge.target for edges in self.flow.graph.edges.values() for edge in edges if edge.kind in (Kind.IN, Kind.POURED)
+        }
+        written = {
+            part.func.value
+            for call in self.flow.code.calls
+            if isinstance(part := call, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr.endswith("_")
+        }
+        return {place for place in filled | written if not isinstance(place, NO_TENSORS)}
+
+
+def is_of_no_tensor(use: Use) -> bool:
+    """Whether only what is no tensor is used so: `x["loss"]`, `x.logits`."""
+    if use.how == "subscript" and isinstance(use.site, ast.Subscript):
+        return isinstance(use.site.slice, ast.Constant) and isinstance(use.site.slice.value, str)
+    return use.how == "attribute" and use.name in OF_NO_TENSORS - {
+        "item",
+        "tolist",
+        "numpy",
+        "size",
+        "numel",
+        "dim",
+        "split",
+        "values",
+    }
+
+
+def takes_number(how: str, name: str, itself: bool) -> bool:
+    """Whether a reader works with a number as it does with a tensor of one element."""
+    if how in ("arithmetic", "text", "comparison"):
+        return True
+    if how == "attribute":
+        if itself:
+            return name in OF_NUMBERS
+        return True
+    if how == "argument":
+        if itself and name in library.WRITERS:
+            return True
+        return name in library.TAKES_NUMBERS or name.split(".")[0] in library.MATH or name in library.PUTS
+    return how == "subscript" and not itself
