@@ -28,6 +28,12 @@ from graphfix.models.table import OpFacts
 
 # with any other argument, `axis` for one, a reduction may leave dimensions
 REDUCES_ALL = frozenset(("dtype", "input", "out"))
+# which save nothing where a weight or divisor is a number, an input needs no gradient, or nothing is dropped: that they free
+# something proves nothing
+SAVE_AT_TIMES = frozenset(
+    "lerp lerp_ dropout dropout1d dropout2d dropout3d alpha_dropout feature_dropout einsum fmod remainder addcmul addcmul_ addr addmm "
+    "addmv addbmm baddbmm addcdiv".split()
+)
 # where losses take `reduce`, counted from behind the input and the target; `reduction` follows, `size_average` lies before
 REDUCE_AT = {
     "cross_entropy": 3, "nll_loss": 3, "binary_cross_entropy": 2, "binary_cross_entropy_with_logits": 2,
@@ -71,7 +77,7 @@ def operation(m: Interpreter, known: OpFacts | None, values: Arguments, keywords
         return Tensor(single=single, base=values[0] if values else None, shape=OTHER if shape is None else shape)
     if isinstance(keywords.get("out"), Tensor):
         m.recording.written.append((keywords["out"], False))
-    node = m.record(site, values, known.saves)
+    node = m.record(site, values, known.saves and name.rpartition(".")[2] not in SAVE_AT_TIMES)
     if node is not None and known.random:
         node.random = True
     if known.result in ("tuple", "list"):

@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from graphfix.analysis.evidence import Evidence
-from graphfix.analysis.flow.calls import name_of
+from graphfix.analysis.flow.calls import decorators, name_of
 from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.freed import leaves, surely_called
 from graphfix.analysis.flow.graph import Field, FlowGraph, Place, Sink
 from graphfix.analysis.flow.scopes import FUNCTIONS
+from graphfix.analysis.flow.swallowed import swallowed
 from graphfix.model import (
     AddArgument,
     Append,
@@ -37,6 +38,10 @@ from graphfix.model import (
 from graphfix.models.words import WALKS
 from graphfix.repairs.readers import Open, Readers
 
+# rules whose faults raise: a run that gets over the error works
+RAISING = frozenset("GF201 GF202 GF203 GF204 GF205 GF301 GF302 GF304 GF306 GF308 GF401 GF901 GF903".split())
+# https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.weight_norm.html and its kind compute weights before each forward pass
+LEFT_IN_MODULES = frozenset(("weight_norm", "spectral_norm", "parametrize", "parametrizations"))
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
@@ -53,6 +58,7 @@ class Proof:
     def open_of(self, finding: Finding) -> Iterator[Open]:
         """What is left open of the fix of `finding`."""
         assert finding.fix is not None
+        yield from self.swallowed(finding)
         if finding.fix.ground is Ground.DROPPED:
             yield from self.unseen_steps([each for operation in finding.fix.operations for each in self.cut_by(operation)])
         if finding.fix.ground is Ground.JOINED:
@@ -61,6 +67,18 @@ class Proof:
         keeps = any(isinstance(each, AddArgument) for each in finding.fix.operations)
         for operation in finding.fix.operations:
             yield from self.of_operation(operation, finding.fix.ground, cuts, keeps)
+
+    def swallowed(self, finding: Finding) -> Iterator[Open]:
+        """A program that raises does not work: unless somebody swallows what is raised where the finding lies, or its story leads."""
+        assert finding.fix is not None
+        spans = {finding.span, *(label.span for label in finding.story if label.path == self.evidence.document.path)}
+        if finding.code not in RAISING and finding.fix.ground is Ground.UNUSED:
+            return
+        for part in ast.walk(self.evidence.document.tree):
+            if isinstance(part, (ast.stmt, ast.expr)) and self.evidence.span(part) in spans:
+                place = swallowed(self.flow, part)
+                if place is not None:
+                    yield Open(place, "may swallow the error that this repairs")
 
     def cut_by(self, operation: Operation) -> list[ast.expr]:
         """The expression behind which an operation cuts the graph."""
@@ -76,7 +94,7 @@ class Proof:
         elif isinstance(operation, Replace):
             yield from self.replaced(operation)
         elif isinstance(operation, Move):
-            yield from self.moved(operation.before)
+            yield from self.moved(operation)
         elif isinstance(operation, (InsertBefore, InsertAfter)) and ground is not Ground.RAISES:
             yield from self.inserted(operation)
         elif isinstance(operation, (Wrap, Decorate)):
@@ -109,12 +127,18 @@ class Proof:
                 yield Open(arrival.site, "is not in sight and may write to it")
 
     def unrecorded_gradients(self, call: ast.Call) -> Iterator[Open]:
-        """Nobody walks the gradients that a call returns."""
+        """Nobody walks the gradients that a call returns, and no hook sees that they are recorded."""
+        for document in self.flow.code.documents.values():
+            for part in ast.walk(document.tree):
+                if isinstance(part, ast.Attribute) and part.attr.endswith("_hook") and "forward" not in part.attr:
+                    yield Open(part, "sees whether gradients are recorded")
         for arrival in self.graph.reach([call]).of(Sink.WALKED, Sink.ESCAPES):
             yield Open(arrival.site, arrival.sink.value, arrival.sink is Sink.WALKED)
 
-    def moved(self, before: Span) -> Iterator[Open]:
-        """Each iteration walks what is set up in it: none goes on, or leaves, before."""
+    def moved(self, operation: Move) -> Iterator[Open]:
+        """Each iteration walks what is set up in it: none goes on, or leaves, before; and nobody reads it outside of the body."""
+        before = operation.before
+        yield from self.read_outside(operation)
         for loop in (
             part for part in ast.walk(self.evidence.document.tree) if isinstance(part, LOOPS) and self.at(part.body[0], before)
         ):
@@ -125,6 +149,27 @@ class Proof:
                     yield Open(statement, "may go on to the next iteration before the walk")
             yield Open(loop.body[-1], "may be reached without a walk")
 
+    def read_outside(self, operation: Move) -> Iterator[Open]:
+        """Reads of what a moved statement binds, in the head of the loop or around it."""
+        document = self.evidence.document
+        for loop in (
+            part for part in ast.walk(document.tree) if isinstance(part, LOOPS) and self.at(part.body[0], operation.before)
+        ):
+            home = document.enclosing(loop, (*FUNCTIONS, ast.Module))
+            moved = next((part for part in ast.walk(home) if isinstance(part, ast.stmt) and self.at(part, operation.span)), None)  # type: ignore[arg-type]
+            if moved is None:
+                continue
+            head = {
+                part
+                for each in (getattr(loop, "test", None), getattr(loop, "iter", None))
+                if each is not None
+                for part in ast.walk(each)
+            }
+            bound = {part.id for part in ast.walk(moved) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
+            for part in ast.walk(home):  # type: ignore[arg-type]
+                if isinstance(part, ast.Name) and part.id in bound and (isinstance(part.ctx, ast.Del) or part in head):
+                    yield Open(part, "needs it outside of the loop's body")
+
     def cut(self, expression: ast.expr, ground: Ground) -> Iterator[Open]:
         """The graph of `expression` ends: it is a tensor, and its graph is freed, or nobody walks it or asks for it."""
         other = self.readers.no_tensor(expression)
@@ -134,14 +179,22 @@ class Proof:
         freed = self.flow.freed.before(expression)
         for arrival in reach.of(Sink.ASKED) if ground is Ground.UNUSED else ():
             yield Open(arrival.site, arrival.sink.value)
+        if ground is Ground.UNUSED and self.flow.calls.reflections and not freed:
+            yield Open(self.flow.calls.reflections[0], "may walk it")
+        if ground is Ground.UNUSED and freed:
+            caught = (swallowed(self.flow, arrival.site) for arrival in reach.of(Sink.WALKED))
+            yield from (Open(place, "may swallow the error of a walk that is to fail") for place in caught if place is not None)
         if ground is Ground.UNUSED and not freed:
             yield from (Open(a.site, a.sink.value, a.sink is Sink.WALKED) for a in reach.of(Sink.WALKED, Sink.ESCAPES))
 
     def unseen_steps(self, cuts: list[ast.expr]) -> Iterator[Open]:
         """Every step that the code may make was seen in a run, and nobody reads the gradients that the `cuts` drop."""
         seen = {getattr(update.site, "func", None) for run in self.evidence.tape.runs for update in run.recording.updates}
-        below = {place for cut in cuts for place in self.graph.below(cut)}
+        below = {place for cut in cuts for place in self.graph.below(cut, objects=False)}
         leaves = {place for place in below if isinstance(place, ast.Call)}
+        leaves |= {source for call in leaves for source in self.flow.calls.callables(call.func) if isinstance(source, ast.Call)}
+        leaves = {call for call in leaves if self.makes_leaves(call)}
+        dropped = {arrival.site for arrival in self.graph.reach(cuts).of(Sink.WALKED)}
         for place in below & self.graph.opaque.keys():
             if isinstance(place, (ast.Call, ast.alias)):
                 yield Open(place, "may make what is trained elsewhere")
@@ -153,9 +206,50 @@ class Proof:
                     continue
                 if part.attr == "step" and part not in seen or part.attr == "methodcaller":
                     yield Open(part, "may step")
+                call = document.parents.get(part)
+                if part.attr.startswith("clip_grad") and isinstance(call, ast.Call) and not self.cleared_before(call, dropped):
+                    if any(not leaves.isdisjoint(self.leaves_of(argument)) for argument in call.args):
+                        yield Open(part, "may read the gradients")
                 reads = "_hook" in part.attr or part.attr == "grad" and not self.flow.calls.is_torch_name(part)
-                if reads and not leaves.isdisjoint(self.graph.below(part.value)):
+                if reads and not leaves.isdisjoint(self.leaves_of(part.value)):
                     yield Open(part, "may read the gradients")
+
+    def cleared_before(self, site: ast.AST, dropped: set[ast.AST]) -> bool:
+        """Whether gradients are cleared, and then left by another walk than those that are `dropped`, before `site` in its block."""
+        statement = self.flow.freed.statement(site)
+        block = self.flow.freed.block_of(statement)
+        walked = False
+        for earlier in reversed(block[: block.index(statement)]):
+            calls = surely_called(earlier)
+            walks = [call for call in calls if name_of(call.func) in WALKS]
+            if any(call in dropped for call in walks) or walks and walked:
+                return False
+            walked |= bool(walks)
+            if walked and any(name_of(call.func) == "zero_grad" for call in calls):
+                return True
+        return False
+
+    def leaves_of(self, place: Place) -> set[Place]:
+        """Every place of which a value may be made, or that it may be a parameter of."""
+        seen = {place}
+        pending = [place]
+        while pending:
+            current = pending.pop()
+            parts = list(self.graph.parts(current))
+            if isinstance(current, ast.Call):
+                parts += [*current.args, *([current.func.value] if isinstance(current.func, ast.Attribute) else [])]
+            for part in parts:
+                if part not in seen:
+                    seen.add(part)
+                    pending.append(part)
+        return seen
+
+    def makes_leaves(self, call: ast.Call) -> bool:
+        """Whether a call makes a module or a parameter."""
+        dotted = self.flow.code.calls.get(call, "")
+        if dotted:
+            return dotted.startswith("torch.nn.") or any(keyword.arg == "requires_grad" for keyword in call.keywords)
+        return any(isinstance(source, ast.ClassDef) for source in self.graph.sources(call.func))
 
     def joined(self, finding: Finding) -> Iterator[Open]:
         """Between the walks nobody writes to what is saved; where they become one, nobody looks at the gradients of either."""
@@ -215,13 +309,21 @@ class Proof:
                 if other is not None:
                     yield Open(other, "may be no tensor")
         until = anchor if isinstance(operation, InsertAfter) else None
-        if isinstance(loop, LOOPS) and self.flow.freed.before_next(loop, target, until):
-            return
+        freed = isinstance(loop, LOOPS) and self.flow.freed.before_next(loop, target, until)
         starts = [place for place, _ in self.flow.freed.left_by(loop, target)] if isinstance(loop, ast.stmt) else []
         if not starts:
             yield Open(anchor, "may leave what is not freed")
         for arrival in self.graph.reach(starts).arrivals:
-            yield Open(arrival.site, arrival.sink.value)
+            if not freed or arrival.sink is Sink.ASKED and self.asks_for_graph(arrival.site):
+                yield Open(arrival.site, arrival.sink.value)
+
+    def is_flag(self, site: ast.AST) -> bool:
+        """Whether what is asked stays the same when a graph is freed."""
+        return isinstance(site, ast.Attribute) and site.attr in ("requires_grad", "is_leaf")
+
+    def asks_for_graph(self, site: ast.AST) -> bool:
+        """Whether a reader looks at the graph itself."""
+        return isinstance(site, ast.Attribute) and site.attr in ("requires_grad", "grad_fn", "is_leaf", "next_functions")
 
     def bindings(self, just_before: ast.stmt | None, loop: ast.AST | None, target: str) -> list[Place]:
         """What may be in a variable: what the statement `just_before` binds to it, or else all that the code around does."""
@@ -252,22 +354,43 @@ class Proof:
             ]
         made = [part for each in inside for part in ast.walk(each) if isinstance(part, (ast.Call, ast.BinOp, ast.UnaryOp))]
         reach = self.graph.reach([part for part in made if part in self.flow.carrying and not self.flow.is_graphless(part)])
+        yield from self.left_in_modules()
         own = {part for each in inside for part in ast.walk(each) if isinstance(part, ast.Call)}
         for arrival in reach.arrivals:
             if arrival.sink is not Sink.ESCAPES or arrival.site not in own:  # what is called inside runs without recording, too
                 yield Open(arrival.site, arrival.sink.value, arrival.sink is Sink.WALKED)
         for each in inside:
             for code in self.flow.reached(each):
+                if (
+                    code in self.flow.code.wrapped
+                    or code in self.flow.code.properties
+                    and any("cached" in each for each in decorators(code))
+                ):
+                    yield Open(code, "may keep what it computes")
                 for part in ast.walk(code):
                     if isinstance(part, ast.Call) and self.flow.code.calls.get(part, "").endswith("is_grad_enabled"):
                         yield Open(part, "asks whether gradients are recorded")
 
+    def left_in_modules(self) -> Iterator[Open]:
+        """Hooks of the forward pass, and parametrizations, leave in modules what they compute, or look at its graph."""
+        for document in self.flow.code.documents.values():
+            for part in ast.walk(document.tree):
+                name = part.attr if isinstance(part, ast.Attribute) else part.id if isinstance(part, ast.Name) else ""
+                if name in LEFT_IN_MODULES or name.startswith("register_forward"):
+                    yield Open(part, "may leave what is computed inside in a module")
+
     def freed_early(self, call: ast.Call, cuts: list[ast.expr]) -> Iterator[Open]:
         """Nothing of the graph below a walk is walked once more, now or in a later iteration, other than through what is cut."""
         receiver = call.func.value if isinstance(call.func, ast.Attribute) and not self.flow.code.calls.get(call) else None
+        for reflection in self.flow.calls.reflections:
+            yield Open(reflection, "may walk it again")
         for root in [*call.args[:1], *([receiver] if receiver is not None else [])]:
             for start in self.flow.computations_below(root, without=cuts):
-                for arrival in self.graph.reach([start], without=cuts).of(Sink.WALKED, Sink.ESCAPES):
+                for arrival in self.graph.reach([start], without=cuts).arrivals:
+                    if arrival.sink is Sink.ASKED:
+                        if self.asks_for_graph(arrival.site) and not self.is_flag(arrival.site):
+                            yield Open(arrival.site, "may use the graph itself")
+                        continue
                     again = arrival.crosses or arrival.site is not call and not self.comes_before(arrival.site, call)
                     if again:
                         yield Open(arrival.site, f"{arrival.sink.value} again", arrival.sink is Sink.WALKED)

@@ -48,8 +48,9 @@ def label(evidence: Evidence, each: Open) -> Label:
 def as_tensors(proof: Proof, fix: Fix) -> Fix:
     """The fix with `.detach()` for `.item()` where a reader may need a tensor."""
     cuts = [operation for operation in fix.operations if isinstance(operation, Append) and operation.text == ".item()"]
+    told = proof.evidence.tape.conventions.accumulate == "item"
     expressions = [proof.expression(operation.span) for operation in cuts]
-    if not any(next(proof.readers.needs_tensor(each), None) for each in expressions if each is not None):
+    if not any(next(proof.readers.needs_tensor(each, told), None) for each in expressions if each is not None):
         return fix
     changed = tuple(
         dataclasses.replace(each, text=".detach()") if isinstance(each, Append) and each.text == ".item()" else each

@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from graphfix.analysis.flow import library
+from graphfix.analysis.flow.calls import name_of
 from graphfix.analysis.flow.expressions import is_text
 from graphfix.analysis.flow.flow import Flow
-from graphfix.analysis.flow.graph import ITSELF, Kind, Old, Place, Sink, Use
+from graphfix.analysis.flow.graph import ITSELF, Kind, Old, Place, Sink, Use, is_attribute
 from graphfix.models.table import facts
 
 # what a total, or what is made of it, is asked for as a number: https://docs.python.org/3/library/stdtypes.html#numeric-types-int-float-complex
 OF_NUMBERS = frozenset(("real", "imag", "is_integer", "as_integer_ratio", "hex", "__format__", "__float__"))
 LOGS = frozenset("info debug warning error critical exception log".split())
+LESS_PRECISE = frozenset("half bfloat16 float16 autocast amp bf16 fp16".split())
 NO_TENSORS = (
     ast.JoinedStr, ast.Dict, ast.List, ast.Tuple, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp, ast.Compare,
     ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef,
@@ -126,20 +128,120 @@ class Readers:
         """Whether the code takes part in logging: its handlers may look at what is logged."""
         return any(name in self.flow.code.methods for name in ("emit", "filter", "handle", "formatMessage"))
 
-    def needs_tensor(self, expression: ast.expr) -> Iterator[Open]:
-        """The readers of what is put away that may need a tensor, not a number."""
+    def needs_tensor(self, expression: ast.expr, told: bool = False) -> Iterator[Open]:
+        """The readers of what is put away that may need a tensor, not a number.
+
+        `told`: the project says that what is not in sight takes numbers.
+        """
         reach = self.flow.graph.reach([expression], numbers=True, without=self.tensors)
-        for arrival in reach.of(Sink.ESCAPES, Sink.ASKED, Sink.WALKED):
+        for arrival in reach.of(*((Sink.ASKED, Sink.WALKED) if told else (Sink.ESCAPES, Sink.ASKED, Sink.WALKED))):
             yield Open(arrival.site, "may need a tensor")
+        if self.half_precision:
+            yield Open(self.half_precision, "computes in another precision")
+        for call in self.flow.calls.reflections:
+            yield Open(call, "may need a tensor")
         for place, part in reach.places:
             for use in self.flow.graph.uses.get(place, ()):
                 if use.site in self.flow.calls.targets and use.site not in self.flow.calls.opaque:
                     continue  # its own readers tell
+                if told and use.how == "argument" and use.site in self.flow.calls.opaque:
+                    continue
                 if not takes_number(use.how, use.name, part is ITSELF) or use.name in LOGS and self.has_handlers:
                     yield Open(use.site, "may need a tensor")
-        for alias in self.aliases(expression):
-            if isinstance(alias, Old):
-                yield Open(alias.statement, "writes into it under another name")
+                elif part is ITSELF and not self.is_alike(use, place, expression):
+                    yield Open(use.site, "may come to something else with a number")
+        yield from self.written_under_another_name(expression)
+
+    @cached_property
+    def half_precision(self) -> ast.AST | None:
+        """Where the code computes in less than 32 bits: Python's numbers have 64."""
+        for document in self.flow.code.documents.values():
+            if document.words & LESS_PRECISE:
+                return document.tree.body[0]
+        return None
+
+    def is_alike(self, use: Use, place: Place, stored: ast.expr) -> bool:
+        """Whether a reader does with a Python number exactly what it does with a tensor that holds it."""
+        if use.how == "comparison":
+            return self.is_condition(use.site)
+        if (
+            use.how != "arithmetic"
+            or use.name in ("Add", "Sub", "Mult", "Div")
+            and not isinstance(use.site, (ast.BinOp, ast.AugAssign))
+        ):
+            return use.how != "arithmetic"
+        if use.name in ("Add", "Sub", "Mult"):
+            return True
+        divisor = use.site.right if isinstance(use.site, ast.BinOp) else getattr(use.site, "value", None)
+        return (
+            use.name == "Div"
+            and divisor is not place
+            and divisor is not None
+            and (self.is_not_zero(divisor, set()) or self.counts(divisor, stored))
+        )
+
+    def is_condition(self, site: ast.AST) -> bool:
+        """Whether only the truth of a comparison matters."""
+        above = self.flow.freed.parents.get(site)
+        while isinstance(above, ast.BoolOp) or isinstance(above, ast.UnaryOp) and isinstance(above.op, ast.Not):
+            site, above = above, self.flow.freed.parents.get(above)
+        if isinstance(above, (ast.If, ast.While, ast.IfExp, ast.Assert)):
+            return above.test is site
+        return isinstance(above, ast.comprehension) or isinstance(above, ast.Call) and name_of(above.func) in ("print", "bool")
+
+    def is_not_zero(self, divisor: Place, asked: set[Place]) -> bool:
+        """Whether a divisor is surely a number other than zero, or the length of what is not empty where there is a total."""
+        if divisor in asked:
+            return True
+        asked.add(divisor)
+        if isinstance(divisor, ast.Constant):
+            return isinstance(divisor.value, (int, float)) and divisor.value != 0
+        if isinstance(divisor, ast.BinOp):
+            both = self.is_not_zero(divisor.left, asked) and self.is_not_zero(divisor.right, asked)
+            more = isinstance(divisor.op, ast.Add) and (is_positive(divisor.left) or is_positive(divisor.right))
+            return more or both and isinstance(divisor.op, (ast.Mult, ast.Add))
+        if isinstance(divisor, ast.Call) and self.flow.code.calls.get(divisor) == "len":
+            return True
+        sources = [source for source in self.flow.graph.sources(divisor) if source is not divisor]
+        return bool(sources) and all(self.is_not_zero(source, asked) for source in sources)
+
+    def counts(self, divisor: ast.expr, stored: ast.expr) -> bool:
+        """Whether a divisor counts what the total adds up: it grows in the same block, by what is not known to be zero at times."""
+        statement = self.flow.freed.statement(stored)
+        block = self.flow.freed.block_of(statement)
+        name = divisor.attr if isinstance(divisor, ast.Attribute) else getattr(divisor, "id", "")
+        for each in block:
+            if isinstance(each, ast.AugAssign) and isinstance(each.op, ast.Add):
+                own = each.target.attr if isinstance(each.target, ast.Attribute) else getattr(each.target, "id", "")
+                asked = isinstance(each.value, ast.Call) and name_of(each.value.func) in ("int", "bool", "sum", "item")
+                if own == name and not asked and not isinstance(each.value, ast.Compare):
+                    return True
+        return False
+
+    def written_under_another_name(self, expression: ast.expr) -> Iterator[Open]:
+        """A number does not change where the tensor would: an object that is written to in place and has two names, or is kept."""
+        for source in self.flow.graph.sources(expression):
+            for place, part in self.flow.graph.reach([source], made=False).places:
+                if part is ITSELF and (isinstance(place, Old) or place in self.in_place):
+                    yield Open(place.statement if isinstance(place, Old) else place, "writes into it under another name")  # type: ignore[arg-type]
+        statement = self.flow.freed.statement(expression)
+        total = self.flow.freed.parents.get(expression)
+        if not isinstance(statement, ast.AugAssign) and not isinstance(total, ast.AugAssign):
+            return
+        own = ast.unparse(statement.target) if isinstance(statement, ast.AugAssign) else ""
+        for alias in self.aliases(statement):
+            if isinstance(getattr(alias, "ctx", None), ast.Store):
+                kept = ast.unparse(alias) != own  # type: ignore[arg-type]
+            else:
+                kept = any(edge.kind is Kind.IN and not is_attribute(edge.key) for edge in self.flow.graph.edges.get(alias, ()))
+            if kept:
+                yield Open(alias if isinstance(alias, ast.AST) else statement, "keeps the total, which is written to in place")
+
+    @cached_property
+    def in_place(self) -> set[Place]:
+        """The receivers of methods that write in place (`div_`)."""
+        functions = [call.func for call in self.flow.code.calls if isinstance(call.func, ast.Attribute)]
+        return {function.value for function in functions if function.attr.endswith("_") and not function.attr.endswith("__")}
 
     def aliases(self, place: Place) -> set[Place]:
         """The places that hold the very object."""
@@ -167,12 +269,11 @@ class Readers:
         filled = {
             edge.target for edges in self.flow.graph.edges.values() for edge in edges if edge.kind in (Kind.IN, Kind.POURED)
         }
-        written = {
-            part.func.value
-            for call in self.flow.code.calls
-            if isinstance(part := call, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr.endswith("_")
-        }
-        return {place for place in filled | written if not isinstance(place, NO_TENSORS)}
+        return {place for place in filled | self.in_place if not isinstance(place, NO_TENSORS)}
+
+
+def is_positive(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, (int, float)) and node.value > 0
 
 
 def is_of_no_tensor(use: Use) -> bool:
@@ -193,6 +294,8 @@ def is_of_no_tensor(use: Use) -> bool:
 
 def takes_number(how: str, name: str, itself: bool) -> bool:
     """Whether a reader works with a number as it does with a tensor of one element."""
+    if how in ("hash", "inverted"):
+        return False
     if how in ("arithmetic", "text", "comparison"):
         return True
     if how == "attribute":

@@ -17,6 +17,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 # calls through these reach the method of another name: torch.nn.Module.__call__
 ENTRANCES = ("__call__", "forward")
 ROUNDS = 3
+REFLECTS = ("globals", "locals", "vars", "dir")
 KINDS = {**dict.fromkeys(library.COLLECTS, Kind.SPREAD), **dict.fromkeys(("enumerate", "zip", "itertools.product"), Kind.WRAPPED)}
 
 
@@ -34,6 +35,8 @@ class Calls:
         self.targets: dict[ast.Call, dict[ast.AST, None]] = {}
         self.opaque: set[ast.Call] = set()
         self.recording: dict[ast.Call, None] = {}
+        self.handed: set[ast.AST] = set()
+        self.reflections: list[ast.Call] = []
         self.library_calls: set[ast.Call] = set()
 
     def link(self) -> None:
@@ -50,8 +53,11 @@ class Calls:
 
     def written(self, call: ast.Call, dotted: str) -> None:
         """What can be said of a call by how it is written."""
+        name = dotted or name_of(call.func)
+        if name in library.APPLY or any(keyword.arg == "key" for keyword in call.keywords):
+            name = name if all(self.takes_anything(each) for each in self.applied(call)) else "applies"
         for argument in arguments(call):
-            self.flow.use(argument, "argument", dotted or name_of(call.func), call)
+            self.flow.use(argument, "argument", name, call)
         if name_of(call.func) in self.walking and not self.is_method_in_sight(call):
             self.walk(call, dotted)
         elif dotted:
@@ -61,6 +67,18 @@ class Calls:
             self.of_methods[call] = None
         else:
             self.unknown[call] = None
+
+    def applied(self, call: ast.Call) -> list[ast.expr]:
+        """The functions that a call such as `map(f, xs)` or `sorted(xs, key=f)` applies."""
+        keys = [keyword.value for keyword in call.keywords if keyword.arg == "key"]
+        return keys or call.args[:1]
+
+    def takes_anything(self, function: ast.expr) -> bool:
+        """Whether an applied function takes a number as well as a tensor: code in sight (whose readers tell), or a conversion."""
+        if isinstance(function, ast.Name) and function.id in ("float", "int", "str", "round", "abs", "print", "repr"):
+            return True
+        sources = self.flow.sources(function)
+        return bool(sources) and all(isinstance(source, FUNCTIONS) for source in sources)
 
     def may_be_method(self, name: str) -> bool:
         """Whether an attribute of this name may be a method, and not only what the code puts there itself."""
@@ -111,6 +129,15 @@ class Calls:
             elif key in library.ASKS:
                 self.flow.end(given[0], Sink.ASKED, call)
             self.code.read_field(key, call)
+        if dotted in ("min", "max", "next"):
+            for argument in given:
+                self.flow.add(argument, call, Kind.OUT)
+                if len(call.args) > 1:
+                    self.flow.add(argument, call, Kind.SAME)
+        if dotted in REFLECTS and not given or dotted in ("eval", "exec"):
+            self.reflections.append(call)
+        if dotted == "getattr" and len(given) > 1 and isinstance(given[1], ast.Constant):
+            self.flow.use(given[0], "attribute", str(given[1].value), call)
         if dotted == "vars" and given:
             self.code.dynamic(given[0], call)
         if dotted == "copy.copy" and given:
@@ -132,6 +159,7 @@ class Calls:
                     for other in given:
                         self.flow.end(other, Sink.ESCAPES, call)
                 if isinstance(source, FUNCTIONS):
+                    self.handed.add(source)
                     self.entered[source] = None
                     self.targets.setdefault(call, {})[source] = None
                     for parameter in parameters(source):

@@ -122,7 +122,7 @@ class Expressions:
             self.flow.use(node.right, "text", "%", node)
             return
         for side in (node.left, node.right):
-            self.flow.use(side, "arithmetic", "", node)
+            self.flow.use(side, "arithmetic", type(node.op).__name__, node)
             self.flow.add(side, node, Kind.MADE)
         name = DUNDERS[type(node.op)]
         self.special(f"__{name}__", [node.right], node)
@@ -131,6 +131,8 @@ class Expressions:
     def of_UnaryOp(self, node: ast.UnaryOp) -> None:
         self.expression(node.operand)
         kind = Kind.NUMBER if isinstance(node.op, ast.Not) else Kind.MADE
+        if isinstance(node.op, ast.Invert):
+            self.flow.use(node.operand, "inverted", "", node)
         self.flow.add(node.operand, node, kind)
 
     def of_BoolOp(self, node: ast.BoolOp) -> None:
@@ -195,6 +197,7 @@ class Expressions:
                 self.flow.add(value, node, Kind.MADE)
                 continue
             self.expression(key)
+            self.flow.use(key, "hash", "", node)
             known = key.value if isinstance(key, ast.Constant) and isinstance(key.value, (str, int)) else None
             self.flow.add(value, node, Kind.IN, known)
 
@@ -208,7 +211,11 @@ class Expressions:
                 self.flow.add(each, node, Kind.IN, None if starred else index)
 
     of_Tuple = of_List
-    of_Set = of_List
+
+    def of_Set(self, node: ast.Set) -> None:
+        self.of_List(node)
+        for each in node.elts:
+            self.flow.use(each, "hash", "", node)
 
     def of_ListComp(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> None:
         before = self.reaching.now

@@ -39,7 +39,7 @@ class Flow:
                 begin.append(call)
                 begin.extend(self.graph.sources(call.func.value) if isinstance(call.func, ast.Attribute) and not dotted else ())
         begin.extend(source for value in self.code.asked for source in self.graph.sources(value))
-        return {place for place, _ in self.graph.reach(begin).places}
+        return self.graph.spread(begin)
 
     def computations_below(self, root: Place, without: Collection[Place] = ()) -> list[ast.expr]:
         """The computations of which the graph of the value at `root` may be made, in the order of the code.
@@ -55,6 +55,8 @@ class Flow:
                 continue
             if isinstance(place, (ast.Call, ast.BinOp, ast.UnaryOp)):
                 if self.is_graphless(place):
+                    pending.extend(source for source in self.graph.contents.get(place, ()) if source not in seen)
+                    seen.update(self.graph.contents.get(place, ()))
                     continue
                 if not isinstance(place, ast.Call) or place not in self.calls.targets or place in self.calls.opaque:
                     made.append(place)

@@ -178,6 +178,10 @@ class Freed:
             current = parent
         return None
 
+    def block_of(self, statement: ast.stmt) -> list[ast.stmt]:
+        """The block that a statement stands in."""
+        return next((block for block in blocks(self.parents.get(statement)) if statement in block), [statement])
+
     def around(self, node: ast.AST) -> Iterator[ast.AST]:
         """What the node stands in."""
         above = self.parents.get(node)

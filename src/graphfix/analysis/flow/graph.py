@@ -12,36 +12,33 @@ from __future__ import annotations
 import ast
 import enum
 from collections.abc import Collection, Hashable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 Place = Hashable  # an expression, a definition, or one of the classes below
 
 
-@dataclass(frozen=True)
-class Field:
+class Field(NamedTuple):
     """The attribute of this name of any object."""
 
     name: str
 
 
-@dataclass(frozen=True)
-class Cell:
+class Cell(NamedTuple):
     """A name of a scope that code outside of that scope reads or writes, or that lives as long as the file."""
 
     scope: ast.AST
     name: str
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(NamedTuple):
     """What calls of a function return, or its generators yield."""
 
     function: ast.AST
 
 
-@dataclass(frozen=True)
-class Old:
+class Old(NamedTuple):
     """What the target of an augmented assignment held before."""
 
     statement: ast.AugAssign
@@ -73,8 +70,7 @@ def is_attribute(key: Hashable) -> bool:
     return isinstance(key, str) and key.startswith(".")
 
 
-@dataclass(frozen=True)
-class Held:
+class Held(NamedTuple):
     """A value that an object holds: under which key (None where that is not known), and how deep inside, from 1 to `DEEPEST`.
 
     `back`: the object was given the value here, so that the places where it comes from hold it as well. Once the object has gone
@@ -90,14 +86,15 @@ class Held:
         return is_attribute(self.key)
 
 
+# states that one question follows
+MAX_STATES = 60_000
 # levels of containers that are told apart
 DEEPEST = 3
 ITSELF = None
 Part = Held | None  # None: the value itself
 
 
-@dataclass(frozen=True)
-class Edge:
+class Edge(NamedTuple):
     """`crosses`: what comes this way may be from an earlier iteration, or reach several.
 
     `call`: the call by which the value gets into a function, or (where it `leaves`) out of it.
@@ -111,8 +108,7 @@ class Edge:
     leaves: bool = False
 
 
-@dataclass(frozen=True)
-class Use:
+class Use(NamedTuple):
     """What is done with the value at a place: `how` it is used by the code at `site`."""
 
     how: str
@@ -120,8 +116,7 @@ class Use:
     site: ast.AST
 
 
-@dataclass(frozen=True)
-class Arrival:
+class Arrival(NamedTuple):
     """A sink that a value may reach. `crosses`: in another iteration than the one that made it."""
 
     sink: Sink
@@ -175,12 +170,13 @@ class FlowGraph:
     def use(self, place: Place, how: str, name: str, site: ast.AST) -> None:
         self.uses.setdefault(place, {})[Use(how, name, site)] = None
 
-    def reach(self, starts: Iterable[Place], numbers: bool = False, without: Collection[Place] = ()) -> Reach:
+    def reach(self, starts: Iterable[Place], numbers: bool = False, without: Collection[Place] = (), made: bool = True) -> Reach:
         """All that may become of the values at `starts`.
 
         A value that gets into a function by a call leaves it by the same (call strings of length one: Sharir and Pnueli,
         Two Approaches to Interprocedural Data Flow Analysis, 1981). `numbers`: followed as a number that is computed with. `without`: places through
-        which nothing is followed.
+        which nothing is followed. `made`: followed into what is computed with it, not only
+        where the object itself goes. More ways than are followed count as one to code that is not in sight.
         """
         found = Reach()
         pending: list[_State] = [(start, ITSELF, False, None) for start in starts]
@@ -191,6 +187,9 @@ class FlowGraph:
             place, part, crossed, caller = state
             if place in without:
                 continue
+            if len(seen) > MAX_STATES:
+                told.add(Arrival(Sink.ESCAPES, place if isinstance(place, ast.AST) else _site(place), True))
+                break
             if state in seen or (place, part, True, caller) in seen and crossed or (place, part, crossed, None) in seen:
                 continue
             seen.add(state)
@@ -201,6 +200,8 @@ class FlowGraph:
                 told.add(Arrival(Sink.ESCAPES, self.opaque[place], True))
             for edge in self.edges.get(place, ()):
                 if edge.leaves and caller is not None and caller is not edge.call:
+                    continue
+                if not made and edge.kind in (Kind.MADE, Kind.NUMBER):
                     continue
                 via = caller if edge.call is None and not edge.crosses else None if edge.leaves or edge.crosses else edge.call
                 pending.extend((edge.target, after, crossed or edge.crosses, via) for after in _after(edge, part, numbers))
@@ -215,13 +216,40 @@ class FlowGraph:
         found.arrivals = sorted(told, key=_position)
         return found
 
-    def below(self, place: Place) -> set[Place]:
-        """Every place of which the value at `place` may be made, itself included."""
+    def spread(self, starts: Iterable[Place]) -> set[Place]:
+        """Every place to which something of the values at `starts` may get, whatever part of an object it is there."""
+        seen = set(starts)
+        pending = list(seen)
+        while pending:
+            place = pending.pop()
+            after = [edge.target for edge in self.edges.get(place, ()) if edge.kind is not Kind.NUMBER]
+            for target in (*after, *self.holders.get(place, ())):
+                if target not in seen:
+                    seen.add(target)
+                    pending.append(target)
+        return seen
+
+    @cached_property
+    def holders(self) -> dict[Place, list[Place]]:
+        """For each place whose value is put into objects, where these begin. Asked once all edges are there."""
+        found: dict[Place, list[Place]] = {}
+        for beginning, sources in self.contents.items():
+            for source in sources:
+                found.setdefault(source, []).append(beginning)
+        return found
+
+    def below(self, place: Place, objects: bool = True) -> set[Place]:
+        """Every place of which the value at `place` may be made, itself included.
+
+        `objects`: an attribute that the code assigns itself is made of all that its object holds, too.
+        """
         seen = {place}
         pending = [place]
         while pending:
-            for source in self.parts(pending.pop()):
-                if source not in seen:
+            current = pending.pop()
+            own = not objects and isinstance(current, ast.Attribute) and Field(current.attr) in self.values
+            for source in self.parts(current):
+                if source not in seen and not (own and source is current.value):
                     seen.add(source)
                     pending.append(source)
         return seen
@@ -275,7 +303,7 @@ _State = tuple[Place, Part, bool, "ast.Call | None"]
 def _after(edge: Edge, part: Part, numbers: bool) -> tuple[Part, ...]:
     """What a value, or what an object holds as `part`, is at the end of an edge; empty where it does not get there."""
     if edge.kind is Kind.SAME:
-        return (part and replace(part, back=False),)
+        return (part and part._replace(back=False),)
     if part is ITSELF:
         if edge.kind in (Kind.IN, Kind.POURED):
             return (Held(edge.key, 1, True),)
@@ -283,13 +311,13 @@ def _after(edge: Edge, part: Part, numbers: bool) -> tuple[Part, ...]:
     if edge.kind is Kind.IN:
         return (Held(edge.key, deeper(part.depth), True),)
     if edge.kind is Kind.POURED:
-        return (replace(part, back=True),)
+        return (part._replace(back=True),)
     if edge.kind is Kind.NUMBER:
         return (ITSELF,) if numbers else ()
     if edge.kind is Kind.OUT:
         return _taken_out(part, edge.key)
     if part.is_attribute:
-        return (replace(part, back=False),)
+        return (part._replace(back=False),)
     if edge.kind is Kind.SPREAD:
         return (Held(None, part.depth),)
     if edge.kind is Kind.WRAPPED:
@@ -310,6 +338,15 @@ def _taken_out(part: Held, key: Hashable) -> tuple[Part, ...]:
 def deeper(depth: int) -> int:
     """One level further inside, as far as levels are told apart."""
     return min(depth + 1, DEEPEST)
+
+
+def _site(place: Place) -> ast.AST:
+    """A node that stands for a place which is none."""
+    return (
+        next((part for part in place if isinstance(part, ast.AST)), ast.Pass(lineno=1, col_offset=0))
+        if isinstance(place, tuple)
+        else ast.Pass()
+    )
 
 
 def _position(arrival: Arrival) -> tuple[int, int, str, bool]:

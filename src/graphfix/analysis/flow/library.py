@@ -60,10 +60,10 @@ NUMBERS = frozenset("len str repr format int float bool hash isinstance issubcla
 # what calls a function that it is given
 APPLY = frozenset("map filter functools.reduce functools.partial itertools.starmap itertools.accumulate".split())
 # builtins whose result holds what their arguments hold
-COLLECTS = frozenset("list tuple set frozenset dict sorted reversed filter iter collections.deque copy.copy".split())
+COLLECTS = frozenset("list tuple set frozenset sorted reversed filter iter collections.deque copy.copy".split())
 # what takes a number as well as a tensor with one element, and gives back what is no tensor or the same kind
 TAKES_NUMBERS = frozenset(
-    "print str repr format int float bool round abs min max sum sorted reversed list tuple dict set enumerate zip len any all iter "
+    "print str repr format int float bool round abs min max sum sorted reversed list tuple dict enumerate zip len any all iter "
     "next divmod pow map filter".split()
 )
 MATH = frozenset("math numpy random time".split())

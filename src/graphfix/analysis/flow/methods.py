@@ -129,6 +129,9 @@ class Methods:
             self.flow.end(receiver, Sink.ASKED, call)
         if name in ("remove", "index", "count"):
             self.code.compared.append((call, list(call.args), [receiver]))
+        if name == "add":
+            for argument in call.args:
+                self.flow.use(argument, "hash", "", call)
         if name in library.PUTS:
             for argument in call.args:
                 kind = Kind.POURED if name in library.POURS else Kind.IN

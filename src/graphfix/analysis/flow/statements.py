@@ -125,7 +125,7 @@ class Statements(Expressions):
             else:
                 self.flow.add(node.target.value, old, Kind.OUT, constant(node.target.slice))
         self.flow.add(node.value, old, Kind.IN)
-        self.flow.use(node.value, "arithmetic", "", node)
+        self.flow.use(node.value, "arithmetic", type(node.op).__name__, node)
         self.flow.add(old, node, Kind.MADE)
         self.flow.add(node.value, node, Kind.MADE)
         self.flow.add(old, node, Kind.SAME)
