@@ -385,15 +385,14 @@ class Proof:
         for reflection in self.flow.calls.reflections:
             yield Open(reflection, "may walk it again")
         for root in [*call.args[:1], *([receiver] if receiver is not None else [])]:
-            for start in self.flow.computations_below(root, without=cuts):
-                for arrival in self.graph.reach([start], without=cuts).arrivals:
-                    if arrival.sink is Sink.ASKED:
-                        if self.asks_for_graph(arrival.site) and not self.is_flag(arrival.site):
-                            yield Open(arrival.site, "may use the graph itself")
-                        continue
-                    again = arrival.crosses or arrival.site is not call and not self.comes_before(arrival.site, call)
-                    if again:
-                        yield Open(arrival.site, f"{arrival.sink.value} again", arrival.sink is Sink.WALKED)
+            starts = self.flow.computations_below(root, without=cuts)
+            for arrival in self.graph.reach(starts, without=cuts).arrivals:
+                if arrival.sink is Sink.ASKED:
+                    if self.asks_for_graph(arrival.site) and not self.is_flag(arrival.site):
+                        yield Open(arrival.site, "may use the graph itself")
+                    continue
+                if arrival.crosses or arrival.site is not call and not self.comes_before(arrival.site, call):
+                    yield Open(arrival.site, f"{arrival.sink.value} again", arrival.sink is Sink.WALKED)
 
     # -- what the flow says -------------------------------------------------------------------------------------------
 

@@ -106,6 +106,8 @@ def flow_of(document: Document, find: Find, walking: frozenset[str] = frozenset(
     calls = Calls(code, walking)
     calls.link()
     code.spread_any_field()
+    code.flow.forget_contents()
+    code.flow.closed = True
     open_ends(code, calls, document)
     made = Flow(code, calls)
     for site, wanted, places in code.compared:  # what looks for a tensor in a container compares objects

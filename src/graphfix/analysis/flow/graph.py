@@ -139,8 +139,9 @@ class Reach:
 class FlowGraph:
     """The places of a file and of what it imports.
 
-    `opaque`: places whose value code that is not in sight has made, and may know. `uses`: what the code does with the value at a
-    place. `values`: the same edges backward, as far as they keep the object; `taken_from`: as far as they take it out of another.
+    `closed`: whether all edges are there. `opaque`: places whose value code that is not in sight has made, and may know.
+    `uses`: what the code does with the value at a place. `values`: the same edges backward, as far as they keep the object;
+    `taken_from`: as far as they take it out of another.
     """
 
     edges: dict[Place, dict[Edge, None]] = field(default_factory=dict)
@@ -150,6 +151,7 @@ class FlowGraph:
     sinks: dict[Place, dict[tuple[Sink, ast.AST], None]] = field(default_factory=dict)
     uses: dict[Place, dict[Use, None]] = field(default_factory=dict)
     opaque: dict[Place, ast.AST] = field(default_factory=dict)
+    closed: bool = False
 
     def add(
         self, source: Place, target: Place, kind: Kind, key: Hashable = None, crosses: bool = False,
@@ -261,15 +263,64 @@ class FlowGraph:
 
     @cached_property
     def contents(self) -> dict[Place, dict[Place, None]]:
-        """For each place where objects begin, what is put into them under any of their names. Asked once all edges are there."""
+        """For each place where objects begin, what is put into them under any of their names, as far as the edges are there by now."""
         found: dict[Place, dict[Place, None]] = {}
         for source, edges in self.edges.items():
             for edge in edges:
                 if edge.kind in (Kind.IN, Kind.POURED):
-                    for beginning in self.sources(edge.target):
+                    for beginning in self.beginnings.get(edge.target, ()):
                         if beginning is not edge.target:
                             found.setdefault(beginning, {})[source] = None
         return found
+
+    @cached_property
+    def beginnings(self) -> dict[Place, tuple[Place, ...]]:
+        """For each place, where the objects come from that may be there: all at once, by strongly connected components.
+
+        Tarjan, Depth-First Search and Linear Graph Algorithms, 1972. Places that get their objects from one place share its answer.
+        """
+        found: dict[Place, tuple[Place, ...]] = {}
+        number: dict[Place, int] = {}
+        low: dict[Place, int] = {}
+        stack: list[Place] = []
+        for root in self.values:
+            if root in number:
+                continue
+            work: list[tuple[Place, Iterator[Place]]] = [(root, iter(self.values.get(root, ())))]
+            number[root] = low[root] = len(number)
+            stack.append(root)
+            while work:
+                place, rest = work[-1]
+                after = next(rest, None)
+                if after is not None:
+                    if after not in number:
+                        number[after] = low[after] = len(number)
+                        stack.append(after)
+                        work.append((after, iter(self.values.get(after, ()))))
+                    elif after not in found:
+                        low[place] = min(low[place], number[after])
+                    continue
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[place])
+                if low[place] == number[place]:
+                    self.close_component(place, stack, found)
+        return found
+
+    def close_component(self, root: Place, stack: list[Place], found: dict[Place, tuple[Place, ...]]) -> None:
+        """Take a component off the stack: its places share where their objects begin."""
+        members = [stack.pop()]
+        while members[-1] != root:
+            members.append(stack.pop())
+        before = [source for member in members for source in self.values.get(member, ())]
+        answers = dict.fromkeys(found[source] for source in before if source in found)
+        if not before:
+            answer: tuple[Place, ...] = (root,)
+        elif len(answers) == 1:
+            answer = next(iter(answers))
+        else:
+            answer = tuple(dict.fromkeys(beginning for each in answers for beginning in each))
+        found.update(dict.fromkeys(members, answer))
 
     def put_into(self, place: Place) -> list[Place]:
         """What is put into the object that begins at `place`, as a part of it or under any of its names."""
@@ -278,10 +329,13 @@ class FlowGraph:
 
     def forget_contents(self) -> None:
         """Edges have been added: what was found out about objects no longer holds."""
-        self.__dict__.pop("contents", None)
+        for known in ("contents", "beginnings", "holders"):
+            self.__dict__.pop(known, None)
 
     def sources(self, place: Place) -> list[Place]:
         """Where the object at `place` may come from: places to which no other brings it."""
+        if self.closed:
+            return list(self.beginnings.get(place, (place,)))
         seen = {place}
         pending = [place]
         found = []
