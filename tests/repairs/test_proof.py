@@ -158,3 +158,219 @@ def test_what_cannot_be_excluded_makes_a_fix_unsafe_and_is_named(case: str) -> N
     for finding in findings:
         assert finding.fix is not None and finding.fix.applicability is Applicability.UNSAFE
         assert finding.story[-1].message.endswith("could not be excluded")
+
+
+SUM = """
+import torch
+from torch import nn
+
+w = nn.Parameter(torch.ones(3))
+total = 0.0
+curve, seen = [], set()
+for i in range(4):
+    loss = w.pow(2).sum()
+    loss.backward()
+    total += loss
+"""
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "    curve.append(total)\nprint([f'{each:.1f}' for each in curve])",  # the list holds the very total
+        "    best = min(1e9, total)\nprint(best)",
+        "print(total / hits)",  # a tensor gives inf, a number raises
+        "print(2 ** total)",  # a number overflows later, and has complex roots
+        "print(1 if ~(total > 1) else 0)",
+        "print(int((total > 1) + (total > 2)))",
+        "print(len({total, total + 0}))",
+        "print(total is None, isinstance(total, torch.Tensor))",
+        "print(globals()['total'].item())",
+        "print(getattr(total, 'item', lambda: -1)())",
+        "print(list(map(torch.Tensor.item, [total])))",
+        "print(total * torch.tensor(2.0, dtype=torch.float16))",
+    ],
+)
+def test_what_a_number_would_do_otherwise(more: str) -> None:
+    told = [finding.fix for finding in found(f"{SUM}{more}\n") if finding.code == "GF101" and finding.fix is not None]
+    assert told
+    for repair in told:
+        assert ".item()" not in {operation.text for operation in repair.operations}
+
+
+def test_what_is_written_to_after_it_was_put_away_stays_a_tensor() -> None:
+    text = SUM.replace("curve, seen = [], set()", "hist = {}").replace("total += loss", "hist[i] = loss\n    loss.div_(4)")
+    repair = only(f"{text}print([f'{{each:.3f}}' for each in hist.values()])\n").fix
+    assert repair is not None and [operation.text for operation in repair.operations] == [".detach()"]
+
+
+HALVES = (
+    SETUP
+    + """
+features = nn.Linear(3, 4)
+one, two = nn.Linear(4, 1), nn.Linear(4, 1)
+"""
+)
+NOT_SAFE = {
+    "somebody catches the error of the second walk": """
+        import torch
+        w = torch.ones(3, requires_grad=True)
+        shared = w.exp()
+        shared.sum().backward()
+        try:
+            shared.mean().backward()
+        except RuntimeError:
+            print("skipped")
+        """,
+    "the caller catches it": """
+        import torch
+        w = torch.ones(3, requires_grad=True)
+        def run(n):
+            h = torch.ones(3)
+            for _ in range(n):
+                h = torch.tanh(h * w)
+                h.sum().backward()
+        try:
+            run(2)
+        except RuntimeError:
+            print("skipped")
+        """,
+    "a context swallows it": """
+        import torch
+        w = torch.ones(3, requires_grad=True)
+        class Guard:
+            def __enter__(self):
+                return self
+            def __exit__(self, *error):
+                return True
+        total = 0
+        for _ in range(3):
+            with Guard():
+                total = total + w.pow(2).sum()
+                total.backward()
+        """,
+    "the head of the loop reads what would be moved": """
+        import torch
+        w = torch.ones(3, requires_grad=True)
+        total = 0
+        while total == 0:
+            total = total + w.pow(2).sum()
+            total.backward()
+        """,
+    "nothing was saved, so that nothing is freed": """
+        import torch
+        p = torch.ones(3, requires_grad=True)
+        h = torch.zeros(3)
+        for step in range(3):
+            h = torch.lerp(h, p, 0.3)
+            h.sum().backward()
+        """,
+    "a number may stand there": """
+        import torch
+        w = torch.ones(3, requires_grad=True)
+        worst = float("inf")
+        for i in range(3):
+            loss = w.pow(2).sum()
+            loss.backward()
+            worst = loss.mean() if loss.mean() > worst else worst
+        print(float(worst))
+        """,
+    "weights are computed before each forward pass, and kept": """
+        import torch
+        from torch import nn
+        net = torch.nn.utils.weight_norm(nn.Linear(3, 2))
+        def evaluate():
+            for x in torch.ones(2, 4, 3):
+                print(net(x).sum().item())
+        evaluate()
+        net.weight.pow(2).sum().backward()
+        """,
+    "what an evaluation computes is kept for later": """
+        import functools
+        import torch
+        from torch import nn
+        net = nn.Linear(3, 2)
+        @functools.lru_cache
+        def prototype():
+            return net(torch.ones(3))
+        def evaluate():
+            for _ in range(2):
+                print(prototype().sum().item())
+        evaluate()
+        prototype().sum().backward()
+        """,
+    "the gradients are clipped together before they are cleared": """
+        import torch
+        from torch import nn
+        gen, critic = nn.Linear(2, 2), nn.Linear(2, 1)
+        og = torch.optim.SGD(gen.parameters(), lr=0.1)
+        oc = torch.optim.SGD(critic.parameters(), lr=0.1)
+        for z in torch.ones(2, 1, 2):
+            fake = gen(z)
+            oc.zero_grad()
+            critic(fake).mean().backward(retain_graph=True)
+            nn.utils.clip_grad_norm_([*gen.parameters(), *critic.parameters()], 0.1)
+            og.zero_grad()
+            fake.pow(2).mean().backward()
+            og.step()
+            oc.step()
+        """,
+    "the graph itself is called": """
+        import torch
+        w = torch.ones(3, requires_grad=True)
+        loss = w.exp().sum()
+        loss.backward(retain_graph=True)
+        print(loss.grad_fn.next_functions[0][0](torch.ones(3)))
+        """,
+    "a parameter joins an optimizer later": """
+        import torch
+        from torch import nn
+        model = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+        scale = nn.Parameter(torch.ones(5, 1))
+        optimizer.add_param_group({"params": [scale]})
+        weights = torch.softmax(scale, 0)
+        for i in range(4):
+            loss = (weights * (model(torch.randn(5, 4)) - 1)).pow(2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+    "a window is walked by a method that is looked up": """
+        import torch
+        from torch import nn
+        model = nn.Linear(4, 1)
+        best = None
+        for i in range(6):
+            loss = model(torch.randn(5, 4)).pow(2).mean()
+            if best is None or loss < best:
+                best = loss
+            if (i + 1) % 2 == 0:
+                getattr(best, "backward")()
+                best = None
+        """,
+    "a window is walked by a mapped function": """
+        import torch
+        from torch import nn
+        model = nn.Linear(4, 1)
+        total = 0
+        for i in range(4):
+            total = total + model(torch.randn(5, 4)).abs().mean()
+            if (i + 1) % 2 != 0:
+                continue
+            list(map(torch.Tensor.backward, [total]))
+            total = 0
+        """,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", NOT_SAFE)
+def test_what_is_not_safe(case: str) -> None:
+    safe = [
+        (finding.code, finding.fix.title)
+        for finding in found(NOT_SAFE[case])
+        if finding.fix is not None and finding.fix.applicability is Applicability.SAFE
+    ]
+    if case == "a parameter joins an optimizer later":  # computed anew in each iteration it goes on training
+        safe = [each for each in safe if "detach" in each[1]]
+    assert safe == []

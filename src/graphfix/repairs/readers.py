@@ -142,7 +142,7 @@ class Readers:
             yield Open(call, "may need a tensor")
         for place, part in reach.places:
             for use in self.flow.graph.uses.get(place, ()):
-                if use.site in self.flow.calls.targets and use.site not in self.flow.calls.opaque:
+                if self.is_entered(use.site):
                     continue  # its own readers tell
                 if told and use.how == "argument" and use.site in self.flow.calls.opaque:
                     continue
@@ -151,6 +151,11 @@ class Readers:
                 elif part is ITSELF and not self.is_alike(use, place, expression):
                     yield Open(use.site, "may come to something else with a number")
         yield from self.written_under_another_name(expression)
+
+    def is_entered(self, site: ast.AST) -> bool:
+        """Whether a call leads to code in sight alone."""
+        calls = self.flow.calls
+        return site in calls.targets and site not in calls.opaque and site not in calls.library_calls
 
     @cached_property
     def half_precision(self) -> ast.AST | None:
