@@ -121,6 +121,7 @@ class Ground(enum.Enum):
 
     UNUSED = "nobody walks, or can walk, what it cuts or frees"
     DROPPED = "the gradients that it drops are dropped anyway"
+    UNTRAINED = "what it cuts leads to no parameter that is trained"
     JOINED = "walks that raise today become one, or leave the graph to one another"
     RAISES = "every run raises where it makes a difference"
 

@@ -36,6 +36,8 @@ from graphfix.model import (
     Wrap,
 )  # fmt: skip
 from graphfix.models.words import WALKS
+from graphfix.repairs.joined import Joined
+from graphfix.repairs.observers import Observers
 from graphfix.repairs.readers import Open, Readers
 
 # rules whose faults raise: a run that gets over the error works
@@ -59,10 +61,13 @@ class Proof:
         """What is left open of the fix of `finding`."""
         assert finding.fix is not None
         yield from self.swallowed(finding)
-        if finding.fix.ground is Ground.DROPPED:
-            yield from self.unseen_steps([each for operation in finding.fix.operations for each in self.cut_by(operation)])
+        if finding.fix.ground in (Ground.DROPPED, Ground.UNTRAINED):
+            trained = finding.fix.ground is Ground.DROPPED
+            yield from Observers(self.evidence).unseen_steps(
+                trained, [each for operation in finding.fix.operations for each in self.cut_by(operation)]
+            )
         if finding.fix.ground is Ground.JOINED:
-            yield from self.joined(finding)
+            yield from Joined(self.evidence).joined(finding)
         cuts = [each for operation in finding.fix.operations for each in self.cut_by(operation)]
         keeps = any(isinstance(each, AddArgument) for each in finding.fix.operations)
         for operation in finding.fix.operations:
@@ -186,114 +191,6 @@ class Proof:
             yield from (Open(place, "may swallow the error of a walk that is to fail") for place in caught if place is not None)
         if ground is Ground.UNUSED and not freed:
             yield from (Open(a.site, a.sink.value, a.sink is Sink.WALKED) for a in reach.of(Sink.WALKED, Sink.ESCAPES))
-
-    def unseen_steps(self, cuts: list[ast.expr]) -> Iterator[Open]:
-        """Every step that the code may make was seen in a run, and nobody reads the gradients that the `cuts` drop."""
-        seen = {getattr(update.site, "func", None) for run in self.evidence.tape.runs for update in run.recording.updates}
-        below = {place for cut in cuts for place in self.graph.below(cut, objects=False)}
-        leaves = {place for place in below if isinstance(place, ast.Call)}
-        leaves |= {source for call in leaves for source in self.flow.calls.callables(call.func) if isinstance(source, ast.Call)}
-        leaves = {call for call in leaves if self.makes_leaves(call)}
-        dropped = {arrival.site for arrival in self.graph.reach(cuts).of(Sink.WALKED)}
-        for place in below & self.graph.opaque.keys():
-            if isinstance(place, (ast.Call, ast.alias)):
-                yield Open(place, "may make what is trained elsewhere")
-        for document in self.flow.code.documents.values():
-            for part in ast.walk(document.tree):
-                if isinstance(part, ast.Constant) and part.value == "step":
-                    yield Open(part, "may step")
-                if not isinstance(part, ast.Attribute):
-                    continue
-                if part.attr == "step" and part not in seen or part.attr == "methodcaller":
-                    yield Open(part, "may step")
-                call = document.parents.get(part)
-                if part.attr.startswith("clip_grad") and isinstance(call, ast.Call) and not self.cleared_before(call, dropped):
-                    if any(not leaves.isdisjoint(self.leaves_of(argument)) for argument in call.args):
-                        yield Open(part, "may read the gradients")
-                reads = "_hook" in part.attr or part.attr == "grad" and not self.flow.calls.is_torch_name(part)
-                if reads and not leaves.isdisjoint(self.leaves_of(part.value)):
-                    yield Open(part, "may read the gradients")
-
-    def cleared_before(self, site: ast.AST, dropped: set[ast.AST]) -> bool:
-        """Whether gradients are cleared, and then left by another walk than those that are `dropped`, before `site` in its block."""
-        statement = self.flow.freed.statement(site)
-        block = self.flow.freed.block_of(statement)
-        walked = False
-        for earlier in reversed(block[: block.index(statement)]):
-            calls = surely_called(earlier)
-            walks = [call for call in calls if name_of(call.func) in WALKS]
-            if any(call in dropped for call in walks) or walks and walked:
-                return False
-            walked |= bool(walks)
-            if walked and any(name_of(call.func) == "zero_grad" for call in calls):
-                return True
-        return False
-
-    def leaves_of(self, place: Place) -> set[Place]:
-        """Every place of which a value may be made, or that it may be a parameter of."""
-        seen = {place}
-        pending = [place]
-        while pending:
-            current = pending.pop()
-            parts = list(self.graph.parts(current))
-            if isinstance(current, ast.Call):
-                parts += [*current.args, *([current.func.value] if isinstance(current.func, ast.Attribute) else [])]
-            for part in parts:
-                if part not in seen:
-                    seen.add(part)
-                    pending.append(part)
-        return seen
-
-    def makes_leaves(self, call: ast.Call) -> bool:
-        """Whether a call makes a module or a parameter."""
-        dotted = self.flow.code.calls.get(call, "")
-        if dotted:
-            return dotted.startswith("torch.nn.") or any(keyword.arg == "requires_grad" for keyword in call.keywords)
-        return any(isinstance(source, ast.ClassDef) for source in self.graph.sources(call.func))
-
-    def joined(self, finding: Finding) -> Iterator[Open]:
-        """Between the walks nobody writes to what is saved; where they become one, nobody looks at the gradients of either."""
-        assert finding.fix is not None
-        spans = [finding.span, *(span for each in finding.fix.operations for span in spans_of(each))]
-        one = not all(isinstance(each, AddArgument) for each in finding.fix.operations)
-        for statement in self.between(spans, finding.span):
-            for code in self.flow.reached(statement):
-                for call in (part for part in ast.walk(code) if isinstance(part, ast.Call)):
-                    if self.may_write(call) or one and name_of(call.func) == "zero_grad":
-                        yield Open(call, "may write to what the walks share, or read its gradients")
-        for document in self.flow.code.documents.values() if one else ():
-            for part in ast.walk(document.tree):
-                if isinstance(part, ast.Attribute) and part.attr.endswith("_hook") and "forward" not in part.attr:
-                    yield Open(part, "sees the gradients of each walk")
-        for method in self.flow.code.methods.get("backward", ()) if one else ():
-            if "Function" in self.flow.code.base_names(self.flow.code.class_of[method]):
-                yield Open(method, "need not be linear in its gradient")
-
-    def between(self, spans: list[Span], last: Span) -> Iterator[ast.stmt]:
-        """The statements that may run between the first and the last of `spans`: those that lie between them, or after the one and
-        before the other where these are in different functions."""
-        document = self.evidence.document
-        around = (*FUNCTIONS, ast.Module)
-        places = [
-            part for part in ast.walk(document.tree) if isinstance(part, (ast.stmt, ast.expr)) and document.span(part) in spans
-        ]
-        homes = dict.fromkeys(document.enclosing(part, around) for part in places)
-        second = next(document.enclosing(part, around) for part in places if document.span(part) == last)
-        start = min(span.start for span in spans) if len(homes) == 1 else 0
-        for home in homes:
-            for statement in (part for part in ast.walk(home) if isinstance(part, ast.stmt) and part is not home):
-                span = document.span(statement)
-                if home is not second or start <= span.start and span.end <= last.end:
-                    yield statement
-
-    def may_write(self, call: ast.Call) -> bool:
-        name = name_of(call.func)
-        if name in WALKS or self.flow.code.calls.get(call) and not name.endswith("_"):
-            return call in self.flow.calls.opaque and name not in WALKS
-        writes = (
-            name.endswith("_") and not name.endswith("__") and name != "requires_grad_" or name in ("step", "load_state_dict")
-        )
-        return writes or call in self.flow.calls.opaque
 
     def inserted(self, operation: InsertBefore | InsertAfter) -> Iterator[Open]:
         """A statement that detaches a variable: what it holds is freed there, or nobody walks it."""
@@ -423,10 +320,6 @@ class Proof:
         return document.enclosing(site, around) is document.enclosing(call, around) and document.enclosing(
             site, (*LOOPS, *around)
         ) is document.enclosing(call, (*LOOPS, *around))
-
-
-def spans_of(operation: Operation) -> list[Span]:
-    return list(operation.spans) if isinstance(operation, Wrap) else [operation.span]
 
 
 def detached_target(text: str) -> str | None:

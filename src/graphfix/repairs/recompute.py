@@ -78,7 +78,7 @@ def kept_outside(evidence: Evidence, walk: SecondBackward, nodes: list[Node], st
     repair = None
     if walk.always and not trained_leaves(nodes) and len(cuts) == len(stored):
         appended = (Append(evidence.span(cut), ".detach()") for cut in cuts)
-        repair = fix(Applicability.SAFE, f"detach {names}: nothing below is trained", *appended, ground=Ground.DROPPED)
+        repair = fix(Applicability.SAFE, f"detach {names}: nothing below is trained", *appended, ground=Ground.UNTRAINED)
     story = (
         evidence.label(stored[0], "built once, outside of the loop"),
         evidence.label(walk.walk.site, "iteration 1 frees its graph; iteration 2 walks it again and raises"),
@@ -106,10 +106,10 @@ def repair_of(evidence: Evidence, walk: SecondBackward, nodes: list[Node], state
         return None
     leaves = trained_leaves(nodes)
     if not leaves:
-        return detach_fix(evidence, statements, Applicability.SAFE, "nothing below it is trained")
+        return detach_fix(evidence, statements, Ground.UNTRAINED, "nothing below it is trained")
     shared = trained_inside(walk, leaves)
     if shared and gradient_is_dropped(walk, leaves):
-        return detach_fix(evidence, statements, Applicability.SAFE, "what lies below it is trained by a loss of its own")
+        return detach_fix(evidence, statements, Ground.DROPPED, "what lies below it is trained by a loss of its own")
     return recomputed(evidence, walk, nodes, statements, not shared)
 
 
@@ -142,7 +142,7 @@ def draws(part: ast.AST) -> bool:
     return known is not None and known.random
 
 
-def detach_fix(evidence: Evidence, statements: list[ast.stmt], applicability: Applicability, why: str) -> Fix | None:
+def detach_fix(evidence: Evidence, statements: list[ast.stmt], ground: Ground, why: str) -> Fix | None:
     last = statements[-1]
     if (
         not isinstance(last, ast.Assign)
@@ -150,7 +150,7 @@ def detach_fix(evidence: Evidence, statements: list[ast.stmt], applicability: Ap
         or not is_tensor_always(evidence.facts, last.value)
     ):
         return None
-    return fix(applicability, f"detach `{last.targets[0].id}`: {why}", Append(evidence.span(last.value), ".detach()"), ground=Ground.DROPPED)
+    return fix(Applicability.SAFE, f"detach `{last.targets[0].id}`: {why}", Append(evidence.span(last.value), ".detach()"), ground=ground)
 
 
 def may_move(evidence: Evidence, loop: ast.For | ast.AsyncFor | ast.While, statements: list[ast.stmt]) -> bool:

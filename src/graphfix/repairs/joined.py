@@ -1,0 +1,79 @@
+"""What lies between two walks that become one, or of which the first keeps the graph for the second."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from graphfix.analysis.evidence import Evidence
+from graphfix.analysis.flow.calls import name_of
+from graphfix.analysis.flow.flow import Flow
+from graphfix.analysis.flow.graph import FlowGraph
+from graphfix.analysis.flow.scopes import FUNCTIONS
+from graphfix.model import AddArgument, Finding, Operation, Span, Wrap
+from graphfix.models.words import WALKS
+from graphfix.repairs.readers import Open
+
+
+@dataclass(frozen=True)
+class Joined:
+    """Asks the flow of one file."""
+
+    evidence: Evidence
+
+    @property
+    def flow(self) -> Flow:
+        return self.evidence.flow
+
+    @property
+    def graph(self) -> FlowGraph:
+        return self.evidence.flow.graph
+
+    def joined(self, finding: Finding) -> Iterator[Open]:
+        """Between the walks nobody writes to what is saved; where they become one, nobody looks at the gradients of either."""
+        assert finding.fix is not None
+        spans = [finding.span, *(span for each in finding.fix.operations for span in spans_of(each))]
+        one = not all(isinstance(each, AddArgument) for each in finding.fix.operations)
+        for statement in self.between(spans, finding.span):
+            for code in self.flow.reached(statement):
+                for call in (part for part in ast.walk(code) if isinstance(part, ast.Call)):
+                    if self.may_write(call) or one and name_of(call.func) == "zero_grad":
+                        yield Open(call, "may write to what the walks share, or read its gradients")
+        for document in self.flow.code.documents.values() if one else ():
+            for part in ast.walk(document.tree):
+                if isinstance(part, ast.Attribute) and part.attr.endswith("_hook") and "forward" not in part.attr:
+                    yield Open(part, "sees the gradients of each walk")
+        for method in self.flow.code.methods.get("backward", ()) if one else ():
+            if "Function" in self.flow.code.base_names(self.flow.code.class_of[method]):
+                yield Open(method, "need not be linear in its gradient")
+
+    def between(self, spans: list[Span], last: Span) -> Iterator[ast.stmt]:
+        """The statements that may run between the first and the last of `spans`: those that lie between them, or after the one and
+        before the other where these are in different functions."""
+        document = self.evidence.document
+        around = (*FUNCTIONS, ast.Module)
+        places = [
+            part for part in ast.walk(document.tree) if isinstance(part, (ast.stmt, ast.expr)) and document.span(part) in spans
+        ]
+        homes = dict.fromkeys(document.enclosing(part, around) for part in places)
+        second = next(document.enclosing(part, around) for part in places if document.span(part) == last)
+        start = min(span.start for span in spans) if len(homes) == 1 else 0
+        for home in homes:
+            for statement in (part for part in ast.walk(home) if isinstance(part, ast.stmt) and part is not home):
+                span = document.span(statement)
+                if home is not second or start <= span.start and span.end <= last.end:
+                    yield statement
+
+    def may_write(self, call: ast.Call) -> bool:
+        name = name_of(call.func)
+        if name in WALKS or self.flow.code.calls.get(call) and not name.endswith("_"):
+            return call in self.flow.calls.opaque and name not in WALKS
+        writes = (
+            name.endswith("_") and not name.endswith("__") and name != "requires_grad_" or name in ("step", "load_state_dict")
+        )
+        return writes or call in self.flow.calls.opaque
+
+
+def spans_of(operation: Operation) -> list[Span]:
+    return list(operation.spans) if isinstance(operation, Wrap) else [operation.span]

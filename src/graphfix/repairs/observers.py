@@ -1,0 +1,101 @@
+"""Who steps with gradients, or looks at them: what a fix that drops some has to know."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from graphfix.analysis.evidence import Evidence
+from graphfix.analysis.flow.calls import name_of
+from graphfix.analysis.flow.flow import Flow
+from graphfix.analysis.flow.freed import surely_called
+from graphfix.analysis.flow.graph import FlowGraph, Place, Sink
+from graphfix.models.words import WALKS
+from graphfix.repairs.readers import Open
+
+
+@dataclass(frozen=True)
+class Observers:
+    """Asks the flow of one file."""
+
+    evidence: Evidence
+
+    @property
+    def flow(self) -> Flow:
+        return self.evidence.flow
+
+    @property
+    def graph(self) -> FlowGraph:
+        return self.evidence.flow.graph
+
+    def unseen_steps(self, trained: bool, cuts: list[ast.expr]) -> Iterator[Open]:
+        """Every step that the code may make was seen in a run, and nobody reads the gradients that the `cuts` drop.
+
+        `trained`: whether what lies below is trained all the same.
+        """
+        seen = {getattr(update.site, "func", None) for run in self.evidence.tape.runs for update in run.recording.updates}
+        below = {place for cut in cuts for place in self.graph.below(cut, objects=False)}
+        leaves = {place for place in below if isinstance(place, ast.Call)}
+        leaves |= {source for call in leaves for source in self.flow.calls.callables(call.func) if isinstance(source, ast.Call)}
+        leaves = {call for call in leaves if self.makes_leaves(call)}
+        for call, dotted in self.flow.code.calls.items() if not trained else ():
+            gives = dotted.startswith("torch.optim.") or name_of(call.func) == "add_param_group"
+            if gives and not leaves.isdisjoint(self.leaves_of(call)):
+                yield Open(call, "may be given what lies below")
+        dropped = {arrival.site for arrival in self.graph.reach(cuts).of(Sink.WALKED)}
+        for place in below & self.graph.opaque.keys():
+            if isinstance(place, (ast.Call, ast.alias)):
+                yield Open(place, "may make what is trained elsewhere")
+        for document in self.flow.code.documents.values():
+            for part in ast.walk(document.tree):
+                if isinstance(part, ast.Constant) and part.value == "step":
+                    yield Open(part, "may step")
+                if not isinstance(part, ast.Attribute):
+                    continue
+                if part.attr == "step" and part not in seen or part.attr == "methodcaller":
+                    yield Open(part, "may step")
+                call = document.parents.get(part)
+                if part.attr.startswith("clip_grad") and isinstance(call, ast.Call) and not self.cleared_before(call, dropped):
+                    if any(not leaves.isdisjoint(self.leaves_of(argument)) for argument in call.args):
+                        yield Open(part, "may read the gradients")
+                reads = "_hook" in part.attr or part.attr == "grad" and not self.flow.calls.is_torch_name(part)
+                if reads and not leaves.isdisjoint(self.leaves_of(part.value)):
+                    yield Open(part, "may read the gradients")
+
+    def cleared_before(self, site: ast.AST, dropped: set[ast.AST]) -> bool:
+        """Whether gradients are cleared, and then left by another walk than those that are `dropped`, before `site` in its block."""
+        statement = self.flow.freed.statement(site)
+        block = self.flow.freed.block_of(statement)
+        walked = False
+        for earlier in reversed(block[: block.index(statement)]):
+            calls = surely_called(earlier)
+            walks = [call for call in calls if name_of(call.func) in WALKS]
+            if any(call in dropped for call in walks) or walks and walked:
+                return False
+            walked |= bool(walks)
+            if walked and any(name_of(call.func) == "zero_grad" for call in calls):
+                return True
+        return False
+
+    def leaves_of(self, place: Place) -> set[Place]:
+        """Every place of which a value may be made, or that it may be a parameter of."""
+        seen = {place}
+        pending = [place]
+        while pending:
+            current = pending.pop()
+            parts = list(self.graph.parts(current))
+            if isinstance(current, ast.Call):
+                parts += [*current.args, *([current.func.value] if isinstance(current.func, ast.Attribute) else [])]
+            for part in parts:
+                if part not in seen:
+                    seen.add(part)
+                    pending.append(part)
+        return seen
+
+    def makes_leaves(self, call: ast.Call) -> bool:
+        """Whether a call makes a module or a parameter."""
+        dotted = self.flow.code.calls.get(call, "")
+        if dotted:
+            return dotted.startswith("torch.nn.") or any(keyword.arg == "requires_grad" for keyword in call.keywords)
+        return any(isinstance(source, ast.ClassDef) for source in self.graph.sources(call.func))
