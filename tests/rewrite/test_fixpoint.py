@@ -8,6 +8,7 @@ import pytest
 
 import graphfix.rewrite
 import graphfix.run.engine
+from graphfix.analysis.health import Health
 from graphfix.model import Applicability, Finding, Fix, Replace, Span
 from graphfix.rewrite.fixpoint import Circle, Repaired, repair
 from graphfix.run.engine import Analysis
@@ -78,3 +79,21 @@ def test_fixes_that_undo_one_another_are_our_fault(rules: Callable[..., Repaired
 def test_fixes_that_never_rest_are_our_fault(rules: Callable[..., Repaired]) -> None:
     with pytest.raises(Circle, match="10 passes"):
         rules("a = one\n", ("one", "(one)"))
+
+
+def test_a_fix_with_which_runs_are_worse_is_found_by_halving_and_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of the others is sound beside it: only the one that makes a number of what is used as a tensor is refused."""
+    pairs = [("one", "1"), ("two", "bad"), ("six", "6"), ("ten", "10")]
+
+    def analyse(path: Path, now: str, roots: tuple[Path, ...], conventions: object) -> Analysis:
+        found = tuple(finding_of(now, part, content) for part, content in pairs if part in now)
+        return Analysis(found, health=Health((), now.count("bad"), False))
+
+    monkeypatch.setattr(graphfix.rewrite, "apply_fixes", splice)
+    monkeypatch.setattr(graphfix.run.engine, "analyse", analyse)
+    done = repair(HERE, "a = one\nb = two\nc = six\nd = ten\n", (), Wanted())
+    assert done.text == "a = 1\nb = two\nc = 6\nd = 10\n"
+    assert [(finding.fix.title, reason) for finding, reason in done.refused if finding.fix is not None] == [
+        ("two to bad", "with it, a number would be used as a tensor")
+    ]
+    assert {reason for _, reason in done.harmful} == {"with it, a number would be used as a tensor"}

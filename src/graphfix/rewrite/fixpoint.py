@@ -49,7 +49,8 @@ class Repaired:
     """The text at rest. `left` lies in `text`; `fixed` lies in the text of the pass that fixed it.
 
     `found`: all findings in `text`, wanted or not.
-    `faults` and `unfinished`: of the analysis of any of the texts.
+    `faults` and `unfinished`: of the analysis of any of the texts. `harmful`: the fixes that made a run worse when they were
+    tried, with the reason.
     """
 
     text: str
@@ -62,6 +63,7 @@ class Repaired:
     found: tuple[Finding, ...] = ()
     faults: tuple[Fault, ...] = ()
     unfinished: str = ""
+    harmful: tuple[tuple[Fix, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -101,8 +103,9 @@ def repair(path: Path, text: str, roots: tuple[Path, ...], wanted: Filter, analy
             refused = (*_refused(fixable, done), *((f, harmful[f.fix]) for f in fixable if f.fix in harmful))
             broken = _broken(fixable, done)
             return Repaired(
-                text, fixed, tuple(left), refused, broken, number, tuple(steps), now.findings, tuple(faults.values()), unfinished
-            )
+                text, fixed, tuple(left), refused, broken, number, tuple(steps), now.findings, tuple(faults.values()), unfinished,
+                tuple(harmful.items()),
+            )  # fmt: skip
         if done.text in seen:
             raise Circle("fixes undo one another")
         seen.add(done.text)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphfix.interpreter.conventions import Conventions
-from graphfix.model import Edit, Finding, Fix
+from graphfix.model import Applicability, Edit, Finding, Fix, Label
 from graphfix.run.outcome import Fixed, Outcome, Stage, Status
 from graphfix.run.selection import Wanted
 from graphfix.run.suppression import suppressions
@@ -139,7 +139,20 @@ def _revealed(source: Source, job: Job, analysis: Analysis) -> tuple[list[Findin
         done = repair(source.path, source.text, job.roots, wanted, analysis)
     except Circle as circle:
         return [], replace(analysis, faults=(*analysis.faults, Fault("fixes", circle)))
-    return list(revealed(source.text, done)), replace(analysis, faults=done.faults, unfinished=done.unfinished)
+    findings = tuple(_doubted(finding, dict(done.harmful)) for finding in analysis.findings)
+    return list(revealed(source.text, done)), replace(
+        analysis, findings=findings, faults=done.faults, unfinished=done.unfinished
+    )
+
+
+def _doubted(finding: Finding, harmful: Mapping[Fix, str]) -> Finding:
+    """A finding whose fix made a run worse when it was tried is told with a fix that its user has to decide on."""
+    if finding.fix is None or finding.fix not in harmful:
+        return finding
+    why = Label(finding.path, finding.span, harmful[finding.fix])
+    return replace(
+        finding, fix=replace(finding.fix, applicability=Applicability.UNSAFE), story=(*finding.story, why)
+    )
 
 
 def _limited(outcome: Outcome, analysis: Analysis | Repaired) -> Outcome:

@@ -1,0 +1,35 @@
+"""Two versions of a file are compared by what their runs come to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from graphfix.analysis.explore import Explorer
+from graphfix.analysis.health import Health, health_of
+from graphfix.source.document import Document
+
+SETUP = "import torch\nnet = torch.nn.Linear(3, 1)\nx = torch.ones(2, 3)\nloss = net(x).pow(2).sum()\n"
+
+
+def health(text: str) -> Health:
+    return health_of(Explorer(Document("train.py", SETUP + text), (Path("."),)).explore())
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "reason"),
+    [
+        ("loss.backward()\n", "loss.detach().backward()\n", "a backward pass would reach no parameter any more"),
+        ("loss.backward()\n", "loss.backward()\nloss.backward()\n", "a backward pass would raise that does not now"),
+        (
+            "total = loss\nprint(total.item())\n",
+            "total = loss.item()\nprint(total.item())\n",
+            "a number would be used as a tensor",
+        ),
+        ("loss.backward()\nprint(loss)\n", "loss.backward()\nprint(loss.item())\n", ""),
+        ("loss.backward()\nloss.backward()\n", "loss.backward(retain_graph=True)\nloss.backward()\n", ""),
+    ],
+)
+def test_what_is_worse(before: str, after: str, reason: str) -> None:
+    assert health(after).worse_than(health(before)) == reason
