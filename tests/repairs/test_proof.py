@@ -349,6 +349,79 @@ NOT_SAFE = {
                 getattr(best, "backward")()
                 best = None
         """,
+    "a gradient of zero is a gradient": """
+        import torch
+        from torch import nn
+        gen, critic = nn.Linear(2, 2), nn.Linear(2, 1)
+        g_opt = torch.optim.SGD(gen.parameters(), lr=0.1, weight_decay=0.5)
+        c_opt = torch.optim.SGD(critic.parameters(), lr=0.1)
+        for step in range(2):
+            fake = gen(torch.ones(1, 2))
+            c_opt.zero_grad()
+            critic(fake).mean().backward(retain_graph=True)
+            g_opt.zero_grad(set_to_none=False)
+            if step % 2:
+                critic(fake).mean().backward()
+            g_opt.step()
+            c_opt.step()
+        """,
+    "what yields the items writes to a parameter first": """
+        import torch
+        from torch import nn
+        temp = nn.Parameter(torch.tensor(2.0))
+        opt = torch.optim.SGD([temp], lr=0.1)
+        def loader(n):
+            for _ in range(n):
+                with torch.no_grad():
+                    temp.mul_(0.5)
+                yield 3.0
+        scale = temp.exp()
+        for x in loader(1):
+            loss = scale * x
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        """,
+    "a loop without iterations would not update statistics": """
+        import torch
+        from torch import nn
+        bn = nn.BatchNorm1d(3)
+        opt = torch.optim.SGD(bn.parameters(), lr=0.1)
+        x = torch.randn(8, 3)
+        for inner in (1, 0):
+            feats = bn(x)
+            for _ in range(inner):
+                opt.zero_grad()
+                feats.pow(2).mean().backward()
+                opt.step()
+        """,
+    "an evaluation pulls from what trains": """
+        import torch
+        from torch import nn
+        net = nn.Linear(1, 1)
+        def stream():
+            for _ in range(2):
+                yield torch.ones(1)
+                net(torch.ones(1)).sum().backward()
+        def evaluate(model, batches):
+            total = 0.0
+            for x in batches:
+                total += model(x).sum().item()
+            return total
+        print(evaluate(net, stream()))
+        """,
+    "the cut would leave nothing to walk to": """
+        import torch
+        from torch import nn
+        net = nn.Linear(2, 1)
+        for p in net.parameters():
+            p.requires_grad_(False)
+        delta = torch.zeros(2, requires_grad=True)
+        adv = torch.tanh(delta)
+        for target in torch.ones(1, 1):
+            loss = (net(adv) - target).pow(2).sum()
+            loss.backward()
+        """,
     "a window is walked by a mapped function": """
         import torch
         from torch import nn

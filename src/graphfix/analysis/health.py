@@ -31,7 +31,7 @@ class Health:
         for (now, raises), (then, raised) in zip(self.walks, before.walks):
             if raises and not raised:
                 return "a backward pass would raise that does not now"
-            if not raised and (len(now) < len(then) or any(less == 0 < more for less, more in zip(now, then))):
+            if len(now) < len(then) or not raised and any(less == 0 < more for less, more in zip(now, then)):
                 return "a backward pass would reach no parameter any more"
         return ""
 

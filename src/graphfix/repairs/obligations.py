@@ -17,7 +17,7 @@ from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.flow.calls import decorators, name_of
 from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.freed import leaves, surely_called
-from graphfix.analysis.flow.graph import Field, FlowGraph, Place, Sink
+from graphfix.analysis.flow.graph import Field, FlowGraph, Place, Result, Sink
 from graphfix.analysis.flow.scopes import FUNCTIONS
 from graphfix.analysis.flow.swallowed import swallowed
 from graphfix.model import (
@@ -44,6 +44,8 @@ from graphfix.repairs.readers import Open, Readers
 RAISING = frozenset("GF201 GF202 GF203 GF204 GF205 GF301 GF302 GF304 GF306 GF308 GF401 GF901 GF903".split())
 # https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.weight_norm.html and its kind compute weights before each forward pass
 LEFT_IN_MODULES = frozenset(("weight_norm", "spectral_norm", "parametrize", "parametrizations"))
+# modules that keep statistics of what they are given: https://docs.pytorch.org/docs/stable/generated/torch.nn.BatchNorm1d.html
+KEEP_STATISTICS = frozenset("BatchNorm1d BatchNorm2d BatchNorm3d SyncBatchNorm LazyBatchNorm1d LazyBatchNorm2d".split())
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
@@ -144,6 +146,7 @@ class Proof:
         """Each iteration walks what is set up in it: none goes on, or leaves, before; and nobody reads it outside of the body."""
         before = operation.before
         yield from self.read_outside(operation)
+        yield from self.side_effects(operation)
         for loop in (
             part for part in ast.walk(self.evidence.document.tree) if isinstance(part, LOOPS) and self.at(part.body[0], before)
         ):
@@ -153,6 +156,25 @@ class Proof:
                 if leaves(statement):
                     yield Open(statement, "may go on to the next iteration before the walk")
             yield Open(loop.body[-1], "may be reached without a walk")
+
+    def side_effects(self, operation: Move) -> Iterator[Open]:
+        """A loop may run no iteration, or write before its first: what is moved has no effect of its own, and what yields writes nothing."""
+        document = self.evidence.document
+        for part in ast.walk(document.tree):
+            if isinstance(part, ast.stmt) and self.at(part, operation.span):
+                for code in self.flow.reached(part):
+                    inner = [] if code is part else list(ast.walk(code))
+                    for each in inner:
+                        stores = isinstance(each, (ast.Attribute, ast.Subscript)) and isinstance(each.ctx, ast.Store)
+                        if stores or isinstance(each, (ast.Global, ast.Nonlocal)):
+                            yield Open(each, "would not happen where the loop runs no iteration")
+                called = (each for each in ast.walk(part) if isinstance(each, ast.Call))
+                if document.words & KEEP_STATISTICS and any(call in self.flow.calls.recording for call in called):
+                    yield Open(part, "would not update statistics where the loop runs no iteration")
+            if isinstance(part, LOOPS[:2]) and self.at(part.body[0], operation.before):
+                for call in self.pulled(part.iter):
+                    if Joined(self.evidence).may_write(call):
+                        yield Open(call, "may write to what is moved before the first iteration")
 
     def read_outside(self, operation: Move) -> Iterator[Open]:
         """Reads of what a moved statement binds, in the head of the loop or around it."""
@@ -252,6 +274,7 @@ class Proof:
         made = [part for each in inside for part in ast.walk(each) if isinstance(part, (ast.Call, ast.BinOp, ast.UnaryOp))]
         reach = self.graph.reach([part for part in made if part in self.flow.carrying and not self.flow.is_graphless(part)])
         yield from self.left_in_modules()
+        yield from self.walked_while_it_runs(inside)
         own = {part for each in inside for part in ast.walk(each) if isinstance(part, ast.Call)}
         for arrival in reach.arrivals:
             if arrival.sink is not Sink.ESCAPES or arrival.site not in own:  # what is called inside runs without recording, too
@@ -267,6 +290,25 @@ class Proof:
                 for part in ast.walk(code):
                     if isinstance(part, ast.Call) and self.flow.code.calls.get(part, "").endswith("is_grad_enabled"):
                         yield Open(part, "asks whether gradients are recorded")
+
+    def walked_while_it_runs(self, inside: list[ast.AST]) -> Iterator[Open]:
+        """The code that a loop inside pulls its items from runs without recording, too: it walks nothing."""
+        parts = [part for each in inside for part in ast.walk(each)]
+        for loop in (part for part in parts if isinstance(part, (*LOOPS[:2], ast.comprehension))):
+            for call in self.pulled(loop.iter):
+                if name_of(call.func) in WALKS:
+                    yield Open(call, "runs while items are taken out of it")
+
+    def pulled(self, items: ast.expr) -> Iterator[ast.Call]:
+        """The calls that code in sight makes while items are taken out of an iterable."""
+        begin: list[ast.AST] = [items]
+        for source in self.graph.sources(items):
+            if isinstance(source, Result):
+                begin.append(source.function)
+            elif isinstance(source, ast.AST):
+                begin.append(source)
+        for code in dict.fromkeys(code for each in begin for code in self.flow.reached(each)):
+            yield from (part for part in ast.walk(code) if isinstance(part, ast.Call))
 
     def left_in_modules(self) -> Iterator[Open]:
         """Hooks of the forward pass, and parametrizations, leave in modules what they compute, or look at its graph."""

@@ -49,10 +49,14 @@ class Observers:
                 yield Open(place, "may make what is trained elsewhere")
         for document in self.flow.code.documents.values():
             for part in ast.walk(document.tree):
+                if isinstance(part, ast.Call) and name_of(part.func) == "zero_grad" and leaves_zeros(part):
+                    yield Open(part, "leaves zeros, with which an optimizer still steps")
                 if isinstance(part, ast.Constant) and part.value == "step":
                     yield Open(part, "may step")
                 if not isinstance(part, ast.Attribute):
                     continue
+                if not trained and part.attr in ("requires_grad_", "requires_grad") and freezes(part, document.parents.get(part)):
+                    yield Open(part, "may leave nothing else to walk to")
                 if part.attr == "step" and part not in seen or part.attr == "methodcaller":
                     yield Open(part, "may step")
                 call = document.parents.get(part)
@@ -99,3 +103,18 @@ class Observers:
         if dotted:
             return dotted.startswith("torch.nn.") or any(keyword.arg == "requires_grad" for keyword in call.keywords)
         return any(isinstance(source, ast.ClassDef) for source in self.graph.sources(call.func))
+
+
+def leaves_zeros(call: ast.Call) -> bool:
+    """Whether gradients are cleared to zeros: https://docs.pytorch.org/docs/stable/generated/torch.optim.Optimizer.zero_grad.html."""
+    given = [*call.args[:1], *(keyword.value for keyword in call.keywords if keyword.arg == "set_to_none")]
+    return any(not (isinstance(value, ast.Constant) and value.value is True) for value in given)
+
+
+def freezes(attribute: ast.Attribute, above: ast.AST | None) -> bool:
+    """Whether parameters are told to need no gradient."""
+    if isinstance(attribute.ctx, ast.Store):
+        return True
+    return isinstance(above, ast.Call) and any(
+        not (isinstance(value, ast.Constant) and value.value is True) for value in above.args
+    )
