@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import argparse
 import collections
+import functools
 import json
 from pathlib import Path
 
+from graphfix.model import Finding
 from graphfix.run.engine import findings_of
 from graphfix.run.selection import Wanted
 from graphfix.source.decode import read
@@ -54,10 +56,8 @@ def main() -> None:
 
 
 def reported(path: Path, root: Path, line: int, near: int, cell: int | None = None) -> list[str]:
-    try:
-        source = decoded(path)
-        findings = Wanted().visible(source.text, findings_of(path, source.text, (root,)))
-    except (SourceError, SyntaxError):
+    source, findings = analysed(path, root)
+    if source is None:
         return []
     index = source.index()
     found = []
@@ -67,6 +67,16 @@ def reported(path: Path, root: Path, line: int, near: int, cell: int | None = No
         if any(first - near <= line <= last + near for first, last in rows):
             found.append(finding.code)
     return found
+
+
+@functools.cache
+def analysed(path: Path, root: Path) -> tuple[Source | None, list[Finding]]:
+    """A file and its findings, found once for all of its labels."""
+    try:
+        source = decoded(path)
+        return source, Wanted().visible(source.text, findings_of(path, source.text, (root,)))
+    except (SourceError, SyntaxError):
+        return None, []
 
 
 def decoded(path: Path) -> Source:
