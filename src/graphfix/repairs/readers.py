@@ -211,8 +211,13 @@ class Readers:
         return bool(sources) and all(self.is_not_zero(source, asked) for source in sources)
 
     def counts(self, divisor: ast.expr, stored: ast.expr) -> bool:
-        """Whether a divisor counts what the total adds up: it grows in the same block, by what is not known to be zero at times."""
+        """Whether a divisor counts what the total adds up: the loop runs as often, or it grows in the same block, by what
+        is not known to be zero at times."""
         statement = self.flow.freed.statement(stored)
+        for loop in self.flow.freed.around(statement):
+            if isinstance(loop, ast.For) and isinstance(loop.iter, ast.Call) and name_of(loop.iter.func) == "range":
+                if any(ast.dump(bound) == ast.dump(divisor) for bound in loop.iter.args):
+                    return True  # where it is zero there is no total
         block = self.flow.freed.block_of(statement)
         name = divisor.attr if isinstance(divisor, ast.Attribute) else getattr(divisor, "id", "")
         for each in block:
