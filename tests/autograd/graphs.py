@@ -47,7 +47,7 @@ def step(*leaves: Leaf, known: bool = True) -> Update:
     """An optimizer step over `leaves`; with `known` False over nobody knows which."""
     for leaf in leaves:
         leaf.version += 1
-    return Update(HERE, next(_moments), True, frozenset(leaves) if known else None)
+    return Update(HERE, next(_moments), True, frozenset(leaves), complete=known)
 
 
 def clear(*leaves: Leaf) -> Update:

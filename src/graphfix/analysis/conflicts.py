@@ -101,11 +101,11 @@ def stale_below(run: Run, event: BackwardPass) -> tuple[set[Node], list[Update]]
     """The nodes of the walk that had saved a parameter which was stepped since, and the steps."""
     stale: set[Node] = set()
     steps: dict[Update, None] = {}
-    changes = [u for u in run.recording.updates if u.steps and u.leaves is not None and u.order < event.order]
+    changes = [u for u in run.recording.updates if u.steps and u.order < event.order]
     for node in history(list(event.roots)):
         saved = {leaf for leaf, version in zip(node.leaves, node.versions) if version is not None}
         for update in changes if saved else ():
-            if update.order > node.order and update.leaves & saved:  # type: ignore[operator]
+            if update.order > node.order and update.leaves & saved:
                 stale.add(node)
                 steps[update] = None
     return stale, list(steps)

@@ -128,7 +128,7 @@ class Regions:
         for context, nodes in by_context.items():
             for node in history(nodes):
                 self.cut.setdefault(node, set()).add(context)
-        steps = [update.trace for update in recording.updates if update.steps and update.leaves is not None]
+        steps = [update.trace for update in recording.updates if update.steps and update.leaves]
         for trace in (*recording.asks, *steps):
             self.mark(self.touched, trace)
             self.mark(self.asking, trace)

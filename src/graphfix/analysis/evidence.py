@@ -122,12 +122,17 @@ class Evidence:
     def flow(self) -> Flow:
         """Where values may go, whatever the runs have shown."""
         importer = Importer(Path(self.document.path), self.tape.roots)
+        known: dict[Path, Document | None] = {}  # one document for a file, however it is named
 
         def find(name: str, importing: Document) -> Document | None:
             if name.lstrip(".").split(".")[0] in NEVER:
                 return None
             path = importer.find(name, Path(importing.path))
-            return importer.document_at(path, name) if path is not None else None
+            if path is None:
+                return None
+            if path not in known:
+                known[path] = importer.document_at(path, name)
+            return known[path]
 
         return flow_of(self.document, find, self.tape.conventions.walking)
 

@@ -97,6 +97,6 @@ def is_stepped(walk: SecondBackward) -> bool:
     leaves = {leaf for node in external_nodes(walk) for leaf in node.leaves}
     run, event, hit = walk.hits[0]
     return any(
-        update.steps and update.leaves is not None and update.leaves & leaves and hit.freed_by.order < update.order < event.order
+        update.steps and update.leaves & leaves and hit.freed_by.order < update.order < event.order
         for update in run.recording.updates
     )

@@ -66,8 +66,8 @@ def gradient_is_dropped(walk: SecondBackward, leaves: list[Leaf]) -> bool:
         for update in run.recording.updates:
             if update.order < hit.freed_by.order or not pending:
                 continue
-            touched = pending if update.leaves is None else {leaf.site for leaf in update.leaves} & pending
-            if touched and update.steps:
+            touched = {leaf.site for leaf in update.leaves} & pending
+            if update.steps and (touched or not update.complete):
                 return False
             pending -= touched
         if pending:

@@ -18,13 +18,17 @@ from graphfix.autograd.iteration import CallStack
 
 @dataclass(eq=False)
 class Update:
-    """An optimizer step or another write in place (`steps`), or the clearing of gradients, of these parameters; None where they are not known."""
+    """An optimizer step or another write in place (`steps`), or the clearing of gradients, of these parameters.
+
+    `complete`: whether these are all of them, as far as the optimizer was understood.
+    """
 
     site: ast.AST
     order: int
     steps: bool
-    leaves: frozenset[Leaf] | None
+    leaves: frozenset[Leaf]
     trace: CallStack = ()
+    complete: bool = True
 
 
 class Fate(enum.Enum):
@@ -63,10 +67,10 @@ class Fates:
         for update in self.updates:
             if update.order < event.order:
                 continue
-            if update.leaves is None:
-                return Fate.UNKNOWN
             if leaf in update.leaves:
                 return Fate.USED if update.steps else Fate.DROPPED
+            if not update.complete:
+                return Fate.UNKNOWN
         return Fate.UNKNOWN
 
     def is_dropped(self, event: BackwardPass, leaf: Leaf) -> bool:
@@ -77,9 +81,9 @@ class Fates:
     def is_idle(self, leaf: Leaf) -> bool:
         """Whether the leaf belongs to a module that nobody trains: every step of the run is known, and none is over it."""
         if self.idle is None:
-            steps = [update.leaves for update in self.updates if update.steps]
-            known = bool(steps) and all(leaves is not None for leaves in steps) and not self.read()
-            self.idle = (known, {other for leaves in steps for other in leaves or ()})
+            steps = [update for update in self.updates if update.steps]
+            known = bool(steps) and all(update.complete for update in steps) and not self.read()
+            self.idle = (known, {other for update in steps for other in update.leaves})
         known, stepped = self.idle
         return known and leaf.module and leaf not in stepped
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 
-from graphfix.autograd.graph import Leaf
 from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.memory import view
@@ -158,7 +157,7 @@ def opaque_method(
         if all(
             isinstance(value, (Function, BoundMethod, Partial, Constant)) for value in arguments
         ):  # an environment is given an action
-            m.recording.updates.append(Update(site, m.now(), True, None, m.trace()))
+            m.recording.updates.append(Update(site, m.now(), True, frozenset(), m.trace(), complete=False))
         for value in arguments:
             if isinstance(value, (Function, BoundMethod, Partial)):
                 return run_closure(m, value, site, 1)
@@ -208,14 +207,15 @@ def optimizer_method(
     if name == "add_param_group":
         receiver.parameters.extend((*arguments, *keywords.values()))
     if name == "zero_grad":
-        m.recording.updates.append(Update(site, m.now(), False, trained_by(receiver), m.trace()))
+        m.recording.updates.append(update_of(m, receiver, site, steps=False))
     return NonTensor((name, id(receiver), m.now()))
 
 
-def trained_by(optimizer: Optimizer) -> frozenset[Leaf] | None:
-    """The leaves that the optimizer steps; None where it was given something of which they are not known."""
+def update_of(m: Interpreter, optimizer: Optimizer, site: ast.AST, steps: bool) -> Update:
+    """A step of the optimizer, or the clearing of its gradients, here and now."""
     leaves = frozenset(leaves_in(optimizer))
-    return leaves if leaves and all(is_understood(each, set()) for each in optimizer.parameters[:1]) else None
+    complete = bool(leaves) and all(is_understood(each, set()) for each in optimizer.parameters[:1])
+    return Update(site, m.now(), steps, leaves, m.trace(), complete)
 
 
 def is_understood(value: Value, seen: set[int]) -> bool:
@@ -230,7 +230,7 @@ def is_understood(value: Value, seen: set[int]) -> bool:
 
 def bump(m: Interpreter, optimizer: Optimizer, site: ast.AST) -> None:
     """A step: every parameter of the optimizer has a new version."""
-    m.recording.updates.append(Update(site, m.now(), True, trained_by(optimizer), m.trace()))
+    m.recording.updates.append(update_of(m, optimizer, site, steps=True))
     for leaf in leaves_in(optimizer):
         leaf.version += 1
         leaf.trained = True

@@ -59,6 +59,11 @@ class Proof:
     def readers(self) -> Readers:
         return Readers(self.evidence.flow)
 
+    @cached_property
+    def walked(self) -> set[ast.AST]:
+        """Where runs have walked."""
+        return {walk.site for run in self.evidence.tape.runs for walk in run.recording.walks}
+
     def open_of(self, finding: Finding) -> Iterator[Open]:
         """What is left open of the fix of `finding`."""
         assert finding.fix is not None
@@ -331,7 +336,8 @@ class Proof:
                         yield Open(arrival.site, "may use the graph itself")
                     continue
                 if arrival.crosses or arrival.site is not call and not self.comes_before(arrival.site, call):
-                    yield Open(arrival.site, f"{arrival.sink.value} again", arrival.sink is Sink.WALKED)
+                    unseen = arrival.site not in self.walked  # a run that got there, and did not walk it again, is a witness, too
+                    yield Open(arrival.site, f"{arrival.sink.value} again", arrival.sink is Sink.WALKED and unseen)
 
     # -- what the flow says -------------------------------------------------------------------------------------------
 

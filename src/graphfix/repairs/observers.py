@@ -37,7 +37,7 @@ class Observers:
         seen = {getattr(update.site, "func", None) for run in self.evidence.tape.runs for update in run.recording.updates}
         below = {place for cut in cuts for place in self.graph.below(cut, objects=False)}
         leaves = {place for place in below if isinstance(place, ast.Call)}
-        leaves |= {source for call in leaves for source in self.flow.calls.callables(call.func) if isinstance(source, ast.Call)}
+        leaves |= {maker for call in leaves for maker in self.flow.calls.callables.makers(call.func)}
         leaves = {call for call in leaves if self.makes_leaves(call)}
         for call, dotted in self.flow.code.calls.items() if not trained else ():
             gives = dotted.startswith("torch.optim.") or name_of(call.func) == "add_param_group"

@@ -27,7 +27,11 @@ def piled_up(evidence: Evidence, pile: GrowingPlace, tell: Tell) -> Finding | No
         return None
     what = short(ast.unparse(pile.stores[0].target))
     ground = Ground.RAISES if pile.raises else Ground.UNUSED
-    repair = fix(safe_if(pile.freed or not pile.escaped), cut.title, *cut.operations(evidence), ground=ground) if cut is not None else None
+    repair = (
+        fix(safe_if(pile.freed or not pile.escaped), cut.title, *cut.operations(evidence), ground=ground)
+        if cut is not None
+        else None
+    )
     story = [evidence.label(blamed, "puts a tensor with its graph into a container that outlives the iteration")]
     if own and evidence.document.statement_of(own[0].target) is not blamed:
         story.append(evidence.label(own[0].target, "it is kept here"))

@@ -150,7 +150,9 @@ def detach_fix(evidence: Evidence, statements: list[ast.stmt], ground: Ground, w
         or not is_tensor_always(evidence.facts, last.value)
     ):
         return None
-    return fix(Applicability.SAFE, f"detach `{last.targets[0].id}`: {why}", Append(evidence.span(last.value), ".detach()"), ground=ground)
+    return fix(
+        Applicability.SAFE, f"detach `{last.targets[0].id}`: {why}", Append(evidence.span(last.value), ".detach()"), ground=ground
+    )
 
 
 def may_move(evidence: Evidence, loop: ast.For | ast.AsyncFor | ast.While, statements: list[ast.stmt]) -> bool:

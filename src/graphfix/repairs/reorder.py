@@ -114,7 +114,7 @@ def steps_behind(evidence: Evidence, conflict: Conflict, trained: frozenset[Leaf
     if None in statements or any(s not in block or not is_call(s, "step") for s in statements) or statements[0] is None:
         return None
     start, end = block.index(statements[0]), block.index(walk)
-    stepped = frozenset(leaf for update in steps for leaf in update.leaves or ())
+    stepped = frozenset(leaf for update in steps for leaf in update.leaves)
     clears = clearing(run, frame, stepped, steps[0].order, event.order)
     between = [s for s in block[start + 1 : end] if s not in statements]
     if not all(s in clears or is_harmless(s, run) for s in between) or touches(run, stepped, steps[0].order, event.order):
@@ -147,7 +147,7 @@ def clearing(run: Run, frame: Frame, leaves: frozenset[Leaf], start: int, end: i
     """The statements of `frame` that clear gradients of `leaves` between two moments."""
     found: dict[ast.stmt, None] = {}
     for update in run.recording.updates:
-        if start < update.order < end and not update.steps and update.leaves is not None and update.leaves & leaves:
+        if start < update.order < end and not update.steps and update.leaves & leaves:
             statement = statement_in(update.trace, frame)
             if statement is not None:
                 found[statement] = None
@@ -176,7 +176,7 @@ def is_clear(run: Run, leaves: frozenset[Leaf], first: BackwardPass, without: It
     dropped = set(without)
     dirty = False
     for update in sorted(run.recording.updates, key=lambda u: u.order):
-        if update.leaves is None or not update.leaves & leaves:
+        if not update.leaves & leaves:
             continue
         if update.steps:
             if dirty:
@@ -209,7 +209,7 @@ def one_step(evidence: Evidence, conflict: Conflict, loop: ast.For) -> Fix | Non
     """Clear the gradients before the loop, step once behind it."""
     run, frame = conflict.run, conflict.event.trace[-1][0]
     steps = list(dict.fromkeys(statement_in(update.trace, frame) for update in conflict.steps))
-    stepped = frozenset(leaf for update in conflict.steps for leaf in update.leaves or ())
+    stepped = frozenset(leaf for update in conflict.steps for leaf in update.leaves)
     if any(s not in loop.body or not is_call(s, "step") for s in steps) or loop.orelse:
         return None
     clears = [s for s in loop.body if any(statement_in(u.trace, frame) is s and not u.steps for u in run.recording.updates)]

@@ -140,9 +140,7 @@ def _revealed(source: Source, job: Job, analysis: Analysis) -> tuple[list[Findin
     except Circle as circle:
         return [], replace(analysis, faults=(*analysis.faults, Fault("fixes", circle)))
     findings = tuple(_doubted(finding, dict(done.harmful)) for finding in analysis.findings)
-    return list(revealed(source.text, done)), replace(
-        analysis, findings=findings, faults=done.faults, unfinished=done.unfinished
-    )
+    return list(revealed(source.text, done)), replace(analysis, findings=findings, faults=done.faults, unfinished=done.unfinished)
 
 
 def _doubted(finding: Finding, harmful: Mapping[Fix, str]) -> Finding:
@@ -150,9 +148,7 @@ def _doubted(finding: Finding, harmful: Mapping[Fix, str]) -> Finding:
     if finding.fix is None or finding.fix not in harmful:
         return finding
     why = Label(finding.path, finding.span, harmful[finding.fix])
-    return replace(
-        finding, fix=replace(finding.fix, applicability=Applicability.UNSAFE), story=(*finding.story, why)
-    )
+    return replace(finding, fix=replace(finding.fix, applicability=Applicability.UNSAFE), story=(*finding.story, why))
 
 
 def _limited(outcome: Outcome, analysis: Analysis | Repaired) -> Outcome:

@@ -32,6 +32,25 @@ WALKED = {
         other = value
         other.backward()
         """,
+    "by a function that travels far": """
+        value = make()
+        def walk(loss):
+            loss.backward()
+        def give():
+            return {"loss": walk}
+        table = [give]
+        def pick(entries):
+            return entries[0]
+        pick(table)()["loss"](value)
+        """,
+    "by a function that comes out of a call and is mapped": """
+        value = make()
+        def choose():
+            def walk(loss):
+                loss.backward()
+            return walk
+        list(map(choose(), [value]))
+        """,
     "as part of a sum": """
         value = make()
         total = 0.0 + value * 2

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 from graphfix.analysis.flow import library
+from graphfix.analysis.flow.callables import ENTRANCES, OF_LIBRARY, UNKNOWN, Callables, Callee, Function
 from graphfix.analysis.flow.expressions import arguments
 from graphfix.analysis.flow.graph import Field, Kind, Place, Result, Sink
 from graphfix.analysis.flow.methods import Methods
@@ -13,12 +13,8 @@ from graphfix.analysis.flow.scopes import FUNCTIONS, parameters
 from graphfix.analysis.flow.sight import Sight
 from graphfix.models.words import WALKS
 
-Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-# calls through these reach the method of another name: torch.nn.Module.__call__
-ENTRANCES = ("__call__", "forward")
-ROUNDS = 3
 REFLECTS = ("globals", "locals", "vars", "dir")
-KINDS = {**dict.fromkeys(library.COLLECTS, Kind.SPREAD), **dict.fromkeys(("enumerate", "zip", "itertools.product"), Kind.WRAPPED)}
+KINDS = {**dict.fromkeys(library.COLLECTS, Kind.SPREAD), **dict.fromkeys(library.PAIRS, Kind.WRAPPED)}
 
 
 class Calls:
@@ -37,19 +33,28 @@ class Calls:
         self.recording: dict[ast.Call, None] = {}
         self.handed: set[ast.AST] = set()
         self.reflections: list[ast.Call] = []
-        self.library_calls: set[ast.Call] = set()
+        self.library_calls: dict[ast.Call, None] = {}
 
     def link(self) -> None:
         """First what is sure, so that the objects which methods are called on are known before names have to decide."""
         for call, dotted in self.code.calls.items():
             self.written(call, dotted)
-        for number in range(ROUNDS):
-            last = number == ROUNDS - 1
-            self.flow.forget_contents()
-            for call in self.of_methods:
-                self.methods.link(call, last)
-            for call in list(self.unknown):
-                self.through_value(call, last)
+        self.settle(last=False)
+        self.settle(last=True)
+
+    def settle(self, last: bool) -> None:
+        """Link the calls whose functions travel until nothing is found any more: each round sees the ways of the one before."""
+        size = -1
+        while size != self.flow.size:
+            size = self.flow.size
+            self.flow.forget_beginnings()
+            self.callables = Callables(self.code, self.methods, self.library_calls)
+            for call in self.library_calls:
+                self.callbacks(call, arguments(call), self.code.calls[call])
+            for call, origins in self.methods.origins(self.of_methods).items():
+                self.methods.link(call, origins, last)
+            for call, callees in self.callables.of(self.unknown).items():
+                self.through_value(call, callees, last)
 
     def written(self, call: ast.Call, dotted: str) -> None:
         """What can be said of a call by how it is written."""
@@ -61,7 +66,7 @@ class Calls:
         if name_of(call.func) in self.walking and not self.is_method_in_sight(call):
             self.walk(call, dotted)
         elif dotted:
-            self.library_calls.add(call)
+            self.library_calls[call] = None
             self.library_call(call, dotted)
         elif isinstance(call.func, ast.Attribute) and self.may_be_method(call.func.attr):
             self.of_methods[call] = None
@@ -107,7 +112,6 @@ class Calls:
     def library_call(self, call: ast.Call, dotted: str) -> None:
         """A function of torch, Python or a library that is well known."""
         given = arguments(call)
-        self.callbacks(call, given, dotted)
         if dotted in ("isinstance", "hasattr", "callable", "issubclass"):
             pass
         elif dotted in ("id", "type"):
@@ -175,21 +179,14 @@ class Calls:
             return not (dotted and library.lets_go(dotted)) and source not in self.of_methods
         return isinstance(source, (ast.arg, ast.alias))
 
-    def through_value(self, call: ast.Call, last: bool) -> None:
+    def through_value(self, call: ast.Call, callees: tuple[Callee, ...], last: bool) -> None:
         """A call of what a name, attribute or expression holds: of all functions and objects that may come there."""
-        opaque = outside = False
-        for source in self.callables(call.func):
-            if isinstance(source, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-                self.enter(source, call, None)
-            elif isinstance(source, ast.ClassDef):
-                self.construct(source, call)
-            elif isinstance(source, ast.Call) and self.made_in_sight(source, call):
-                continue
-            elif isinstance(source, ast.Call) and self.is_tame(source):
-                outside = True
-                self.through_parts(source, call)
-            elif not isinstance(source, ast.Constant):
-                opaque = True
+        for callee in callees:
+            if isinstance(callee.code, ast.ClassDef):
+                self.construct(callee.code, call)
+            elif callee.code is not None:
+                self.enter(callee.code, call, call.func if callee.is_entrance else None)  # type: ignore[arg-type]
+        opaque, outside = UNKNOWN in callees, OF_LIBRARY in callees
         given = arguments(call)
         if outside or opaque and last:
             self.recording[call] = None
@@ -211,93 +208,10 @@ class Calls:
             if accepts(function, call) and not isinstance(call.func, ast.Attribute):
                 self.enter(function, call, None)
 
-    def callables(self, function: ast.expr) -> list[Place]:
-        """Where what is called may come from: followed out of containers, too."""
-        seen: set[Place] = {function}
-        pending: list[Place] = [function]
-        found: list[Place] = []
-        while pending:
-            place = pending.pop()
-            before = list(self.flow.values.get(place, ()))
-            if not before:
-                before = [*self.held_by(place)]
-            if not before:
-                found.append(place)
-            for source in before:
-                if source not in seen:
-                    seen.add(source)
-                    pending.append(source)
-        return found
-
-    def held_by(self, place: Place) -> Iterator[Place]:
-        """What may be taken out of the containers that `place` is taken out of."""
-        for container in self.flow.taken_from.get(place, ()):
-            seen: set[Place] = {container}
-            pending: list[Place] = [container]
-            while pending:
-                current = pending.pop()
-                yield from self.flow.put_into(current)
-                inner = [*self.flow.values.get(current, ()), *self.flow.taken_from.get(current, ())]
-                if isinstance(current, ast.Call) and not inner:
-                    inner = [*arguments(current), *self.receiver(current)]
-                    if not self.is_tame(current) and not (
-                        isinstance(current.func, ast.Attribute) and current.func.attr in library.COMMON
-                    ):
-                        yield current
-                for source in inner:
-                    if source not in seen:
-                        seen.add(source)
-                        pending.append(source)
-                if not inner and not self.flow.put_into(current):
-                    yield current
-
-    def made_in_sight(self, source: ast.Call, call: ast.Call) -> bool:
-        """Whether what is called is an object of a class in sight; then its entrance is entered."""
-        found = [each for each in self.flow.sources(source.func) if isinstance(each, ast.ClassDef)]
-        for name in ENTRANCES:
-            for method in self.code.methods.get(name, ()):
-                if any(self.code.class_of[method] in self.methods.family(cls) for cls in found):
-                    self.enter(method, call, call.func)
-        return bool(found)
-
-    def through_parts(self, source: ast.Call, call: ast.Call) -> None:
-        """What a library has made of objects in sight (`nn.Sequential(...)`) may enter each of them."""
-        for part in self.made_from(source) if arguments(source) else ():
-            if part is not source and isinstance(part, ast.Call) and part not in self.library_calls:
-                self.made_in_sight(part, call)
-
-    def made_from(self, source: ast.Call) -> set[Place]:
-        """Every place of which a value may be made, as far as the ways are linked by now."""
-        seen: set[Place] = {source}
-        pending: list[Place] = [source]
-        while pending:
-            for before in self.flow.made_of.get(pending.pop(), ()):
-                if before not in seen:
-                    seen.add(before)
-                    pending.append(before)
-        return seen
-
-    def receiver(self, call: ast.Call) -> list[ast.expr]:
-        return [call.func.value] if isinstance(call.func, ast.Attribute) and not self.code.calls.get(call) else []
-
-    def is_torch_name(self, node: ast.Attribute) -> bool:
-        """Whether an attribute is a part of torch (`torch.autograd.grad`), and not one of a tensor."""
-        return (
-            isinstance(node.value, ast.Attribute)
-            and node.value.attr == "autograd"
-            or isinstance(node.value, ast.Name)
-            and node.value.id == "autograd"
-        )
-
     def is_partial(self, function: ast.expr) -> bool:
         """Whether what is called may be a function that a library has made of others."""
         sources = [source for source in self.flow.sources(function) if isinstance(source, ast.Call)]
         return any(self.code.calls.get(source, "").startswith(("functools.", "operator.")) for source in sources)
-
-    def is_tame(self, call: ast.Call) -> bool:
-        """Whether a library that is well known has made what the call gives."""
-        dotted = self.code.calls.get(call, "")
-        return bool(dotted) and library.lets_go(dotted)
 
     def construct(self, cls: ast.ClassDef, call: ast.Call) -> None:
         names = {cls.name, *self.code.base_names(cls)}

@@ -80,7 +80,7 @@ class Expressions:
             return
         if node.attr in library.ASKS:
             self.flow.end(node.value, Sink.ASKED, node)
-        if node.attr in WALKS and node not in self.called:
+        if node.attr in WALKS and node.attr != "grad" and node not in self.called:  # `.grad` of a tensor is its gradient
             self.flow.end(node.value, Sink.WALKED, node)  # the method is handed on, and called elsewhere
         for method in self.methods.get(node.attr, ()) if node not in self.called else ():
             if is_property(method):

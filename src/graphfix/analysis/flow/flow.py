@@ -55,8 +55,9 @@ class Flow:
                 continue
             if isinstance(place, (ast.Call, ast.BinOp, ast.UnaryOp)):
                 if self.is_graphless(place):
-                    pending.extend(source for source in self.graph.contents.get(place, ()) if source not in seen)
-                    seen.update(self.graph.contents.get(place, ()))
+                    held = [source for source in self.graph.contents_of(place) if source not in seen]
+                    pending.extend(held)
+                    seen.update(held)
                     continue
                 if not isinstance(place, ast.Call) or place not in self.calls.targets or place in self.calls.opaque:
                     made.append(place)
@@ -106,8 +107,7 @@ def flow_of(document: Document, find: Find, walking: frozenset[str] = frozenset(
     calls = Calls(code, walking)
     calls.link()
     code.spread_any_field()
-    code.flow.forget_contents()
-    code.flow.closed = True
+    code.flow.forget_beginnings()
     open_ends(code, calls, document)
     made = Flow(code, calls)
     for site, wanted, places in code.compared:  # what looks for a tensor in a container compares objects

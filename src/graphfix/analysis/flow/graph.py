@@ -1,6 +1,7 @@
 """Where values may go: places, the edges between them, and what lies at the end of all ways from a place.
 
-Over-approximate and without policy or budget: what is not found here does not happen, as far as the code is in sight.
+Over-approximate and without policy: what is not found here does not happen, as far as the code is in sight. A question that leads
+through more states than are followed is answered by one more way, to code that is not in sight.
 A value is followed either as itself or as something that an object holds; the way that leads from the one to the other is
 an `IN` edge, the way back an `OUT` edge, and an object's aliases are followed in both directions, as what is put into one is
 in all (an inclusion-based points-to analysis without fields but for constant keys: Andersen, Program Analysis and
@@ -15,6 +16,8 @@ from collections.abc import Collection, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
+
+from graphfix.analysis.flow.components import gathered
 
 Place = Hashable  # an expression, a definition, or one of the classes below
 
@@ -55,6 +58,9 @@ class Kind(enum.Enum):
     POURED = "what it holds is put into it"
     OUT = "is taken out of it"
     NUMBER = "is computed from its number: no graph"
+
+
+PUTTING = (Kind.IN, Kind.POURED)
 
 
 class Sink(enum.Enum):
@@ -139,30 +145,39 @@ class Reach:
 class FlowGraph:
     """The places of a file and of what it imports.
 
-    `closed`: whether all edges are there. `opaque`: places whose value code that is not in sight has made, and may know.
-    `uses`: what the code does with the value at a place. `values`: the same edges backward, as far as they keep the object;
-    `taken_from`: as far as they take it out of another.
+    `size`: how many edges there are. `opaque`: places whose value code that is not in sight has made, and may know.
+    `uses`: what the code does with the value at a place. `values` and `passed`: the edges that keep the object, backward and forward;
+    `taken_from`: as far as they take it out of another; `parts_of`: as far as they put it into one.
     """
 
     edges: dict[Place, dict[Edge, None]] = field(default_factory=dict)
     values: dict[Place, dict[Place, Edge]] = field(default_factory=dict)
+    passed: dict[Place, dict[Place, None]] = field(default_factory=dict)
     taken_from: dict[Place, dict[Place, Edge]] = field(default_factory=dict)
     made_of: dict[Place, dict[Place, None]] = field(default_factory=dict)
+    parts_of: dict[Place, dict[Place, Kind]] = field(default_factory=dict)
     sinks: dict[Place, dict[tuple[Sink, ast.AST], None]] = field(default_factory=dict)
     uses: dict[Place, dict[Use, None]] = field(default_factory=dict)
     opaque: dict[Place, ast.AST] = field(default_factory=dict)
-    closed: bool = False
+    size: int = 0
 
     def add(
         self, source: Place, target: Place, kind: Kind, key: Hashable = None, crosses: bool = False,
         call: ast.Call | None = None, leaves: bool = False,
     ) -> None:  # fmt: skip
         edge = Edge(target, kind, key, crosses, call, leaves)
-        self.edges.setdefault(source, {})[edge] = None
+        edges = self.edges.setdefault(source, {})
+        if edge in edges:
+            return
+        edges[edge] = None
+        self.size += 1
         if kind is Kind.SAME:
             self.values.setdefault(target, {})[source] = edge
+            self.passed.setdefault(source, {})[target] = None
         elif kind is Kind.OUT and not is_attribute(key):
             self.taken_from.setdefault(target, {})[source] = edge
+        elif kind in PUTTING:
+            self.parts_of.setdefault(target, {})[source] = kind
         if kind is not Kind.NUMBER:
             self.made_of.setdefault(target, {})[source] = None
 
@@ -176,9 +191,9 @@ class FlowGraph:
         """All that may become of the values at `starts`.
 
         A value that gets into a function by a call leaves it by the same (call strings of length one: Sharir and Pnueli,
-        Two Approaches to Interprocedural Data Flow Analysis, 1981). `numbers`: followed as a number that is computed with. `without`: places through
-        which nothing is followed. `made`: followed into what is computed with it, not only
-        where the object itself goes. More ways than are followed count as one to code that is not in sight.
+        Two Approaches to Interprocedural Data Flow Analysis, 1981). `numbers`: followed as a number that is computed with.
+        `without`: places through which nothing is followed. `made`: followed into what is computed with it, not only where the
+        object itself goes.
         """
         found = Reach()
         pending: list[_State] = [(start, ITSELF, False, None) for start in starts]
@@ -222,23 +237,33 @@ class FlowGraph:
         """Every place to which something of the values at `starts` may get, whatever part of an object it is there."""
         seen = set(starts)
         pending = list(seen)
+        asked: set[Place] = set()
+
+        def go(targets: Iterable[Place]) -> None:
+            new = [target for target in targets if target not in seen]
+            seen.update(new)
+            pending.extend(new)
+
         while pending:
-            place = pending.pop()
-            after = [edge.target for edge in self.edges.get(place, ()) if edge.kind is not Kind.NUMBER]
-            for target in (*after, *self.holders.get(place, ())):
-                if target not in seen:
-                    seen.add(target)
-                    pending.append(target)
+            for edge in self.edges.get(pending.pop(), ()):
+                if edge.kind is not Kind.NUMBER:
+                    go((edge.target,))
+                if edge.kind in PUTTING:
+                    go(self.origins(edge.target, asked))
         return seen
 
-    @cached_property
-    def holders(self) -> dict[Place, list[Place]]:
-        """For each place whose value is put into objects, where these begin. Asked once all edges are there."""
-        found: dict[Place, list[Place]] = {}
-        for beginning, sources in self.contents.items():
-            for source in sources:
-                found.setdefault(source, []).append(beginning)
-        return found
+    def origins(self, place: Place, asked: set[Place]) -> Iterator[Place]:
+        """Where the objects at `place` begin, but for those that are before a place which was `asked`."""
+        pending = [place] if place not in asked else []
+        asked.update(pending)
+        while pending:
+            before = self.brought(pending[-1])
+            if not before:
+                yield pending[-1]
+            pending.pop()
+            new = [source for source in before if source not in asked]
+            asked.update(new)
+            pending.extend(new)
 
     def below(self, place: Place, objects: bool = True) -> set[Place]:
         """Every place of which the value at `place` may be made, itself included.
@@ -259,96 +284,39 @@ class FlowGraph:
     def parts(self, place: Place) -> Iterator[Place]:
         """What the value at `place` is made of at once: the places before it, and what is put into the object that begins there."""
         yield from self.made_of.get(place, ())
-        yield from self.contents.get(place, ())
+        yield from self.contents_of(place)
 
-    @cached_property
-    def contents(self) -> dict[Place, dict[Place, None]]:
-        """For each place where objects begin, what is put into them under any of their names, as far as the edges are there by now."""
-        found: dict[Place, dict[Place, None]] = {}
-        for source, edges in self.edges.items():
-            for edge in edges:
-                if edge.kind in (Kind.IN, Kind.POURED):
-                    for beginning in self.beginnings.get(edge.target, ()):
-                        if beginning is not edge.target:
-                            found.setdefault(beginning, {})[source] = None
-        return found
+    def contents_of(self, beginning: Place) -> tuple[Place, ...]:
+        """What is put into an object under any of its names, given where it begins, as far as the edges are there by now."""
+        if beginning in self.values:
+            return ()
+        found: dict[Place, None] = {}
+        seen = {beginning}
+        pending = [beginning]
+        while pending:
+            place = pending.pop()
+            found.update(self.parts_of.get(place, {}))
+            new = [target for target in self.passed.get(place, ()) if target not in seen]
+            seen.update(new)
+            pending.extend(new)
+        return tuple(found)
 
     @cached_property
     def beginnings(self) -> dict[Place, tuple[Place, ...]]:
-        """For each place, where the objects come from that may be there: all at once, by strongly connected components.
+        """For each place, where the objects come from that may be there."""
+        return gathered(self.values, self.brought, lambda place: () if self.values.get(place) else (place,))
 
-        Tarjan, Depth-First Search and Linear Graph Algorithms, 1972. Places that get their objects from one place share its answer.
-        """
-        found: dict[Place, tuple[Place, ...]] = {}
-        number: dict[Place, int] = {}
-        low: dict[Place, int] = {}
-        stack: list[Place] = []
-        for root in self.values:
-            if root in number:
-                continue
-            work: list[tuple[Place, Iterator[Place]]] = [(root, iter(self.values.get(root, ())))]
-            number[root] = low[root] = len(number)
-            stack.append(root)
-            while work:
-                place, rest = work[-1]
-                after = next(rest, None)
-                if after is not None:
-                    if after not in number:
-                        number[after] = low[after] = len(number)
-                        stack.append(after)
-                        work.append((after, iter(self.values.get(after, ()))))
-                    elif after not in found:
-                        low[place] = min(low[place], number[after])
-                    continue
-                work.pop()
-                if work:
-                    low[work[-1][0]] = min(low[work[-1][0]], low[place])
-                if low[place] == number[place]:
-                    self.close_component(place, stack, found)
-        return found
+    def brought(self, place: Place) -> Iterable[Place]:
+        """The places from which the object at `place` gets there at once."""
+        return self.values.get(place, ())
 
-    def close_component(self, root: Place, stack: list[Place], found: dict[Place, tuple[Place, ...]]) -> None:
-        """Take a component off the stack: its places share where their objects begin."""
-        members = [stack.pop()]
-        while members[-1] != root:
-            members.append(stack.pop())
-        before = [source for member in members for source in self.values.get(member, ())]
-        answers = dict.fromkeys(found[source] for source in before if source in found)
-        if not before:
-            answer: tuple[Place, ...] = (root,)
-        elif len(answers) == 1:
-            answer = next(iter(answers))
-        else:
-            answer = tuple(dict.fromkeys(beginning for each in answers for beginning in each))
-        found.update(dict.fromkeys(members, answer))
-
-    def put_into(self, place: Place) -> list[Place]:
-        """What is put into the object that begins at `place`, as a part of it or under any of its names."""
-        parts = [s for s in self.made_of.get(place, ()) if any(e.target is place and e.kind is Kind.IN for e in self.edges[s])]
-        return [*parts, *self.contents.get(place, ())]
-
-    def forget_contents(self) -> None:
+    def forget_beginnings(self) -> None:
         """Edges have been added: what was found out about objects no longer holds."""
-        for known in ("contents", "beginnings", "holders"):
-            self.__dict__.pop(known, None)
+        self.__dict__.pop("beginnings", None)
 
-    def sources(self, place: Place) -> list[Place]:
-        """Where the object at `place` may come from: places to which no other brings it."""
-        if self.closed:
-            return list(self.beginnings.get(place, (place,)))
-        seen = {place}
-        pending = [place]
-        found = []
-        while pending:
-            current = pending.pop()
-            before = self.values.get(current)
-            if not before:
-                found.append(current)
-            for source in before or ():
-                if source not in seen:
-                    seen.add(source)
-                    pending.append(source)
-        return found
+    def sources(self, place: Place) -> tuple[Place, ...]:
+        """Where the object at `place` may come from: places to which no other brings it, as far as was known when asked first."""
+        return self.beginnings.get(place, (place,))
 
 
 _State = tuple[Place, Part, bool, "ast.Call | None"]

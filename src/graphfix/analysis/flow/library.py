@@ -61,6 +61,9 @@ NUMBERS = frozenset("len str repr format int float bool hash isinstance issubcla
 APPLY = frozenset("map filter functools.reduce functools.partial itertools.starmap itertools.accumulate".split())
 # builtins whose result holds what their arguments hold
 COLLECTS = frozenset("list tuple set frozenset sorted reversed filter iter collections.deque copy.copy".split())
+# builtins whose result holds tuples of what their arguments hold
+PAIRS = frozenset("enumerate zip itertools.product".split())
+HOLDERS = COLLECTS | PAIRS | frozenset(["dict"])
 # what takes a number as well as a tensor with one element, and gives back what is no tensor or the same kind
 TAKES_NUMBERS = frozenset(
     "print str repr format int float bool round abs min max sum sorted reversed list tuple dict enumerate zip len any all iter "

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass
 
 from graphfix.analysis.flow import library
+from graphfix.analysis.flow.components import gathered
 from graphfix.analysis.flow.expressions import arguments, key_of
 from graphfix.analysis.flow.graph import Field, Kind, Place, Sink
 from graphfix.analysis.flow.sight import Sight
@@ -16,9 +17,12 @@ from graphfix.analysis.flow.sight import Sight
 class Origins:
     """What an object may be: of which classes in sight, of none of them (`foreign`), or not known (`open`)."""
 
-    classes: dict[ast.ClassDef, None] = field(default_factory=dict)
-    foreign: bool = False
-    open: bool = False
+    classes: list[ast.ClassDef]
+    foreign: bool
+    open: bool
+
+
+FOREIGN, OPEN = "foreign", "open"
 
 
 class Methods:
@@ -43,14 +47,13 @@ class Methods:
         }
         self.families: dict[ast.ClassDef, set[ast.ClassDef]] = {}
 
-    def link(self, call: ast.Call, last: bool) -> None:
+    def link(self, call: ast.Call, found: Origins, last: bool) -> None:
         """Enter what the call may mean; what is not known is taken for anything only at the `last` time."""
         assert isinstance(call.func, ast.Attribute)
         name, receiver = call.func.attr, call.func.value
         if isinstance(receiver, ast.Call) and self.code.calls.get(receiver) == "super":
             self.inherited(call, name)
             return
-        found = self.origins(receiver)
         own = self.code.methods.get(name, ())
         entered = False
         for method in own:
@@ -69,40 +72,42 @@ class Methods:
         if not entered and not common:
             self.unknown[call] = None
 
-    def origins(self, place: Place) -> Origins:
-        """What the object at `place` may be."""
-        found = Origins()
-        seen = {place}
-        pending = [place]
-        while pending:
-            current = pending.pop()
-            if current in self.selves:
-                found.classes[self.selves[current]] = None
-                continue
-            before = self.flow.values.get(current)
-            if not before:
-                self.note(current, found)
-            for source in before or ():
-                if source not in seen:
-                    seen.add(source)
-                    pending.append(source)
-        return found
+    def origins(self, calls: Iterable[ast.Call]) -> dict[ast.Call, Origins]:
+        """What the objects may be on which `calls` call a method, as far as the ways are linked by now."""
+        receivers = {call: call.func.value for call in calls if isinstance(call.func, ast.Attribute)}
+        found = gathered(receivers.values(), self.before, self.said_of)
+        return {
+            call: Origins([each for each in said if isinstance(each, ast.ClassDef)], FOREIGN in said, OPEN in said)
+            for call, receiver in receivers.items()
+            for said in (found[receiver],)
+        }
 
-    def note(self, source: Place, found: Origins) -> None:
-        """What one source of an object says of it."""
-        if isinstance(source, ast.Call):
-            classes = [each for each in self.flow.sources(source.func) if isinstance(each, ast.ClassDef)]
-            dotted = self.code.calls.get(source, "")
-            found.classes.update(dict.fromkeys(classes))
-            tensor = isinstance(source.func, ast.Attribute) and library.is_tensor_method(source.func.attr)
-            found.foreign |= not classes and (bool(dotted) and library.lets_go(dotted) or tensor)
-            found.open |= not classes and not (dotted and library.lets_go(dotted)) and not tensor
-        elif isinstance(source, ast.ClassDef):
-            found.classes[source] = None
-        elif isinstance(source, (ast.BinOp, ast.UnaryOp, ast.Constant, ast.JoinedStr, ast.Compare, *DISPLAYS)):
-            found.foreign = True
+    def before(self, place: Place) -> Iterable[Place]:
+        """Where the object at `place` comes from; of a method's first parameter the class is known."""
+        return () if place in self.selves else self.flow.brought(place)
+
+    def said_of(self, place: Place) -> Iterator[Hashable]:
+        """What the place where an object comes from says of it: its classes, `FOREIGN`, `OPEN`."""
+        if place in self.selves:
+            yield self.selves[place]
+        elif self.flow.brought(place):
+            return
+        elif isinstance(place, ast.Call):
+            classes = [each for each in self.flow.sources(place.func) if isinstance(each, ast.ClassDef)]
+            dotted = self.code.calls.get(place, "")
+            tensor = isinstance(place.func, ast.Attribute) and library.is_tensor_method(place.func.attr)
+            tame = bool(dotted) and library.lets_go(dotted)
+            yield from classes
+            if not classes and (tame or tensor):
+                yield FOREIGN
+            if not classes and not tame and not tensor:
+                yield OPEN
+        elif isinstance(place, ast.ClassDef):
+            yield place
+        elif isinstance(place, (ast.BinOp, ast.UnaryOp, ast.Constant, ast.JoinedStr, ast.Compare, *DISPLAYS)):
+            yield FOREIGN
         else:
-            found.open = True
+            yield OPEN
 
     def family(self, cls: ast.ClassDef) -> set[ast.ClassDef]:
         """A class, its bases, and the classes that derive from it, as far as they are in sight."""

@@ -12,8 +12,9 @@ from graphfix.source.document import Document
 
 # a name of a module to its document, where it is one of the project's: asked with the document that imports it
 Find = Callable[[str, Document], Document | None]
-# files that one analysis looks into
+# how much of a project one analysis looks into: files, and characters of those that are imported
 MAX_FILES = 40
+MAX_LENGTH = 200_000
 ANY = Field("*")
 
 
@@ -30,6 +31,7 @@ class Sight(Statements):
         self.functions: dict[ast.AST, None] = {}
         self.libraries: dict[ast.AST, dict[str, str]] = {}
         self.waiting: list[Document] = []
+        self.length = 0
 
     def look_at(self, document: Document) -> None:
         """Pass over `document` and all that it imports, directly or not."""
@@ -91,8 +93,9 @@ class Sight(Statements):
         if target is None:
             return None
         if target.tree not in self.documents:
-            if len(self.documents) >= MAX_FILES:
+            if len(self.documents) >= MAX_FILES or self.length + len(target.text) > MAX_LENGTH:
                 return None
+            self.length += len(target.text)
             self.take_in(target)
         return target
 

@@ -15,6 +15,9 @@ OTHERS = frozenset(
 LEAVES = (ast.Return, ast.Break, ast.Continue)
 
 
+TRIES: tuple[type, ...] = (ast.Try, ast.TryStar) if hasattr(ast, "TryStar") else (ast.Try,)  # `except*`: Python 3.11
+
+
 def swallowed(flow: Flow, site: ast.AST) -> ast.AST | None:
     """The place that may swallow what is raised at `site`, in its function or in one that calls it."""
     seen: set[ast.AST] = set()
@@ -23,7 +26,7 @@ def swallowed(flow: Flow, site: ast.AST) -> ast.AST | None:
         node = pending.pop()
         below = node
         while (above := flow.freed.parents.get(below)) is not None:
-            if isinstance(above, (ast.Try, ast.TryStar)) and below in above.body and swallows(above):
+            if isinstance(above, TRIES) and below in above.body and swallows(above):
                 return above
             if isinstance(above, (ast.With, ast.AsyncWith)) and below in above.body and guards(flow, above):
                 return above
@@ -38,7 +41,7 @@ def swallowed(flow: Flow, site: ast.AST) -> ast.AST | None:
     return None
 
 
-def swallows(statement: ast.Try | ast.TryStar) -> bool:
+def swallows(statement: ast.Try) -> bool:
     """Whether a `try` may keep an error of torch from going further."""
     if any(isinstance(part, LEAVES) for each in statement.finalbody for part in ast.walk(each)):
         return True
