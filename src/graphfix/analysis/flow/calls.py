@@ -190,8 +190,8 @@ class Calls:
         given = arguments(call)
         if outside or opaque and last:
             self.recording[call] = None
-            for argument in given:
-                self.flow.add(argument, call, Kind.MADE)
+            for place in [*given, call.func]:
+                self.flow.add(place, call, Kind.DRAWN)
         if self.is_partial(call.func):
             self.flow.add(call.func, call, Kind.MADE)  # it holds what it was given
         if opaque and last:

@@ -52,6 +52,7 @@ class Kind(enum.Enum):
 
     SAME = "is the same object"
     MADE = "is made of it: its graph is part of the new one"
+    DRAWN = "may be made of it, and of all that it holds"
     SPREAD = "holds what it holds"
     WRAPPED = "holds tuples of what it holds"
     IN = "is put into it"
@@ -218,7 +219,7 @@ class FlowGraph:
             for edge in self.edges.get(place, ()):
                 if edge.leaves and caller is not None and caller is not edge.call:
                     continue
-                if not made and edge.kind in (Kind.MADE, Kind.NUMBER):
+                if not made and edge.kind in (Kind.MADE, Kind.DRAWN, Kind.NUMBER):
                     continue
                 via = caller if edge.call is None and not edge.crosses else None if edge.leaves or edge.crosses else edge.call
                 pending.extend((edge.target, after, crossed or edge.crosses, via) for after in _after(edge, part, numbers))
@@ -230,6 +231,8 @@ class FlowGraph:
                     pending.append((source, part, crossed, via))
                 for source, edge in self.taken_from.get(place, {}).items():
                     pending.append((source, Held(edge.key, deeper(part.depth), True), crossed, caller))
+                if isinstance(place, ast.Attribute) and Field(place.attr) not in self.values:  # of an object that is not in sight
+                    pending.append((place.value, Held(f".{place.attr}", deeper(part.depth), True), crossed, caller))
         found.arrivals = sorted(told, key=_position)
         return found
 
@@ -338,7 +341,7 @@ def _after(edge: Edge, part: Part, numbers: bool) -> tuple[Part, ...]:
         return (ITSELF,) if numbers else ()
     if edge.kind is Kind.OUT:
         return _taken_out(part, edge.key)
-    if part.is_attribute:
+    if part.is_attribute and edge.kind is not Kind.DRAWN:
         return (part._replace(back=False),)
     if edge.kind is Kind.SPREAD:
         return (Held(None, part.depth),)
