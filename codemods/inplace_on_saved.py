@@ -60,7 +60,7 @@ from graphfix.autograd.backward import BackwardPass, Overwritten
 from graphfix.autograd.graph import Write
 from graphfix.codemods.base import rule
 from graphfix.interpreter.values import TorchModule
-from graphfix.model import Delete, Finding, Fix, InsertBefore, Operation, RemoveArgument, Replace
+from graphfix.model import Delete, Finding, Fix, Ground, InsertBefore, Operation, RemoveArgument, Replace
 from graphfix.models.table import facts
 from graphfix.repairs.fixes import fix, safe_if, short
 from graphfix.verify.expected import Expected
@@ -119,7 +119,7 @@ def repair_of(evidence: Evidence, fault: Fault) -> Fix | None:
     if written is None:
         return None
     title, operations = written
-    return fix(safe_if(all(run in fault.raising for run, _ in writes)), title, *operations)
+    return fix(safe_if(all(run in fault.raising for run, _ in writes)), title, *operations, ground=Ground.RAISES)
 
 
 def out_of_place(evidence: Evidence, write: Write) -> tuple[str, tuple[Operation, ...]] | None:

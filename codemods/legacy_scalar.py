@@ -41,7 +41,7 @@ from graphfix.analysis.explore import Run
 from graphfix.analysis.old_numbers import Total, indexed, running_total
 from graphfix.codemods.base import rule
 from graphfix.interpreter.recording import AliasKind, Read
-from graphfix.model import Applicability, Finding, Fix, Replace
+from graphfix.model import Applicability, Finding, Fix, Ground, Replace
 from graphfix.repairs.fixes import fix, operand, safe_if, short
 from graphfix.verify.expected import Expected
 from graphfix.verify.symptoms import NO_ELEMENT
@@ -64,7 +64,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
 def report(evidence: Evidence, site: ast.Subscript, safe: bool) -> Finding:
     root = stripped(site.value)
     text = f"{operand(evidence, root)}.item()"
-    repair = fix(safe_if(safe), f"read the number with `{short(text)}`", Replace(evidence.span(site), text))
+    repair = fix(safe_if(safe), f"read the number with `{short(text)}`", Replace(evidence.span(site), text), ground=Ground.RAISES)
     return told(evidence, site, repair)
 
 
@@ -102,7 +102,9 @@ def whole_total(evidence: Evidence, total: Total, sites: list[ast.Subscript]) ->
     """Numbers are added, and the total is one."""
     edits = [Replace(evidence.span(site), total.name) for site in sites]
     edits += [Replace(evidence.span(part), f"{operand(evidence, stripped(part))}.item()") for part in total.added]
-    return told(evidence, sites[0], fix(Applicability.SAFE, f"add numbers up in `{short(total.name)}`", *edits))
+    return told(
+        evidence, sites[0], fix(Applicability.SAFE, f"add numbers up in `{short(total.name)}`", *edits, ground=Ground.RAISES)
+    )
 
 
 def stripped(node: ast.expr) -> ast.expr:

@@ -58,6 +58,7 @@ from graphfix.model import (
     Delete,
     Finding,
     Fix,
+    Ground,
     InsertBefore,
     Operation,
     RemoveArgument,
@@ -180,7 +181,7 @@ def retained(evidence: Evidence) -> Iterator[Finding]:
             "`retain_variables` is no argument of a backward pass any more",
             evidence.blamed(site),
             story,
-            fix(safe_if(not given), title, *edits),
+            fix(safe_if(not given), title, *edits, ground=Ground.RAISES),
             severity=Severity.ERROR,
         )
 
@@ -198,7 +199,9 @@ def gradients(evidence: Evidence) -> Iterator[Finding]:
             continue
         root = site.func.value if isinstance(site.func, ast.Attribute) else site.func
         story = (evidence.label(given, "the gradient has to have the shape of what is walked"),)
-        repair = fix(Applicability.SAFE, "give it no dimension either", Append(evidence.span(given), ".squeeze()"))
+        repair = fix(
+            Applicability.SAFE, "give it no dimension either", Append(evidence.span(given), ".squeeze()"), ground=Ground.RAISES
+        )
         names = short(evidence.document.source(given), 25), short(evidence.document.source(root), 25)
         message = f"`{names[0]}` has one dimension, `{names[1]}` has none"
         yield RULE.finding(evidence, message, evidence.blamed(site), story, repair, severity=Severity.ERROR)

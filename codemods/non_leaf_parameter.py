@@ -64,7 +64,7 @@ from collections.abc import Iterator
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.nameless_leaves import nameless
 from graphfix.codemods.base import rule
-from graphfix.model import Append, Applicability, Finding, Fix, RemoveArgument, Replace
+from graphfix.model import Append, Applicability, Finding, Fix, Ground, RemoveArgument, Replace
 from graphfix.repairs.fixes import fix, short
 from graphfix.verify.expected import Expected
 from graphfix.verify.symptoms import NOT_A_LEAF, SECOND_WALK
@@ -90,7 +90,7 @@ def repair_of(evidence: Evidence, statement: ast.Assign, made: ast.Call) -> Fix 
     if any(keyword.arg == "requires_grad" for keyword in made.keywords):
         return fix(
             Applicability.SAFE, f"build `{short(ast.unparse(statement.targets[0]), 30)}` first, then let it require grad",
-            RemoveArgument(evidence.span(made), "requires_grad"), Append(evidence.span(statement.value), ".requires_grad_()"),
+            RemoveArgument(evidence.span(made), "requires_grad"), Append(evidence.span(statement.value), ".requires_grad_()"), ground=Ground.RAISES,
         )  # fmt: skip
     target = statement.targets[0]
     if is_scaling(statement.value, made) and len(made.args) == 1 and not made.keywords:

@@ -44,7 +44,7 @@ from graphfix.analysis.outer_graph import external_nodes, statements_of
 from graphfix.analysis.second_backward import Cause, SecondBackward
 from graphfix.autograd.graph import Node
 from graphfix.codemods.base import rule
-from graphfix.model import Applicability, Delete, Finding, Fix, InsertBefore, Move, Operation, Replace
+from graphfix.model import Applicability, Delete, Finding, Fix, Ground, InsertBefore, Move, Operation, Replace
 from graphfix.repairs.fixes import fix, short
 from graphfix.repairs.recompute import recomputed
 from graphfix.repairs.reorder import is_harmless
@@ -84,7 +84,7 @@ def repair_of(evidence: Evidence, walk: SecondBackward) -> Fix | None:
         if not alone or walk.loop is not None:
             return None
         if is_mere_copy(evidence, walk) or is_unused(walk):
-            return fix(Applicability.SAFE, "remove the second walk", Delete(evidence.span(statement)))
+            return fix(Applicability.SAFE, "remove the second walk", Delete(evidence.span(statement)), ground=Ground.RAISES)
         return computed_again(evidence, walk)
     nodes = external_nodes(walk)
     closure = evidence.document.enclosing(walk.walk.site, (ast.FunctionDef,))

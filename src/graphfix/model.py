@@ -120,6 +120,7 @@ class Ground(enum.Enum):
     """Why a safe fix changes no run that works."""
 
     UNUSED = "nobody walks, or can walk, what it cuts or frees"
+    FREED = "what it cuts is freed by then: a run that walks it raises"
     DROPPED = "the gradients that it drops are dropped anyway"
     UNTRAINED = "what it cuts leads to no parameter that is trained"
     JOINED = "walks that raise today become one, or leave the graph to one another"

@@ -102,9 +102,7 @@ def test_a_wrong_file_is_one_line_and_exit_2(project: Path, graphfix: Run) -> No
     for words in (["check"], ["diff"], ["apply", "."], ["config", "sub/b.py"]):
         done = graphfix(*words)
         assert (done.returncode, done.stdout) == (2, b"")
-        assert done.stderr.decode() == (
-            "graphfix: error: sub/graphfix.toml:2: unknown setting 'selct', did you mean 'select'?\n"
-        )
+        assert done.stderr.decode() == ("graphfix: error: sub/graphfix.toml:2: unknown setting 'selct', did you mean 'select'?\n")
     assert graphfix("check", "--isolated").returncode == 1
     assert graphfix("check", "--isolated", "--config", "x").returncode == 2
     assert graphfix("check", "--isolated", "--extend-exclude", "[z-a]").returncode == 2

@@ -8,9 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SOURCES = sorted(
-    path for folder in ("src", "cli", "codemods") for path in (ROOT / folder).rglob("*.py") if not path.is_symlink()
-)
+SOURCES = sorted(path for folder in ("src", "cli", "codemods") for path in (ROOT / folder).rglob("*.py") if not path.is_symlink())
 BROAD = {"Exception", "BaseException"}
 # what a failure costs at the most: one rule on one file, one file, or the run, which ends with its exit code; each is named
 BOUNDARIES = ["cli/ending.py", "src/graphfix/run/engine.py", "src/graphfix/run/examine.py"]

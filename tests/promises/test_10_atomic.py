@@ -38,9 +38,7 @@ def duration(tmp_path: Path, loops: SimpleNamespace, command: str) -> float:
     return time.monotonic() - started
 
 
-def test_killed_at_any_moment_no_file_is_damaged(
-    tmp_path: Path, loops: SimpleNamespace, command: str, duration: float
-) -> None:
+def test_killed_at_any_moment_no_file_is_damaged(tmp_path: Path, loops: SimpleNamespace, command: str, duration: float) -> None:
     moments = random.Random(10)
     for number in range(KILLS):
         plant(tmp_path, loops)

@@ -41,8 +41,7 @@ def outcome(name: str, *findings: Finding, **rest: object) -> Outcome:
                 *(outcome(f"c{number}.py") for number in range(118)),
                 *(Outcome(Path(name), Status.UNREADABLE, "null byte") for name in "de"),
             ),
-            "Found 3 findings in 2 files (1 fixable with apply, 1 with --unsafe-fixes); "
-            "checked 120 files, 2 could not be read",
+            "Found 3 findings in 2 files (1 fixable with apply, 1 with --unsafe-fixes); checked 120 files, 2 could not be read",
         ),
         (report(outcome("a.py", UNSAFE), unsafe=True), "Found 1 finding in 1 file (1 fixable with apply); checked 1 file"),
         (

@@ -90,7 +90,7 @@ def test_a_baseline_reads_back_and_does_not_depend_on_order(tmp_path: Path) -> N
     rng = random.Random(1)
     files: dict[str, Counter[Mark]] = {}
     for number in range(20):
-        entries = [(Mark(f"GF{rng.randrange(3)}", "f", f"x{i}=\"é\\n\""), rng.randrange(1, 4)) for i in range(rng.randrange(4))]
+        entries = [(Mark(f"GF{rng.randrange(3)}", "f", f'x{i}="é\\n"'), rng.randrange(1, 4)) for i in range(rng.randrange(4))]
         files[f"dir/é {number}.py"] = Counter(dict(entries))
     path = tmp_path / "b.json"
     path.write_bytes(written(files))

@@ -43,9 +43,7 @@ def test_the_order_of_files_does_not_change_any_outcome(tmp_path: Path, loops: S
     assert sorted(seen(list(examine_all(files, job, 1))), key=str) == expected
 
 
-def test_a_worker_that_dies_costs_its_file_only(
-    tmp_path: Path, loops: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_that_dies_costs_its_file_only(tmp_path: Path, loops: SimpleNamespace, monkeypatch: pytest.MonkeyPatch) -> None:
     files = many(tmp_path, loops, 40)
 
     def dies(path: Path, text: str, roots: tuple[Path, ...], conventions: object) -> Analysis:

@@ -21,7 +21,9 @@ def run(count: int, growth: int, failure: Failure | None = None, counted: bool =
         )
         for at in range(count)
     )  # fmt: skip
-    return Run(Ending.FAILED if failure else Ending.FINISHED, walks=walks, failure=failure, peak_saved_bytes=9000 if counted else None)
+    return Run(
+        Ending.FAILED if failure else Ending.FINISHED, walks=walks, failure=failure, peak_saved_bytes=9000 if counted else None
+    )
 
 
 @pytest.mark.parametrize("count", [5, 500])

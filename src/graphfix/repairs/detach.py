@@ -10,7 +10,7 @@ from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.second_backward import SecondBackward, held_at, statement_in
 from graphfix.interpreter.recording import Boundary, Store
 from graphfix.interpreter.values import Instance, Mapping, Sequence, Tensor, Unknown, Value
-from graphfix.model import Finding, Fix, InsertAfter, InsertBefore, Label, Operation
+from graphfix.model import Finding, Fix, Ground, InsertAfter, InsertBefore, Label, Operation
 from graphfix.repairs.fixes import Tell, fix, safe_if
 
 
@@ -104,7 +104,7 @@ def boundary_fix(evidence: Evidence, loop: ast.AST | None, carrier: str, walk: S
     operation = placed(evidence, loop, carrier, walk, seen, statement)
     if operation is None:
         return None
-    return fix(safe_if(freed), f"detach `{carrier}` where it enters the iteration", operation)
+    return fix(safe_if(freed), f"detach `{carrier}` where it enters the iteration", operation, ground=Ground.FREED)
 
 
 def placed(

@@ -40,8 +40,6 @@ from graphfix.repairs.joined import Joined
 from graphfix.repairs.observers import Observers
 from graphfix.repairs.readers import Open, Readers
 
-# rules whose faults raise: a run that gets over the error works
-RAISING = frozenset("GF201 GF202 GF203 GF204 GF205 GF301 GF302 GF304 GF306 GF308 GF401 GF901 GF903".split())
 # https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.weight_norm.html and its kind compute weights before each forward pass
 LEFT_IN_MODULES = frozenset(("weight_norm", "spectral_norm", "parametrize", "parametrizations"))
 # modules that keep statistics of what they are given: https://docs.pytorch.org/docs/stable/generated/torch.nn.BatchNorm1d.html
@@ -84,7 +82,7 @@ class Proof:
         """A program that raises does not work: unless somebody swallows what is raised where the finding lies, or its story leads."""
         assert finding.fix is not None
         spans = {finding.span, *(label.span for label in finding.story if label.path == self.evidence.document.path)}
-        if finding.code not in RAISING and finding.fix.ground is Ground.UNUSED:
+        if finding.fix.ground is Ground.UNUSED:
             return
         for part in ast.walk(self.evidence.document.tree):
             if isinstance(part, (ast.stmt, ast.expr)) and self.evidence.span(part) in spans:
@@ -108,7 +106,7 @@ class Proof:
         elif isinstance(operation, Move):
             yield from self.moved(operation)
         elif isinstance(operation, (InsertBefore, InsertAfter)) and ground is not Ground.RAISES:
-            yield from self.inserted(operation)
+            yield from self.inserted(operation, ground)
         elif isinstance(operation, (Wrap, Decorate)):
             yield from self.unrecorded(operation)
         elif isinstance(operation, RemoveArgument) and ground is not Ground.RAISES:
@@ -219,7 +217,7 @@ class Proof:
         if ground is Ground.UNUSED and not freed:
             yield from (Open(a.site, a.sink.value, a.sink is Sink.WALKED) for a in reach.of(Sink.WALKED, Sink.ESCAPES))
 
-    def inserted(self, operation: InsertBefore | InsertAfter) -> Iterator[Open]:
+    def inserted(self, operation: InsertBefore | InsertAfter, ground: Ground) -> Iterator[Open]:
         """A statement that detaches a variable: what it holds is freed there, or nobody walks it."""
         document = self.evidence.document
         anchor = next((p for p in ast.walk(document.tree) if isinstance(p, ast.stmt) and self.at(p, operation.span)), None)
@@ -239,7 +237,8 @@ class Proof:
             yield Open(anchor, "may leave what is not freed")
         for arrival in self.graph.reach(starts).arrivals:
             if not freed or arrival.sink is Sink.ASKED and self.asks_for_graph(arrival.site):
-                yield Open(arrival.site, arrival.sink.value)
+                nobody = ground is Ground.UNUSED and arrival.sink is Sink.WALKED
+                yield Open(arrival.site, arrival.sink.value, nobody)
 
     def is_flag(self, site: ast.AST) -> bool:
         """Whether what is asked stays the same when a graph is freed."""
@@ -330,14 +329,17 @@ class Proof:
             yield Open(reflection, "may walk it again")
         for root in [*call.args[:1], *([receiver] if receiver is not None else [])]:
             starts = self.flow.computations_below(root, without=cuts)
-            for arrival in self.graph.reach(starts, without=cuts).arrivals:
+            reach = self.graph.reach(starts, without=cuts)
+            seen_whole = not any(reach.of(Sink.ESCAPES))
+            for arrival in reach.arrivals:
                 if arrival.sink is Sink.ASKED:
                     if self.asks_for_graph(arrival.site) and not self.is_flag(arrival.site):
                         yield Open(arrival.site, "may use the graph itself")
                     continue
                 if arrival.crosses or arrival.site is not call and not self.comes_before(arrival.site, call):
-                    unseen = arrival.site not in self.walked  # a run that got there, and did not walk it again, is a witness, too
-                    yield Open(arrival.site, f"{arrival.sink.value} again", arrival.sink is Sink.WALKED and unseen)
+                    # a run that got there, and did not walk it again, is a witness, too
+                    surely = seen_whole and arrival.sink is Sink.WALKED and arrival.site not in self.walked
+                    yield Open(arrival.site, f"{arrival.sink.value} again", surely)
 
     # -- what the flow says -------------------------------------------------------------------------------------------
 

@@ -18,16 +18,15 @@ def proven(evidence: Evidence, findings: Iterable[Finding]) -> Iterator[Finding]
     """
     proof = Proof(evidence)
     for finding in findings:
-        if finding.fix is None or finding.fix.applicability is not Applicability.SAFE:
+        if finding.fix is None or finding.fix.applicability is Applicability.DISPLAY:
             yield finding
             continue
         opened = list(dict.fromkeys(proof.open_of(finding)))
         if any(each.contradicted for each in opened):
             continue
-        if opened:
-            yield doubted(evidence, finding, opened)
-        else:
-            yield dataclasses.replace(finding, fix=as_tensors(proof, finding.fix))
+        if opened and finding.fix.applicability is Applicability.SAFE:
+            finding = doubted(evidence, finding, opened)
+        yield dataclasses.replace(finding, fix=as_tensors(proof, finding.fix))
 
 
 def doubted(evidence: Evidence, finding: Finding, opened: list[Open]) -> Finding:

@@ -131,7 +131,7 @@ def recomputed(
     top = evidence.span(loop.body[0])
     moves = tuple(Move(evidence.span(statement), top) for statement in statements)
     names = ", ".join(f"`{short(ast.unparse(s.targets[0]))}`" for s in statements if isinstance(s, ast.Assign))
-    return fix(safe_if(safe and not random), f"compute {names} in each iteration", *moves)
+    return fix(safe_if(safe and not random), f"compute {names} in each iteration", *moves, ground=Ground.RAISES)
 
 
 def draws(part: ast.AST) -> bool:

@@ -62,7 +62,10 @@ def repair_of(evidence: Evidence, walk: SecondBackward, name: str, initial: ast.
     if evidence.document.block_of(initial) is not evidence.document.block_of(loop):
         return None
     return fix(
-        Applicability.SAFE, f"set up `{name}` in each iteration", Move(evidence.span(initial), evidence.span(loop.body[0]))
+        Applicability.SAFE,
+        f"set up `{name}` in each iteration",
+        Move(evidence.span(initial), evidence.span(loop.body[0])),
+        ground=Ground.RAISES,
     )
 
 

@@ -190,7 +190,7 @@ class Calls:
         given = arguments(call)
         if outside or opaque and last:
             self.recording[call] = None
-            for place in [*given, call.func]:
+            for place in [*given, call.func] if opaque and last else given:
                 self.flow.add(place, call, Kind.DRAWN)
         if self.is_partial(call.func):
             self.flow.add(call.func, call, Kind.MADE)  # it holds what it was given
