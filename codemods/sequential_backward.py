@@ -29,7 +29,8 @@ optimizer.step()
 ## Fix safety
 The second walk always raises, so no run that worked is changed. Where the two calls stand next to each other they become
 one walk over the sum, which gives the sum of the gradients; where something has to stay in between, the first one gets
-`retain_graph=True`, which gives the same gradients and needs more memory. It is unsafe where the second walk raises on some paths only.
+`retain_graph=True`, which gives the same gradients and needs more memory. It is unsafe where the second walk raises
+on some paths only, and where several optimizers step with its gradients: then a `detach()` may have been meant.
 
 ## References
 - https://pytorch.org/docs/stable/generated/torch.autograd.backward.html
@@ -83,7 +84,7 @@ def caller_site(evidence: Evidence, walk: SecondBackward, site: ast.AST) -> ast.
 
 
 def repair_of(evidence: Evidence, walks: list[SecondBackward]) -> Fix | None:
-    always = all(walk.always for walk in walks)
+    always = all(walk.always for walk in walks) and not any(trains_two(walk) for walk in walks)
     walk = walks[0]
     if walk.loop is not None:
         return summed_loop(evidence, walk) if len(walks) == 1 else None
@@ -98,6 +99,14 @@ def repair_of(evidence: Evidence, walks: list[SecondBackward]) -> Fix | None:
         return None
     changes = tuple(AddArgument(evidence.span(free), "retain_graph", "True") for free in frees)
     return fix(safe_if(always), "keep the graph for the walk that follows", *changes, ground=Ground.JOINED)
+
+
+def trains_two(walk: SecondBackward) -> bool:
+    """Whether the gradients of the second walk are stepped by several optimizers: then a `detach()` may have been meant."""
+    return any(
+        len({u.leaves for u in run.recording.updates if u.steps and u.leaves & run.fates.leaves_below(event)}) > 1
+        for run, event, _ in walk.hits
+    )
 
 
 def summed_pair(evidence: Evidence, walk: SecondBackward) -> tuple | None:

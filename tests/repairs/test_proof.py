@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 import textwrap
-from pathlib import Path
 
 import pytest
 
-from graphfix.model import Applicability, Finding
-from graphfix.run.engine import findings_of
+from graphfix.model import Applicability
+from tests.repairs.programs import SETUP, found, only, safe_titles
 
-SETUP = """
-import torch
-from torch import nn
-
-net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
-opt = torch.optim.SGD(net.parameters(), lr=0.1)
-"""
 TRAIN = (
     SETUP
     + """
@@ -29,16 +21,6 @@ for i in range(8):
     total += loss
 """
 )
-
-
-def found(text: str) -> list[Finding]:
-    return [finding for finding in findings_of(Path("train.py"), textwrap.dedent(text)) if not finding.optional]
-
-
-def only(text: str) -> Finding:
-    findings = found(text)
-    assert len(findings) == 1, findings
-    return findings[0]
 
 
 @pytest.mark.parametrize(
@@ -212,43 +194,6 @@ one, two = nn.Linear(4, 1), nn.Linear(4, 1)
 """
 )
 NOT_SAFE = {
-    "somebody catches the error of the second walk": """
-        import torch
-        w = torch.ones(3, requires_grad=True)
-        shared = w.exp()
-        shared.sum().backward()
-        try:
-            shared.mean().backward()
-        except RuntimeError:
-            print("skipped")
-        """,
-    "the caller catches it": """
-        import torch
-        w = torch.ones(3, requires_grad=True)
-        def run(n):
-            h = torch.ones(3)
-            for _ in range(n):
-                h = torch.tanh(h * w)
-                h.sum().backward()
-        try:
-            run(2)
-        except RuntimeError:
-            print("skipped")
-        """,
-    "a context swallows it": """
-        import torch
-        w = torch.ones(3, requires_grad=True)
-        class Guard:
-            def __enter__(self):
-                return self
-            def __exit__(self, *error):
-                return True
-        total = 0
-        for _ in range(3):
-            with Guard():
-                total = total + w.pow(2).sum()
-                total.backward()
-        """,
     "the head of the loop reads what would be moved": """
         import torch
         w = torch.ones(3, requires_grad=True)
@@ -439,11 +384,7 @@ NOT_SAFE = {
 
 @pytest.mark.parametrize("case", NOT_SAFE)
 def test_what_is_not_safe(case: str) -> None:
-    safe = [
-        (finding.code, finding.fix.title)
-        for finding in found(NOT_SAFE[case])
-        if finding.fix is not None and finding.fix.applicability is Applicability.SAFE
-    ]
+    safe = safe_titles(NOT_SAFE[case])
     if case == "a parameter joins an optimizer later":  # computed anew in each iteration it goes on training
         safe = [each for each in safe if "detach" in each[1]]
     assert safe == []

@@ -10,7 +10,6 @@ from graphfix.analysis.contributors import at_caller, contributors, is_tensor_al
 from graphfix.analysis.entries import MODULE, EntryPoint
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
-from graphfix.autograd.graph import history
 from graphfix.interpreter.recording import Store
 
 
@@ -66,10 +65,8 @@ def by_place(evidence: Evidence, run: Run, covered: bool = False) -> Iterator[li
 
 
 def is_sure(evidence: Evidence, store: Store) -> bool:
-    """Whether what is added is known to be part of a graph."""
-    own = set(store.nodes)
-    added = [parent for node in store.nodes for parent in history([node]) if parent not in own]
-    return any(evidence.facts.is_sure(node) for node in (*store.nodes, *added[:6]))
+    """Whether what is added is known to be part of a graph: what an unknown call made of one need not be."""
+    return any(evidence.facts.is_sure(node) for node in store.nodes)
 
 
 def expressions_to_cut(evidence: Evidence, stores: list[Store]) -> list[ast.expr]:

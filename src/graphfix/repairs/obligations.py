@@ -37,6 +37,7 @@ from graphfix.model import (
 )  # fmt: skip
 from graphfix.models.words import WALKS
 from graphfix.repairs.joined import Joined
+from graphfix.repairs.objects import Objects
 from graphfix.repairs.observers import Observers
 from graphfix.repairs.readers import Open, Readers
 
@@ -44,6 +45,8 @@ from graphfix.repairs.readers import Open, Readers
 LEFT_IN_MODULES = frozenset(("weight_norm", "spectral_norm", "parametrize", "parametrizations"))
 # modules that keep statistics of what they are given: https://docs.pytorch.org/docs/stable/generated/torch.nn.BatchNorm1d.html
 KEEP_STATISTICS = frozenset("BatchNorm1d BatchNorm2d BatchNorm3d SyncBatchNorm LazyBatchNorm1d LazyBatchNorm2d".split())
+# what says of a tensor whether its computation was recorded
+GRADIENT_FLAGS = frozenset(("requires_grad", "grad_fn", "is_leaf"))
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
@@ -205,6 +208,7 @@ class Proof:
         other = self.readers.no_tensor(expression)
         if other is not None:
             yield Open(other, "may be no tensor")
+        yield from Objects(self.flow).told_apart(expression)
         reach = self.graph.reach([expression])
         freed = self.flow.freed.before(expression)
         for arrival in reach.of(Sink.ASKED) if ground is Ground.UNUSED else ():
@@ -292,8 +296,11 @@ class Proof:
                 ):
                     yield Open(code, "may keep what it computes")
                 for part in ast.walk(code):
-                    if isinstance(part, ast.Call) and self.flow.code.calls.get(part, "").endswith("is_grad_enabled"):
+                    read = isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Load) and part.attr in GRADIENT_FLAGS
+                    if read or isinstance(part, ast.Call) and self.flow.code.calls.get(part, "").endswith("is_grad_enabled"):
                         yield Open(part, "asks whether gradients are recorded")
+                    elif isinstance(part, ast.Attribute) and part.attr == "numpy" and swallowed(self.flow, part):
+                        yield Open(part, "raises only where gradients are recorded")
 
     def walked_while_it_runs(self, inside: list[ast.AST]) -> Iterator[Open]:
         """The code that a loop inside pulls its items from runs without recording, too: it walks nothing."""

@@ -63,7 +63,7 @@ class Observers:
                 if part.attr.startswith("clip_grad") and isinstance(call, ast.Call) and not self.cleared_before(call, dropped):
                     if any(not leaves.isdisjoint(self.leaves_of(argument)) for argument in call.args):
                         yield Open(part, "may read the gradients")
-                reads = "_hook" in part.attr or part.attr == "grad" and not self.flow.calls.is_torch_name(part)
+                reads = "_hook" in part.attr or part.attr == "grad" and not self.flow.code.dotted_in(part)
                 if reads and not leaves.isdisjoint(self.leaves_of(part.value)):
                     yield Open(part, "may read the gradients")
 

@@ -306,7 +306,7 @@ def takes_number(how: str, name: str, itself: bool) -> bool:
     """Whether a reader works with a number as it does with a tensor of one element."""
     if how in ("hash", "inverted"):
         return False
-    if how in ("arithmetic", "text", "comparison"):
+    if how in ("arithmetic", "text", "comparison", "key"):
         return True
     if how == "attribute":
         if itself:

@@ -128,6 +128,7 @@ class Calls:
             self.flow.add(given[0], call, Kind.OUT, f".{key}" if isinstance(key, str) else None)
             if not isinstance(key, str):
                 self.flow.end(given[0], Sink.ESCAPES, call)
+                self.flow.end(given[0], Sink.ASKED, call)
             elif key in self.walking:
                 self.flow.end(given[0], Sink.WALKED, call)
             elif key in library.ASKS:

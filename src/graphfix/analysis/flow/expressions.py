@@ -73,13 +73,18 @@ class Expressions:
             for function in self.functions_named.get(node.id, ()):
                 self.taken[function] = None
 
+    def attribute_read(self, place: Place, name: str, site: ast.AST) -> None:
+        """An attribute of the object at `place` is read."""
+        self.flow.use(place, "attribute", name, site)
+        if name in library.ASKS:
+            self.flow.end(place, Sink.ASKED, site)
+
     def of_Attribute(self, node: ast.Attribute) -> None:
         self.expression(node.value)
-        self.flow.use(node.value, "attribute", node.attr, node)
         if self.dotted(node) is not None:
+            self.flow.use(node.value, "attribute", node.attr, node)
             return
-        if node.attr in library.ASKS:
-            self.flow.end(node.value, Sink.ASKED, node)
+        self.attribute_read(node.value, node.attr, node)
         if node.attr in WALKS and node.attr != "grad" and node not in self.called:  # `.grad` of a tensor is its gradient
             self.flow.end(node.value, Sink.WALKED, node)  # the method is handed on, and called elsewhere
         for method in self.methods.get(node.attr, ()) if node not in self.called else ():
@@ -111,6 +116,7 @@ class Expressions:
         if isinstance(node.slice, ast.Slice):
             self.flow.add(node.value, node, Kind.SPREAD)
         else:
+            self.flow.use(node.slice, "key", "", node)
             key = node.slice.value if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, (str, int)) else None
             self.flow.add(node.value, node, Kind.OUT, key)
         self.special("__getitem__", [node.slice], node)
@@ -222,7 +228,7 @@ class Expressions:
         outside = self.reaching.loops
         for generator in node.generators:
             self.expression(generator.iter)
-            self.bind(generator.target, generator.iter, Kind.OUT)
+            self.bind_each(generator.target, generator.iter)
             for condition in generator.ifs:
                 self.expression(condition)
         for each in (node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,):

@@ -83,10 +83,34 @@ class Statements(Expressions):
             self.expression(target.value)
             self.expression(target.slice)
             self.flow.add(value, target, kind, key)
+            self.flow.use(target.slice, "key", "", target)
             self.flow.add(target, target.value, Kind.IN, constant(target.slice))
             self.special("__setitem__", [target.slice, target], target)
         elif isinstance(target, ast.Starred):
             self.bind(target.value, value, Kind.MADE)
+
+    def bind_each(self, target: ast.expr, items: ast.expr) -> None:
+        """The items of an iterable are assigned to `target`, one after the other."""
+        value = self.value_of_pairs(items)
+        first = target.elts[0] if isinstance(target, (ast.Tuple, ast.List)) and len(target.elts) == 2 else None
+        if value is not None and isinstance(first, ast.Name):
+            self.bind_name(first.id, first)  # the key, or the number
+            self.bind(target.elts[1], value, Kind.OUT)  # type: ignore[attr-defined]
+        else:
+            self.bind(target, items, Kind.OUT)
+
+    def value_of_pairs(self, items: ast.expr) -> ast.expr | None:
+        """What holds the second values, where `items` is `x.items()` or `enumerate(x)`."""
+        if not isinstance(items, ast.Call):
+            return None
+        if (
+            isinstance(items.func, ast.Attribute)
+            and items.func.attr == "items"
+            and not items.args
+            and "items" not in self.methods
+        ):
+            return items.func.value
+        return items.args[0] if self.calls.get(items) == "enumerate" and items.args else None
 
     def at_Assign(self, node: ast.Assign) -> None:
         self.expression(node.value)
@@ -172,6 +196,8 @@ class Statements(Expressions):
                 if isinstance(name, str):
                     self.flow.add(node.subject, part, Kind.MADE)
                     self.bind_name(name, part)
+                for attribute in getattr(part, "kwd_attrs", ()):  # `case Tensor(requires_grad=True)`
+                    self.attribute_read(node.subject, attribute, part)
             if case.guard is not None:
                 self.expression(case.guard)
             self.block(case.body)
@@ -190,7 +216,7 @@ class Statements(Expressions):
         self.expression(node.iter)
         self.enter_named("__iter__", [], node.iter)
         self.enter_named("__next__", [], node.iter)
-        self.loop(node, lambda: self.bind(node.target, node.iter, Kind.OUT))
+        self.loop(node, lambda: self.bind_each(node.target, node.iter))
 
     at_AsyncFor = at_For
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 
+from graphfix.analysis.flow.calls import name_of
 from graphfix.analysis.flow.flow import Flow
+from graphfix.analysis.flow.graph import Place, Result
 from graphfix.analysis.flow.scopes import FUNCTIONS
 
 # errors that no walk, index or optimizer raises: who catches only these swallows no fault of a graph
@@ -12,6 +14,8 @@ OTHERS = frozenset(
     "KeyboardInterrupt SystemExit StopIteration GeneratorExit OSError IOError FileNotFoundError PermissionError ImportError KeyError "
     "ModuleNotFoundError EOFError Empty Full TimeoutError ConnectionError UnicodeDecodeError JSONDecodeError FileExistsError".split()
 )
+# libraries of contexts that may swallow: https://docs.python.org/3/library/contextlib.html#contextlib.suppress, pytest.raises
+SWALLOWING = frozenset("contextlib pytest unittest trio anyio".split())
 LEAVES = (ast.Return, ast.Break, ast.Continue)
 
 
@@ -37,7 +41,10 @@ def swallowed(flow: Flow, site: ast.AST) -> ast.AST | None:
             seen.add(above)
             if above in flow.calls.handed:
                 return above  # whoever calls it may catch what it raises, or be a thread of its own
-            pending.extend(flow.freed.callers.get(above, ()))
+            callers = flow.freed.callers.get(above, ())
+            if isinstance(above, ast.AsyncFunctionDef) and not all(is_awaited(flow, call) for call in callers):
+                return above  # `asyncio.gather` and its kind may keep what a task raises
+            pending.extend(callers)
     return None
 
 
@@ -57,16 +64,46 @@ def catches(handler: ast.ExceptHandler) -> bool:
 
 
 def guards(flow: Flow, statement: ast.With | ast.AsyncWith) -> bool:
-    """Whether a context may swallow errors: it says so, or a method in sight returns something."""
-    if any(
-        "suppress" in ast.unparse(item.context_expr) or "raises" in ast.unparse(item.context_expr).lower()
-        for item in statement.items
-    ):
-        return True
-    exits = [*flow.code.methods.get("__exit__", ()), *flow.code.methods.get("__aexit__", ())]
-    made = [
-        source for item in statement.items for source in flow.graph.sources(item.context_expr) if source in flow.calls.targets
-    ]
-    own = any(isinstance(each, ast.ClassDef) for s in made for each in flow.graph.sources(s.func)) or not made  # type: ignore[attr-defined]
-    returns = (part for method in exits for part in ast.walk(method) if isinstance(part, ast.Return) and part.value is not None)
-    return own and any(not (isinstance(part.value, ast.Constant) and not part.value.value) for part in returns)
+    """Whether a context may swallow errors: it is not known, or code in sight that may."""
+    return any(may_swallow(flow, source) for item in statement.items for source in flow.graph.sources(item.context_expr))
+
+
+def may_swallow(flow: Flow, source: Place) -> bool:
+    """Whether the context manager that comes from `source` may keep an error from going further."""
+    if not isinstance(source, ast.Call):
+        return isinstance(source, Result) and holds_its_yield(source.function) or not isinstance(source, Result)
+    classes = [each for each in flow.graph.sources(source.func) if isinstance(each, ast.ClassDef)]
+    if classes:
+        return any(gives_something(method) for method in exits(flow))
+    dotted = flow.code.calls.get(source, "")
+    if dotted.split(".")[0] in SWALLOWING:
+        return not dotted.endswith((".closing", ".nullcontext", ".aclosing", ".redirect_stdout", ".redirect_stderr"))
+    generators = [each for each in flow.calls.targets.get(source, ()) if not isinstance(each, ast.Lambda)]
+    if generators:
+        return any(holds_its_yield(each) for each in generators)
+    return "raises" in name_of(source.func).lower()
+
+
+def exits(flow: Flow) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return [*flow.code.methods.get("__exit__", ()), *flow.code.methods.get("__aexit__", ())]
+
+
+def gives_something(method: ast.AST) -> bool:
+    """Whether a function may return what is true: an `__exit__` that does swallows the error."""
+    returns = (part for part in ast.walk(method) if isinstance(part, ast.Return) and part.value is not None)
+    return any(not (isinstance(part.value, ast.Constant) and not part.value.value) for part in returns)
+
+
+def holds_its_yield(function: ast.AST) -> bool:
+    """Whether a generator that is a context may handle what is raised where it yields."""
+    for part in ast.walk(function):
+        inner = [each for statement in part.body for each in ast.walk(statement)] if isinstance(part, TRIES) else []
+        if any(isinstance(each, (ast.Yield, ast.YieldFrom)) for each in inner) and swallows(part):  # type: ignore[arg-type]
+            return True
+    return False
+
+
+def is_awaited(flow: Flow, call: ast.Call) -> bool:
+    """Whether what a coroutine raises comes out where it is called: it is awaited there, or run."""
+    above = flow.freed.parents.get(call)
+    return isinstance(above, ast.Await) or isinstance(above, ast.Call) and flow.code.calls.get(above) == "asyncio.run"

@@ -1,0 +1,51 @@
+"""A cut makes a new object: programs that can tell it from the old one get no safe fix."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.repairs.programs import SETUP, safe_titles
+
+LOG = (
+    SETUP
+    + """
+history, table = [], {}
+for step in range(4):
+    loss = net(torch.randn(5, 3)).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    {first}
+    history.append(loss)
+{after}
+"""
+)
+SEEN = {
+    "an attribute that the code gave it": ("loss.size_of_batch = 5", "print([each.size_of_batch for each in history])"),
+    "an attribute of a name that is made": ("setattr(loss, 'step', step)", "print([each.step for each in history])"),
+    "all of its attributes": ("loss.step = step", "print([vars(each) for each in history])"),
+    "a registry that holds it weakly": (
+        "import weakref; registry = weakref.WeakValueDictionary(); registry[step] = loss",
+        "print(sum(float(each) for each in registry.values()))",
+    ),
+    "a table in which it is a key": ("table[loss] = step", "print([table.get(each, 0) for each in history])"),
+    "a template that reads its attributes": ("", "print('{0.requires_grad}'.format(history[-1]))"),
+    "a template from elsewhere": ("", "print(open('template').read().format(history[-1]))"),
+    "a getter made of a text": ("import operator", "print(list(map(operator.attrgetter('requires_grad'), history)))"),
+    "an attribute by a name that is not known": ("", "print([getattr(history[-1], name) for name in ['grad_fn']])"),
+    "a pattern": ("", "match history[-1]:\n    case torch.Tensor(requires_grad=True):\n        print('graph')"),
+}
+
+
+@pytest.mark.parametrize("case", SEEN)
+def test_no_safe_cut_of_what_is_told_apart_by(case: str) -> None:
+    first, after = SEEN[case]
+    assert safe_titles(LOG.replace("{first}", first or "pass").replace("{after}", after)) == []
+
+
+@pytest.mark.parametrize(
+    "after",
+    ["print('{:.3f}'.format(history[-1]))", "print(f'{history[-1]:.3f}')", "print([each.shape for each in history])"],
+)
+def test_a_cut_that_nobody_notices(after: str) -> None:
+    assert safe_titles(LOG.replace("{first}", "pass").replace("{after}", after))
