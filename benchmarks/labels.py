@@ -19,7 +19,7 @@ from pathlib import Path
 from graphfix.model import Finding
 from graphfix.run.engine import findings_of
 from graphfix.run.selection import Wanted
-from graphfix.source.decode import read
+from graphfix.source.decode import of_its_age, read
 from graphfix.source.errors import SourceError
 from graphfix.source.lines import shown_cell
 from graphfix.source.text import Source
@@ -81,7 +81,8 @@ def analysed(path: Path, root: Path) -> tuple[Source | None, list[Finding]]:
 
 def decoded(path: Path) -> Source:
     # a script whose encoding is broken is scored all the same
-    return read(path) if path.suffix == ".ipynb" else Source(path, path.read_bytes().decode("utf-8", "replace"))
+    text = path.read_bytes().decode("utf-8", "replace")
+    return read(path) if path.suffix == ".ipynb" else of_its_age(Source(path, text, data=text.encode()))
 
 
 if __name__ == "__main__":

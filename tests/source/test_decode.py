@@ -38,7 +38,7 @@ def test_decodes_as_python_does(data: bytes, encoding: str, text: str) -> None:
         (b"x\n\0", "null byte, is it a binary file?", 2),
         (b"x\r\n\xff\n", "not valid utf-8", 2),
         (b"# coding: latin-1\n".join([BOM, b""]), "the coding cookie contradicts the byte order mark", 1),
-        (b"# coding: klingon\n", "unknown encoding klingon in the coding cookie", 1),
+        (b"# coding: klingon\n# \xe9\n", "unknown encoding klingon in the coding cookie", 1),
         (b"# coding: rot13\n", "unknown encoding 'rot13' in the coding cookie", 1),
         (b"# coding: unicode_escape\n# \\x41\n", "the encoding unicode_escape does not give back the same bytes", 1),
     ],

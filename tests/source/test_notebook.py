@@ -37,7 +37,7 @@ def training(loops: SimpleNamespace) -> list[str | tuple[str, str]]:
         ("markdown", "# Übung"),
         "%matplotlib inline\n" + setup,
         "%%bash\nls",
-        "print 'old'",
+        "print 'old' <CODE>",
         "total = 0.0\n" + loop,
         last,
         "total?",
@@ -45,10 +45,25 @@ def training(loops: SimpleNamespace) -> list[str | tuple[str, str]]:
 
 
 def test_the_python_cells_are_one_program() -> None:
-    source = read(notebook(("markdown", "m"), "a = 1", "%%bash\nls", "print 'x'", "", "!ls\na\n"))
-    assert [(code.number, code.hidden) for code in source.codes] == [(1, "a = 1"), (4, ""), (5, "0#~\na\n")]
+    source = read(notebook(("markdown", "m"), "a = 1", "%%bash\nls", "<CODE>", "", "!ls\na\n"))
+    assert [(code.number, code.hidden) for code in source.codes] == [(1, "a = 1"), (3, "0#~~~~"), (4, ""), (5, "0#~\na\n")]
     assert source.encode(source.text) == source.data
-    assert source.left_out == ("cell 4 left out: Python 2 syntax: print statement",)
+    assert source.left_out == ("cell 4 left out: syntax error: invalid syntax",)
+
+
+def test_a_cell_of_python_2_is_read() -> None:
+    source = read(notebook("a = 1", "print a"))
+    assert [code.hidden for code in source.codes] == ["a = 1", "print,a"]
+    assert source.encode(source.text) == source.data
+    assert source.left_out == ()
+
+
+def test_what_a_cell_binds_that_does_not_parse_is_unknown() -> None:
+    source = read(notebook("loss = 0.0", "loss = <YOUR CODE>\ndef walk(x):\n    <YOUR CODE>\nx"))
+    assert source.codes[1].hidden == "loss =_#~~~~~~~~~~\nwalk=_#~~~~~\n0#~~~~~~~~~~~~~\n#".replace("loss =", "loss=").replace(
+        "_#~~~~~~~~~~\n", "_#~~~~~~~~~~~\n"
+    )
+    assert source.encode(source.text) == source.data
 
 
 def test_places_are_those_of_the_cells() -> None:
@@ -74,7 +89,7 @@ def test_another_language_is_no_program() -> None:
 
 def test_a_notebook_without_any_python_names_the_first_reason() -> None:
     with pytest.raises(SourceError) as caught:
-        read(notebook(("markdown", ""), "", "x\nprint 'x'", "a b"))
+        read(notebook(("markdown", ""), "", "x\nprint 'x' <CODE>", "a b"))
     assert (caught.value.reason, caught.value.cell, caught.value.row) == ("Python 2 syntax: print statement", 2, 2)
 
 
@@ -222,7 +237,7 @@ BROKEN = {
     "old format": ('{"nbformat": 3, "worksheets": []}', ": skipped (notebook of format 3)"),
     "deep": ('{"cells": ' + "[" * 100_000, ": skipped (too deep)"),
     "large": (" " * 10_000_001, ": skipped (too large)"),
-    "python 2": (notebook("x = 1L"), ":cell 1:1:5: cannot be read: Python 2 syntax: long number"),
+    "python 2": (notebook("x = 1L <CODE>"), ":cell 1:1:5: cannot be read: Python 2 syntax: long number"),
     "null byte": ("\0", "cannot be read: null byte"),
 }
 

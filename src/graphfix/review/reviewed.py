@@ -91,7 +91,7 @@ def _taken(reviewed: Reviewed, text: str, mark: Mark, job: Job) -> Reviewed:
 
 def with_text(reviewed: Reviewed, text: str, job: Job) -> Reviewed:
     """The file once it holds `text`, examined again; `Refused` where that does not parse or cannot be written down."""
-    from graphfix.source.ipython import Torn
+    from graphfix.source.errors import Torn
 
     try:
         source = reviewed.source.edited(text)

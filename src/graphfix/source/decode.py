@@ -15,7 +15,9 @@ import tokenize
 from pathlib import Path
 
 from graphfix.source.errors import Skipped, SourceError
+from graphfix.source.guard import parse, parses
 from graphfix.source.notebook import decode_notebook
+from graphfix.source.old_python import OldSource, modernised
 from graphfix.source.text import BOM, Source
 
 MAX_BYTES = 10_000_000
@@ -78,6 +80,21 @@ def decode(path: Path, data: bytes) -> Source:
     source = Source(path, text, encoding, bom, data)
     if not _round_trips(source):
         raise SourceError(f"the encoding {encoding} does not give back the same bytes", 1, 1)
+    return of_its_age(source)
+
+
+def of_its_age(source: Source) -> Source:
+    """The file as it is, or as Python 2 where only that reads it."""
+    try:
+        parse(source.text)
+    except Skipped:
+        return source
+    except SourceError as error:
+        text = modernised(source.text)
+        if text == source.text or len(text) != len(source.text) or not parses(text):
+            return source
+        note = f"line {error.row}: {error.reason}; read as Python 2"
+        return OldSource(source.path, text, source.encoding, source.bom, source.data, (note,), written=source.text)
     return source
 
 
@@ -95,8 +112,18 @@ def _encoding_of(data: bytes) -> str:
     try:
         encoding, _ = tokenize.detect_encoding(stream.readline)
     except SyntaxError as error:
+        if str(error).startswith("unknown encoding") and _is_utf8(data):
+            return "utf-8"  # whatever the cookie was to say
         raise SourceError(_cookie_reason(str(error)), 1, 1) from error
     return "utf-8" if encoding == "utf-8-sig" else encoding
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _cookie_reason(message: str) -> str:

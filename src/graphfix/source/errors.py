@@ -16,3 +16,7 @@ class SourceError(Exception):
 
 class Skipped(SourceError):
     """A file that is readable but left out on purpose, such as one nested too deep."""
+
+
+class Torn(Exception):
+    """An edit that cannot be brought back into what the file is, such as a notebook: a fault of graphfix, and nothing is written."""

@@ -47,7 +47,7 @@ def parse(text: str) -> ast.Module:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            tree = ast.parse(text)
+            tree = with_calls(ast.parse(text)) if "print," in text else ast.parse(text)
     except SyntaxError as error:
         raise explain(error, text) from error
     except (RecursionError, MemoryError) as error:
@@ -56,6 +56,16 @@ def parse(text: str) -> ast.Module:
         raise SourceError(str(error).lower()) from error
     if bound > SUSPICIOUS and depth_of(tree, MAX_DEPTH) > MAX_DEPTH:
         raise Skipped("too deep")
+    return tree
+
+
+def with_calls(tree: ast.Module) -> ast.Module:
+    """The tree with `print,x` as the call that it was: nobody writes such a pair on purpose."""
+    for part in ast.walk(tree):
+        if isinstance(part, ast.Expr) and isinstance(part.value, ast.Tuple) and len(part.value.elts) > 1:
+            first, *rest = part.value.elts
+            if isinstance(first, ast.Name) and first.id == "print":
+                part.value = ast.copy_location(ast.Call(first, rest, []), part.value)
     return tree
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from graphfix.source.errors import SourceError
+from graphfix.source.errors import SourceError, Torn
 from graphfix.source.guard import parse, parses
 from graphfix.source.lines import NEWLINE
 
@@ -35,6 +35,10 @@ _TOKEN = re.compile(
     r"|(?P<open>[(\[{])|(?P<close>[)\]}])|\\(?:\r\n|\r|\n)|(?P<newline>\r\n|\r|\n)",
     re.DOTALL,
 )
+NEWLINE_KEPT = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+_BOUND = re.compile(
+    r"(?P<name>[A-Za-z_]\w*(?:[ \t]*,[ \t]*[A-Za-z_]\w*)*)[ \t]*=(?!=)|(?:async[ \t]+)?(?:def|class)[ \t]+(?P<defined>\w+)"
+)
 _TRIPLE_ENDS = {
     "'''": re.compile(r"(?:[^\\']|\\.|'(?!''))*'''", re.DOTALL),
     '"""': re.compile(r'(?:[^\\"]|\\.|"(?!""))*"""', re.DOTALL),
@@ -45,10 +49,6 @@ HIDDEN = re.compile(
     rb"(?:\A|(?<=[\r\n]))"
     rb"(?:[ \t\f]*(?:(?P<line>0#~*|#~+)(?=[\r\n]|\Z)|(?P<front>0; +)(?=\S))|[^\r\n#]*=[ \t]*(?P<value>_#~*)(?=[\r\n]|\Z))"
 )
-
-
-class Torn(Exception):
-    """An edit that cannot be brought back into the notebook: a fault of graphfix, and nothing is written."""
 
 
 def hidden(cell: str) -> str:
@@ -68,6 +68,22 @@ def hidden(cell: str) -> str:
     if restored(data, originals(data, cell.encode())) != cell.encode():
         raise SourceError("syntax of IPython that cannot be told from Python")
     return text
+
+
+def forgotten(cell: str) -> str:
+    """A cell that does not parse, as many bytes that do: all that it binds at the top is unknown afterwards, not what it was."""
+    return "".join(_forgotten(line) for line in NEWLINE_KEPT.findall(cell))
+
+
+def _forgotten(line: str) -> str:
+    body = line.rstrip("\r\n")
+    room = len(body.encode())
+    bound = _BOUND.match(body)
+    if bound is not None:
+        word = f"{bound['name'] or bound['defined']}=_#"
+        if len(word.encode()) <= room:
+            return word + "~" * (room - len(word.encode())) + line[len(body) :]
+    return ("0#" + "~" * (room - 2) if room > 1 else "#" * room) + line[len(body) :]
 
 
 def originals(text: bytes, cell: bytes) -> list[tuple[bytes, bytes]]:

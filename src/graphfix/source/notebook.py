@@ -17,10 +17,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from graphfix.model import Delete, Finding, Fix, InsertAfter, InsertBefore, Move, Operation, Replace, Span, Wrap
-from graphfix.source.errors import SourceError
-from graphfix.source.ipython import HIDDEN, Torn, hidden, originals, restored
+from graphfix.source.errors import Skipped, SourceError, Torn
+from graphfix.source.guard import parses
+from graphfix.source.ipython import HIDDEN, forgotten, hidden, originals, restored
 from graphfix.source.jsontext import CellText, replaced, scan
 from graphfix.source.lines import LineIndex
+from graphfix.source.old_python import modernised
 from graphfix.source.text import BOM, Source
 
 _MARK = re.compile(rb"(?:\A|(?<=\n))#%%graphfix-cell-(\d+)\n\n")
@@ -28,11 +30,15 @@ _MARK = re.compile(rb"(?:\A|(?<=\n))#%%graphfix-cell-(\d+)\n\n")
 
 @dataclass(frozen=True)
 class Code:
-    """A cell of the program: its number among all cells, its source, and the source without IPython's additions."""
+    """A cell of the program: its number among all cells, its source, and the source without IPython's additions.
+
+    `is_sealed`: no fix reaches into it, as what it says is not what is read: it is Python 2, or does not parse.
+    """
 
     number: int
     source: str
     hidden: str
+    is_sealed: bool = False
 
     @property
     def newline(self) -> str:
@@ -81,8 +87,12 @@ class Notebook(Source):
         """The findings in `text`, without the fixes that would reach over a cell's edge or into IPython's commands."""
         data = text.encode()
         edges = [match.start() for match in _MARK.finditer(data)]
+        index = CellIndex(text)
+        sealed = {code.number for code in self.codes if code.is_sealed}
         return [
-            replace(finding, fix=None) if finding.fix is not None and _reaches_out(data, edges, finding.fix) else finding
+            replace(finding, fix=None)
+            if finding.fix is not None and (_reaches_out(data, edges, finding.fix) or sealed & _cells(index, finding.fix))
+            else finding
             for finding in findings
         ]
 
@@ -105,7 +115,9 @@ def decode_notebook(path: Path, data: bytes) -> Notebook:
                 codes += _code(number, cell.source)
             except SourceError as error:
                 failed.append(SourceError(error.reason, error.row, error.column, number))
-    if failed and not any(code.hidden.strip() for code in codes):
+                if error.row and not isinstance(error, Skipped) and "\0" not in cell.source:
+                    codes.append(Code(number, cell.source, forgotten(cell.source), is_sealed=True))
+    if failed and not any(code.hidden.strip() for code in codes if code.number not in {error.cell for error in failed}):
         raise failed[0]
     module = _module((code, code.hidden) for code in codes)
     left_out = tuple(f"cell {error.cell + 1} left out: {error.reason}" for error in failed if error.cell is not None)
@@ -119,7 +131,14 @@ def _code(number: int, source: str) -> Iterator[Code]:
         raise SourceError("half of a character") from error
     if b"#%%graphfix-cell-" in data:
         raise SourceError("a comment that graphfix itself uses")
-    made = hidden(source)
+    try:
+        made = hidden(source)
+    except SourceError:
+        old = modernised(source)
+        if old == source or not parses(old):
+            raise
+        yield Code(number, source, hidden(old), is_sealed=True)
+        return
     if made or not source:
         yield Code(number, source, made)
 
@@ -154,6 +173,11 @@ class CellIndex(LineIndex):
     def cell(self, offset: int) -> int | None:
         """The 0-based number of the cell that holds the byte `offset`."""
         return self._numbers[bisect_right(self._marks, offset) - 1]
+
+
+def _cells(index: CellIndex, fix: Fix) -> set[int | None]:
+    """The numbers of the cells that a fix changes."""
+    return {index.cell(span.start) for operation in fix.operations for span in _spans(operation)}
 
 
 def _reaches_out(data: bytes, edges: list[int], fix: Fix) -> bool:
