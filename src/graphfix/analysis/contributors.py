@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from graphfix.analysis.explore import Tape
 from graphfix.autograd.backward import raises_again
@@ -29,11 +29,15 @@ class Facts:
         self.uses: dict[ast.expr, list[Use]] = {}
         self.plain: set[ast.expr] = set()
         self.proven: set[ast.AST] = set()
+        self.single: set[ast.AST] = set()
+        self.walked: set[ast.AST] = set()
         self.modules = tape.modules
         self.sure: dict[Node, bool] = {}
         for run in tape.runs:
             self.plain |= run.recording.plain
-            self.proven |= {node.site for node in run.recording.proven}
+            self.proven |= {node.site for node in walked_alone(run.recording.proven, ast.AST)}
+            self.walked |= {node.site for node in run.recording.proven}
+            self.single |= {node.site for node in walked_alone(run.recording.single, (ast.BinOp, ast.UnaryOp))}
             for expression, uses in run.recording.graphs.items():
                 self.uses.setdefault(expression, []).extend(uses)
 
@@ -56,7 +60,20 @@ class Facts:
         """Whether the value is known to have one element: a full reduction, or the root of a backward pass."""
         if use.value.single:
             return True
-        return all(node.site in self.proven for node in use.nodes) and use.value.may_be_tensor
+        return all(node.site in self.single for node in use.nodes) and use.value.may_be_tensor
+
+
+def walked_alone(roots: Iterable[Node], kinds: type | tuple[type, ...]) -> Iterator[Node]:
+    """The roots of walks, and what each was computed from alone: `(loss / 4).backward()` needs a graph, and `loss` alone can bring it.
+
+    `kinds`: the operations that are looked through, of those that torch makes.
+    """
+    pending = list(roots)
+    while pending:
+        node = pending.pop()
+        yield node
+        if node.callee is None and isinstance(node.site, kinds) and len(node.parents) == 1 and not node.leaves:
+            pending.extend(node.parents)
 
 
 def contributors(facts: Facts, expression: ast.expr, own: set[Node]) -> list[ast.expr]:

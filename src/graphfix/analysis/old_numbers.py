@@ -78,7 +78,7 @@ def no_dimension(facts: Facts, value: Value) -> bool | None:
         shape = shape_of(current)
         if shape is not None:
             return True if shape == SCALAR else None
-        if current.node is not None and current.node.site in facts.proven:
+        if current.node is not None and current.node.site in facts.single:
             return False
         current = current.base if isinstance(current, Tensor) else None
     return None

@@ -259,13 +259,21 @@ class Interpreter:
         )  # fmt: skip
         walk(event)
         self.recording.walks.append(event)
-        for node in event.roots if kind is WalkKind.METHOD else ():
-            self.recording.proven.add(node)
+        if kind is WalkKind.METHOD:
+            self.recording.proven.update(event.roots)
+            if not site.args and all(keyword.arg not in ("gradient", None) for keyword in site.keywords):
+                self.recording.single.update(event.roots)
         return event
 
     def ensure_graph(self, value: Value, site: ast.AST) -> None:
         """`value.backward()` proves a graph: one that was made outside of what is simulated, where none is known."""
-        if isinstance(value, Unknown) and value.node is None and self.grad_enabled:
+        if not isinstance(value, Unknown) or value.node is not None or not self.grad_enabled:
+            return
+        if value.made_of is not None:
+            source, made_at = value.made_of
+            self.ensure_graph(source, site)
+            value.node = self.record(made_at, [source], True, certain=False)
+        else:
             value.node = Node(site, self.trace(), (), (), True, (), True, False, interned(("given", value.key)))
 
     def write_leaf(self, leaf: Leaf, site: ast.AST | None) -> None:

@@ -187,6 +187,7 @@ class Recording:
     kept: list[Value] = field(default_factory=list)
     misuses: list[Read] = field(default_factory=list)
     proven: set[Node] = field(default_factory=set)
+    single: set[Node] = field(default_factory=set)
     modules: set[object] = field(default_factory=set)
     escapes: dict[Node, list[tuple[ast.AST, str, int]]] = field(default_factory=dict)
     updates: list[Update] = field(default_factory=list)

@@ -58,7 +58,9 @@ def arithmetic(m: Interpreter, site: ast.AST, left: Value, right: Value, op: ast
         return made
     key = (type(op).__name__, left.identity, right.identity)
     if isinstance(left, Unknown) or isinstance(right, Unknown):
-        return Unknown(key, m.record(site, (left, right), saves))
+        made = Unknown(key, m.record(site, (left, right), saves))
+        alone = left if isinstance(right, Constant) else right if isinstance(left, Constant) else None
+        return made.computed_from(alone, site) if alone is not None else made
     return NonTensor(key, cut=cut_of(left, right))
 
 

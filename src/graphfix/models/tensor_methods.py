@@ -132,7 +132,7 @@ def opaque_without_graph(known: OpFacts, receiver: Unknown, name: str, arguments
     key = ("method", receiver.key, name, *identities(arguments))
     if known.result in ("number", "bool", "other"):
         return NonTensor(key)
-    return Unknown(key)
+    return Unknown(key).computed_from(receiver, site) if known.differentiable and not known.cuts else Unknown(key)
 
 
 def opaque_method(
@@ -187,6 +187,8 @@ def scaler_method(m: Interpreter, receiver: Unknown, name: str, arguments: Argum
     """`torch.amp.GradScaler`."""
     if name == "scale" and arguments:
         value = arguments[0]
+        if isinstance(value, Unknown) and value.node is None:
+            return Unknown(("scaled", value.key)).computed_from(value, site)
         return Tensor(m.record(site, [value], True), single=value.single, shape=shape_of(value))
     if name == "step" and arguments:
         return m.call_method(arguments[0], "step", arguments[1:], keywords, site)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 from typing import Any
 
 from graphfix.autograd.graph import Leaf, Node, Storage
@@ -80,9 +82,10 @@ class Unknown(Value):
     """Something unknown: it may be a tensor, and `node` is then its graph.
 
     `outside`: it belongs to a library that knows no tensors (a parser, an environment), so nothing read from it has a graph.
+    `made_of`: what torch has computed it from alone, and where: a graph that it turns out to have is that of this value.
     """
 
-    __slots__ = ("key", "node", "attributes", "items", "outside")
+    __slots__ = ("key", "node", "attributes", "items", "outside", "made_of")
     may_be_tensor = True
 
     def __init__(self, key: object, node: Node | None = None, outside: bool = False) -> None:
@@ -91,10 +94,17 @@ class Unknown(Value):
         self.node = node
         self.attributes: dict[str, Value] = {}
         self.items: dict[object, Value] = {}
+        self.made_of: tuple[Unknown, ast.AST] | None = None
 
     @property
     def identity(self) -> object:
         return self.key
+
+    def computed_from(self, value: Value, site: ast.AST) -> Unknown:
+        """This value, known to be computed by torch from `value` alone."""
+        if self.node is None and isinstance(value, Unknown) and value.node is None:
+            self.made_of = (value, site)
+        return self
 
     @property
     def truth(self) -> bool | None:
