@@ -67,6 +67,8 @@ from graphfix.verify.expected import Expected
 from graphfix.verify.symptoms import WRITTEN_IN_PLACE
 
 OPERATORS: dict[type, str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**", ast.MatMult: "@"}
+# what makes, or turns a tensor into, one of another type than the default
+OTHER_TYPES = frozenset("from_numpy as_tensor asarray double half bfloat16 type type_as complex".split())
 CLOSED = (ast.Name, ast.Constant, ast.Call, ast.Attribute, ast.Subscript)
 
 
@@ -119,7 +121,22 @@ def repair_of(evidence: Evidence, fault: Fault) -> Fix | None:
     if written is None:
         return None
     title, operations = written
-    return fix(safe_if(all(run in fault.raising for run, _ in writes)), title, *operations, ground=Ground.RAISES)
+    always = all(run in fault.raising for run, _ in writes)
+    return fix(safe_if(always and not may_promote(evidence, fault.write.site)), title, *operations, ground=Ground.RAISES)
+
+
+def may_promote(evidence: Evidence, site: ast.AST) -> bool:
+    """Whether the value that is written may be of another type than what it is written to: out of place, the result takes its type.
+
+    https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc
+    """
+    written = [site.value] if isinstance(site, ast.AugAssign) else [*site.args] if isinstance(site, ast.Call) else []
+    for place in (place for value in written for place in evidence.flow.graph.below(value, objects=False)):
+        if isinstance(place, ast.Call):
+            name = place.func.attr if isinstance(place.func, ast.Attribute) else ""
+            if name in OTHER_TYPES or any(keyword.arg == "dtype" for keyword in place.keywords):
+                return True
+    return False
 
 
 def out_of_place(evidence: Evidence, write: Write) -> tuple[str, tuple[Operation, ...]] | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from graphfix.model import Applicability
+
 from .toys import told
 
 LEFT_ALONE = {
@@ -54,3 +56,24 @@ gate[gate > 0.5] = 0
 @pytest.mark.parametrize("program", TOLD.values(), ids=TOLD)
 def test_what_is_told(program: str) -> None:
     assert told(program) == {"GF401"}
+
+
+@pytest.mark.parametrize(
+    ("offset", "is_safe"),
+    [
+        ("0.1", True),
+        ("torch.randn(8)", True),
+        ("torch.linspace(0, 1, 8, dtype=torch.float64)", False),
+        ("torch.from_numpy(a)", False),
+    ],
+)
+def test_out_of_place_is_safe_only_where_the_type_stays(offset: str, is_safe: bool) -> None:
+    (finding,) = told(
+        f"""
+gate = torch.sigmoid(model(x))
+gate += {offset}
+(gate * trunk(x)).sum().backward()
+"""
+    )
+    assert finding.fix is not None
+    assert (finding.fix.applicability is Applicability.SAFE) is is_safe

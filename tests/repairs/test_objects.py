@@ -33,6 +33,10 @@ SEEN = {
     "a template from elsewhere": ("", "print(open('template').read().format(history[-1]))"),
     "a getter made of a text": ("import operator", "print(list(map(operator.attrgetter('requires_grad'), history)))"),
     "an attribute by a name that is not known": ("", "print([getattr(history[-1], name) for name in ['grad_fn']])"),
+    "a copy that autograd refuses": (
+        "import copy",
+        "try:\n    print(len(copy.deepcopy(history)))\nexcept RuntimeError:\n    print('refused')",
+    ),
     "a pattern": ("", "match history[-1]:\n    case torch.Tensor(requires_grad=True):\n        print('graph')"),
 }
 
@@ -41,6 +45,43 @@ SEEN = {
 def test_no_safe_cut_of_what_is_told_apart_by(case: str) -> None:
     first, after = SEEN[case]
     assert safe_titles(LOG.replace("{first}", first or "pass").replace("{after}", after)) == []
+
+
+def test_a_function_that_asks_for_the_type_is_given_no_number() -> None:
+    after = """import functools
+@functools.singledispatch
+def cell(value):
+    return 0.0
+@cell.register
+def _(value: torch.Tensor):
+    return float(value)
+print([cell(each) for each in history])"""
+    titles = safe_titles(LOG.replace("{first}", "pass").replace("{after}", after))
+    assert [title for _, title in titles if ".item()" in title] == []
+
+
+def test_an_object_that_is_iterated_gives_what_it_holds() -> None:
+    text = (
+        SETUP
+        + """
+class Memory:
+    def __init__(self):
+        self.items = []
+    def push(self, value):
+        self.items.append(value)
+    def __iter__(self):
+        return iter(self.items)
+memory = Memory()
+for step in range(4):
+    loss = net(torch.randn(5, 3)).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    memory.push(loss)
+print(sum(memory).item())
+"""
+    )
+    assert [title for _, title in safe_titles(text) if ".item()" in title] == []
 
 
 @pytest.mark.parametrize(

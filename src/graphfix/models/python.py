@@ -30,6 +30,7 @@ from graphfix.interpreter.values import (
     counter,
     cut_of,
     identities,
+    nodes_in,
 )
 from graphfix.models.arithmetic import arithmetic
 from graphfix.models.modules import copy_module
@@ -321,8 +322,21 @@ def partial(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], 
 
 
 @models(
-    "copy.copy",
     "copy.deepcopy",
+)
+def copied_deeply(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
+    """torch refuses to copy tensors that are no leaves: what a copy holds has no graph.
+
+    https://docs.pytorch.org/docs/stable/generated/torch.Tensor.html: only tensors created explicitly by the user support it.
+    """
+    value = arguments[0] if arguments else NONE
+    if nodes_in(value, attributes=False):
+        return NonTensor(("copy", site, m.now()))
+    return copied(m, arguments, keywords, site)
+
+
+@models(
+    "copy.copy",
 )
 def copied(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
     value = arguments[0] if arguments else NONE

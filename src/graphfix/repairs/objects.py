@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from graphfix.analysis.flow import library
 from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.graph import ITSELF, Field, Place, Use
+from graphfix.analysis.flow.swallowed import swallowed
 from graphfix.repairs.readers import Open
 
 # what tells when an object dies, or who holds it: https://docs.python.org/3/library/weakref.html
@@ -37,6 +38,8 @@ class Objects:
                     yield Open(use.site, "reads an attribute that a new tensor does not have")
                 elif part is ITSELF and is_key(use, place):
                     yield Open(use.site, "looks for the very object")
+                elif use.how == "argument" and use.name == "copy.deepcopy" and swallowed(self.flow, use.site):
+                    yield Open(use.site, "refuses to copy graphs")
                 elif use.how == "argument" and use.name in ("format", "format_map", "vformat") and self.asks_in_text(use):
                     yield Open(use.site, "may read its attributes")
 

@@ -299,7 +299,7 @@ class Proof:
                     read = isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Load) and part.attr in GRADIENT_FLAGS
                     if read or isinstance(part, ast.Call) and self.flow.code.calls.get(part, "").endswith("is_grad_enabled"):
                         yield Open(part, "asks whether gradients are recorded")
-                    elif isinstance(part, ast.Attribute) and part.attr == "numpy" and swallowed(self.flow, part):
+                    elif refuses_graphs(part) and swallowed(self.flow, part):
                         yield Open(part, "raises only where gradients are recorded")
 
     def walked_while_it_runs(self, inside: list[ast.AST]) -> Iterator[Open]:
@@ -377,6 +377,13 @@ class Proof:
         return document.enclosing(site, around) is document.enclosing(call, around) and document.enclosing(
             site, (*LOOPS, *around)
         ) is document.enclosing(call, (*LOOPS, *around))
+
+
+def refuses_graphs(part: ast.AST) -> bool:
+    """Whether autograd may raise here where it records: a write in place to a leaf, or an array of what requires grad."""
+    if isinstance(part, ast.Attribute):
+        return part.attr == "numpy" or part.attr.endswith("_") and not part.attr.endswith("__")
+    return isinstance(part, ast.AugAssign) or isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store)
 
 
 def detached_target(text: str) -> str | None:

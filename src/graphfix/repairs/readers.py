@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from graphfix.analysis.flow import library
-from graphfix.analysis.flow.calls import name_of
+from graphfix.analysis.flow.calls import decorators, name_of
 from graphfix.analysis.flow.expressions import is_text
 from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.graph import ITSELF, Kind, Old, Place, Sink, Use, is_attribute
@@ -18,6 +18,10 @@ from graphfix.models.table import facts
 OF_NUMBERS = frozenset(("real", "imag", "is_integer", "as_integer_ratio", "hex", "__format__", "__float__"))
 LOGS = frozenset("info debug warning error critical exception log".split())
 LESS_PRECISE = frozenset("half bfloat16 float16 autocast amp bf16 fp16".split())
+# decorators after which a function does with its arguments what its body says
+PLAIN_DECORATORS = frozenset(
+    "staticmethod classmethod property torch.no_grad() torch.enable_grad() torch.inference_mode() abstractmethod".split()
+)
 NO_TENSORS = (
     ast.JoinedStr, ast.Dict, ast.List, ast.Tuple, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp, ast.Compare,
     ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef,
@@ -155,6 +159,8 @@ class Readers:
     def is_entered(self, site: ast.AST) -> bool:
         """Whether a call leads to code in sight alone."""
         calls = self.flow.calls
+        if any(decorators(function) - PLAIN_DECORATORS for function in calls.targets.get(site, ())):
+            return False  # `functools.singledispatch` asks for the type
         return site in calls.targets and site not in calls.opaque and site not in calls.library_calls
 
     @cached_property

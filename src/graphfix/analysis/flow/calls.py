@@ -112,6 +112,9 @@ class Calls:
     def library_call(self, call: ast.Call, dotted: str) -> None:
         """A function of torch, Python or a library that is well known."""
         given = arguments(call)
+        for argument in given if dotted in library.ITERATES else ():
+            for name in ("__iter__", "__next__", "__getitem__"):
+                self.code.special(name, [], argument)
         if dotted in ("isinstance", "hasattr", "callable", "issubclass"):
             pass
         elif dotted in ("id", "type"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from functools import cached_property
 
 from graphfix.analysis.flow import library
@@ -93,11 +93,19 @@ class Flow:
         pending = [node]
         while pending:
             for part in ast.walk(pending.pop()):
-                for function in self.calls.targets.get(part, ()) if isinstance(part, ast.Call) else ():
+                for function in self.entered_at(part):
                     if function not in seen:
                         seen.add(function)
                         pending.append(function)
         return seen
+
+    def entered_at(self, part: ast.AST) -> Iterable[ast.AST]:
+        """The functions in sight that a call, or the read of an attribute that may be a property, enters."""
+        if isinstance(part, ast.Call):
+            return self.calls.targets.get(part, ())
+        if isinstance(part, ast.Attribute):
+            return [method for method in self.code.methods.get(part.attr, ()) if method in self.code.properties]
+        return ()
 
 
 def flow_of(document: Document, find: Find, walking: frozenset[str] = frozenset()) -> Flow:

@@ -64,6 +64,8 @@ COLLECTS = frozenset("list tuple set frozenset sorted reversed filter iter colle
 # builtins whose result holds tuples of what their arguments hold
 PAIRS = frozenset("enumerate zip itertools.product".split())
 HOLDERS = COLLECTS | PAIRS | frozenset(["dict"])
+# what iterates over what it is given
+ITERATES = COLLECTS | PAIRS | frozenset("dict sum min max any all next torch.stack torch.cat torch.vstack torch.hstack".split())
 # what takes a number as well as a tensor with one element, and gives back what is no tensor or the same kind
 TAKES_NUMBERS = frozenset(
     "print str repr format int float bool round abs min max sum sorted reversed list tuple dict enumerate zip len any all iter "

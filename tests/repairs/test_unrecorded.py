@@ -1,0 +1,77 @@
+"""An evaluation runs without recording only where that is seen by nobody."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.repairs.programs import safe_titles
+
+LOOP = """
+import functools
+import torch
+from torch import nn
+
+{net}
+net = Net()
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+data = [torch.randn(5, 3) for _ in range(3)]
+
+def evaluate(net, data):
+    net.eval()
+    total = 0.0
+    for x in data:
+        total += net(x).pow(2).mean().item()
+    return total
+
+print(evaluate(net, data))
+for x in data:
+    net.train()
+    loss = net(x).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+print(evaluate(net, data))
+"""
+PLAIN = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(3, 1)
+    def forward(self, x):
+        {body}
+"""
+SEEN = {
+    "a property that is computed once": """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Parameter(torch.ones(3, 2)), nn.Parameter(torch.ones(2, 1))
+    @functools.cached_property
+    def weight(self):
+        return self.a @ self.b
+    def forward(self, x):
+        return x @ self.weight
+""",
+    "a forward pass that asks for the graph": PLAIN.replace(
+        "{body}", "h = self.a(x); return h if h.grad_fn is None else h * 1.5"
+    ),
+    "a forward pass that asks whether it is recorded": PLAIN.replace("{body}", "h = self.a(x); return h * (1 + h.requires_grad)"),
+    "a write to a parameter that autograd refuses": PLAIN.replace(
+        "{body}",
+        """table = self.a.weight
+        try:
+            table[0] = 0.0
+        except RuntimeError:
+            table = table.clone()
+        return x @ table.T""",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SEEN)
+def test_what_sees_that_nothing_is_recorded(case: str) -> None:
+    assert [each for each in safe_titles(LOOP.replace("{net}", SEEN[case])) if each[0] == "GF103"] == []
+
+
+def test_an_evaluation_that_nobody_looks_into() -> None:
+    assert [code for code, _ in safe_titles(LOOP.replace("{net}", PLAIN.replace("{body}", "return self.a(x)")))] == ["GF103"]
