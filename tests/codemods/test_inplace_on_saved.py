@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from graphfix.model import Applicability
+from graphfix.run.engine import analyse
 
-from .toys import told
+from .toys import PREAMBLE, told
 
 LEFT_ALONE = {
     "out of place": """
@@ -68,12 +71,11 @@ def test_what_is_told(program: str) -> None:
     ],
 )
 def test_out_of_place_is_safe_only_where_the_type_stays(offset: str, is_safe: bool) -> None:
-    (finding,) = told(
-        f"""
+    program = f"""
 gate = torch.sigmoid(model(x))
 gate += {offset}
 (gate * trunk(x)).sum().backward()
 """
-    )
+    (finding,) = analyse(Path("page.py"), PREAMBLE + program).findings
     assert finding.fix is not None
     assert (finding.fix.applicability is Applicability.SAFE) is is_safe

@@ -90,3 +90,22 @@ print(sum(memory).item())
 )
 def test_a_cut_that_nobody_notices(after: str) -> None:
     assert safe_titles(LOG.replace("{first}", "pass").replace("{after}", after))
+
+
+def test_a_number_that_lies_in_the_same_place_is_no_tensor() -> None:
+    text = (
+        SETUP
+        + """
+stats = {"loss": 0.0, "n": 0}
+for step in range(4):
+    loss = net(torch.randn(5, 3)).pow(2).mean()
+    stats["loss"] = stats["loss"] + loss.detach()
+    if step % 2:
+        stats["loss"] = 0.0
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+print(float(stats["loss"]))
+"""
+    )
+    assert [code for code, _ in safe_titles(text) if code == "GF904"] == []

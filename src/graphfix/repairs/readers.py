@@ -52,7 +52,7 @@ class Readers:
 
         `guarded`: what is None does not come here.
         """
-        sources = self.flow.graph.sources(place)
+        sources = self.origins(place)
         for source in sources:
             nothing = isinstance(source, ast.Constant) and source.value is None
             if nothing and (guarded or not isinstance(place, ast.Name)):
@@ -60,6 +60,21 @@ class Readers:
             if isinstance(source, ast.AST) and self.is_no_tensor(source):
                 return source
         return next((use.site for source in sources for use in self.uses_of(source) if is_of_no_tensor(use)), None)
+
+    def origins(self, place: Place) -> list[Place]:
+        """Where the value at `place` comes from, out of containers as well."""
+        seen: set[Place] = {place}
+        pending = [place]
+        found = []
+        while pending:
+            sources = self.flow.graph.sources(pending.pop())
+            for source in sources:
+                held = [each for each in self.flow.graph.taken_by(source) if each not in seen]
+                seen.update(held)
+                pending.extend(held)
+                if source not in found and not any(True for _ in self.flow.graph.taken_by(source)):
+                    found.append(source)
+        return found
 
     def is_no_tensor(self, source: ast.AST) -> bool:
         if isinstance(source, (ast.Constant, *NO_TENSORS)):

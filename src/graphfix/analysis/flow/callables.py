@@ -102,7 +102,7 @@ class Callables:
     def put_into(self, place: Place) -> list[State]:
         """What is put into the object at `place` here; of what is poured into it, only what that holds."""
         parts = self.flow.parts_of.get(place, {})
-        return [State(part, Role.HOLDS if kind is Kind.POURED else Role.CALLED) for part, kind in parts.items()]
+        return [State(part, Role.HOLDS if edge.kind is Kind.POURED else Role.CALLED) for part, edge in parts.items()]
 
     def callees(self, state: State) -> Iterator[Callee]:
         """What is called where a way begins."""

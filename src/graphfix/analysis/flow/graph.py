@@ -156,7 +156,7 @@ class FlowGraph:
     passed: dict[Place, dict[Place, None]] = field(default_factory=dict)
     taken_from: dict[Place, dict[Place, Edge]] = field(default_factory=dict)
     made_of: dict[Place, dict[Place, None]] = field(default_factory=dict)
-    parts_of: dict[Place, dict[Place, Kind]] = field(default_factory=dict)
+    parts_of: dict[Place, dict[Place, Edge]] = field(default_factory=dict)
     sinks: dict[Place, dict[tuple[Sink, ast.AST], None]] = field(default_factory=dict)
     uses: dict[Place, dict[Use, None]] = field(default_factory=dict)
     opaque: dict[Place, ast.AST] = field(default_factory=dict)
@@ -178,7 +178,7 @@ class FlowGraph:
         elif kind is Kind.OUT and not is_attribute(key):
             self.taken_from.setdefault(target, {})[source] = edge
         elif kind in PUTTING:
-            self.parts_of.setdefault(target, {})[source] = kind
+            self.parts_of.setdefault(target, {})[source] = edge
         if kind is not Kind.NUMBER:
             self.made_of.setdefault(target, {})[source] = None
 
@@ -293,16 +293,26 @@ class FlowGraph:
         """What is put into an object under any of its names, given where it begins, as far as the edges are there by now."""
         if beginning in self.values:
             return ()
-        found: dict[Place, None] = {}
+        return tuple(dict.fromkeys(source for source, _ in self.entries_of(beginning)))
+
+    def entries_of(self, beginning: Place) -> Iterator[tuple[Place, Edge]]:
+        """The same, with the edge that says under which key."""
         seen = {beginning}
         pending = [beginning]
         while pending:
             place = pending.pop()
-            found.update(self.parts_of.get(place, {}))
+            yield from self.parts_of.get(place, {}).items()
             new = [target for target in self.passed.get(place, ()) if target not in seen]
             seen.update(new)
             pending.extend(new)
-        return tuple(found)
+
+    def taken_by(self, place: Place) -> Iterator[Place]:
+        """What is put into the containers that `place` is taken out of, under a key that may be its own."""
+        for container, taking in self.taken_from.get(place, {}).items():
+            for beginning in self.sources(container):
+                for source, entry in self.entries_of(beginning):
+                    if entry.kind is Kind.IN and (None in (entry.key, taking.key) or entry.key == taking.key):
+                        yield source
 
     @cached_property
     def beginnings(self) -> dict[Place, tuple[Place, ...]]:
