@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from graphfix.interpreter.frames import Env, Frame
-from graphfix.interpreter.interpreter import MAX_DEPTH, Interpreter, Return
+from graphfix.interpreter.interpreter import MAX_DEPTH, Interpreter, Raise, Return
 from graphfix.interpreter.iteration import iterate
 from graphfix.interpreter.lookup import find_method
 from graphfix.interpreter.recording import Foreign
@@ -183,12 +183,19 @@ def enter(m: Interpreter, function: Function, arguments: Arguments, keywords: Ke
     m.frames.append(frame)
     m.active[definition] = m.active.get(definition, 0) + 1
     m.recording.entered.add(definition)
+    failed = False
     try:
         run_body(m, frame, definition)
+    except Raise:
+        if m.tries or len(m.frames) < 2:
+            raise
+        failed = True
     finally:
         m.frames.pop()
         m.active[definition] -= 1
         m.grad_enabled = before
+    if failed:  # the program works, so what it was given was fine: as a call that could not be entered
+        return m.unknown(site, [*arguments, *keywords.values()])
     m.recording.returned[frame] = frame.returned or NONE
     if frame.yielded:
         made = Sequence("generator", [value for value, _ in frame.yielded])

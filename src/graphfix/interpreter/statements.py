@@ -70,7 +70,12 @@ def run_augmented(m: Interpreter, s: ast.AugAssign) -> None:
 def run_if(m: Interpreter, s: ast.If) -> None:
     taken = truth(m, s.test, s)
     m.recording.covered.add((s, taken))
-    execute(m, s.body if taken else s.orelse)
+    try:
+        execute(m, s.body if taken else s.orelse)
+    except Raise:
+        if m.tries or not taken or not isinstance(s.body[-1], ast.Raise):
+            raise
+        execute(m, s.orelse)  # code that is analysed works: what a check would refuse is taken as passed
 
 
 def run_for(m: Interpreter, s: ast.For | ast.AsyncFor) -> None:
@@ -150,7 +155,11 @@ def run_raise(m: Interpreter, s: ast.Raise) -> None:
 def run_try(m: Interpreter, s: ast.Try) -> None:
     try:
         try:
-            execute(m, s.body)
+            m.tries += 1
+            try:
+                execute(m, s.body)
+            finally:
+                m.tries -= 1
         except Raise:
             if not s.handlers:
                 raise
