@@ -109,3 +109,63 @@ print(float(stats["loss"]))
 """
     )
     assert [code for code, _ in safe_titles(text) if code == "GF904"] == []
+
+
+def test_a_mean_that_decides_is_computed_from_tensors() -> None:
+    text = (
+        SETUP
+        + """
+losses, best, bad = [], None, 0
+for step in range(8):
+    loss = net(torch.randn(5, 3)).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    losses.append(loss)
+    mean = sum(losses) / len(losses)
+    if best is None or mean < best:
+        best = mean
+    else:
+        bad += 1
+"""
+    )
+    assert [title for _, title in safe_titles(text) if ".item()" in title] == []
+
+
+def test_a_generator_walks_what_it_is_sent() -> None:
+    text = (
+        SETUP
+        + """
+def watch():
+    worst = None
+    while True:
+        loss = yield worst
+        if loss.item() > 0.5:
+            worst = torch.autograd.grad(loss, list(net.parameters()))
+watcher = watch()
+next(watcher)
+for step in range(4):
+    loss = net(torch.randn(5, 3)).pow(2).mean()
+    opt.zero_grad()
+    loss.backward(retain_graph=True)
+    watcher.send(loss)
+    opt.step()
+"""
+    )
+    assert safe_titles(text) == []
+
+
+def test_a_total_that_is_read_by_its_name_is_not_moved() -> None:
+    text = (
+        SETUP
+        + """
+total = 0.0
+for step in range(4):
+    total = total + net(torch.randn(5, 3)).pow(2).mean()
+    opt.zero_grad()
+    total.backward()
+    opt.step()
+print("{total:.5f}".format_map(globals()))
+"""
+    )
+    assert safe_titles(text) == []

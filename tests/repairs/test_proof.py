@@ -26,8 +26,9 @@ for i in range(8):
 @pytest.mark.parametrize(
     ("reader", "cut"),
     [
-        ("print(f'{total / 8:.3f}', round(float(total), 3), total < 1)", ".item()"),
+        ("print(f'{total / 8:.3f}', round(float(total), 3))", ".item()"),
         ("print(total.item())", ".detach()"),
+        ("if total / 8 < 1:\n    print('small')", ".detach()"),
         ("print((total < 1.0).item())", ".detach()"),
         ("def show(value):\n    print(value.cpu())\nshow(total)", ".detach()"),
         (

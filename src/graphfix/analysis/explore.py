@@ -24,6 +24,8 @@ from graphfix.source.document import Document
 
 # Statements and calls that all runs over one file may simulate together: a count, so that results do not depend on the clock
 TOTAL_STEPS = 40_000
+LEAST_STEPS = 4_000  # for each entry, until there are MOST_STEPS
+MOST_STEPS = 80_000
 
 
 @dataclass(eq=False)
@@ -82,22 +84,28 @@ class Explorer:
         self.tape = Tape(document, roots=roots, conventions=conventions)
         self.importer = Importer(Path(document.path), roots)
         self.steps = 0
-        self.budget = TOTAL_STEPS
+        self.budget = 0
         self.kinds: tuple[PolicyKind, ...] = (PolicyKind.OTHER, PolicyKind.LATE, PolicyKind.EARLY)
         self.times = 2
         self.substitutions: dict[ast.AST, Callable[[Interpreter, ast.AST, Value], Value]] = {}
 
     def explore(self) -> Tape:
+        self.give_share()
         self.run_entry(MODULE, run_module)
         entered = {definition for run in self.tape.runs for definition in run.recording.entered}
         for entry, definition, start in self.entries():
-            if self.steps > self.budget:
-                self.tape.truncated = True
-                break
             if definition not in entered and self.is_relevant(definition):
+                if self.steps > MOST_STEPS:
+                    self.tape.truncated = True
+                    break
+                self.give_share()
                 for run in self.run_entry(entry, start):
                     entered |= run.recording.entered
         return self.tape
+
+    def give_share(self) -> None:
+        """What the next entry may use: what is left, but always enough to be seen, so that none starves the others."""
+        self.budget = max(TOTAL_STEPS, self.steps + LEAST_STEPS)
 
     def is_relevant(self, definition: ast.AST) -> bool:
         """Whether the code, or what it calls in this file by name, walks a graph or reads a number out of one."""

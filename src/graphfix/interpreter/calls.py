@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import builtins
+import functools
 
 from graphfix.interpreter.frames import Env, Frame
 from graphfix.interpreter.interpreter import MAX_DEPTH, Interpreter, Raise, Return
@@ -172,6 +174,7 @@ def enter(m: Interpreter, function: Function, arguments: Arguments, keywords: Ke
     frame = Frame(env, definition, prefix, m.context, len(m.frames))
     bind_arguments(m, function, env, arguments, keywords)
     frame.owner = function.owner
+    frame.is_plain = holds_no_graph(function, [*arguments, *keywords.values()])
     first = definition.args.args[:1] or definition.args.posonlyargs[:1]
     if function.owner is not None and first:
         frame.receiver = env.variables.get(first[0].arg)
@@ -220,6 +223,26 @@ def run_body(m: Interpreter, frame: Frame, definition: ast.AST) -> None:
         m.execute(definition.body)
     except Return:
         pass
+
+
+def holds_no_graph(function: Function, given: Arguments) -> bool:
+    """Whether a function gets no tensor, module or object, and names nothing but Python itself: its loops need one iteration."""
+    return all(is_plain(value) for value in given) and names_only_python(function.definition)
+
+
+def is_plain(value: Value) -> bool:
+    if isinstance(value, (Sequence, Mapping)):
+        return all(is_plain(part) for part in value.parts())
+    return isinstance(value, (Constant, NonTensor))
+
+
+@functools.lru_cache(maxsize=4000)
+def names_only_python(definition: ast.AST) -> bool:
+    """Whether all names that a function reads are its own, or Python's."""
+    own = {part.arg for part in ast.walk(definition) if isinstance(part, ast.arg)}
+    names = [part for part in ast.walk(definition) if isinstance(part, ast.Name)]
+    own |= {name.id for name in names if not isinstance(name.ctx, ast.Load)} | {getattr(definition, "name", "")}
+    return all(name.id in own or hasattr(builtins, name.id) for name in names)
 
 
 def bind_arguments(m: Interpreter, function: Function, env: Env, arguments: Arguments, keywords: Keywords) -> None:

@@ -56,7 +56,8 @@ class Frame:
     """One active call (or the body of a module or class)."""
 
     __slots__ = (
-        "env", "definition", "prefix", "statement", "declared", "context", "returned", "yielded", "receiver", "owner", "depth", 
+        "env", "definition", "prefix", "statement", "declared", "context", "returned", "yielded", "receiver", "owner", "depth",
+        "is_plain",
     )  # fmt: skip
 
     def __init__(self, env: Env, definition: ast.AST, prefix: CallStack, context: Context, depth: int) -> None:
@@ -71,6 +72,7 @@ class Frame:
         self.receiver: Value | None = None
         self.owner: Value | None = None
         self.depth = depth
+        self.is_plain = False  # code without torch, given no tensor: it can hold no graph
 
     def trace(self) -> CallStack:
         return (*self.prefix, (self, self.statement)) if self.statement is not None else self.prefix

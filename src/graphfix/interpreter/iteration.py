@@ -26,7 +26,12 @@ LOOP_LIMIT = 4
 
 
 def iterate(m: Interpreter, value: Value, site: ast.AST) -> list[Value]:
-    """What a loop over `value` sees: the known items, or two unknown ones."""
+    """What a loop over `value` sees: the known items, or two unknown ones; one item where no graph can be."""
+    items = items_of(m, value, site)
+    return items[:1] if m.frame.is_plain else items
+
+
+def items_of(m: Interpreter, value: Value, site: ast.AST) -> list[Value]:
     if isinstance(value, Sequence) and (value.items or not value.open):
         return value.items[:LOOP_LIMIT] if value.kind != "generator" else value.items[: 2 * LOOP_LIMIT]
     if isinstance(value, Mapping) and (value.items or not value.open):

@@ -152,6 +152,8 @@ class Proof:
         """Each iteration walks what is set up in it: none goes on, or leaves, before; and nobody reads it outside of the body."""
         before = operation.before
         yield from self.read_outside(operation)
+        for reflection in self.flow.calls.reflections:
+            yield Open(reflection, "may read it under its name")
         yield from self.side_effects(operation)
         for loop in (
             part for part in ast.walk(self.evidence.document.tree) if isinstance(part, LOOPS) and self.at(part.body[0], before)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from graphfix.analysis.flow import library
@@ -43,9 +43,10 @@ class Open:
 
 @dataclass(eq=False)
 class Readers:
-    """Asks the flow of one file."""
+    """Asks the flow of one file. `held`: what was found out of what a place may be taken from."""
 
     flow: Flow
+    held: dict[Place, tuple[Place, ...]] = field(default_factory=dict)
 
     def no_tensor(self, place: Place, guarded: bool = False) -> ast.AST | None:
         """A source of the value that is, or may well be, something else than a tensor; or a use that no tensor has.
@@ -63,17 +64,20 @@ class Readers:
 
     def origins(self, place: Place) -> list[Place]:
         """Where the value at `place` comes from, out of containers as well."""
-        seen: set[Place] = {place}
-        pending = [place]
+        seen: set[Place] = set()
+        pending = list(self.flow.graph.sources(place))
         found = []
         while pending:
-            sources = self.flow.graph.sources(pending.pop())
-            for source in sources:
-                held = [each for each in self.flow.graph.taken_by(source) if each not in seen]
-                seen.update(held)
-                pending.extend(held)
-                if source not in found and not any(True for _ in self.flow.graph.taken_by(source)):
-                    found.append(source)
+            source = pending.pop()
+            if source in seen:
+                continue
+            seen.add(source)
+            if source not in self.held:
+                self.held[source] = tuple(dict.fromkeys(self.flow.graph.taken_by(source)))
+            for each in self.held[source]:
+                pending.extend(self.flow.graph.sources(each))
+            if not self.held[source]:
+                found.append(source)
         return found
 
     def is_no_tensor(self, source: ast.AST) -> bool:
@@ -155,6 +159,7 @@ class Readers:
         reach = self.flow.graph.reach([expression], numbers=True, without=self.tensors)
         for arrival in reach.of(*((Sink.ASKED, Sink.WALKED) if told else (Sink.ESCAPES, Sink.ASKED, Sink.WALKED))):
             yield Open(arrival.site, "may need a tensor")
+        kept = self.flow.graph.reach([expression], made=False).places
         if self.half_precision:
             yield Open(self.half_precision, "computes in another precision")
         for call in self.flow.calls.reflections:
@@ -167,7 +172,7 @@ class Readers:
                     continue
                 if not takes_number(use.how, use.name, part is ITSELF) or use.name in LOGS and self.has_handlers:
                     yield Open(use.site, "may need a tensor")
-                elif part is ITSELF and not self.is_alike(use, place, expression):
+                elif part is ITSELF and not self.is_alike(use, place, expression, (place, part) not in kept):
                     yield Open(use.site, "may come to something else with a number")
         yield from self.written_under_another_name(expression)
 
@@ -186,10 +191,13 @@ class Readers:
                 return document.tree.body[0]
         return None
 
-    def is_alike(self, use: Use, place: Place, stored: ast.expr) -> bool:
-        """Whether a reader does with a Python number exactly what it does with a tensor that holds it."""
+    def is_alike(self, use: Use, place: Place, stored: ast.expr, computed: bool) -> bool:
+        """Whether a reader does with a Python number exactly what it does with a tensor that holds it.
+
+        `computed`: the number was computed from the one that is put away.
+        """
         if use.how == "comparison":
-            return self.is_condition(use.site)
+            return not computed and self.is_condition(use.site)  # Python computes in another precision
         if (
             use.how != "arithmetic"
             or use.name in ("Add", "Sub", "Mult", "Div")

@@ -6,7 +6,7 @@ import ast
 
 from graphfix.analysis.flow import library
 from graphfix.analysis.flow.callables import ENTRANCES, OF_LIBRARY, UNKNOWN, Callables, Callee, Function
-from graphfix.analysis.flow.expressions import arguments
+from graphfix.analysis.flow.expressions import SENT, arguments
 from graphfix.analysis.flow.graph import Field, Kind, Place, Result, Sink
 from graphfix.analysis.flow.methods import Methods
 from graphfix.analysis.flow.scopes import FUNCTIONS, parameters
@@ -63,6 +63,8 @@ class Calls:
             name = name if all(self.takes_anything(each) for each in self.applied(call)) else "applies"
         for argument in arguments(call):
             self.flow.use(argument, "argument", name, call)
+            if name_of(call.func) in ("send", "asend"):
+                self.flow.add(argument, SENT, Kind.SAME, crosses=True)
         if name_of(call.func) in self.walking and not self.is_method_in_sight(call):
             self.walk(call, dotted)
         elif dotted:

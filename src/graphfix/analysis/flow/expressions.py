@@ -18,6 +18,9 @@ DUNDERS = {
 }  # fmt: skip
 
 
+SENT = Field("send()")  # what is sent to generators
+
+
 class Expressions:
     """Adds the edges of expressions to `flow`. What a call leads to is left to `calls`, once all code has been passed over."""
 
@@ -244,6 +247,7 @@ class Expressions:
         if node.value is not None:
             self.expression(node.value)
             self.flow.add(node.value, Result(self.scope.node), Kind.IN)
+        self.flow.add(SENT, node, Kind.SAME, crosses=True)
         self.flow.opaque[node] = node
 
     def of_YieldFrom(self, node: ast.YieldFrom) -> None:

@@ -146,7 +146,7 @@ class Reach:
 class FlowGraph:
     """The places of a file and of what it imports.
 
-    `size`: how many edges there are. `opaque`: places whose value code that is not in sight has made, and may know.
+    `size`: how many edges there are. `entries`: what was found out of what objects hold. `opaque`: places whose value code that is not in sight has made, and may know.
     `uses`: what the code does with the value at a place. `values` and `passed`: the edges that keep the object, backward and forward;
     `taken_from`: as far as they take it out of another; `parts_of`: as far as they put it into one.
     """
@@ -161,6 +161,7 @@ class FlowGraph:
     uses: dict[Place, dict[Use, None]] = field(default_factory=dict)
     opaque: dict[Place, ast.AST] = field(default_factory=dict)
     size: int = 0
+    entries: dict[Place, tuple[tuple[Place, Edge], ...]] = field(default_factory=dict)
 
     def add(
         self, source: Place, target: Place, kind: Kind, key: Hashable = None, crosses: bool = False,
@@ -310,7 +311,9 @@ class FlowGraph:
         """What is put into the containers that `place` is taken out of, under a key that may be its own."""
         for container, taking in self.taken_from.get(place, {}).items():
             for beginning in self.sources(container):
-                for source, entry in self.entries_of(beginning):
+                if beginning not in self.entries:
+                    self.entries[beginning] = tuple(self.entries_of(beginning))
+                for source, entry in self.entries[beginning]:
                     if entry.kind is Kind.IN and (None in (entry.key, taking.key) or entry.key == taking.key):
                         yield source
 
@@ -326,6 +329,7 @@ class FlowGraph:
     def forget_beginnings(self) -> None:
         """Edges have been added: what was found out about objects no longer holds."""
         self.__dict__.pop("beginnings", None)
+        self.entries.clear()
 
     def sources(self, place: Place) -> tuple[Place, ...]:
         """Where the object at `place` may come from: places to which no other brings it, as far as was known when asked first."""
