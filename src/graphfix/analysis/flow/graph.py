@@ -146,7 +146,8 @@ class Reach:
 class FlowGraph:
     """The places of a file and of what it imports.
 
-    `size`: how many edges there are. `entries`: what was found out of what objects hold. `opaque`: places whose value code that is not in sight has made, and may know.
+    `size`: how many edges there are. `entries`: what was found out of what objects hold.
+    `opaque`: places whose value code that is not in sight has made, and may know.
     `uses`: what the code does with the value at a place. `values` and `passed`: the edges that keep the object, backward and forward;
     `taken_from`: as far as they take it out of another; `parts_of`: as far as they put it into one.
     """
