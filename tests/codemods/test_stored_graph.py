@@ -55,3 +55,33 @@ def test_the_best_number_so_far_is_left_alone() -> None:
 
 def test_the_best_loss_so_far_is_told() -> None:
     assert codes(PUT_AWAY) == ["GF102"]
+
+
+def test_a_name_that_nobody_reads_keeps_nothing_on_purpose() -> None:
+    program = """
+import torch
+from torch import nn
+
+class Actor(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 3)
+    def forward(self, x):
+        y = self.fc(x)
+        return y, y.sum()
+
+def run(env, config):
+    actor = Actor()
+    opt = torch.optim.Adam(actor.parameters())
+    for t in range(100):
+        if t >= config.offline:
+            action, _ = actor(torch.tensor(env.state))
+            env.step(action.cpu().data.numpy())
+        loss = actor(env.batch())[1]
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+
+run(make(), conf())
+"""
+    assert not [found for found in findings_of(Path("train.py"), program) if not found.optional]

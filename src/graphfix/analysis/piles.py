@@ -8,7 +8,7 @@ from graphfix.analysis.contributors import Facts
 from graphfix.analysis.evidence import Evidence, asked_once
 from graphfix.analysis.explore import Run
 from graphfix.analysis.growing_places import GrowingPlace, expressions_to_cut, is_sure
-from graphfix.analysis.second_backward import Cause, is_live
+from graphfix.analysis.second_backward import Cause, is_live, reads
 from graphfix.autograd.graph import history
 from graphfix.autograd.iteration import split_loop
 from graphfix.interpreter.recording import Store, StoreKind
@@ -108,7 +108,8 @@ def stays(run: Run, store: Store) -> bool:
         entry = boundary.entry
         if boundary.order > store.order and any(active is entry for active, _ in store.context):
             if isinstance(store.target, ast.Name):
-                if boundary.frame is store.trace[-1][0] and is_live(entry.loop, store.target.id):
+                of_frame = boundary.frame is store.trace[-1][0]
+                if of_frame and reads(boundary.frame.definition, store.target.id) and is_live(entry.loop, store.target.id):
                     return True
             owner = store.place[0]
             if isinstance(owner, (Instance, Mapping)) and all(active is not entry for active, _ in owner.context or ()):
