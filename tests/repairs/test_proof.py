@@ -389,3 +389,18 @@ def test_what_is_not_safe(case: str) -> None:
     if case == "a parameter joins an optimizer later":  # computed anew in each iteration it goes on training
         safe = [each for each in safe if "detach" in each[1]]
     assert safe == []
+
+
+def test_a_number_has_no_data_to_index() -> None:
+    text = SETUP + """
+for step in range(4):
+    loss = 0
+    for x in batches:
+        loss = loss + net(x).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    print(loss.data[0])
+"""
+    assert [code for code, _ in safe_titles(text)] == ["GF901"]
+    assert [code for code, _ in safe_titles(text.replace("loss.data[0]", "float(loss)"))] == []

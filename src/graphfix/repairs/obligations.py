@@ -129,7 +129,9 @@ class Proof:
             return
         wanted = text[1:-1] if text.startswith("(") and text.endswith(")") else text
         kept = [p for p in ast.walk(old) if isinstance(p, ast.expr) and self.evidence.document.source(p) in (text, wanted)]
-        other = self.readers.no_tensor(kept[0]) if kept else None
+        above = self.evidence.document.parents.get(kept[0]) if kept else None
+        read = isinstance(above, ast.Attribute) and above.attr == "data"  # a number has none: such a run does not work
+        other = self.readers.no_tensor(kept[0], no_number=read) if kept else None
         if other is not None:
             yield Open(other, "may be no tensor")
         if isinstance(old, ast.Attribute) and old.attr == "data" and method == "detach()":

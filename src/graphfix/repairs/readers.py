@@ -48,15 +48,17 @@ class Readers:
     flow: Flow
     held: dict[Place, tuple[Place, ...]] = field(default_factory=dict)
 
-    def no_tensor(self, place: Place, guarded: bool = False) -> ast.AST | None:
+    def no_tensor(self, place: Place, guarded: bool = False, no_number: bool = False) -> ast.AST | None:
         """A source of the value that is, or may well be, something else than a tensor; or a use that no tensor has.
 
-        `guarded`: what is None does not come here.
+        `guarded`: what is None does not come here; `no_number`: no number does.
         """
         sources = self.origins(place)
         for source in sources:
             nothing = isinstance(source, ast.Constant) and source.value is None
             if nothing and (guarded or not isinstance(place, ast.Name)):
+                continue
+            if no_number and (isinstance(source, ast.Constant) or isinstance(source, ast.BinOp) and self.is_number(source)):
                 continue
             if isinstance(source, ast.AST) and self.is_no_tensor(source):
                 return source
