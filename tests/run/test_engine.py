@@ -50,6 +50,7 @@ def test_an_analysis_that_ended_early_says_so(loops: SimpleNamespace, monkeypatc
     branches = "if len(x) > 3:\n    model(x).sum().backward()\n"
     assert analyse(HERE, loops.clean + branches).unfinished == ""
     monkeypatch.setattr(graphfix.analysis.explore, "TOTAL_STEPS", 10)
+    monkeypatch.setattr(graphfix.analysis.explore, "LEAST_STEPS", 10)
     assert "more branches and calls" in analyse(HERE, loops.clean + branches).unfinished
 
 
