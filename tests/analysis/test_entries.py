@@ -48,3 +48,17 @@ def test_a_function_that_raises_for_sure_could_not_be_entered() -> None:
     assert codes(broken, "setup(3)\nmodel = torch.nn.Linear(3, 1)\ntrain(model, torch.optim.SGD(model.parameters()), data)") == [
         "GF101"
     ]
+
+
+def test_a_method_that_no_tensor_has_proves_no_graph() -> None:
+    text = """
+def train(net, loader, trainer, criterion):
+    total = 0
+    for x, y in loader:
+        loss = criterion(net(x), y).sum() / len(y)
+        total += loss.asscalar()
+        loss.backward()
+        trainer.step(1)
+    return total
+"""
+    assert analyse(Path("train.py"), text).findings == ()

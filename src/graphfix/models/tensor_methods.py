@@ -109,7 +109,10 @@ def tensor_like_method(
     if known is None:
         if name.endswith("_"):
             m.recording.written.append((receiver, True))  # `apply_`, `map_`, `set_`
-        return None if isinstance(receiver, Unknown) else m.unknown(site, [receiver, *arguments])
+        if isinstance(receiver, Unknown):
+            return None
+        node = m.record(site, [receiver, *arguments], True, certain=False, callee=("method", name))
+        return Unknown(("call", site, m.now()), node)  # torch has no such method: what it gives need be no part of the graph
     if isinstance(receiver, Unknown) and receiver.node is None and not nodes_in(Sequence("tuple", arguments), False, 3):
         return opaque_without_graph(known, receiver, name, arguments, site)
     if isinstance(receiver, Tensor) and known.inplace and not m.grad_enabled:
