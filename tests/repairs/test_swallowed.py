@@ -44,6 +44,28 @@ SWALLOWED = {
                 total = total + w.pow(2).sum()
                 total.backward()
         """,
+    "a context that nobody knows": """
+        import torch
+        from journal import keep
+        w = torch.ones(3, requires_grad=True)
+        h = torch.ones(3)
+        for _ in range(3):
+            with keep.going():
+                h = torch.tanh(h * w)
+                h.sum().backward()
+        """,
+    "a context that derives from one that swallows": """
+        import contextlib
+        import torch
+        w = torch.ones(3, requires_grad=True)
+        class Quiet(contextlib.suppress):
+            pass
+        h = torch.ones(3)
+        for _ in range(3):
+            with Quiet(RuntimeError):
+                h = torch.tanh(h * w)
+                h.sum().backward()
+        """,
     "a context made of a generator": """
         import contextlib
         import torch

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import functools
 
 from graphfix.interpreter.frames import Env, Frame
 from graphfix.interpreter.interpreter import MAX_DEPTH, Interpreter, Raise, Return
@@ -236,12 +235,14 @@ def is_plain(value: Value) -> bool:
     return isinstance(value, (Constant, NonTensor))
 
 
-@functools.lru_cache(maxsize=4000)
 def names_only_python(definition: ast.AST) -> bool:
     """Whether all names that a function reads are its own, or Python's."""
-    own = {part.arg for part in ast.walk(definition) if isinstance(part, ast.arg)}
-    names = [part for part in ast.walk(definition) if isinstance(part, ast.Name)]
-    own |= {name.id for name in names if not isinstance(name.ctx, ast.Load)} | {getattr(definition, "name", "")}
+    parts = list(ast.walk(definition))
+    if any(isinstance(part, (ast.Global, ast.Nonlocal)) for part in parts):
+        return False
+    names = [part for part in parts if isinstance(part, ast.Name)]
+    own = {part.arg for part in parts if isinstance(part, ast.arg)} | {getattr(definition, "name", "")}
+    own |= {name.id for name in names if not isinstance(name.ctx, ast.Load)}
     return all(name.id in own or hasattr(builtins, name.id) for name in names)
 
 

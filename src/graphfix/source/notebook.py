@@ -18,7 +18,6 @@ from pathlib import Path
 
 from graphfix.model import Delete, Finding, Fix, InsertAfter, InsertBefore, Move, Operation, Replace, Span, Wrap
 from graphfix.source.errors import Skipped, SourceError, Torn
-from graphfix.source.guard import parses
 from graphfix.source.ipython import HIDDEN, forgotten, hidden, originals, restored
 from graphfix.source.jsontext import CellText, replaced, scan
 from graphfix.source.lines import LineIndex
@@ -135,9 +134,15 @@ def _code(number: int, source: str) -> Iterator[Code]:
         made = hidden(source)
     except SourceError:
         old = modernised(source)
-        if old == source or not parses(old):
+        if old == source:
             raise
-        yield Code(number, source, hidden(old), is_sealed=True)
+        try:
+            made = hidden(old)
+        except SourceError:
+            made = ""
+        if not made:
+            raise
+        yield Code(number, source, made, is_sealed=True)
         return
     if made or not source:
         yield Code(number, source, made)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from graphfix.model import Finding, Fix, Move, Wrap
 from graphfix.source.errors import Torn
-from graphfix.source.lines import LineIndex
+from graphfix.source.lines import NEWLINE, LineIndex
 from graphfix.source.text import BOM, Source
 
 _HIDDEN = re.compile(
@@ -27,7 +27,7 @@ _PRINT = re.compile(
     rf"(?m){_BEGIN}(?P<word>print|exec)(?P<space>[ \t])(?=[ \t]*[\w\"'`\[{{~])(?![ \t]*(?:in|is|and|or|not|if)\b)"
 )
 _BRACKETED = re.compile(rf"(?m){_BEGIN}(?P<word>print)(?P<space>[ \t])(?=[ \t]*\()")
-_EXCEPT = re.compile(r"(?m)^[ \t]*except[ \t]+(?:[\w.]+|\([^()\r\n]*\))(?P<name>[ \t]*,[ \t]*\w+[ \t]*):")
+_EXCEPT = re.compile(r"(?am)^[ \t]*except[ \t]+(?:[\w.]+|\([^()\r\n]*\))(?P<name>[ \t]*,[ \t]*\w+[ \t]*):")
 _RAISE = re.compile(r"(?m)\braise[ \t]+[\w.]+[ \t]*(?P<comma>,)")
 _NUMBER = re.compile(r"(?<![\w.])(?:0[xX][0-9a-fA-F]+|\d+)(?P<long>[lL])\b")
 _OCTAL = re.compile(r"(?<![\w.])(?P<zeros>0+)(?=[1-7][0-7]*(?![\w.]))")
@@ -86,7 +86,7 @@ class OldSource(Source):
 
     def encode(self, text: str) -> bytes:
         """The bytes of the file if it held `text`: lines that are not changed stay as they are written."""
-        old, new, written = (each.splitlines(keepends=True) for each in (self.text, text, self.written))
+        old, new, written = (lines_of(each) for each in (self.text, text, self.written))
         made: list[str] = []
         for kind, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
             made += written[a:b] if kind == "equal" else new[c:d]
@@ -101,14 +101,20 @@ class OldSource(Source):
 
     def confined(self, text: str, findings: list[Finding]) -> list[Finding]:
         """The findings in `text`, without the fixes that would change a line that only Python 2 reads."""
-        old, written = self.text.splitlines(), self.written.splitlines()
+        old, written = lines_of(self.text), lines_of(self.written)
         other = {line for line, as_written in zip(old, written) if line != as_written}
-        lines = text.splitlines()
+        lines = lines_of(text)
         index = LineIndex(text)
         return [
             replace(finding, fix=None) if finding.fix is not None and _touches(index, lines, other, finding.fix) else finding
             for finding in findings
         ]
+
+
+def lines_of(text: str) -> list[str]:
+    """Lines with their ends, as `LineIndex` counts them: a form feed ends none."""
+    ends = [0, *(match.end() for match in NEWLINE.finditer(text)), len(text)]
+    return [text[start:end] for start, end in zip(ends, ends[1:]) if start < end]
 
 
 def _touches(index: LineIndex, lines: list[str], other: set[str], fix: Fix) -> bool:

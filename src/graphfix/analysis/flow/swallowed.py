@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 
-from graphfix.analysis.flow.calls import name_of
 from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.graph import Place, Result
 from graphfix.analysis.flow.scopes import FUNCTIONS
@@ -14,8 +13,15 @@ OTHERS = frozenset(
     "KeyboardInterrupt SystemExit StopIteration GeneratorExit OSError IOError FileNotFoundError PermissionError ImportError KeyError "
     "ModuleNotFoundError EOFError Empty Full TimeoutError ConnectionError UnicodeDecodeError JSONDecodeError FileExistsError".split()
 )
-# libraries of contexts that may swallow: https://docs.python.org/3/library/contextlib.html#contextlib.suppress, pytest.raises
-SWALLOWING = frozenset("contextlib pytest unittest trio anyio".split())
+# libraries none of whose contexts keeps an error: what is not named here, or in sight, may (`suppress`, `raises`, `logger.catch`)
+TRANSPARENT = frozenset(
+    "torch torchvision torchaudio numpy builtins open tqdm warnings threading multiprocessing tempfile zipfile tarfile gzip bz2 lzma h5py "
+    "accelerate deepspeed lightning pytorch_lightning apex wandb mlflow tensorboardX rich PIL socket sqlite3 cProfile time random os io".split()
+)
+# https://docs.python.org/3/library/contextlib.html
+TRANSPARENT_CONTEXTS = frozenset(
+    f"contextlib.{name}" for name in ("closing", "aclosing", "nullcontext", "redirect_stdout", "redirect_stderr", "chdir")
+)
 LEAVES = (ast.Return, ast.Break, ast.Continue)
 
 
@@ -42,7 +48,7 @@ def swallowed(flow: Flow, site: ast.AST) -> ast.AST | None:
             if above in flow.calls.handed:
                 return above  # whoever calls it may catch what it raises, or be a thread of its own
             callers = flow.freed.callers.get(above, ())
-            if isinstance(above, ast.AsyncFunctionDef) and not all(is_awaited(flow, call) for call in callers):
+            if isinstance(above, ast.AsyncFunctionDef) and not (callers and all(is_awaited(flow, call) for call in callers)):
                 return above  # `asyncio.gather` and its kind may keep what a task raises
             pending.extend(callers)
     return None
@@ -70,22 +76,31 @@ def guards(flow: Flow, statement: ast.With | ast.AsyncWith) -> bool:
 
 def may_swallow(flow: Flow, source: Place) -> bool:
     """Whether the context manager that comes from `source` may keep an error from going further."""
+    if isinstance(source, Result):
+        return holds_its_yield(source.function)
     if not isinstance(source, ast.Call):
-        return isinstance(source, Result) and holds_its_yield(source.function) or not isinstance(source, Result)
+        return True
     classes = [each for each in flow.graph.sources(source.func) if isinstance(each, ast.ClassDef)]
     if classes:
-        return any(gives_something(method) for method in exits(flow))
-    dotted = flow.code.calls.get(source, "")
-    if dotted.split(".")[0] in SWALLOWING:
-        return not dotted.endswith((".closing", ".nullcontext", ".aclosing", ".redirect_stdout", ".redirect_stderr"))
+        return any(each.bases for each in classes if not exits_of(flow, each)) or any(map(gives_something, exits(flow)))
     generators = [each for each in flow.calls.targets.get(source, ()) if not isinstance(each, ast.Lambda)]
     if generators:
         return any(holds_its_yield(each) for each in generators)
-    return "raises" in name_of(source.func).lower()
+    dotted = flow.code.calls.get(source, "")
+    if dotted or not isinstance(source.func, ast.Attribute):
+        return dotted not in TRANSPARENT_CONTEXTS and dotted.split(".")[0] not in TRANSPARENT
+    made = flow.graph.sources(source.func.value)  # a method of an object of such a library: `accelerator.accumulate(model)`
+    return not made or any(not isinstance(each, ast.Call) or may_swallow(flow, each) for each in made)
 
 
 def exits(flow: Flow) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
     return [*flow.code.methods.get("__exit__", ()), *flow.code.methods.get("__aexit__", ())]
+
+
+def exits_of(flow: Flow, cls: ast.ClassDef) -> list[ast.AST]:
+    """The methods that end a context of this class, as far as they are in sight."""
+    family = {cls.name, *flow.code.base_names(cls)}
+    return [method for method in exits(flow) if flow.code.class_of[method].name in family]
 
 
 def gives_something(method: ast.AST) -> bool:
