@@ -55,8 +55,6 @@ from graphfix.model import Decorate, Finding, Fix, Label, Operation, Severity, W
 from graphfix.repairs.fixes import fix, safe_if, short
 from graphfix.verify.symptoms import MAKES_MORE, SECOND_WALK
 
-NO_GRAD = "torch.no_grad()"
-
 
 def find(evidence: Evidence) -> Iterator[Finding]:
     for region in evidence.regions.found:
@@ -84,15 +82,16 @@ def mode(evidence: Evidence, region: Region) -> Iterator[Label]:
 
 
 def repair_of(evidence: Evidence, region: Region) -> Fix | None:
-    if not evidence.regions.knows_torch:
+    torch = evidence.regions.torch
+    if torch is None:
         return None
     function = region.function
     operation: Operation
     if function is not None:
-        operation = Decorate(evidence.span(function), NO_GRAD)
+        operation = Decorate(evidence.span(function), f"{torch}.no_grad()")
         title = f"run `{short(function.name)}` under no_grad"
     else:
-        operation = Wrap(tuple(evidence.span(part) for part in region.parts), f"with {NO_GRAD}:")
+        operation = Wrap(tuple(evidence.span(part) for part in region.parts), f"with {torch}.no_grad():")
         title = "run it under no_grad"
     return fix(safe_if(region.sure), title, operation)
 

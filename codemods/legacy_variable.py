@@ -130,7 +130,9 @@ def without_graph(evidence: Evidence, place: Region, ready: dict[ast.Call, Unwra
     edits = operations(evidence, {site: made.text for site, made in ready.items()}, not any(site in inside for site in ready))
     if not place.statements:
         return fix(safe_if(alone), "drop the wrap", *edits)
-    wrap: Operation = Wrap(tuple(evidence.span(statement) for statement in place.statements), "with torch.no_grad():")
+    wrap: Operation = Wrap(
+        tuple(evidence.span(statement) for statement in place.statements), f"with {evidence.regions.torch}.no_grad():"
+    )
     return fix(safe_if(place.safe and alone), "compute this under `torch.no_grad()`", *edits, wrap)
 
 

@@ -54,3 +54,19 @@ def test_a_detach_behind_one_arm_is_enough(tmp_path: Path) -> None:
     after = repaired(tmp_path, COLLECTED, select=())
     assert after.count("predictions = predictions.detach()") == 1
     assert is_left_alone(tmp_path, after, select=())
+
+
+BY_HAND = """
+w = nn.Parameter(torch.zeros(3, 1))
+x, y = torch.randn(9, 3), torch.randn(9, 1)
+for epoch in range(5):
+    wrong = x @ w - y
+    slope = x.t() @ wrong
+    w = w - 0.1 * slope
+print(w.sum().item())
+"""
+
+
+def test_what_is_carried_is_cut_and_not_all_that_is_made_of_it(tmp_path: Path) -> None:
+    after = repaired(tmp_path, BY_HAND, select=())
+    assert after == BY_HAND.replace("0.1 * slope\n", "0.1 * slope\n    w = w.detach()\n")

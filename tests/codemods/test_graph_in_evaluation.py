@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from .toys import told
+from graphfix.run.examine import Job, examine
+from graphfix.run.selection import Wanted
+
+from .toys import repaired, told
 
 LEFT_ALONE = {
     "under no_grad": """
@@ -65,3 +70,31 @@ evaluate(model)
 @pytest.mark.parametrize("program", TOLD.values(), ids=TOLD)
 def test_what_is_told(program: str) -> None:
     assert told(program) == {"GF103"}
+
+
+CALLED_IN_A_LOOP = """
+net = nn.Linear(3, 1)
+def predict(x):
+    net.eval()
+    for _ in range(3):
+        x = x + net(x)
+    return x.mean().item()
+for step in range(4):
+    net(torch.randn(5, 3)).sum().backward()
+for batch in torch.randn(5, 4, 3):
+    print(predict(batch))
+"""
+
+
+def test_a_loop_that_only_calls_an_evaluation_is_none_of_its_own(tmp_path: Path) -> None:
+    assert repaired(tmp_path, CALLED_IN_A_LOOP, select=("GF103",)) == CALLED_IN_A_LOOP.replace(
+        "def predict", "@torch.no_grad()\ndef predict"
+    )
+
+
+def test_torch_under_another_name(tmp_path: Path) -> None:
+    program = f"import torch as th\n{CALLED_IN_A_LOOP}".replace("nn.", "torch.nn.").replace("torch.", "th.")
+    path = tmp_path / "toy.py"
+    path.write_text(program)
+    made = examine(path, Job((tmp_path,), Wanted(("GF103",)), repair=True)).after.decode()
+    assert made == program.replace("def predict", "@th.no_grad()\ndef predict")

@@ -13,7 +13,7 @@ from functools import cached_property
 from graphfix.analysis.contributors import Facts
 from graphfix.analysis.explore import Run, Tape
 from graphfix.autograd.graph import Leaf, Node, history
-from graphfix.autograd.iteration import Context
+from graphfix.autograd.iteration import Context, split_loop
 from graphfix.interpreter.frames import CallStack, Env, Frame
 from graphfix.interpreter.recording import Store
 from graphfix.interpreter.values import Class, Instance, Mapping, Project, Sequence, TorchModule, Unknown, Value, leaves_in
@@ -33,12 +33,16 @@ class Region:
     """A function, a loop, or adjacent statements (`parts`) in which no gradient is wanted.
 
     `forwards`: the forward passes in it, each with the statement of the region's own frame that runs it. `evaluates`: a
-    module in evaluation mode runs there. `sure`: everything that is called there is in sight.
+    module in evaluation mode runs there. `grows`: an iteration's forward pass is made of an earlier one's, so that the graphs
+    of all are kept. `sure`: everything that is called there is in sight. `within`: functions in which all of them happen, that
+    are evaluations themselves.
     """
 
     parts: tuple[ast.stmt, ...]
     forwards: list[tuple[Node, ast.stmt]] = field(default_factory=list)
+    within: list[ast.FunctionDef] | None = None
     evaluates: bool = False
+    grows: bool = False
     sure: bool = True
 
     @property
@@ -73,6 +77,7 @@ class Regions:
         self.trained: set[Leaf] = set()
         self.callees: set[object] = set()
         self.cut: dict[Node, set[Context]] = {}
+        self.carried: set[Node] = set()
         self.detached: set[ast.stmt] = set()
         self.recording: set[ast.AST] = set()
         self.found: list[Region] = []
@@ -80,10 +85,9 @@ class Regions:
             self.find()
 
     @cached_property
-    def knows_torch(self) -> bool:
-        """Whether the file binds the name `torch` to the library."""
-        imports = [s for s in self.document.tree.body if isinstance(s, ast.Import)]
-        return any(alias.name.split(".")[0] == "torch" and alias.asname is None for s in imports for alias in s.names)
+    def torch(self) -> str | None:
+        """The name by which the file knows torch."""
+        return self.document.imported_as("torch")
 
     def find(self) -> None:
         for run in self.tape.runs:
@@ -98,10 +102,11 @@ class Regions:
                     if self.is_forward(node):
                         self.place(node, run, placed)
         for part, region in placed.items():
-            if part in self.detached:
+            if part in self.detached and not region.grows:
                 continue  # a forward pass that is detached is meant to be
-            if not any(part in other.parts for other in self.found):
-                region.parts = self.extent(part)
+            start = region.within[0] if isinstance(part, LOOPS) and region.within else part  # what only calls it needs nothing
+            if not any(start in other.parts for other in self.found):
+                region.parts = self.extent(start)
                 region.forwards.extend(f for p in region.parts[1:] if p in placed for f in placed[p].forwards)
                 region.sure &= self.is_sure(region)
                 self.found.append(region)
@@ -112,6 +117,13 @@ class Regions:
     # What the runs say
 
     def note_walked(self, run: Run) -> None:
+        crossing = (
+            parent
+            for node in run.recording.nodes
+            for parent in node.parents
+            if not parent.walks and split_loop(parent.context, node.context) is not None
+        )
+        self.carried.update(history(list(crossing)))
         for node in run.recording.nodes:
             if node.walks:
                 self.mark(self.touched, node.trace)
@@ -175,11 +187,19 @@ class Regions:
         chains = self.chains(node)
         frames = [frame for frame, _, _ in chains]
         wide = [(frame, statement, part) for frame, statement, around in chains for part in around]
-        for frame, statement, part in (*wide, *((frame, statement, statement) for frame, statement, _ in chains[-1:])):
+        tried = [*wide, *((frame, statement, statement) for frame, statement, _ in chains[-1:])]
+        for index, (frame, statement, part) in enumerate(tried):
             if part not in self.touched and self.qualifies(part, node, frames, frame):
                 region = placed.setdefault(part, Region((part,)))
                 region.forwards.append((node, statement))
+                region.within = [
+                    inner
+                    for where, _, inner in tried[index + 1 :]
+                    if isinstance(inner, ast.FunctionDef) and (region.within is None or inner in region.within)
+                    if inner not in self.touched and self.qualifies(inner, node, frames, where)
+                ]
                 region.evaluates |= node.training is False
+                region.grows |= node in self.carried
                 region.sure &= run.entry.is_module
                 return
 
@@ -232,6 +252,8 @@ class Regions:
 
     def is_cut_at_once(self, node: Node) -> bool:
         """Whether the iteration that makes the node also detaches what it becomes, so that no graph outlives it."""
+        if node in self.carried:
+            return False
         return any(context[: len(node.context)] == node.context for context in self.cut.get(node, ()))
 
     def is_trained(self, node: Node) -> bool:
@@ -284,7 +306,7 @@ class Regions:
 
     def covers(self, store: Store) -> bool:
         """Whether what is put away is made, and put away, in a region whose repair is safe: without graphs it keeps none."""
-        if not self.knows_torch:
+        if self.torch is None:
             return False
         return any(r.sure and r.holds(store.trace) and all(r.holds(node.trace) for node in store.nodes) for r in self.found)
 

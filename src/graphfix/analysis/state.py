@@ -7,7 +7,7 @@ import ast
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
 from graphfix.analysis.growing_places import GrowingPlace, by_place, is_cut_at_once
-from graphfix.analysis.totals import adds, operands, totals
+from graphfix.analysis.totals import faulty_totals
 from graphfix.autograd.graph import reaches
 from graphfix.autograd.iteration import split_loop
 from graphfix.interpreter.recording import Store, StoreKind
@@ -20,8 +20,12 @@ def unwalked_state(evidence: Evidence, attributes: bool) -> dict[ast.AST, Growin
     walked: set[ast.AST] = set()
     for run in evidence.tape.runs:
         collect(evidence, run, attributes, places, walked)
-    walked |= {store.target for total in totals(evidence, False) for store in total.stores}  # told as running totals
-    return {target: place for target, place in places.items() if target not in walked and is_fault(evidence, place)}
+    walked |= {store.target for total in faulty_totals(evidence, False) for store in total.stores}  # told as running totals
+    return {
+        target: place
+        for target, place in places.items()
+        if target not in walked and is_fault(evidence, place) and (attributes or evidence.flow.is_carried(target))
+    }
 
 
 def is_fault(evidence: Evidence, place: GrowingPlace) -> bool:
@@ -51,7 +55,7 @@ def collect(evidence: Evidence, run: Run, attributes: bool, places: dict[ast.AST
 
 
 def grows(store: Store, stores: list[Store]) -> bool:
-    """Whether what an earlier iteration left in the place is part of what this one puts there, other than as a running total."""
+    """Whether what an earlier iteration left in the place is part of what this one puts there."""
     if not isinstance(store.target, (ast.Name, ast.Attribute)):
         return False
     if is_cut_at_once(store, stores):
@@ -62,5 +66,5 @@ def grows(store: Store, stores: list[Store]) -> bool:
         if earlier.order >= store.order:
             return False
         if split_loop(earlier.context, store.context) is not None and reaches(store.nodes, set(earlier.nodes)):
-            return not adds(operands(store), set(earlier.nodes))
+            return True
     return False

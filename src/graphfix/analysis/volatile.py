@@ -16,7 +16,7 @@ from graphfix.analysis.explore import Run, Tape
 from graphfix.analysis.second_backward import statement_in
 from graphfix.autograd.graph import Node
 from graphfix.interpreter.interpreter import Interpreter
-from graphfix.interpreter.values import External, Tensor, Value, nodes_in
+from graphfix.interpreter.values import Tensor, Value, nodes_in
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def region(evidence: Evidence, tried: Tape, sites: set[ast.Call]) -> Region | No
     if not consumers:
         return Region((), True)
     block = common_block(evidence, next(iter(sites)), set(consumers))
-    return checked(evidence, tried, block, sites) if block and has_torch(evidence) else None
+    return checked(evidence, tried, block, sites) if block and evidence.regions.torch else None
 
 
 def fed(run: Run, sites: set[ast.Call]) -> list[tuple[Node, list[Node]]]:
@@ -125,10 +125,3 @@ def escapes(run: Run, node: Node, facts: Facts) -> bool:
     """Whether code gets hold of the node that may walk it: a module that is only called does not."""
     modules = {birth.site for birth in run.recording.nodes if birth.callee is not None and facts.is_sure(birth)}
     return any(site not in modules for site, _, _ in run.recording.escapes.get(node, ()))
-
-
-def has_torch(evidence: Evidence) -> bool:
-    """Whether the file knows torch by its name."""
-    env = evidence.tape.runs[0].recording.env if evidence.tape.runs else None
-    value = env.get("torch") if env is not None else None
-    return isinstance(value, External) and value.name == "torch"

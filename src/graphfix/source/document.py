@@ -68,6 +68,17 @@ class Document:
         lists = (value for parent in ast.walk(self.tree) for _, value in ast.iter_fields(parent) if isinstance(value, list))
         return {child: block for block in lists for child in block if isinstance(child, ast.stmt)}
 
+    def imported_as(self, library: str) -> str | None:
+        """The name that the file gives to a library where it imports it, of those that nothing else in the file gets."""
+        imports = [part for part in self.tree.body if isinstance(part, ast.Import)]
+        names = [alias.asname or library for part in imports for alias in part.names if alias.name == library]
+        names += [
+            library for part in imports for alias in part.names if alias.name.startswith(f"{library}.") and not alias.asname
+        ]
+        bound = {part.id for part in ast.walk(self.tree) if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load)}
+        bound |= {part.arg for part in ast.walk(self.tree) if isinstance(part, ast.arg)}
+        return next((name for name in names if name not in bound), None)
+
     def block_of(self, statement: ast.stmt) -> list[ast.stmt]:
         """The list of statements that `statement` is one of."""
         return self.blocks[statement]

@@ -9,7 +9,7 @@ from functools import cached_property
 from graphfix.analysis.flow import library
 from graphfix.analysis.flow.calls import Calls, name_of
 from graphfix.analysis.flow.freed import Freed
-from graphfix.analysis.flow.graph import Field, Place, Result, Sink
+from graphfix.analysis.flow.graph import Cell, Field, Place, Result, Sink
 from graphfix.analysis.flow.scopes import parameters
 from graphfix.analysis.flow.sight import Find, Sight
 from graphfix.models.words import WALKED_BY_TRAINER
@@ -40,6 +40,17 @@ class Flow:
                 begin.extend(self.graph.sources(call.func.value) if isinstance(call.func, ast.Attribute) and not dotted else ())
         begin.extend(source for value in self.code.asked for source in self.graph.sources(value))
         return self.graph.spread(begin)
+
+    def is_carried(self, name: ast.Name) -> bool:
+        """Whether what is assigned to a name may be read in a later iteration, or by another function."""
+        pending: list[Place] = [name]
+        for place in pending:
+            for edge in self.graph.edges.get(place, ()):
+                if isinstance(edge.target, Cell):
+                    pending.extend([edge.target] if edge.target not in pending else [])
+                elif isinstance(edge.target, ast.Name) and edge.target.id == name.id and edge.crosses:
+                    return True
+        return False
 
     def computations_below(self, root: Place, without: Collection[Place] = ()) -> list[ast.expr]:
         """The computations of which the graph of the value at `root` may be made, in the order of the code.
