@@ -122,7 +122,14 @@ def repair_of(evidence: Evidence, fault: Fault) -> Fix | None:
         return None
     title, operations = written
     always = all(run in fault.raising for run, _ in writes)
-    return fix(safe_if(always and not may_promote(evidence, fault.write.site)), title, *operations, ground=Ground.RAISES)
+    alone = not may_promote(evidence, fault.write.site) and not is_hooked(evidence)
+    return fix(safe_if(always and alone), title, *operations, ground=Ground.RAISES)
+
+
+def is_hooked(evidence: Evidence) -> bool:
+    """Whether hooks get what modules give: they may keep the very tensor that is written to."""
+    documents = evidence.flow.code.documents.values()
+    return any(word.startswith(("register_forward", "register_module_forward")) for each in documents for word in each.words)
 
 
 def may_promote(evidence: Evidence, site: ast.AST) -> bool:

@@ -75,3 +75,42 @@ def test_what_sees_that_nothing_is_recorded(case: str) -> None:
 
 def test_an_evaluation_that_nobody_looks_into() -> None:
     assert [code for code, _ in safe_titles(LOOP.replace("{net}", PLAIN.replace("{body}", "return self.a(x)")))] == ["GF103"]
+
+
+MEMO = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.memo = nn.Linear(3, 1), {}
+    def forward(self, x):
+        if id(x) not in self.memo:
+            self.memo[id(x)] = self.a(x)
+        return self.memo[id(x)]
+"""
+LEFT = PLAIN.replace("{body}", "self.last = self.a(x); return self.last")
+LATER = {
+    "a memo that training reads": (MEMO, ""),
+    "an attribute that is read under a name that is made": (LEFT, "vars(net)['la' + 'st'].sum().backward()"),
+    "a copy that is refused": (
+        LEFT,
+        """
+import copy
+try:
+    kept = copy.deepcopy(net)
+except RuntimeError:
+    kept = None
+""",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LATER)
+def test_what_an_evaluation_leaves_behind(case: str) -> None:
+    net, after = LATER[case]
+    assert [each for each in safe_titles(LOOP.replace("{net}", net) + after) if each[0] == "GF103"] == []
+
+
+def test_what_is_made_anew_in_each_call_is_not_left_behind() -> None:
+    """A mapping of outputs, and an attribute that is read by its name where runs show who reads it."""
+    for body in ("self.last = self.a(x); return self.last * 2", "out = {}; out[str(x)] = self.a(x); return out[str(x)]"):
+        assert [code for code, _ in safe_titles(LOOP.replace("{net}", PLAIN.replace("{body}", body)))] == ["GF103"], body

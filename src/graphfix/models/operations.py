@@ -84,6 +84,9 @@ def operation(m: Interpreter, known: OpFacts | None, values: Arguments, keywords
         made = structure(known, node, keywords)
         if isinstance(made, Sequence) and made.items and isinstance(made.items[0], Tensor):
             save(made.items[0], replace(known, saves_output=False), positional, name)
+        for part in made.items if known.alias and values and isinstance(made, Sequence) else ():
+            if isinstance(part, Tensor):
+                view(part, values[0], name)
         return made
     if node is None and values and isinstance(values[0], Tensor) and known.alias and not known.inplace:
         # a shape that is not known is that of the base, unless the operation may have changed it

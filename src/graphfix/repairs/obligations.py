@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from graphfix.analysis.evidence import Evidence
-from graphfix.analysis.flow.calls import decorators, name_of
+from graphfix.analysis.flow.calls import name_of
 from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.freed import leaves, surely_called
-from graphfix.analysis.flow.graph import Field, FlowGraph, Place, Result, Sink
+from graphfix.analysis.flow.graph import Field, FlowGraph, Place, Sink
 from graphfix.analysis.flow.scopes import FUNCTIONS
 from graphfix.analysis.flow.swallowed import swallowed
 from graphfix.model import (
@@ -36,17 +36,15 @@ from graphfix.model import (
     Wrap,
 )  # fmt: skip
 from graphfix.models.words import WALKS
+from graphfix.repairs.introspection import seen
 from graphfix.repairs.joined import Joined
 from graphfix.repairs.objects import Objects
 from graphfix.repairs.observers import Observers
 from graphfix.repairs.readers import Open, Readers
+from graphfix.repairs.unrecorded import Unrecorded, asks_for_recording
 
-# https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.weight_norm.html and its kind compute weights before each forward pass
-LEFT_IN_MODULES = frozenset(("weight_norm", "spectral_norm", "parametrize", "parametrizations"))
 # modules that keep statistics of what they are given: https://docs.pytorch.org/docs/stable/generated/torch.nn.BatchNorm1d.html
 KEEP_STATISTICS = frozenset("BatchNorm1d BatchNorm2d BatchNorm3d SyncBatchNorm LazyBatchNorm1d LazyBatchNorm2d".split())
-# what says of a tensor whether its computation was recorded
-GRADIENT_FLAGS = frozenset(("requires_grad", "grad_fn", "is_leaf"))
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
@@ -69,6 +67,7 @@ class Proof:
         """What is left open of the fix of `finding`."""
         assert finding.fix is not None
         yield from self.swallowed(finding)
+        yield from seen(self.flow)
         if finding.fix.ground in (Ground.DROPPED, Ground.UNTRAINED):
             trained = finding.fix.ground is Ground.DROPPED
             yield from Observers(self.evidence).unseen_steps(
@@ -111,7 +110,7 @@ class Proof:
         elif isinstance(operation, (InsertBefore, InsertAfter)) and ground is not Ground.RAISES:
             yield from self.inserted(operation, ground)
         elif isinstance(operation, (Wrap, Decorate)):
-            yield from self.unrecorded(operation)
+            yield from Unrecorded(self.evidence).unrecorded(operation)
         elif isinstance(operation, RemoveArgument) and ground is not Ground.RAISES:
             call = self.expression(operation.span)
             if isinstance(call, ast.Call) and operation.name == "retain_graph":
@@ -142,10 +141,13 @@ class Proof:
                 yield Open(arrival.site, "is not in sight and may write to it")
 
     def unrecorded_gradients(self, call: ast.Call) -> Iterator[Open]:
-        """Nobody walks the gradients that a call returns, and no hook sees that they are recorded."""
+        """Nobody walks the gradients that a call returns, and no hook, and no `backward` of the code's own, sees that they are recorded."""
+        own = [each for each in self.flow.code.methods.get("backward", ()) if self.is_of_function(each)]
+        asking = {part for each in own for part in ast.walk(each) if asks_for_recording(self.flow, part)}
         for document in self.flow.code.documents.values():
             for part in ast.walk(document.tree):
-                if isinstance(part, ast.Attribute) and part.attr.endswith("_hook") and "forward" not in part.attr:
+                hook = isinstance(part, ast.Attribute) and part.attr.endswith("_hook") and "forward" not in part.attr
+                if hook or part in asking:
                     yield Open(part, "sees whether gradients are recorded")
         for arrival in self.graph.reach([call]).of(Sink.WALKED, Sink.ESCAPES):
             yield Open(arrival.site, arrival.sink.value, arrival.sink is Sink.WALKED)
@@ -182,7 +184,7 @@ class Proof:
                 if document.words & KEEP_STATISTICS and any(call in self.flow.calls.recording for call in called):
                     yield Open(part, "would not update statistics where the loop runs no iteration")
             if isinstance(part, LOOPS[:2]) and self.at(part.body[0], operation.before):
-                for call in self.pulled(part.iter):
+                for call in self.flow.pulled(part.iter):
                     if Joined(self.evidence).may_write(call):
                         yield Open(call, "may write to what is moved before the first iteration")
 
@@ -268,76 +270,19 @@ class Proof:
         )
         return [part for part in named if isinstance(part.ctx, ast.Store)]
 
-    def unrecorded(self, operation: Wrap | Decorate) -> Iterator[Open]:
-        """Nothing that is made inside is walked, and nobody asks whether gradients are on."""
-        inside: list[ast.AST] = []
-        if isinstance(operation, Decorate):
-            inside = [
-                part
-                for part in ast.walk(self.evidence.document.tree)
-                if isinstance(part, FUNCTIONS[:2]) and self.at(part, operation.span)
-            ]
-        else:
-            inside = [
-                part
-                for part in ast.walk(self.evidence.document.tree)
-                if isinstance(part, ast.stmt) and any(self.at(part, span) for span in operation.spans)
-            ]
-        made = [part for each in inside for part in ast.walk(each) if isinstance(part, (ast.Call, ast.BinOp, ast.UnaryOp))]
-        reach = self.graph.reach([part for part in made if part in self.flow.carrying and not self.flow.is_graphless(part)])
-        yield from self.left_in_modules()
-        yield from self.walked_while_it_runs(inside)
-        own = {part for each in inside for part in ast.walk(each) if isinstance(part, ast.Call)}
-        for arrival in reach.arrivals:
-            if arrival.sink is not Sink.ESCAPES or arrival.site not in own:  # what is called inside runs without recording, too
-                yield Open(arrival.site, arrival.sink.value, arrival.sink is Sink.WALKED)
-        for each in inside:
-            for code in self.flow.reached(each):
-                if (
-                    code in self.flow.code.wrapped
-                    or code in self.flow.code.properties
-                    and any("cached" in each for each in decorators(code))
-                ):
-                    yield Open(code, "may keep what it computes")
-                for part in ast.walk(code):
-                    read = isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Load) and part.attr in GRADIENT_FLAGS
-                    if read or isinstance(part, ast.Call) and self.flow.code.calls.get(part, "").endswith("is_grad_enabled"):
-                        yield Open(part, "asks whether gradients are recorded")
-                    elif refuses_graphs(part) and swallowed(self.flow, part):
-                        yield Open(part, "raises only where gradients are recorded")
-
-    def walked_while_it_runs(self, inside: list[ast.AST]) -> Iterator[Open]:
-        """The code that a loop inside pulls its items from runs without recording, too: it walks nothing."""
-        parts = [part for each in inside for part in ast.walk(each)]
-        for loop in (part for part in parts if isinstance(part, (*LOOPS[:2], ast.comprehension))):
-            for call in self.pulled(loop.iter):
-                if name_of(call.func) in WALKS:
-                    yield Open(call, "runs while items are taken out of it")
-
-    def pulled(self, items: ast.expr) -> Iterator[ast.Call]:
-        """The calls that code in sight makes while items are taken out of an iterable."""
-        begin: list[ast.AST] = [items]
-        for source in self.graph.sources(items):
-            if isinstance(source, Result):
-                begin.append(source.function)
-            elif isinstance(source, ast.AST):
-                begin.append(source)
-        for code in dict.fromkeys(code for each in begin for code in self.flow.reached(each)):
-            yield from (part for part in ast.walk(code) if isinstance(part, ast.Call))
-
-    def left_in_modules(self) -> Iterator[Open]:
-        """Hooks of the forward pass, and parametrizations, leave in modules what they compute, or look at its graph."""
-        for document in self.flow.code.documents.values():
-            for part in ast.walk(document.tree):
-                name = part.attr if isinstance(part, ast.Attribute) else part.id if isinstance(part, ast.Name) else ""
-                if name in LEFT_IN_MODULES or name.startswith("register_forward"):
-                    yield Open(part, "may leave what is computed inside in a module")
-
     def freed_early(self, call: ast.Call, cuts: list[ast.expr]) -> Iterator[Open]:
         """Nothing of the graph below a walk is walked once more, now or in a later iteration, other than through what is cut."""
         receiver = call.func.value if isinstance(call.func, ast.Attribute) and not self.flow.code.calls.get(call) else None
         for reflection in self.flow.calls.reflections:
             yield Open(reflection, "may walk it again")
+        for document in self.flow.code.documents.values():
+            for part in ast.walk(document.tree) if "saved_tensors" in document.words else ():
+                if (
+                    isinstance(part, ast.Attribute)
+                    and part.attr == "saved_tensors"
+                    and not self.is_of_function(document.enclosing(part, FUNCTIONS))
+                ):
+                    yield Open(part, "may read what is saved once more")
         for root in [*call.args[:1], *([receiver] if receiver is not None else [])]:
             starts = self.flow.computations_below(root, without=cuts)
             reach = self.graph.reach(starts, without=cuts)
@@ -351,6 +296,11 @@ class Proof:
                     # a run that got there, and did not walk it again, is a witness, too
                     surely = seen_whole and arrival.sink is Sink.WALKED and arrival.site not in self.walked
                     yield Open(arrival.site, f"{arrival.sink.value} again", surely)
+
+    def is_of_function(self, method: ast.AST | None) -> bool:
+        """Whether a method is the backward pass of an operation of the code's own."""
+        cls = self.flow.code.class_of.get(method) if method is not None else None
+        return cls is not None and getattr(method, "name", "") == "backward" and "Function" in self.flow.code.base_names(cls)
 
     # -- what the flow says -------------------------------------------------------------------------------------------
 
@@ -381,13 +331,6 @@ class Proof:
         return document.enclosing(site, around) is document.enclosing(call, around) and document.enclosing(
             site, (*LOOPS, *around)
         ) is document.enclosing(call, (*LOOPS, *around))
-
-
-def refuses_graphs(part: ast.AST) -> bool:
-    """Whether autograd may raise here where it records: a write in place to a leaf, or an array of what requires grad."""
-    if isinstance(part, ast.Attribute):
-        return part.attr == "numpy" or part.attr.endswith("_") and not part.attr.endswith("__")
-    return isinstance(part, ast.AugAssign) or isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store)
 
 
 def detached_target(text: str) -> str | None:

@@ -16,7 +16,6 @@ from graphfix.models.table import facts
 
 # what a total, or what is made of it, is asked for as a number: https://docs.python.org/3/library/stdtypes.html#numeric-types-int-float-complex
 OF_NUMBERS = frozenset(("real", "imag", "is_integer", "as_integer_ratio", "hex", "__format__", "__float__"))
-LOGS = frozenset("info debug warning error critical exception log".split())
 LESS_PRECISE = frozenset("half bfloat16 float16 autocast amp bf16 fp16".split())
 # decorators after which a function does with its arguments what its body says
 PLAIN_DECORATORS = frozenset(
@@ -148,11 +147,6 @@ class Readers:
         known = facts(self.flow.code.calls.get(source, "")) if isinstance(source, ast.Call) else None
         return known is not None and known.factory and known.result == "tensor"
 
-    @property
-    def has_handlers(self) -> bool:
-        """Whether the code takes part in logging: its handlers may look at what is logged."""
-        return any(name in self.flow.code.methods for name in ("emit", "filter", "handle", "formatMessage"))
-
     def needs_tensor(self, expression: ast.expr, told: bool = False) -> Iterator[Open]:
         """The readers of what is put away that may need a tensor, not a number.
 
@@ -172,7 +166,7 @@ class Readers:
                     continue  # its own readers tell
                 if told and use.how == "argument" and use.site in self.flow.calls.opaque:
                     continue
-                if not takes_number(use.how, use.name, part is ITSELF) or use.name in LOGS and self.has_handlers:
+                if not takes_number(use.how, use.name, part is ITSELF):
                     yield Open(use.site, "may need a tensor")
                 elif part is ITSELF and not self.is_alike(use, place, expression, (place, part) not in kept):
                     yield Open(use.site, "may come to something else with a number")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
 
 from graphfix.analysis.flow import library
@@ -40,6 +40,17 @@ class Flow:
                 begin.extend(self.graph.sources(call.func.value) if isinstance(call.func, ast.Attribute) and not dotted else ())
         begin.extend(source for value in self.code.asked for source in self.graph.sources(value))
         return self.graph.spread(begin)
+
+    def pulled(self, items: ast.expr) -> Iterator[ast.Call]:
+        """The calls that code in sight makes while items are taken out of an iterable."""
+        begin: list[ast.AST] = [items]
+        for source in self.graph.sources(items):
+            if isinstance(source, Result):
+                begin.append(source.function)
+            elif isinstance(source, ast.AST):
+                begin.append(source)
+        for code in dict.fromkeys(code for each in begin for code in self.reached(each)):
+            yield from (part for part in ast.walk(code) if isinstance(part, ast.Call))
 
     def is_carried(self, name: ast.Name) -> bool:
         """Whether what is assigned to a name may be read in a later iteration, or by another function."""

@@ -190,16 +190,20 @@ class FlowGraph:
     def use(self, place: Place, how: str, name: str, site: ast.AST) -> None:
         self.uses.setdefault(place, {})[Use(how, name, site)] = None
 
-    def reach(self, starts: Iterable[Place], numbers: bool = False, without: Collection[Place] = (), made: bool = True) -> Reach:
+    def reach(
+        self, starts: Iterable[Place], numbers: bool = False, without: Collection[Place] = (), made: bool = True,
+        held: Iterable[Place] = (),
+    ) -> Reach:  # fmt: skip
         """All that may become of the values at `starts`.
 
         A value that gets into a function by a call leaves it by the same (call strings of length one: Sharir and Pnueli,
         Two Approaches to Interprocedural Data Flow Analysis, 1981). `numbers`: followed as a number that is computed with.
         `without`: places through which nothing is followed. `made`: followed into what is computed with it, not only where the
-        object itself goes.
+        object itself goes. `held`: objects under whose keys further values are put.
         """
         found = Reach()
         pending: list[_State] = [(start, ITSELF, False, None) for start in starts]
+        pending += [(holder, Held(None, 1, True), False, None) for holder in held]
         seen: set[_State] = set()
         told: set[Arrival] = set()
         while pending:

@@ -74,6 +74,9 @@ TAKES_NUMBERS = frozenset(
 MATH = frozenset("math numpy random time".split())
 # ways to write a text: the number that is written is the same
 WRITERS = frozenset("format write info debug warning error critical exception log set_postfix set_description join print".split())
+LOGS = frozenset("info debug warning error critical exception log".split())
+# methods by which code takes part in logging: https://docs.python.org/3/library/logging.html
+OF_HANDLERS = frozenset("emit filter handle format formatMessage makeRecord".split())
 
 # methods that containers, texts, modules or optimizers have
 COMMON = ASKS | PUTS | TAKES | OF_CONTAINERS | WRITERS | OF_MODULES | OF_DISTRIBUTIONS

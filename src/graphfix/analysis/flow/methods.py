@@ -129,6 +129,8 @@ class Methods:
     def generic(self, call: ast.Call, name: str, receiver: ast.expr) -> None:
         """A method of a tensor, a container, or of what is not in sight."""
         self.callbacks(call, [receiver, *arguments(call)], name)
+        if name in library.LOGS and library.OF_HANDLERS & self.code.methods.keys():
+            self.unknown[call] = None  # a handler may look at what is logged
         known = name in library.ASKS | library.PUTS | library.TAKES
         if name in library.ASKS:
             self.flow.end(receiver, Sink.ASKED, call)

@@ -193,8 +193,12 @@ class Statements(Expressions):
             self.reaching.now, self.reaching.dead = before, False
             for part in ast.walk(case.pattern):
                 name = getattr(part, "rest", None) or getattr(part, "name", None)
+                if isinstance(part, ast.MatchClass):
+                    self.flow.use(node.subject, "argument", "isinstance", part)
+                elif isinstance(part, (ast.MatchValue, ast.MatchSingleton)):
+                    self.flow.use(node.subject, "comparison", "", part)
                 if isinstance(name, str):
-                    self.flow.add(node.subject, part, Kind.MADE)
+                    self.flow.add(node.subject, part, Kind.SAME if part is case.pattern else Kind.MADE)
                     self.bind_name(name, part)
                 for attribute in getattr(part, "kwd_attrs", ()):  # `case Tensor(requires_grad=True)`
                     self.attribute_read(node.subject, attribute, part)

@@ -1,0 +1,146 @@
+"""What has to hold so that code may run without recording: nobody walks what is made there, keeps it, or asks for its graph."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from graphfix.analysis.evidence import Evidence
+from graphfix.analysis.flow.calls import decorators, name_of
+from graphfix.analysis.flow.expressions import arguments
+from graphfix.analysis.flow.flow import Flow
+from graphfix.analysis.flow.graph import Field, FlowGraph, Place, Sink
+from graphfix.analysis.flow.scopes import FUNCTIONS
+from graphfix.analysis.flow.swallowed import swallowed
+from graphfix.model import Decorate, Span, Wrap
+from graphfix.models.words import WALKS
+from graphfix.repairs.readers import Open
+
+# https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.weight_norm.html and its kind compute weights before each forward pass
+LEFT_IN_MODULES = frozenset(("weight_norm", "spectral_norm", "parametrize", "parametrizations"))
+# what says of a tensor whether its computation was recorded
+GRADIENT_FLAGS = frozenset(("requires_grad", "grad_fn", "is_leaf"))
+# methods by which a mapping takes something in under a key
+FILLS = frozenset(("update", "setdefault", "__setitem__"))
+LOOPS = (ast.For, ast.AsyncFor, ast.While)
+
+
+@dataclass(frozen=True)
+class Unrecorded:
+    """Asks the flow of one file."""
+
+    evidence: Evidence
+
+    @property
+    def flow(self) -> Flow:
+        return self.evidence.flow
+
+    @property
+    def graph(self) -> FlowGraph:
+        return self.evidence.flow.graph
+
+    def at(self, node: ast.AST, span: Span) -> bool:
+        return self.evidence.span(node) == span
+
+    def unrecorded(self, operation: Wrap | Decorate) -> Iterator[Open]:
+        """Nothing that is made inside is walked, and nobody asks whether gradients are on."""
+        inside: list[ast.AST] = []
+        if isinstance(operation, Decorate):
+            inside = [
+                part
+                for part in ast.walk(self.evidence.document.tree)
+                if isinstance(part, FUNCTIONS[:2]) and self.at(part, operation.span)
+            ]
+        else:
+            inside = [
+                part
+                for part in ast.walk(self.evidence.document.tree)
+                if isinstance(part, ast.stmt) and any(self.at(part, span) for span in operation.spans)
+            ]
+        made = [part for each in inside for part in ast.walk(each) if isinstance(part, (ast.Call, ast.BinOp, ast.UnaryOp))]
+        reach = self.graph.reach([part for part in made if part in self.flow.carrying and not self.flow.is_graphless(part)])
+        yield from self.left_in_modules()
+        yield from self.walked_while_it_runs(inside)
+        yield from self.kept(inside)
+        own = {part for each in inside for part in ast.walk(each) if isinstance(part, ast.Call)}
+        for arrival in reach.arrivals:
+            if arrival.sink is not Sink.ESCAPES or arrival.site not in own:  # what is called inside runs without recording, too
+                yield Open(arrival.site, arrival.sink.value, arrival.sink is Sink.WALKED)
+        for each in inside:
+            for code in self.flow.reached(each):
+                if (
+                    code in self.flow.code.wrapped
+                    or code in self.flow.code.properties
+                    and any("cached" in each for each in decorators(code))
+                ):
+                    yield Open(code, "may keep what it computes")
+                for part in ast.walk(code):
+                    if asks_for_recording(self.flow, part):
+                        yield Open(part, "asks whether gradients are recorded")
+                    elif refuses_graphs(part) and swallowed(self.flow, part):
+                        yield Open(part, "raises only where gradients are recorded")
+
+    def kept(self, inside: list[ast.AST]) -> Iterator[Open]:
+        """What called code leaves behind in objects, to be read under a key or name that no run follows, is not walked."""
+        own = {part for each in inside for part in ast.walk(each)}
+        executed = {statement for run in self.evidence.tape.runs for statement in run.recording.executed}
+        for code in dict.fromkeys(code for each in inside for code in self.flow.reached(each) if code not in own):
+            for part in ast.walk(code):
+                reads: list[Place] = []
+                holders: list[Place] = []
+                if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store) and part in self.flow.carrying:
+                    read = [edge.target for edge in self.graph.edges.get(Field(part.attr), ())]
+                    reads = [
+                        place for place in read if not isinstance(place, ast.Attribute) or self.statement(place) not in executed
+                    ]
+                elif isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store) and part in self.flow.carrying:
+                    holders = [part.value] if not isinstance(part.slice, ast.Constant) else []
+                elif isinstance(part, ast.Call) and name_of(part.func) in FILLS and isinstance(part.func, ast.Attribute):
+                    holders = [part.func.value] if any(each in self.flow.carrying for each in arguments(part)) else []
+                holders = [each for each in holders if self.outlives(each, code)]
+                for arrival in self.graph.reach(reads, held=holders).arrivals if reads or holders else ():
+                    yield Open(arrival.site, f"{arrival.sink.value} later")
+
+    def statement(self, place: ast.AST) -> ast.stmt | None:
+        return self.flow.freed.statement(place) if place in self.flow.freed.parents else None
+
+    def outlives(self, holder: ast.expr, code: ast.AST) -> bool:
+        """Whether the object at `holder` may be older than this call of `code`, or stay when it is over."""
+        inner = set(ast.walk(code))
+        if isinstance(holder, ast.Name) and all(source in inner for source in self.graph.sources(holder)):
+            return False
+        made = (each for each in self.flow.freed.dominating(self.flow.freed.statement(holder)) if isinstance(each, ast.Assign))
+        return not any(ast.unparse(target) == ast.unparse(holder) for each in made for target in each.targets if each in inner)
+
+    def walked_while_it_runs(self, inside: list[ast.AST]) -> Iterator[Open]:
+        """The code that a loop inside pulls its items from runs without recording, too: it walks nothing."""
+        parts = [part for each in inside for part in ast.walk(each)]
+        for loop in (part for part in parts if isinstance(part, (*LOOPS[:2], ast.comprehension))):
+            for call in self.flow.pulled(loop.iter):
+                if name_of(call.func) in WALKS:
+                    yield Open(call, "runs while items are taken out of it")
+
+    def left_in_modules(self) -> Iterator[Open]:
+        """Hooks of the forward pass, and parametrizations, leave in modules what they compute, or look at its graph."""
+        for document in self.flow.code.documents.values():
+            for part in ast.walk(document.tree):
+                name = part.attr if isinstance(part, ast.Attribute) else part.id if isinstance(part, ast.Name) else ""
+                if name in LEFT_IN_MODULES or name.startswith("register_forward"):
+                    yield Open(part, "may leave what is computed inside in a module")
+                elif name == "deepcopy" and swallowed(self.flow, part):
+                    yield Open(part, "refuses to copy what a module keeps with its graph")
+
+
+def asks_for_recording(flow: Flow, part: ast.AST) -> bool:
+    """Whether the code asks if a computation is, or was, recorded."""
+    if isinstance(part, ast.Attribute):
+        return isinstance(part.ctx, ast.Load) and part.attr in GRADIENT_FLAGS
+    return isinstance(part, ast.Call) and flow.code.calls.get(part, "").endswith("is_grad_enabled")
+
+
+def refuses_graphs(part: ast.AST) -> bool:
+    """Whether autograd may raise here where it records: a write in place to a leaf, or an array of what requires grad."""
+    if isinstance(part, ast.Attribute):
+        return part.attr == "numpy" or part.attr.endswith("_") and not part.attr.endswith("__")
+    return isinstance(part, ast.AugAssign) or isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store)
