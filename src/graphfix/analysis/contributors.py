@@ -35,9 +35,9 @@ class Facts:
         self.sure: dict[Node, bool] = {}
         for run in tape.runs:
             self.plain |= run.recording.plain
-            self.proven |= {node.site for node in walked_alone(run.recording.proven, ast.AST)}
+            self.proven |= {node.site for root in run.recording.proven for node in (root, *brought_by(root))}
             self.walked |= {node.site for node in run.recording.proven}
-            self.single |= {node.site for node in walked_alone(run.recording.single, (ast.BinOp, ast.UnaryOp))}
+            self.single |= {node.site for node in alone_single(run.recording.single)}
             for expression, uses in run.recording.graphs.items():
                 self.uses.setdefault(expression, []).extend(uses)
 
@@ -63,17 +63,36 @@ class Facts:
         return all(node.site in self.single for node in use.nodes) and use.value.may_be_tensor
 
 
-def walked_alone(roots: Iterable[Node], kinds: type | tuple[type, ...]) -> Iterator[Node]:
-    """The roots of walks, and what each was computed from alone: `(loss / 4).backward()` needs a graph, and `loss` alone can bring it.
-
-    `kinds`: the operations that are looked through, of those that torch makes.
-    """
+def alone_single(roots: Iterable[Node]) -> Iterator[Node]:
+    """Values of one element, and what each was computed from alone by arithmetic."""
     pending = list(roots)
     while pending:
         node = pending.pop()
         yield node
-        if node.callee is None and isinstance(node.site, kinds) and len(node.parents) == 1 and not node.leaves:
+        if node.callee is None and isinstance(node.site, (ast.BinOp, ast.UnaryOp)) and len(node.parents) == 1 and not node.leaves:
             pending.extend(node.parents)
+
+
+def brought_by(root: Node) -> Iterator[Node]:
+    """The node that alone can bring the graph which a walk from `root` needs: each of torch's operations below leads to it.
+
+    `(loss / 4).backward()` proves `loss`, and a distance of two slices of one embedding proves the embedding.
+    """
+    births: set[Node] = set()
+    seen = {root}
+    pending = [root]
+    while pending and len(births) < 2:
+        node = pending.pop()
+        if node.leaves:
+            return
+        if node.callee is not None or not node.parents:
+            births.add(node)
+            continue
+        new = [parent for parent in node.parents if parent not in seen]
+        seen.update(new)
+        pending.extend(new)
+    if len(births) == 1:
+        yield from births
 
 
 def contributors(facts: Facts, expression: ast.expr, own: set[Node]) -> list[ast.expr]:

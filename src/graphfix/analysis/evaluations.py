@@ -178,7 +178,8 @@ class Regions:
         """Whether a module (or an operation on parameters) made the node and saved tensors for their gradient."""
         if not node.saves or not self.facts.is_sure(node):
             return False
-        return bool(node.leaves) or (node.callee in self.facts.modules and node.training is False)
+        is_module = node.callee in self.facts.modules or node.callee in self.callees
+        return bool(node.leaves) or (is_module and node.training is False)
 
     # Where the regions are
 

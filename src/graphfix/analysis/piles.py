@@ -56,6 +56,8 @@ def collect(evidence: Evidence, run: Run, piles: dict[ast.AST, GrowingPlace], co
     for store in run.recording.stores:
         if store.holder is None or store.kind not in PUTS or isinstance(store.holder, Unknown):
             continue
+        if isinstance(store.holder, Sequence) and store.holder.in_turn and store.kind is StoreKind.ASSIGNED:
+            continue  # state
         if evidence.regions.covers(store) is covered and evidence.tells(store):
             by_holder.setdefault(id(store.holder), []).append(store)
     for stores in by_holder.values():

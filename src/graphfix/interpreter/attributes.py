@@ -172,8 +172,10 @@ def sequence_item(m: Interpreter, value: Sequence, index: Value, site: ast.AST) 
         return Sequence(value.kind, list(items), True)
     if isinstance(index, Constant) and isinstance(index.value, int):
         return item_of(m, value, index.value, site)
-    if isinstance(index, NonTensor) and index.first is not None and items:
-        return items[0] if index.first or len(items) == 1 else items[1]
+    turn = value.turn(index.first) if isinstance(index, NonTensor) else None
+    if turn is not None:
+        value.in_turn = value.in_turn is not False
+        return items[turn]
     if index.may_be_tensor and items and value.kind == "list" and items[0].may_be_tensor:
         return items[-1]
     return items[-1] if items else Unknown(("item", id(value), index.identity, m.now()))
@@ -188,9 +190,15 @@ def mapping_item(m: Interpreter, value: Mapping, index: Value, site: ast.AST) ->
     elif isinstance(slot, tuple) and value.items:
         return list(value.items.values())[-1]
     else:
-        made = Unknown(("item", id(value), slot))
+        made = unnamed(value) or Unknown(("item", id(value), slot))
     value.items[slot] = made
     return made
+
+
+def unnamed(value: Mapping) -> Value | None:
+    """A value that was put under a key that is not known, of those that no known key has: keys that differ mean different ones."""
+    named = {id(item) for key, item in value.items.items() if not isinstance(key, tuple)}
+    return next((item for key, item in value.items.items() if isinstance(key, tuple) and id(item) not in named), None)
 
 
 def instance_item(m: Interpreter, value: Instance, index: Value, site: ast.AST) -> Value:

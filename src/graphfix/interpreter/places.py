@@ -141,6 +141,10 @@ def set_item(m: Interpreter, target: ast.Subscript, value: Value, source: ast.ex
         note_store(m, target, (holder, slot), value, source, kind, holder.items.get(slot), holder)
         holder.items[slot] = value
     elif isinstance(holder, Sequence):
+        turn = holder.turn(index.first) if isinstance(index, NonTensor) else None
+        if turn is not None:
+            holder.in_turn = holder.in_turn is True
+            key = turn if holder.in_turn else key  # state in as many places, no log of all that was put there
         if isinstance(key, int) and -len(holder.items) <= key < len(holder.items):
             note_store(m, target, (holder, key), value, source, kind, holder.items[key], holder)
             holder.items[key] = value
@@ -154,6 +158,8 @@ def set_item(m: Interpreter, target: ast.Subscript, value: Value, source: ast.ex
         slot = key if isinstance(index, Constant) else ("unknown", getattr(index, "key", id(index)))
         note_store(m, target, (holder, slot), value, source, kind, holder.items.get(slot), holder)
         holder.items[slot] = value
+        if isinstance(key, str) and not nodes_in(value):
+            holder.node = None  # a mapping whose graph is taken out: what else it holds is not known
     elif isinstance(holder, Instance):
         method = holder.cls.find("__setitem__")
         if isinstance(method, Function):

@@ -45,6 +45,7 @@ MODULE_METHODS = frozenset(
 )
 
 
+WRAPPERS = frozenset(("DataParallel", "DistributedDataParallel", "Sequential"))
 MAY_BE_PACKED = frozenset(("RNN", "LSTM", "GRU"))
 
 
@@ -52,6 +53,9 @@ def make_layer(m: Interpreter, name: str, arguments: Arguments, keywords: Keywor
     kind = name.rsplit(".", 1)[-1]
     if kind == "Module":
         return Unknown(("module", site, m.now()))
+    for value in (*arguments, *keywords.values()) if kind in WRAPPERS else ():
+        if isinstance(value, Unknown):
+            m.recording.modules.add(value.key)  # only modules may be given
     if kind in ("DataParallel", "DistributedDataParallel"):
         return TorchModule("DataParallel", None, arguments[:1] or list(keywords.values())[:1])
     if kind in ("Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict"):

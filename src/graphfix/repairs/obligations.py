@@ -235,7 +235,7 @@ class Proof:
         if anchor is None or target is None:
             return
         loop = document.enclosing(anchor, (*LOOPS, *FUNCTIONS))
-        if re.fullmatch(r"(?:if .*\n\s*)?([\w.]+) = \1\.detach\(\)", operation.text):
+        if re.fullmatch(r"(?:if .*\n\s*)?([\w.]+) = \1\.detach\(\)(\.requires_grad_\(\))?", operation.text):
             for place in self.bindings(anchor if isinstance(operation, InsertAfter) else None, loop, target):
                 other = self.readers.no_tensor(place, operation.text.startswith("if "))
                 if other is not None:
@@ -246,6 +246,8 @@ class Proof:
         if not starts:
             yield Open(anchor, "may leave what is not freed")
         for arrival in self.graph.reach(starts).arrivals:
+            if operation.text.endswith(".requires_grad_()") and ends_at(arrival.site, target):
+                continue
             if not freed or arrival.sink is Sink.ASKED and self.asks_for_graph(arrival.site):
                 nobody = ground is Ground.UNUSED and arrival.sink is Sink.WALKED
                 yield Open(arrival.site, arrival.sink.value, nobody)
@@ -339,3 +341,12 @@ def detached_target(text: str) -> str | None:
         if isinstance(part, ast.Assign) and "detach()" in ast.unparse(part.value):
             return ast.unparse(part.targets[0])
     return None
+
+
+def ends_at(site: ast.AST, target: str) -> bool:
+    """Whether a walk ends at the variable `target`, and frees nothing below: `torch.autograd.grad(loss, target)`."""
+    if not isinstance(site, ast.Call) or name_of(site.func) != "grad":
+        return False
+    inputs = [*site.args[1:2], *(keyword.value for keyword in site.keywords if keyword.arg == "inputs")]
+    listed = inputs[0].elts if inputs and isinstance(inputs[0], (ast.Tuple, ast.List)) else inputs
+    return len(listed) == 1 and ast.unparse(listed[0]) == target

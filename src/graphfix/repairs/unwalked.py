@@ -32,5 +32,17 @@ def repair_of(evidence: Evidence, statement: ast.stmt, text: str, place: Growing
     values = {detached(store.value, text) for store in place.stores}
     if len(values) != 1 or None in values or not isinstance(statement, ast.Assign):
         return None
-    after = InsertAfter(evidence.span(statement), f"{text} = {values.pop()}")
+    made = values.pop()
+    if is_asked(evidence, place):
+        made = f"{made}.requires_grad_()"
+        if made != f"{text}.detach().requires_grad_()":
+            return None
+    after = InsertAfter(evidence.span(statement), f"{text} = {made}")
     return fix(Applicability.SAFE, f"detach `{short(text)}` where it is stored", after)
+
+
+def is_asked(evidence: Evidence, place: GrowingPlace) -> bool:
+    """Whether gradients are asked for with respect to what is stored: it has to be a leaf once it is cut."""
+    stored = {node for store in place.stores for node in (*store.nodes, *store.old)}
+    walks = (event for run in evidence.tape.runs for event in run.recording.walks)
+    return any(event.targets is not None and not stored.isdisjoint(event.targets[0]) for event in walks)

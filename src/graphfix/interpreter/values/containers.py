@@ -14,15 +14,17 @@ MAX_ITEMS = 40
 class Sequence(Value):
     """A list, tuple, set, deque or generator with the items that the simulation put into it.
 
-    `open`: it holds more items than the simulated ones, so that an unknown index may be any of them.
+    `open`: it holds more items than the simulated ones, so that an unknown index may be any of them. `in_turn`: whether the
+    counter of a loop read its items before it put any there; None where it did neither.
     """
 
-    __slots__ = ("kind", "items", "open", "sites", "context", "grad_mode")
+    __slots__ = ("kind", "items", "open", "sites", "context", "grad_mode", "in_turn")
 
     def __init__(self, kind: str, items: list[Value], open_: bool = False) -> None:
         self.kind = kind
         self.items = items
         self.open = open_
+        self.in_turn: bool | None = None
         self.sites: list[object] = []
         self.context: object = None
         self.grad_mode: bool | None = None
@@ -34,6 +36,12 @@ class Sequence(Value):
     @property
     def truth(self) -> bool | None:
         return None if self.open else bool(self.items)
+
+    def turn(self, first: bool | None) -> int | None:
+        """The index of the item whose turn it is in the first, or in another, iteration of a loop; None where that is not known."""
+        if first is None or not self.items:
+            return None
+        return 0 if first or len(self.items) == 1 else 1
 
     def members(self, attributes: bool = False) -> Iterable[Value]:
         return self.items
