@@ -150,8 +150,11 @@ class Regions:
         for call in recording.foreign:
             self.mark(self.foreign, call.trace)
             called.setdefault(call.site, set()).add(call.callee)
+        returned = [node for node, escapes in recording.escapes.items() if any(why == "returned" for _, why, _ in escapes)]
+        scores = set(history([node for node in returned if is_score(node)]))
         for node, escapes in recording.escapes.items():
-            if any(not self.returns_graph(called.get(site)) for site, _, _ in escapes):
+            given = [site for site, why, _ in escapes if why != "returned" or node not in scores]
+            if any(not self.returns_graph(called.get(site)) for site in given):
                 self.mark(self.touched, node.trace)
         if not run.entry.is_module:
             kept = out_of_sight(run)
@@ -320,6 +323,13 @@ def is_module_call(frame: Frame) -> bool:
         and isinstance(receiver, Instance)
         and (receiver.is_module() or receiver.cls.is_open())
     )
+
+
+def is_score(node: Node) -> bool:
+    """Whether a value adds up what a loop computes in evaluation mode: over a loader that is a score, and no objective."""
+    made = history([node])
+    adds = any(split_loop(parent.context, below.context) is not None for below in made for parent in below.parents)
+    return adds and any(below.training is False and below.context for below in made)
 
 
 def out_of_sight(run: Run) -> set[int]:
