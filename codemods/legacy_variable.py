@@ -62,6 +62,7 @@ from graphfix.model import (
     InsertBefore,
     Operation,
     RemoveArgument,
+    Replace,
     Severity,
     Wrap,
 )
@@ -75,6 +76,7 @@ ORIGINS = ("torch.autograd", "torch.autograd.variable")
 
 def find(evidence: Evidence) -> Iterator[Finding]:
     yield from wraps(evidence)
+    yield from types(evidence)
     yield from retained(evidence)
     yield from gradients(evidence)
     yield from imports(evidence)
@@ -151,6 +153,19 @@ def plain(evidence: Evidence, sites: dict[ast.Call, Seen]) -> Finding | None:
     message = f"`{short(evidence.document.source(first))}` is a tensor since torch 0.4"
     story = (evidence.label(first, "tensors and variables are one"),)
     return RULE.finding(evidence, message, evidence.blamed(first), story, repair, optional=True)
+
+
+def types(evidence: Evidence) -> Iterator[Finding]:
+    """`type(x) == Variable`, which no tensor fulfils any more."""
+    aliases = (alias for run in evidence.tape.runs for alias in run.recording.aliases if alias.kind is AliasKind.TYPE)
+    for site in dict.fromkeys(alias.site for alias in aliases if evidence.holds(alias.site)):
+        assert isinstance(site, ast.Compare) and isinstance(site.left, ast.Call)
+        denied = "not " if isinstance(site.ops[0], (ast.NotEq, ast.IsNot)) else ""
+        text = f"{denied}isinstance({evidence.document.source(site.left.args[0])}, {evidence.regions.torch}.Tensor)"
+        repair = fix(Applicability.UNSAFE, f"ask `{short(text)}`", Replace(evidence.span(site), text))
+        story = (evidence.label(site, "every tensor is of type `torch.Tensor` since torch 0.4"),)
+        message = f"`{short(evidence.document.source(site))}` is {'always' if denied else 'never'} true of a tensor"
+        yield RULE.finding(evidence, message, evidence.blamed(site), story, repair if evidence.regions.torch else None)
 
 
 def is_settled(seen: Seen) -> bool:

@@ -189,3 +189,19 @@ def test_an_import_goes_when_its_last_use_has_gone(tmp_path: Path, guard: str) -
     kept = "from torch.autograd import Function, Variable\n" if not guard else "from torch.autograd import Function\n"
     assert outcome.after.decode() == HEAD.replace("from torch.autograd import Variable\n", kept) + "v = torch.randn(3)\n" + guard
     assert len(outcome.findings) == (0 if guard else 1)
+
+
+TYPES = """
+def cut(h):
+    if type(h) == Variable:
+        return Variable(h.data)
+    return tuple(cut(v) for v in h)
+print(cut(loss), cut((loss, x)))
+"""
+
+
+def test_a_test_for_the_type_of_a_variable(tmp_path: Path) -> None:
+    """It is never true any more: what the program does instead is for its owner to decide."""
+    after = repaired(tmp_path, TYPES, unsafe=True, select=("GF903",))
+    assert "if isinstance(h, torch.Tensor):" in after
+    assert "if type(h) == Variable:" in repaired(tmp_path, TYPES, select=("GF903",))

@@ -10,10 +10,11 @@ from graphfix.interpreter.attributes import get_attribute, get_item
 from graphfix.interpreter.calls import call_node, note_defaults
 from graphfix.interpreter.conditions import compare_two, decide_key, truth
 from graphfix.interpreter.frames import Env
+from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.iteration import iterate
 from graphfix.interpreter.places import assign
-from graphfix.interpreter.recording import StoreKind
+from graphfix.interpreter.recording import Alias, AliasKind, StoreKind
 from graphfix.interpreter.values import (
     NONE,
     Constant,
@@ -112,7 +113,19 @@ def compare(m: Interpreter, node: ast.Compare) -> Value:
     rights = [evaluate(m, part) for part in node.comparators]
     if len(rights) != 1:
         return NonTensor(("compare", left.identity, *identities(rights)))
+    if is_old_type(left, rights[0], node.ops[0]):
+        assert isinstance(left, NonTensor) and left.source is not None
+        m.recording.aliases.append(Alias(node, m.trace(), left.source, left.source, AliasKind.TYPE))
+        return Constant(isinstance(node.ops[0], (ast.Eq, ast.Is)))  # as it was meant: no program relies on the opposite
     return compare_two(left, rights[0], node.ops[0])
+
+
+def is_old_type(left: Value, right: Value, op: ast.cmpop) -> bool:
+    """Whether the type of a tensor is compared with `Variable`, which has been no tensor's type since torch 0.4."""
+    if not isinstance(left, NonTensor) or not isinstance(left.source, Tensor) or kind_of(left.key) != "type":
+        return False
+    old = isinstance(right, External) and right.name in ("torch.autograd.Variable", "torch.autograd.variable.Variable")
+    return old and isinstance(op, (ast.Eq, ast.Is, ast.NotEq, ast.IsNot))
 
 
 def conditional(m: Interpreter, node: ast.IfExp) -> Value:

@@ -103,15 +103,19 @@ class Number:
 
 
 class AliasKind(enum.Enum):
-    """What makes a tensor that shares memory and continues no graph."""
+    """What makes a tensor that shares memory and continues no graph; and a test for the type that such tensors had."""
 
     DATA = "data"
     VARIABLE = "Variable"
+    TYPE = "type"
 
 
 @dataclass(eq=False)
 class Alias:
-    """`x.data` or `Variable(x)` was read: `made` shares the memory of `source` and continues no graph."""
+    """`x.data` or `Variable(x)` was read: `made` shares the memory of `source` and continues no graph.
+
+    Of `type(x) == Variable`, both are the tensor `x`.
+    """
 
     site: ast.AST
     trace: CallStack
