@@ -65,9 +65,12 @@ from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.nameless_leaves import nameless
 from graphfix.codemods.base import rule
 from graphfix.model import Append, Applicability, Finding, Fix, Ground, RemoveArgument, Replace
-from graphfix.repairs.fixes import fix, short
+from graphfix.repairs.fixes import fix, safe_if, short
 from graphfix.verify.expected import Expected
 from graphfix.verify.symptoms import NOT_A_LEAF, SECOND_WALK
+
+# methods that make of each element another one: https://docs.pytorch.org/docs/stable/tensors.html
+ELEMENTWISE = frozenset("to cuda cpu float double half type mul div add sub abs exp sqrt neg clone contiguous".split())
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
@@ -89,7 +92,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
 def repair_of(evidence: Evidence, statement: ast.Assign, made: ast.Call) -> Fix | None:
     if any(keyword.arg == "requires_grad" for keyword in made.keywords):
         return fix(
-            Applicability.SAFE, f"build `{short(ast.unparse(statement.targets[0]), 30)}` first, then let it require grad",
+            safe_if(keeps_elements(evidence, statement.value, made)), f"build `{short(ast.unparse(statement.targets[0]), 30)}` first, then let it require grad",
             RemoveArgument(evidence.span(made), "requires_grad"), Append(evidence.span(statement.value), ".requires_grad_()"), ground=Ground.RAISES,
         )  # fmt: skip
     target = statement.targets[0]
@@ -142,6 +145,39 @@ def spliced(evidence: Evidence, value: ast.expr, part: ast.expr, text: str) -> s
     """The source of `value` with `part` of it replaced by `text`."""
     source, start, span = evidence.document.source(value).encode(), evidence.span(value).start, evidence.span(part)
     return (source[: span.start - start] + text.encode() + source[span.end - start :]).decode()
+
+
+def keeps_elements(evidence: Evidence, value: ast.expr, made: ast.Call) -> bool:
+    """Whether each element of the initial value becomes one of the result: no two share a number, or memory, with one another."""
+    if value is made:
+        return True
+    if isinstance(value, ast.UnaryOp):
+        return keeps_elements(evidence, value.operand, made)
+    if isinstance(value, ast.BinOp):
+        inner, other = (value.left, value.right) if made in ast.walk(value.left) else (value.right, value.left)
+        return keeps_elements(evidence, inner, made) and is_number(evidence, other)
+    if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute) or value.func.attr not in ELEMENTWISE:
+        return False
+    return made in ast.walk(value.func.value) and keeps_elements(evidence, value.func.value, made)
+
+
+def is_number(evidence: Evidence, value: ast.expr) -> bool:
+    """Whether an operand is surely no tensor: numbers, and what `math` makes of anything."""
+    flow = evidence.flow
+    if isinstance(value, ast.BinOp):
+        return is_number(evidence, value.left) and is_number(evidence, value.right)
+    if isinstance(value, ast.UnaryOp):
+        return is_number(evidence, value.operand)
+    sources = [each for each in flow.graph.sources(value) if isinstance(each, ast.expr)]
+    return bool(sources) and all(
+        isinstance(each, ast.Constant)
+        or isinstance(each, ast.Call)
+        and flow.code.calls.get(each, "").split(".")[0] in ("math", "float", "int", "len")
+        or isinstance(each, (ast.BinOp, ast.UnaryOp))
+        and each is not value
+        and is_number(evidence, each)
+        for each in sources
+    )
 
 
 def is_scaling(value: ast.expr, made: ast.Call) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from .toys import told
+from .toys import repaired, told
 
 LEFT_ALONE = {
     "what the critic sees is detached": """
@@ -85,3 +87,21 @@ generator_optimizer.step()
 @pytest.mark.parametrize("program", TOLD.values(), ids=TOLD)
 def test_what_is_told(program: str) -> None:
     assert told(program) == {"GF303"}
+
+
+SPARSE = """
+backbone, head = nn.Linear(3, 6), nn.Linear(6, 1)
+opt = torch.optim.SGD(head.parameters(), lr=0.1)
+for step in range(3):
+    features = torch.tanh(backbone(x))
+    fit = head(features).pow(2).mean()
+    sparse = features.abs().mean()
+    opt.zero_grad()
+    fit.backward()
+    sparse.backward()
+    opt.step()
+"""
+
+
+def test_what_leaves_another_walk_nothing_is_no_repair(tmp_path: Path) -> None:
+    assert repaired(tmp_path, SPARSE, select=("GF303",)) == SPARSE

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from .toys import told
+from .toys import has_to_be_asked_for, told
 
 LEFT_ALONE = {
     "the parameter itself is kept": """
@@ -107,3 +109,34 @@ for x, y in loader:
 @pytest.mark.parametrize("program", TOLD.values(), ids=TOLD)
 def test_what_is_told(program: str) -> None:
     assert told(program) == {"GF205"}
+
+
+TRAINED = """
+scale = {made}
+opt = torch.optim.SGD([scale], lr=0.1)
+for step in range(3):
+    out = (scale - 2).pow(2).mean()
+    opt.zero_grad()
+    out.backward()
+    opt.step()
+"""
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "torch.rand(3, requires_grad=True).expand(4, 3)",  # its rows share memory: no optimizer can step
+        "torch.rand(3, requires_grad=True).repeat(4, 1)",  # its rows are one: as a leaf they would part
+        "torch.rand(3, requires_grad=True) * torch.rand(4, 3)",
+    ],
+)
+def test_elements_that_share_a_number_have_to_be_asked_for(tmp_path: Path, made: str) -> None:
+    assert has_to_be_asked_for(tmp_path, TRAINED.format(made=made), select=())
+
+
+def test_an_optimizer_that_may_refuse_it(tmp_path: Path) -> None:
+    program = TRAINED.format(made="torch.rand(3, requires_grad=True) * 0.1").replace(
+        "opt = torch.optim.SGD([scale], lr=0.1)",
+        "try:\n    opt = torch.optim.SGD([scale], lr=0.1)\nexcept ValueError:\n    opt = torch.optim.SGD([scale.detach()], lr=0.2)",
+    )
+    assert has_to_be_asked_for(tmp_path, program, select=())

@@ -114,3 +114,9 @@ def test_what_is_made_anew_in_each_call_is_not_left_behind() -> None:
     """A mapping of outputs, and an attribute that is read by its name where runs show who reads it."""
     for body in ("self.last = self.a(x); return self.last * 2", "out = {}; out[str(x)] = self.a(x); return out[str(x)]"):
         assert [code for code, _ in safe_titles(LOOP.replace("{net}", PLAIN.replace("{body}", body)))] == ["GF103"], body
+
+
+def test_a_hook_for_all_modules() -> None:
+    hook = "from torch.nn.modules.module import register_module_forward_hook as hook\nhook(lambda m, i, out: out.retain_grad())\n"
+    program = LOOP.replace("{net}", PLAIN.replace("{body}", "return self.a(x)"))
+    assert [code for code, _ in safe_titles(hook + program)] == []

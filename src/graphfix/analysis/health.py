@@ -15,17 +15,20 @@ class Health:
     """What each run over a file came to, as far as it can be compared with the runs over another version of it.
 
     `walks`: for each run, in order, how many nodes each walk gives a gradient that may be used, up to the first walk that raises, and
-    whether one raises. `misused`: how often each run makes of a number what only a tensor can.
+    whether one raises. `misused`: how many places make of a number what only a tensor can. `empty`: how many walk what has no graph.
     """
 
     walks: tuple[tuple[tuple[int, ...], bool], ...]
     misused: int
+    empty: int
     truncated: bool
 
     def worse_than(self, before: Health) -> str:
         """Why this version is worse than the one `before`; empty where nothing says so."""
         if self.misused > before.misused:
             return "a number would be used as a tensor"
+        if self.empty > before.empty:
+            return "a backward pass would have nothing to walk"
         if self.truncated or before.truncated or len(self.walks) != len(before.walks):
             return ""
         for (now, raises), (then, raised) in zip(self.walks, before.walks):
@@ -40,8 +43,10 @@ def health_of(tape: Tape) -> Health:
     """What is compared of the runs over one version of a file."""
     walks = []
     misused: Counter[object] = Counter()
+    empty: set[object] = set()
     for run in tape.runs:
         working = tuple(count for _, count in working_walks(run))
         walks.append((working, len(working) < len(run.recording.walks)))
+        empty.update(run.recording.empty)
         misused.update({read.site for read in run.recording.misuses if read.kind is ReadKind.AS_TENSOR})
-    return Health(tuple(walks), len(misused), tape.truncated)
+    return Health(tuple(walks), len(misused), len(empty), tape.truncated)

@@ -15,16 +15,14 @@ from graphfix.interpreter.values import Tensor
 def nameless(evidence: Evidence) -> dict[ast.Assign, tuple[Leaf, ast.AST | None]]:
     """The assignments of something computed from a leaf that is made in the same statement, and what shows that it is meant to train."""
     found: dict[ast.Assign, tuple[Leaf, ast.AST | None]] = {}
-    shown: list[tuple[Node, ast.AST]] = [
-        (hit.node, walk.walk.site)
-        for walk in evidence.second_backwards
-        if walk.cause is Cause.EXTERNAL and walk.always
-        for _, _, hit in walk.hits
-    ]
+    shown: list[tuple[Node, ast.AST]] = []
     for run in evidence.tape.runs:
         for read in run.recording.misuses:
             if read.kind is ReadKind.OPTIMIZED and isinstance(read.value, Tensor) and read.value.node is not None:
                 shown.append((read.value.node, read.site))
+    for walk in evidence.second_backwards:
+        if walk.cause is Cause.EXTERNAL and walk.always:
+            shown.extend((hit.node, walk.walk.site) for _, _, hit in walk.hits)
     for node, site in shown:
         for below in history([node]):
             for leaf in below.leaves:

@@ -253,6 +253,8 @@ class Interpreter:
             self.ensure_graph(root, site)
             nodes.extend(nodes_in(root, attributes=False))
         if not nodes:
+            if all(isinstance(root, Tensor) and root.leaf is None for root in roots):
+                self.recording.empty.append(site)
             return None
         event = BackwardPass(
             site, self.trace(), self.context, tuple(dict.fromkeys(nodes)), retains or creates, creates, keyword, kind,

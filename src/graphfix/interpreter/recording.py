@@ -168,8 +168,8 @@ class Recording:
 
     `asks`: where gradients are asked for, or grad mode is set; `builds`: where modules are made; `cuts`: nodes that the
     program detaches, and the iterations in which it does. `written`: tensors that were written in place, and whether that
-    may have given them a graph or another shape. `given`: what code that is not in sight got hold of; `kept`: what was put
-    into attributes. `ended_by`: what broke the run off.
+    may have given them a graph or another shape. `empty`: where a tensor without a graph is walked. `given`: what code that is
+    not in sight got hold of; `kept`: what was put into attributes. `ended_by`: what broke the run off.
     """
 
     walks: list[BackwardPass] = field(default_factory=list)
@@ -190,6 +190,7 @@ class Recording:
     given: list[Value] = field(default_factory=list)
     kept: list[Value] = field(default_factory=list)
     misuses: list[Read] = field(default_factory=list)
+    empty: list[ast.AST] = field(default_factory=list)
     proven: set[Node] = field(default_factory=set)
     single: set[Node] = field(default_factory=set)
     modules: set[object] = field(default_factory=set)

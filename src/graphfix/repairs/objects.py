@@ -11,7 +11,7 @@ from graphfix.analysis.flow import library
 from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.graph import ITSELF, Field, Place, Use
 from graphfix.analysis.flow.swallowed import swallowed
-from graphfix.repairs.readers import Open
+from graphfix.repairs.readers import Open, is_shown, spells_out
 
 # what tells when an object dies, or who holds it: https://docs.python.org/3/library/weakref.html
 LIVES = ("weakref.", "gc.get_", "sys.getrefcount")
@@ -38,6 +38,8 @@ class Objects:
                     yield Open(use.site, "reads an attribute that a new tensor does not have")
                 elif part is ITSELF and is_key(use, place):
                     yield Open(use.site, "looks for the very object")
+                elif spells_out(use) and not is_shown(self.flow, use.site):
+                    yield Open(use.site, "keeps its text, which tells of its graph")
                 elif use.how == "argument" and use.name == "copy.deepcopy" and swallowed(self.flow, use.site):
                     yield Open(use.site, "refuses to copy graphs")
                 elif use.how == "argument" and use.name in ("format", "format_map", "vformat") and self.asks_in_text(use):

@@ -187,6 +187,10 @@ class Proof:
                 for call in self.flow.pulled(part.iter):
                     if Joined(self.evidence).may_write(call):
                         yield Open(call, "may write to what is moved before the first iteration")
+                for code in self.flow.run_by(part.iter):
+                    for each in ast.walk(code):
+                        if isinstance(each, (ast.Attribute, ast.Subscript)) and isinstance(each.ctx, ast.Store):
+                            yield Open(each, "may change what is moved before the first iteration")
 
     def read_outside(self, operation: Move) -> Iterator[Open]:
         """Reads of what a moved statement binds, in the head of the loop or around it."""
@@ -205,6 +209,10 @@ class Proof:
                 for part in ast.walk(each)
             }
             bound = {part.id for part in ast.walk(moved) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
+            for name in bound:
+                early = read_before_bound(loop, name)
+                if early is not None:
+                    yield Open(early, "reads what the iteration before has left")
             for part in ast.walk(home):  # type: ignore[arg-type]
                 if isinstance(part, ast.Name) and part.id in bound and (isinstance(part.ctx, ast.Del) or part in head):
                     yield Open(part, "needs it outside of the loop's body")
@@ -350,3 +358,17 @@ def ends_at(site: ast.AST, target: str) -> bool:
     inputs = [*site.args[1:2], *(keyword.value for keyword in site.keywords if keyword.arg == "inputs")]
     listed = inputs[0].elts if inputs and isinstance(inputs[0], (ast.Tuple, ast.List)) else inputs
     return len(listed) == 1 and ast.unparse(listed[0]) == target
+
+
+def read_before_bound(loop: ast.For | ast.AsyncFor | ast.While, name: str) -> ast.Name | None:
+    """A read of `name` in the loop's body before the statement that first binds it; None where the loop never does."""
+    for statement in (part for each in loop.body for part in ast.walk(each) if isinstance(part, ast.stmt)):
+        named = [part for part in ast.walk(statement) if isinstance(part, ast.Name) and part.id == name]
+        if isinstance(statement, (ast.AugAssign, ast.Assign, ast.AnnAssign)) and any(
+            not isinstance(n.ctx, ast.Load) for n in named
+        ):
+            bound = (statement.lineno, statement.col_offset)
+            reads = [part for each in loop.body for part in ast.walk(each) if isinstance(part, ast.Name) and part.id == name]
+            early = [part for part in reads if isinstance(part.ctx, ast.Load) and (part.lineno, part.col_offset) < bound]
+            return early[0] if early else None
+    return None

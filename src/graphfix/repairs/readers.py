@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,6 +17,7 @@ from graphfix.models.table import facts
 
 # what a total, or what is made of it, is asked for as a number: https://docs.python.org/3/library/stdtypes.html#numeric-types-int-float-complex
 OF_NUMBERS = frozenset(("real", "imag", "is_integer", "as_integer_ratio", "hex", "__format__", "__float__"))
+LARGEST = 3e38  # of 32 bits
 LESS_PRECISE = frozenset("half bfloat16 float16 autocast amp bf16 fp16".split())
 # decorators after which a function does with its arguments what its body says
 PLAIN_DECORATORS = frozenset(
@@ -192,8 +194,12 @@ class Readers:
 
         `computed`: the number was computed from the one that is put away.
         """
-        if use.how == "comparison":
-            return not computed and self.is_condition(use.site)  # Python computes in another precision
+        if use.how == "comparison":  # Python computes, and compares, in another precision
+            return not computed and self.is_condition(use.site) and self.is_exact(use.site, place, stored)
+        if use.how == "argument" and use.name.rpartition(".")[2] in ("isinf", "isnan", "isfinite", "isclose"):
+            return not computed  # what is too large for 32 bits is not for 64
+        if spells_out(use):
+            return is_shown(self.flow, use.site)
         if (
             use.how != "arithmetic"
             or use.name in ("Add", "Sub", "Mult", "Div")
@@ -218,6 +224,27 @@ class Readers:
         if isinstance(above, (ast.If, ast.While, ast.IfExp, ast.Assert)):
             return above.test is site
         return isinstance(above, ast.comprehension) or isinstance(above, ast.Call) and name_of(above.func) in ("print", "bool")
+
+    def is_exact(self, site: ast.AST, place: Place, stored: ast.expr) -> bool:
+        """Whether a number is compared with what 32 bits hold as well: tensors compare in their own precision."""
+        if not isinstance(site, ast.Compare):
+            return False
+        own = set(self.flow.graph.sources(stored))
+        sides = [side for side in (site.left, *site.comparators) if side is not place]
+        return all(source in own or self.fits(source) for side in sides for source in self.flow.graph.sources(side))
+
+    def fits(self, source: Place) -> bool:
+        """Whether a source is a number that 32 bits hold exactly."""
+        if isinstance(source, ast.UnaryOp):
+            return all(self.fits(each) for each in self.flow.graph.sources(source.operand))
+        if isinstance(source, ast.Call):
+            return self.flow.code.calls.get(source) == "float" and all(isinstance(each, ast.Constant) for each in source.args)
+        if isinstance(source, ast.Attribute):
+            return source.attr == "inf"
+        if not isinstance(source, ast.Constant) or not isinstance(source.value, (int, float)) and source.value is not None:
+            return False
+        value = float(source.value or 0)
+        return abs(value) < LARGEST and struct.unpack("f", struct.pack("f", value))[0] == value
 
     def is_not_zero(self, divisor: Place, asked: set[Place]) -> bool:
         """Whether a divisor is surely a number other than zero, or the length of what is not empty where there is a total."""
@@ -305,6 +332,19 @@ class Readers:
             edge.target for edges in self.flow.graph.edges.values() for edge in edges if edge.kind in (Kind.IN, Kind.POURED)
         }
         return {place for place in filled | self.in_place if not isinstance(place, NO_TENSORS)}
+
+
+def spells_out(use: Use) -> bool:
+    """Whether the text of a tensor is made, which says what it is: `tensor(0.5, grad_fn=<AddBackward0>)`."""
+    return use.how == "argument" and use.name in ("str", "repr", "ascii") or use.how == "text" and use.name in ("r", "s", "a")
+
+
+def is_shown(flow: Flow, text: ast.AST) -> bool:
+    """Whether a text is only printed, logged or written: nobody takes it apart."""
+    above = flow.freed.parents.get(text)
+    while isinstance(above, (ast.BinOp, ast.JoinedStr, ast.FormattedValue)):
+        above = flow.freed.parents.get(above)
+    return isinstance(above, ast.Call) and name_of(above.func) in library.WRITERS - {"join", "format"}
 
 
 def is_positive(node: ast.expr) -> bool:

@@ -15,6 +15,7 @@ from graphfix.analysis.flow.scopes import FUNCTIONS
 from graphfix.analysis.flow.swallowed import swallowed
 from graphfix.model import Decorate, Span, Wrap
 from graphfix.models.words import WALKS
+from graphfix.repairs.introspection import word_of
 from graphfix.repairs.readers import Open
 
 # https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.weight_norm.html and its kind compute weights before each forward pass
@@ -125,8 +126,8 @@ class Unrecorded:
         """Hooks of the forward pass, and parametrizations, leave in modules what they compute, or look at its graph."""
         for document in self.flow.code.documents.values():
             for part in ast.walk(document.tree):
-                name = part.attr if isinstance(part, ast.Attribute) else part.id if isinstance(part, ast.Name) else ""
-                if name in LEFT_IN_MODULES or name.startswith("register_forward"):
+                name = word_of(part)
+                if name in LEFT_IN_MODULES or name.startswith(("register_forward", "register_module_forward")):
                     yield Open(part, "may leave what is computed inside in a module")
                 elif name == "deepcopy" and swallowed(self.flow, part):
                     yield Open(part, "refuses to copy what a module keeps with its graph")

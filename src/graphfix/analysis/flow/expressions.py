@@ -195,7 +195,7 @@ class Expressions:
 
     def of_FormattedValue(self, node: ast.FormattedValue) -> None:
         self.expression(node.value)
-        self.flow.use(node.value, "text", "", node)
+        self.flow.use(node.value, "text", chr(node.conversion) if node.conversion > 0 else "", node)
         if node.format_spec is not None:
             self.expression(node.format_spec)
 

@@ -43,14 +43,18 @@ class Flow:
 
     def pulled(self, items: ast.expr) -> Iterator[ast.Call]:
         """The calls that code in sight makes while items are taken out of an iterable."""
+        for code in self.run_by(items):
+            yield from (part for part in ast.walk(code) if isinstance(part, ast.Call))
+
+    def run_by(self, items: ast.expr) -> Iterable[ast.AST]:
+        """The code in sight that runs while items are taken out of an iterable."""
         begin: list[ast.AST] = [items]
         for source in self.graph.sources(items):
             if isinstance(source, Result):
                 begin.append(source.function)
             elif isinstance(source, ast.AST):
                 begin.append(source)
-        for code in dict.fromkeys(code for each in begin for code in self.reached(each)):
-            yield from (part for part in ast.walk(code) if isinstance(part, ast.Call))
+        return dict.fromkeys(code for each in begin for code in self.reached(each))
 
     def is_carried(self, name: ast.Name) -> bool:
         """Whether what is assigned to a name may be read in a later iteration, or by another function."""
