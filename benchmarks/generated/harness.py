@@ -23,8 +23,8 @@ HARMLESS = ("", "same", "repaired", "raises as before")
 GROWING = {"GF101", "GF102", "GF103", "GF305", "GF307", "GF902", "GF903", "GF904"}
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|\bnan\b|\binf\b")
 _SHOWN = re.compile(r",? ?grad_fn=<\w+>|,? ?requires_grad=\w+|tensor\(|[()]")
-# what torch says where a graph is at fault; of any other error a fix promises nothing
-_OF_GRAPHS = ("a second time", "inplace operation", "does not require grad", "one of the variables needed")
+# what torch says where a fix may promise to help; an error of another kind that stays is no work of a fix
+_OF_GRAPHS = ("a second time", "inplace operation", "one of the variables needed")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -120,8 +120,9 @@ def _reached(before: str, after: str) -> bool:
     """Whether the program as it was gets to one of the places that were changed."""
     rows = run(before, traced=True).rows
     changes = difflib.SequenceMatcher(None, before.split("\n"), after.split("\n"), autojunk=False).get_opcodes()
-    changed = {row for kind, start, end, *_ in changes if kind != "equal" for row in range(start, max(end, start + 1))}
-    return not changed.isdisjoint(rows | {row + 1 for row in rows})
+    changed = [(start, end) for kind, start, end, *_ in changes if kind != "equal"]
+    # what is inserted comes behind the line before it
+    return any(not rows.isdisjoint(range(start, end) if end > start else (start - 1,)) for start, end in changed)
 
 
 def differing(one: Run, two: Run) -> list[str]:

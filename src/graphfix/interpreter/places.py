@@ -209,7 +209,9 @@ def delete(m: Interpreter, target: ast.expr) -> None:
         holder = m.evaluate(target.value)
         index = m.evaluate(target.slice)
         if isinstance(holder, Sequence):
-            if isinstance(target.slice, ast.Slice) or not isinstance(index, Constant):
+            if isinstance(index, Constant) and isinstance(index.value, slice):
+                del holder.items[index.value]  # a window of twenty holds all that two iterations put in
+            elif not isinstance(index, Constant):
                 holder.items.clear()
             elif isinstance(index.value, int) and -len(holder.items) <= index.value < len(holder.items):
                 del holder.items[index.value]

@@ -25,6 +25,7 @@ from graphfix.interpreter.values import (
     Value,
     cut_of,
 )
+from graphfix.models.containers import extend
 from graphfix.models.saving import divided
 
 ARITHMETIC = {
@@ -150,8 +151,8 @@ def in_place(m: Interpreter, site: ast.AST, left: Value, right: Value, op: ast.o
             left.node = result.node
         return left
     if isinstance(left, Sequence) and left.kind == "list" and isinstance(op, ast.Add):
-        left.items.extend(right.items if isinstance(right, Sequence) else iterate(m, right, site))
-        del left.items[MAX_ITEMS:]
+        assert isinstance(site, ast.AugAssign)
+        extend(m, left, right, site.value, site.target, site)
         return left
     if isinstance(left, Instance):
         method = left.cls.find("__iadd__")

@@ -49,24 +49,17 @@ def sequence_method(
     m: Interpreter, receiver: Sequence, name: str, arguments: list[Value], keywords: dict[str, Value], site: ast.AST
 ) -> Value | None:
     items = receiver.items
-    if name in ("append", "appendleft", "add", "put") and arguments:
-        value = arguments[0]
-        source = site.args[0] if isinstance(site, ast.Call) and site.args else None
-        target = site.func.value if isinstance(site, ast.Call) and isinstance(site.func, ast.Attribute) else site
+    target = site.func.value if isinstance(site, ast.Call) and isinstance(site.func, ast.Attribute) else site
+    if name in ("append", "appendleft", "add", "put", "insert") and arguments:
+        value = arguments[-1]
+        source = site.args[-1] if isinstance(site, ast.Call) and site.args else None
         note_store(m, target, (receiver, m.now()), value, source, StoreKind.APPENDED, None, receiver)
         if len(items) < MAX_ITEMS:
-            items.append(value) if name != "appendleft" else items.insert(0, value)
+            items.insert(0 if name in ("appendleft", "insert") else len(items), value)
         return NONE
-    if name == "extend" and arguments:
+    if name in ("extend", "extendleft") and arguments:
         source = site.args[0] if isinstance(site, ast.Call) and site.args else None
-        target = site.func.value if isinstance(site, ast.Call) and isinstance(site.func, ast.Attribute) else site
-        fresh = iterate(m, arguments[0], site)
-        for value in fresh:
-            note_store(m, target, (receiver, m.now()), value, source, StoreKind.EXTENDED, None, receiver)
-        items.extend(fresh[: MAX_ITEMS - len(items)])
-        return NONE
-    if name == "insert" and len(arguments) == 2:
-        items.insert(0, arguments[1])
+        extend(m, receiver, arguments[0], source, target, site)
         return NONE
     if name in ("pop", "popleft"):
         if not items:
@@ -89,6 +82,21 @@ def sequence_method(
     if name in ("index", "count", "__len__"):
         return NonTensor((name, id(receiver), len(items)))
     return None
+
+
+def extend(m: Interpreter, receiver: Sequence, given: Value, source: ast.expr | None, target: ast.AST, site: ast.AST) -> None:
+    """Put all that is `given` into a list: each value is known by the part of `source` that makes it, where that is written out."""
+    fresh = iterate(m, given, site)
+    parts: list[ast.expr | None] = [source] * len(fresh)
+    if isinstance(source, (ast.ListComp, ast.GeneratorExp)):
+        parts = [source.elt] * len(fresh)
+    elif isinstance(source, (ast.List, ast.Tuple)) and len(source.elts) == len(fresh):
+        parts = list(source.elts)
+    for part, value in zip(parts, fresh):
+        if part is not source:
+            m.note_use(part, value)
+        note_store(m, target, (receiver, m.now()), value, part, StoreKind.EXTENDED, None, receiver)
+    receiver.items.extend(fresh[: MAX_ITEMS - len(receiver.items)])
 
 
 def mapping_method(
