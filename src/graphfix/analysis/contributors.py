@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from graphfix.analysis.explore import Tape
 from graphfix.autograd.backward import raises_again
@@ -95,12 +95,17 @@ def brought_by(root: Node) -> Iterator[Node]:
         yield from births
 
 
-def contributors(facts: Facts, expression: ast.expr, own: set[Node]) -> list[ast.expr]:
-    """The operands of `expression` that carry a graph other than the nodes in `own` (the place's old content)."""
+def contributors(facts: Facts, expression: ast.expr, own: Mapping[Node, int]) -> list[ast.expr]:
+    """The operands of `expression` that carry a graph other than the place's old content.
+
+    `own`: the nodes that are put into the place, each with the order of the first store.
+    """
     if isinstance(expression, ast.BinOp) and isinstance(expression.op, ARITHMETIC):
         return contributors(facts, expression.left, own) + contributors(facts, expression.right, own)
     if isinstance(expression, ast.UnaryOp):
         return contributors(facts, expression.operand, own)
+    if isinstance(expression, ast.IfExp):
+        return contributors(facts, expression.body, own) + contributors(facts, expression.orelse, own)
     if isinstance(expression, (ast.Tuple, ast.List)):
         return [part for item in expression.elts for part in contributors(facts, item, own)]
     if isinstance(expression, ast.Dict):
@@ -109,7 +114,7 @@ def contributors(facts: Facts, expression: ast.expr, own: set[Node]) -> list[ast
         made_of = (*expression.args, *(keyword.value for keyword in expression.keywords))
         return [part for item in made_of for part in contributors(facts, item, own)]  # a record of what it is built from
     uses = [use for use in facts.uses.get(expression, ()) if any(facts.is_sure(node) for node in use.nodes)]
-    if not uses or all(set(use.nodes) <= own for use in uses):
+    if not uses or all(own.get(node, math.inf) < use.order for use in uses for node in use.nodes):
         return []
     return [expression]
 
@@ -127,7 +132,7 @@ def at_caller(facts: Facts, document: Document, trace: CallStack, nodes: Iterabl
             continue
         for part in ast.walk(statement):
             for argument in handed_over(part):
-                parts = contributors(facts, argument, set()) if isinstance(argument, DISPLAYS) else [argument]
+                parts = contributors(facts, argument, {}) if isinstance(argument, DISPLAYS) else [argument]
                 if parts and all(brings(facts, inner, wanted) for inner in parts):
                     return parts
     return []
@@ -155,14 +160,17 @@ def cut_text(facts: Facts, expression: ast.expr, numbers: bool) -> str:
     return ".item()" if numbers and uses and all(facts.is_single(use) for use in uses) else ".detach()"
 
 
-def stored_nodes(tape: Tape, stores: Iterable[Store]) -> set[Node]:
-    """Every node that any run stores in the places of `stores`, or by the same assignments (a place is another object in each run)."""
+def stored_nodes(tape: Tape, stores: Iterable[Store]) -> dict[Node, int]:
+    """Every node that any run stores in the places of `stores`, or by the same assignments (a place is another object in each run).
+
+    Each has the order of the first of those stores.
+    """
     places = {store.place for store in stores}
     targets = {store.target for store in stores}
-    return {
-        node
-        for run in tape.runs
-        for store in run.recording.stores
-        if store.target in targets or store.place in places
-        for node in store.nodes
-    }
+    found: dict[Node, int] = {}
+    for run in tape.runs:
+        for store in run.recording.stores:
+            if store.target in targets or store.place in places:
+                for node in store.nodes:
+                    found.setdefault(node, store.order)
+    return found

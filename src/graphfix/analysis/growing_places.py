@@ -19,7 +19,8 @@ class GrowingPlace:
 
     `stores`: all that is put there; `chained`: what was seen to be made of the place's older content.
     `walked`: a backward pass walks what it holds; `raises`: that walk meets a freed graph. `freed`: walks have freed all that
-    is put there; `ever_freed`: some of it. `escaped`: code that is not in sight gets hold of it. `entries`: those that show it.
+    is put there; `ever_freed`: some of it. `escaped`: code that is not in sight gets hold of it. `keeps_one`: each value takes
+    the place of the one before. `entries`: those that show it.
     `expressions`: what to cut, empty where that is not known.
     """
 
@@ -31,6 +32,7 @@ class GrowingPlace:
     freed: bool = True
     ever_freed: bool = False
     escaped: bool = False
+    keeps_one: bool = False
     expressions: list[ast.expr] = field(default_factory=list)
 
     @property
@@ -82,7 +84,7 @@ def expressions_to_cut(evidence: Evidence, stores: list[Store]) -> list[ast.expr
     for store in alike.values():
         parts = contributors(facts, store.value_site, own) if store.value_site is not None else []
         if not parts and not store.old and store.value_site is not None:
-            parts = contributors(facts, store.value_site, set())  # what the place starts with
+            parts = contributors(facts, store.value_site, {})  # what the place starts with
         inside = [part for part in parts if evidence.holds(part)]
         if parts and len(inside) == len(parts) and all(is_tensor_always(facts, part) for part in parts):
             found.update(dict.fromkeys(inside))
@@ -91,7 +93,7 @@ def expressions_to_cut(evidence: Evidence, stores: list[Store]) -> list[ast.expr
         wanted = wanted or set(store.nodes)
         lifted = at_caller(facts, document, store.trace, wanted)
         if not lifted:
-            if not parts and set(store.nodes) <= own and store.old:
+            if not parts and set(store.nodes) <= own.keys() and store.old:
                 continue
             return []
         found.update(dict.fromkeys(lifted))

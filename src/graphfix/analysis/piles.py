@@ -95,7 +95,7 @@ def collect_slots(evidence: Evidence, run: Run, slots: dict[ast.AST, GrowingPlac
         if not evidence.tells(last):
             continue
         if last.kind is StoreKind.ASSIGNED and last.nodes and not isinstance(last.holder, Sequence) and stays(run, last):
-            pile = slots.setdefault(last.target, GrowingPlace())
+            pile = slots.setdefault(last.target, GrowingPlace(keeps_one=True))
             pile.stores.append(last)
             computed = any(last.trace[-1] in node.trace for node in last.nodes)
             freed = not computed and all(evidence.facts.is_spent(node) for node in last.nodes)

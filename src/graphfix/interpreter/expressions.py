@@ -131,7 +131,10 @@ def is_old_type(left: Value, right: Value, op: ast.cmpop) -> bool:
 def conditional(m: Interpreter, node: ast.IfExp) -> Value:
     taken = truth(m, node.test, node)
     m.recording.covered.add((node, taken))
-    return evaluate(m, node.body if taken else node.orelse)
+    branch = node.body if taken else node.orelse
+    value = evaluate(m, branch)
+    m.note_use(branch, value)
+    return value
 
 
 def subscript(m: Interpreter, node: ast.Subscript) -> Value:

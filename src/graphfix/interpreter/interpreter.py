@@ -332,4 +332,4 @@ class Interpreter:
             return
         nodes = (value.node,) if value.node is not None else tuple(nodes_in(value, attributes=False, depth=3))
         if nodes:
-            self.recording.graphs.setdefault(expression, []).append(Use(nodes, value))
+            self.recording.graphs.setdefault(expression, []).append(Use(nodes, value, self.now()))

@@ -141,6 +141,7 @@ class Use:
 
     nodes: tuple[Node, ...]
     value: Value
+    order: int
 
 
 @dataclass(eq=False)

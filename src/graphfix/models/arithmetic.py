@@ -42,10 +42,10 @@ def arithmetic(m: Interpreter, site: ast.AST, left: Value, right: Value, op: ast
     """`left op right`."""
     if isinstance(left, Constant) and isinstance(right, Constant):
         return fold(op, left, right)
+    if isinstance(left, Constant) and isinstance(left.value, (str, bytes)):
+        return NonTensor(("text", site, m.now()))
     if isinstance(left, Sequence) or isinstance(right, Sequence):
         return sequence_arithmetic(m, site, left, right, op)
-    if isinstance(left, Constant) and isinstance(left.value, str):
-        return NonTensor(("text", site, m.now()))
     if isinstance(left, Instance) or isinstance(right, Instance):
         return overloaded(m, site, left, right, op)
     saves = not isinstance(op, NOTHING_SAVED)

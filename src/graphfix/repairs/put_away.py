@@ -32,10 +32,12 @@ def piled_up(evidence: Evidence, pile: GrowingPlace, tell: Tell) -> Finding | No
         if cut is not None
         else None
     )
-    story = [evidence.label(blamed, "puts a tensor with its graph into a container that outlives the iteration")]
+    kept = "keeps a tensor with its graph beyond its iteration"
+    what_it_does = kept if pile.keeps_one else "puts a tensor with its graph into a container that outlives the iteration"
+    story = [evidence.label(blamed, what_it_does)]
     if own and evidence.document.statement_of(own[0].target) is not blamed:
         story.append(evidence.label(own[0].target, "it is kept here"))
-    message = f"`{what}` keeps the graph of every value put into it"
+    message = f"`{what}` keeps the graph of {'the iteration that it is from' if pile.keeps_one else 'every value put into it'}"
     return tell(evidence, message, evidence.span(blamed), story, repair)
 
 
