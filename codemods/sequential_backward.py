@@ -28,9 +28,10 @@ optimizer.step()
 
 ## Fix safety
 The second walk always raises, so no run that worked is changed. Where the two calls stand next to each other they become
-one walk over the sum, which gives the sum of the gradients; where something has to stay in between, the first one gets
-`retain_graph=True`, which gives the same gradients and needs more memory. It is unsafe where the second walk raises
-on some paths only, and where several optimizers step with its gradients: then a `detach()` may have been meant.
+one walk over the sum, which gives the sum of the gradients; where something has to stay in between, or a hook sees the
+gradients of each walk, the first one gets `retain_graph=True`, which gives the same gradients and needs more memory. It is
+unsafe where the second walk raises on some paths only, and where several optimizers step with its gradients: then a
+`detach()` may have been meant.
 
 ## References
 - https://pytorch.org/docs/stable/generated/torch.autograd.backward.html
@@ -50,6 +51,7 @@ from graphfix.codemods.base import rule
 from graphfix.interpreter.recording import Store, StoreKind
 from graphfix.model import AddArgument, Delete, Finding, Fix, Ground, InsertAfter, InsertBefore, Replace
 from graphfix.repairs.fixes import fix, safe_if, short
+from graphfix.repairs.joined import Joined
 from graphfix.repairs.reorder import is_harmless
 from graphfix.verify.expected import Expected
 from graphfix.verify.symptoms import SECOND_WALK
@@ -93,7 +95,7 @@ def repair_of(evidence: Evidence, walks: list[SecondBackward]) -> Fix | None:
         return None
     if len(frees) == 1 and len(walks) == 1:
         summed = summed_pair(evidence, walk)
-        if summed is not None:
+        if summed is not None and not any(Joined(evidence).told_apart()):
             return fix(safe_if(always), "walk the sum of the losses once", *summed, ground=Ground.JOINED)
     if any(walk.freed_by.keyword is not None for walk in walks):
         return None

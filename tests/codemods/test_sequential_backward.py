@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from .toys import told
+from .toys import repaired, told
 
 LEFT_ALONE = {
     "the sum is walked": """
@@ -68,3 +70,18 @@ for loss in (loss_a, loss_b):
 @pytest.mark.parametrize("program", TOLD.values(), ids=TOLD)
 def test_what_is_told(program: str) -> None:
     assert told(program) == {"GF301"}
+
+
+HOOKED = """
+for p in net.parameters():
+    p.register_hook(lambda g: g.clamp(-0.02, 0.02))
+h = net(x)
+one, two = h.abs().mean(), h.pow(2).mean()
+one.backward()
+two.backward()
+"""
+
+
+def test_walks_that_a_hook_tells_apart_stay_two(tmp_path: Path) -> None:
+    after = repaired(tmp_path, HOOKED, select=())
+    assert after == HOOKED.replace("one.backward()", "one.backward(retain_graph=True)")
