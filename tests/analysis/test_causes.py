@@ -33,6 +33,7 @@ LOOPS = {
     "same loss twice": ("l = net(x).exp().sum()\nl.backward()\nl.backward()", {(3, "REPEATED")}),
     "a loop over losses": ("h = net(x).exp()\nfor l in [h.sum(), h.mean()]:\n    l.backward()", {(3, "SEQUENTIAL")}),
     "kept in a list": ("k = []\nfor i in range(3):\n    h = net(x).exp()\n    k.append(h)\n    sum(k).sum().backward()", {(5, "KEPT")}),
+    "kept in a list, and in a total that is read later": ("k, t = [], None\nfor i in range(3):\n    h = net(x).exp().sum()\n    k.append(h)\n    sum(k).backward()\n    t = h if t is None else t + h", {(5, "KEPT")}),
     "kept in a list that is cleared": ("for i in range(3):\n    k = []\n    h = net(x).exp()\n    k.append(h)\n    sum(k).sum().backward()", set()),
     "inner loop walks what the outer made": ("for e in range(2):\n    s = w.exp()\n    for i in range(2):\n        (s * x).sum().backward()", {(4, "EXTERNAL")}),
     "window of two steps, then detached": ("h = x\nfor e in range(2):\n    l = 0\n    for i in range(2):\n        h = net(h)\n        l = l + h.sum()\n    l.backward()\n    h = h.detach()", set()),

@@ -151,8 +151,21 @@ def carriers(run: Run, boundary: Boundary | None, crossing: Node, hit: Hit) -> l
     used = hit.path[position - 1].order if position else 0
     held = [name for name, (_, nodes, _, _) in boundary.held.items() if crossing in nodes]
     found = [name for name in held if brings(run, boundary, name, crossing, used)]
+    found = [name for name in found if not position or is_read_by(boundary, name, hit.path[position - 1])]
     plain = [name for name in found if "." not in name]
     return plain or found[:1]
+
+
+def is_read_by(boundary: Boundary, name: str, node: Node) -> bool:
+    """Whether the loop's body reads a plain name where `node` is made, or before: read only later, it did not bring the graph there."""
+    statement = statement_in(node.trace, boundary.frame)
+    loop = boundary.entry.loop
+    if "." in name or statement is None or not isinstance(loop, (ast.For, ast.AsyncFor, ast.While)):
+        return True
+    named = [part for each in loop.body for part in ast.walk(each) if isinstance(part, ast.Name) and part.id == name]
+    added = {part.target for part in ast.walk(loop) if isinstance(part, ast.AugAssign)}
+    read = [part for part in named if isinstance(part.ctx, ast.Load) or part in added]
+    return not read or any(part.lineno <= (statement.end_lineno or 0) for part in read)
 
 
 def also_carried(run: Run, boundary: Boundary | None, event: BackwardPass) -> dict[str, Node]:
