@@ -29,8 +29,8 @@ for x, y in loader:
 
 ## Fix safety
 The second iteration always raises, so a run that worked had one iteration, which does not change. The fix is safe where
-nothing reads the total outside of the loop; where the total is also read afterwards, as a log, no fix is made: the loss has to
-be walked and the total kept as a number.
+nothing reads the total but the walk. It is unsafe where the loop shows it, or decides by it: the total may have been meant to
+run through all iterations. Where it is read after the loop, as a log, the loss is walked and the total kept as a number.
 
 ## References
 - https://pytorch.org/docs/stable/generated/torch.Tensor.backward.html

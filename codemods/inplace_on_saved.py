@@ -69,6 +69,8 @@ from graphfix.verify.symptoms import WRITTEN_IN_PLACE
 OPERATORS: dict[type, str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**", ast.MatMult: "@"}
 # what makes, or turns a tensor into, one of another type than the default
 OTHER_TYPES = frozenset("from_numpy as_tensor asarray double half bfloat16 type type_as complex".split())
+# what computes in another precision than the default: a sum of both takes the larger
+OTHER_PRECISION = frozenset("half bfloat16 float16 double float64 complex64 complex128 set_default_dtype autocast".split())
 CLOSED = (ast.Name, ast.Constant, ast.Call, ast.Attribute, ast.Subscript)
 
 
@@ -137,6 +139,8 @@ def may_promote(evidence: Evidence, site: ast.AST) -> bool:
 
     https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc
     """
+    if any(document.words & OTHER_PRECISION for document in evidence.flow.code.documents.values()):
+        return True
     written = [site.value] if isinstance(site, ast.AugAssign) else [*site.args] if isinstance(site, ast.Call) else []
     for place in (place for value in written for place in evidence.flow.graph.below(value, objects=False)):
         if isinstance(place, ast.Call):

@@ -9,7 +9,7 @@ import pytest
 from graphfix.model import Applicability
 from graphfix.run.engine import analyse
 
-from .toys import PREAMBLE, told
+from .toys import PREAMBLE, has_to_be_asked_for, told
 
 LEFT_ALONE = {
     "out of place": """
@@ -79,3 +79,8 @@ gate += {offset}
     (finding,) = analyse(Path("page.py"), PREAMBLE + program).findings
     assert finding.fix is not None
     assert (finding.fix.applicability is Applicability.SAFE) is is_safe
+
+
+def test_a_sum_of_two_precisions_has_to_be_asked_for(tmp_path: Path) -> None:
+    program = "shift = nn.Parameter(torch.randn(3))\na = torch.tanh(net(x).to(torch.bfloat16))\na += shift\na.float().sum().backward()\n"
+    assert has_to_be_asked_for(tmp_path, "\n" + program, select=())

@@ -248,6 +248,8 @@ class Proof:
                 other = self.readers.no_tensor(place, operation.text.startswith("if "))
                 if other is not None:
                     yield Open(other, "may be no tensor")
+        if not operation.text.startswith("if "):
+            yield from self.may_be_none(loop, target)
         until = anchor if isinstance(operation, InsertAfter) else None
         freed = isinstance(loop, LOOPS) and self.flow.freed.before_next(loop, target, until)
         starts = [place for place, _ in self.flow.freed.left_by(loop, target)] if isinstance(loop, ast.stmt) else []
@@ -259,6 +261,23 @@ class Proof:
             if not freed or arrival.sink is Sink.ASKED and self.asks_for_graph(arrival.site):
                 nobody = ground is Ground.UNUSED and arrival.sink is Sink.WALKED
                 yield Open(arrival.site, arrival.sink.value, nobody)
+
+    def may_be_none(self, loop: ast.AST | None, target: str) -> Iterator[Open]:
+        """Where what is detached is set to None: a name within the loop, an attribute anywhere but where its object is made."""
+        word = target.rpartition(".")[2]
+        inside = set(ast.walk(loop)) if loop is not None else set()
+        for document in self.flow.code.documents.values():
+            for part in ast.walk(document.tree):
+                if not isinstance(part, (ast.Name, ast.Attribute)) or not isinstance(part.ctx, ast.Store):
+                    continue
+                if "." in target:
+                    made = getattr(document.enclosing(part, FUNCTIONS), "name", "__init__") == "__init__"
+                    concerned = isinstance(part, ast.Attribute) and part.attr == word and not made
+                else:
+                    concerned = isinstance(part, ast.Name) and part.id == word and part in inside
+                for source in self.readers.origins(part) if concerned else ():
+                    if isinstance(source, ast.Constant) and source.value is None:
+                        yield Open(part, "may be None there")
 
     def is_flag(self, site: ast.AST) -> bool:
         """Whether what is asked stays the same when a graph is freed."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.second_backward import Cause, SecondBackward
 from graphfix.model import Append, Applicability, Finding, Fix, Ground, Move, Replace
-from graphfix.repairs.fixes import Tell, fix, short
+from graphfix.repairs.fixes import Tell, fix, safe_if, short
 from graphfix.source.names import names_read_outside
 
 
@@ -62,11 +62,31 @@ def repair_of(evidence: Evidence, walk: SecondBackward, name: str, initial: ast.
     if evidence.document.block_of(initial) is not evidence.document.block_of(loop):
         return None
     return fix(
-        Applicability.SAFE,
+        safe_if(not is_shown(evidence, walk, name)),
         f"set up `{name}` in each iteration",
         Move(evidence.span(initial), evidence.span(loop.body[0])),
         ground=Ground.RAISES,
     )
+
+
+def is_shown(evidence: Evidence, walk: SecondBackward, name: str) -> bool:
+    """Whether the loop reads the total for more than to walk it: then it may have been meant to run through all iterations."""
+    document = evidence.document
+    assert walk.loop is not None
+    walked = document.statement_of(walk.walk.site) if evidence.holds(walk.walk.site) else None
+    for part in ast.walk(walk.loop):
+        if isinstance(part, ast.Name) and part.id == name and isinstance(part.ctx, ast.Load):
+            statement = document.statement_of(part)
+            binds = isinstance(statement, ast.Assign) and any(ast.unparse(target) == name for target in statement.targets)
+            if statement is not walked and not binds and not is_handed_to(evidence, part):
+                return True
+    return False
+
+
+def is_handed_to(evidence: Evidence, part: ast.Name) -> bool:
+    """Whether a function in sight is given the total: it is the one that walks it."""
+    above = evidence.document.parents.get(part)
+    return isinstance(above, ast.Call) and part in above.args and bool(evidence.flow.calls.targets.get(above))
 
 
 def as_log(evidence: Evidence, walk: SecondBackward, name: str) -> Fix | None:

@@ -1,0 +1,46 @@
+"""State is detached only where it is surely there, and a total is set up anew only where nobody shows it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.repairs.programs import SETUP, safe_titles
+
+STATEFUL = """
+class Net(nn.Module):
+    def __init__(self, stateful):
+        super().__init__()
+        self.rnn, self.hidden, self.stateful = nn.LSTM(4, 6), None, stateful
+    def forward(self, x):
+        out, self.hidden = self.rnn(x, self.hidden)
+        {after}
+        return out
+model = Net(input() == "stateful")
+for step in range(3):
+    loss = model(torch.randn(5, 2, 4)).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+TOTAL = """
+total = 0.0
+for step in range(4):
+    total += net(torch.randn(6, 3)).pow(2).mean()
+    opt.zero_grad()
+    total.backward()
+    opt.step()
+    {after}
+"""
+
+
+@pytest.mark.parametrize(("after", "codes"), [("self.hidden = self.hidden if self.stateful else None", []), ("pass", ["GF202"])])
+def test_state_that_is_reset_on_some_paths(after: str, codes: list[str]) -> None:
+    assert [code for code, _ in safe_titles(SETUP + STATEFUL.format(after=after))] == codes
+
+
+@pytest.mark.parametrize(
+    ("after", "codes"),
+    [("print(total.item() / (step + 1))", []), ("if total > 3: break", []), ("pass", ["GF204"])],
+)
+def test_a_total_that_the_loop_shows(after: str, codes: list[str]) -> None:
+    assert [code for code, _ in safe_titles(SETUP + TOTAL.format(after=after))] == codes
