@@ -7,8 +7,8 @@ import ast
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
 from graphfix.analysis.growing_places import GrowingPlace, by_place, is_cut_at_once
-from graphfix.analysis.totals import faulty_totals
-from graphfix.autograd.graph import reaches
+from graphfix.analysis.totals import adds, faulty_totals, operands
+from graphfix.autograd.graph import Node, history, reaches
 from graphfix.autograd.iteration import split_loop
 from graphfix.interpreter.recording import Store, StoreKind
 from graphfix.interpreter.values import Instance
@@ -38,6 +38,7 @@ def is_fault(evidence: Evidence, place: GrowingPlace) -> bool:
 
 def collect(evidence: Evidence, run: Run, attributes: bool, places: dict[ast.AST, GrowingPlace], walked: set[ast.AST]) -> None:
     """Add what this run shows; `walked` collects the targets of places whose content some backward pass walks."""
+    cut = set(history(list(run.recording.cuts)))
     for stores in by_place(evidence, run):
         kind = isinstance(stores[0].place[0], Instance)
         if any(node.walks for store in stores for node in store.nodes):
@@ -46,7 +47,7 @@ def collect(evidence: Evidence, run: Run, attributes: bool, places: dict[ast.AST
         growing = [
             s
             for s in stores
-            if kind is attributes and s.kind is StoreKind.ASSIGNED and evidence.holds(s.target) and grows(s, stores)
+            if kind is attributes and s.kind is StoreKind.ASSIGNED and evidence.holds(s.target) and grows(s, stores, cut)
         ]
         for store in growing:
             place = places.setdefault(store.target, GrowingPlace())
@@ -54,8 +55,11 @@ def collect(evidence: Evidence, run: Run, attributes: bool, places: dict[ast.AST
             place.note(run, stores, all(evidence.facts.is_spent(node) for node in store.nodes))
 
 
-def grows(store: Store, stores: list[Store]) -> bool:
-    """Whether what an earlier iteration left in the place is part of what this one puts there."""
+def grows(store: Store, stores: list[Store], cut: set[Node]) -> bool:
+    """Whether what an earlier iteration left in the place is part of what this one puts there.
+
+    `cut`: what the run detaches, or is a part of that: a sum that is cut as a whole in the end is meant to be.
+    """
     if not isinstance(store.target, (ast.Name, ast.Attribute)):
         return False
     if is_cut_at_once(store, stores):
@@ -66,5 +70,5 @@ def grows(store: Store, stores: list[Store]) -> bool:
         if earlier.order >= store.order:
             return False
         if split_loop(earlier.context, store.context) is not None and reaches(store.nodes, set(earlier.nodes)):
-            return True
+            return not (adds(operands(store), set(earlier.nodes)) and not cut.isdisjoint(store.nodes))
     return False
