@@ -65,9 +65,12 @@ class Unrecorded:
         yield from self.walked_while_it_runs(inside)
         yield from self.kept(inside)
         own = {part for each in inside for part in ast.walk(each) if isinstance(part, ast.Call)}
+        walked = {walk.site for run in self.evidence.tape.runs for walk in run.recording.walks}
         for arrival in reach.arrivals:
             if arrival.sink is not Sink.ESCAPES or arrival.site not in own:  # what is called inside runs without recording, too
-                yield Open(arrival.site, arrival.sink.value, arrival.sink is Sink.WALKED)
+                # a run that walked there, and nothing of this, is a witness; another file's walks are another program's
+                surely = arrival.sink is Sink.WALKED and arrival.site not in walked and self.evidence.holds(arrival.site)
+                yield Open(arrival.site, arrival.sink.value, surely)
         for each in inside:
             for code in self.flow.reached(each):
                 if (
