@@ -93,15 +93,15 @@ class Unrecorded:
             for part in ast.walk(code):
                 reads: list[Place] = []
                 holders: list[Place] = []
-                if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store) and part in self.flow.carrying:
+                if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store) and part in self.flow.recorded:
                     read = [edge.target for edge in self.graph.edges.get(Field(part.attr), ())]
                     reads = [
                         place for place in read if not isinstance(place, ast.Attribute) or self.statement(place) not in executed
                     ]
-                elif isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store) and part in self.flow.carrying:
+                elif isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store) and part in self.flow.recorded:
                     holders = [part.value] if not isinstance(part.slice, ast.Constant) else []
                 elif isinstance(part, ast.Call) and name_of(part.func) in FILLS and isinstance(part.func, ast.Attribute):
-                    holders = [part.func.value] if any(each in self.flow.carrying for each in arguments(part)) else []
+                    holders = [part.func.value] if any(each in self.flow.recorded for each in arguments(part)) else []
                 holders = [each for each in holders if self.outlives(each, code)]
                 for arrival in self.graph.reach(reads, held=holders).arrivals if reads or holders else ():
                     yield Open(arrival.site, f"{arrival.sink.value} later")

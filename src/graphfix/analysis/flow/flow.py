@@ -67,6 +67,11 @@ class Flow:
                     return True
         return False
 
+    @cached_property
+    def recorded(self) -> set[Place]:
+        """The places to which a graph over parameters in sight may get."""
+        return self.graph.spread(self.calls.recording)
+
     def computations_below(self, root: Place, without: Collection[Place] = ()) -> list[ast.expr]:
         """The computations of which the graph of the value at `root` may be made, in the order of the code.
 
