@@ -105,3 +105,26 @@ for step in range(3):
 
 def test_what_leaves_another_walk_nothing_is_no_repair(tmp_path: Path) -> None:
     assert repaired(tmp_path, SPARSE, select=("GF303",)) == SPARSE
+
+
+CALLED_BACK = """
+from contextlib import ExitStack
+gen, disc = nn.Linear(3, 4), nn.Linear(4, 1)
+opt_g, opt_d = torch.optim.SGD(gen.parameters(), 0.1), torch.optim.SGD(disc.parameters(), 0.1)
+for step in range(4):
+    fake = gen(x)
+    for _ in range(2):
+        d_loss = disc(fake).mean()
+        opt_d.zero_grad()
+        d_loss.backward(retain_graph=True)
+        opt_d.step()
+    g_loss = -disc(fake).mean()
+    opt_g.zero_grad()
+    with ExitStack() as stack:
+        stack.callback(g_loss.backward)
+    opt_g.step()
+"""
+
+
+def test_a_walk_that_is_only_called_back_keeps_its_gradients(tmp_path: Path) -> None:
+    assert repaired(tmp_path, CALLED_BACK, select=("GF303", "GF305")) == CALLED_BACK

@@ -39,6 +39,10 @@ LOOKS = {
         "from torch.utils._python_dispatch import TorchDispatchMode\nclass Count(TorchDispatchMode):\n    pass",
         "print(loss.item())",
     ),
+    "tangents of forward mode": (
+        "import torch.autograd.forward_ad as fwAD",
+        "print(fwAD.unpack_dual(loss).tangent)",
+    ),
     "what is saved": ("torch.autograd.graph.saved_tensors_hooks(print, print).__enter__()", "print(loss.item())"),
     "what an operation of its own has saved": (
         CUSTOM.format(forward="ctx.save_for_backward(x); taps.append(ctx)", backward="g"),
@@ -72,7 +76,14 @@ for step in range(4):
 """
 
 
-@pytest.mark.parametrize(("backward", "codes"), [("g * 2 if torch.is_grad_enabled() else g", []), ("g", ["GF307"])])
+@pytest.mark.parametrize(
+    ("backward", "codes"),
+    [
+        ("g * 2 if torch.is_grad_enabled() else g", []),
+        ("torch.autograd.grad(torch.ones(1, requires_grad=True).exp(), [], allow_unused=True) or g", []),
+        ("g", ["GF307"]),
+    ],
+)
 def test_a_backward_that_asks_whether_it_is_recorded(backward: str, codes: list[str]) -> None:
     head = CUSTOM.format(forward="pass", backward=backward)
     assert [code for code, _ in safe_titles(SETUP + head + GRADIENTS)] == codes

@@ -120,3 +120,24 @@ def test_a_hook_for_all_modules() -> None:
     hook = "from torch.nn.modules.module import register_module_forward_hook as hook\nhook(lambda m, i, out: out.retain_grad())\n"
     program = LOOP.replace("{net}", PLAIN.replace("{body}", "return self.a(x)"))
     assert [code for code, _ in safe_titles(hook + program)] == []
+
+
+def test_a_view_that_is_written_to_later() -> None:
+    """A view that is made without gradients refuses writes that need one."""
+    program = """
+import torch
+from torch import nn
+net = nn.Linear(3, 3)
+def centres(net, data):
+    net.eval()
+    rows = []
+    for x in data:
+        rows.append(net(x)[0])
+    return rows
+rows = centres(net, [torch.randn(4, 3) for _ in range(3)])
+first = rows[0]
+first *= nn.Parameter(torch.ones(3))
+print(first.sum().item())
+"""
+    assert safe_titles(program) == []
+    assert [code for code, _ in safe_titles(program.replace("first *=", "first = first *"))] == ["GF103"]

@@ -70,9 +70,11 @@ class Proof:
         yield from seen(self.flow)
         if finding.fix.ground in (Ground.DROPPED, Ground.UNTRAINED):
             trained = finding.fix.ground is Ground.DROPPED
-            yield from Observers(self.evidence).unseen_steps(
-                trained, [each for operation in finding.fix.operations for each in self.cut_by(operation)]
-            )
+            cuts = [each for operation in finding.fix.operations for each in self.cut_by(operation)]
+            yield from Observers(self.evidence).unseen_steps(trained, cuts)
+            for arrival in self.graph.reach(cuts).of(Sink.WALKED):
+                if arrival.site not in self.walked:
+                    yield Open(arrival.site, "may walk it for the gradients that are dropped")
         if finding.fix.ground is Ground.JOINED:
             yield from Joined(self.evidence).joined(finding)
         cuts = [each for operation in finding.fix.operations for each in self.cut_by(operation)]
@@ -143,7 +145,11 @@ class Proof:
     def unrecorded_gradients(self, call: ast.Call) -> Iterator[Open]:
         """Nobody walks the gradients that a call returns, and no hook, and no `backward` of the code's own, sees that they are recorded."""
         own = [each for each in self.flow.code.methods.get("backward", ()) if self.is_of_function(each)]
-        asking = {part for each in own for part in ast.walk(each) if asks_for_recording(self.flow, part)}
+        inner = [part for each in own for part in ast.walk(each)]
+        asking = {part for part in inner if asks_for_recording(self.flow, part)}
+        asking |= {
+            part for part in inner if isinstance(part, ast.Call) and name_of(part.func) in WALKS
+        }  # only works where it records
         for document in self.flow.code.documents.values():
             for part in ast.walk(document.tree):
                 hook = isinstance(part, ast.Attribute) and part.attr.endswith("_hook") and "forward" not in part.attr

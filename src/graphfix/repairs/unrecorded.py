@@ -10,13 +10,13 @@ from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.flow.calls import decorators, name_of
 from graphfix.analysis.flow.expressions import arguments
 from graphfix.analysis.flow.flow import Flow
-from graphfix.analysis.flow.graph import Field, FlowGraph, Place, Sink
+from graphfix.analysis.flow.graph import Field, FlowGraph, Old, Place, Reach, Sink
 from graphfix.analysis.flow.scopes import FUNCTIONS
 from graphfix.analysis.flow.swallowed import swallowed
 from graphfix.model import Decorate, Span, Wrap
 from graphfix.models.words import WALKS
 from graphfix.repairs.introspection import word_of
-from graphfix.repairs.readers import Open
+from graphfix.repairs.readers import Open, Readers
 
 # https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.weight_norm.html and its kind compute weights before each forward pass
 LEFT_IN_MODULES = frozenset(("weight_norm", "spectral_norm", "parametrize", "parametrizations"))
@@ -71,6 +71,8 @@ class Unrecorded:
                 # a run that walked there, and nothing of this, is a witness; another file's walks are another program's
                 surely = arrival.sink is Sink.WALKED and arrival.site not in walked and self.evidence.holds(arrival.site)
                 yield Open(arrival.site, arrival.sink.value, surely)
+        for writer in self.written(reach, inside):
+            yield Open(writer, "may write to a view of it")
         for each in inside:
             for code in self.flow.reached(each):
                 if (
@@ -84,6 +86,15 @@ class Unrecorded:
                         yield Open(part, "asks whether gradients are recorded")
                     elif refuses_graphs(part) and swallowed(self.flow, part):
                         yield Open(part, "raises only where gradients are recorded")
+
+    def written(self, reach: Reach, inside: list[ast.AST]) -> Iterator[ast.AST]:
+        """What writes in place, with gradients on, to what is made inside: autograd refuses that for views made without them."""
+        own = {part for each in inside for part in ast.walk(each)}
+        receivers = Readers(self.flow).in_place
+        for place in dict.fromkeys(place for place, _ in reach.places):
+            site = place.statement if isinstance(place, Old) else place if place in receivers else None
+            if isinstance(site, ast.AST) and site not in own:
+                yield site
 
     def kept(self, inside: list[ast.AST]) -> Iterator[Open]:
         """What called code leaves behind in objects, to be read under a key or name that no run follows, is not walked."""

@@ -154,7 +154,8 @@ class Calls:
             self.flow.add(given[0], call, Kind.SAME)
         if not library.gives_no_graph(dotted):
             for argument in given:
-                self.flow.add(argument, call, KINDS.get(dotted, Kind.MADE))
+                # the batches of a loader are slices of the same tensors
+                self.flow.add(argument, call, KINDS.get(dotted, Kind.MADE), crosses=dotted in library.LOADERS)
         if not library.lets_go(dotted):
             self.escape(call, given)
 

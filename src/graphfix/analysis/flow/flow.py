@@ -92,7 +92,7 @@ class Flow:
                     continue
                 if not isinstance(place, ast.Call) or place not in self.calls.targets or place in self.calls.opaque:
                     made.append(place)
-            if isinstance(place, ast.Name) and self.is_data(place):
+            if isinstance(place, ast.Name) and self.is_data(place) and place not in self.recorded:
                 continue
             for source in self.graph.parts(place):
                 if source not in seen:
@@ -112,6 +112,8 @@ class Flow:
         if not isinstance(node, ast.Call):
             return False
         dotted = self.code.calls.get(node, "")
+        if dotted in library.LOADERS:
+            return node not in self.recorded  # the data of most programs is no part of a graph
         if dotted:
             return library.gives_no_graph(dotted) or dotted.startswith("torch.") and dotted.rpartition(".")[2][:1].isupper()
         if isinstance(node.func, ast.Attribute) and library.cuts_method(node.func.attr) and node not in self.calls.targets:

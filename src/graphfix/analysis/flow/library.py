@@ -59,8 +59,15 @@ READERS = frozenset(
 NUMBERS = frozenset("len str repr format int float bool hash isinstance issubclass id type callable range ascii hasattr".split())
 # what calls a function that it is given
 APPLY = frozenset("map filter functools.reduce functools.partial itertools.starmap itertools.accumulate".split())
+# https://docs.pytorch.org/docs/stable/data.html: what yields the tensors that it is given
+LOADERS = frozenset(
+    f"torch.utils.data.{name}"
+    for name in "DataLoader TensorDataset Subset ConcatDataset ChainDataset StackDataset random_split".split()
+)
 # builtins whose result holds what their arguments hold
-COLLECTS = frozenset("list tuple set frozenset sorted reversed filter iter collections.deque copy.copy".split())
+COLLECTS = frozenset(
+    LOADERS | frozenset("list tuple set frozenset sorted reversed filter iter collections.deque copy.copy".split())
+)
 # builtins whose result holds tuples of what their arguments hold
 PAIRS = frozenset("enumerate zip itertools.product".split())
 HOLDERS = COLLECTS | PAIRS | frozenset(["dict"])
