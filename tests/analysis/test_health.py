@@ -21,7 +21,11 @@ def health(text: str) -> Health:
     ("before", "after", "reason"),
     [
         ("loss.backward()\n", "loss.detach().backward()\n", "a backward pass would have nothing to walk"),
-        ("loss.backward()\n", "F.mse_loss(x, y).requires_grad_().backward()\n", "a backward pass would reach no parameter any more"),
+        (
+            "loss.backward()\n",
+            "F.mse_loss(x, y).requires_grad_().backward()\n",
+            "a backward pass would reach no parameter any more",
+        ),
         ("loss.backward()\n", "loss.backward()\nloss.backward()\n", "a backward pass would raise that does not now"),
         (
             "total = loss\nprint(total.item())\n",

@@ -392,7 +392,9 @@ def test_what_is_not_safe(case: str) -> None:
 
 
 def test_a_number_has_no_data_to_index() -> None:
-    text = SETUP + """
+    text = (
+        SETUP
+        + """
 for step in range(4):
     loss = 0
     for x in batches:
@@ -402,5 +404,6 @@ for step in range(4):
     opt.step()
     print(loss.data[0])
 """
+    )
     assert [code for code, _ in safe_titles(text)] == ["GF901"]
     assert [code for code, _ in safe_titles(text.replace("loss.data[0]", "float(loss)"))] == []
