@@ -10,10 +10,11 @@ from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.flow.calls import decorators, name_of
 from graphfix.analysis.flow.expressions import arguments
 from graphfix.analysis.flow.flow import Flow
-from graphfix.analysis.flow.graph import Field, FlowGraph, Old, Place, Reach, Sink
+from graphfix.analysis.flow.graph import ITSELF, Field, FlowGraph, Old, Place, Sink
 from graphfix.analysis.flow.scopes import FUNCTIONS
 from graphfix.analysis.flow.swallowed import swallowed
 from graphfix.model import Decorate, Span, Wrap
+from graphfix.models.table import facts
 from graphfix.models.words import WALKS
 from graphfix.repairs.introspection import word_of
 from graphfix.repairs.readers import Open, Readers
@@ -71,7 +72,7 @@ class Unrecorded:
                 # a run that walked there, and nothing of this, is a witness; another file's walks are another program's
                 surely = arrival.sink is Sink.WALKED and arrival.site not in walked and self.evidence.holds(arrival.site)
                 yield Open(arrival.site, arrival.sink.value, surely)
-        for writer in self.written(reach, inside):
+        for writer in self.written(inside):
             yield Open(writer, "may write to a view of it")
         for each in inside:
             for code in self.flow.reached(each):
@@ -87,13 +88,14 @@ class Unrecorded:
                     elif refuses_graphs(part) and swallowed(self.flow, part):
                         yield Open(part, "raises only where gradients are recorded")
 
-    def written(self, reach: Reach, inside: list[ast.AST]) -> Iterator[ast.AST]:
-        """What writes in place, with gradients on, to what is made inside: autograd refuses that for views made without them."""
-        own = {part for each in inside for part in ast.walk(each)}
-        receivers = Readers(self.flow).in_place
-        for place in dict.fromkeys(place for place, _ in reach.places):
+    def written(self, inside: list[ast.AST]) -> Iterator[ast.AST]:
+        """What writes in place, with gradients on, to a view that is made inside: autograd refuses that for views made without them."""
+        own = {part for each in inside for code in self.flow.reached(each) for part in ast.walk(code)}
+        views = [part for part in own if is_view(part) and part in self.flow.carrying]
+        receivers = Readers(self.flow).in_place if views else set()
+        for place, part in self.graph.reach(views, made=False).places:
             site = place.statement if isinstance(place, Old) else place if place in receivers else None
-            if isinstance(site, ast.AST) and site not in own:
+            if part is ITSELF and isinstance(site, ast.AST) and site not in own:
                 yield site
 
     def kept(self, inside: list[ast.AST]) -> Iterator[Open]:
@@ -145,6 +147,15 @@ class Unrecorded:
                     yield Open(part, "may leave what is computed inside in a module")
                 elif name == "deepcopy" and swallowed(self.flow, part):
                     yield Open(part, "refuses to copy what a module keeps with its graph")
+
+
+def is_view(part: ast.AST) -> bool:
+    """Whether an expression may be a view of a tensor: https://docs.pytorch.org/docs/stable/tensor_view.html."""
+    if isinstance(part, ast.Subscript):
+        return isinstance(part.ctx, ast.Load)
+    function = part.func if isinstance(part, ast.Call) else part
+    known = facts(f"torch.Tensor.{function.attr}") if isinstance(function, ast.Attribute) else None
+    return known is not None and bool(known.alias)
 
 
 def asks_for_recording(flow: Flow, part: ast.AST) -> bool:
