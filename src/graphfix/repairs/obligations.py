@@ -265,7 +265,8 @@ class Proof:
             if operation.text.endswith(".requires_grad_()") and ends_at(arrival.site, target):
                 continue
             if not freed or arrival.sink is Sink.ASKED and self.asks_for_graph(arrival.site):
-                nobody = ground is Ground.UNUSED and arrival.sink is Sink.WALKED
+                # a run that walked there, and nothing of this, is a witness
+                nobody = ground is Ground.UNUSED and arrival.sink is Sink.WALKED and arrival.site not in self.walked
                 yield Open(arrival.site, arrival.sink.value, nobody)
 
     def may_be_none(self, loop: ast.AST | None, target: str) -> Iterator[Open]:
