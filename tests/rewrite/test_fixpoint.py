@@ -87,7 +87,7 @@ def test_a_fix_with_which_runs_are_worse_is_found_by_halving_and_left_out(monkey
 
     def analyse(path: Path, now: str, roots: tuple[Path, ...], conventions: object) -> Analysis:
         found = tuple(finding_of(now, part, content) for part, content in pairs if part in now)
-        return Analysis(found, health=Health((), now.count("bad"), False))
+        return Analysis(found, health=Health((), now.count("bad"), 0, False))
 
     monkeypatch.setattr(graphfix.rewrite, "apply_fixes", splice)
     monkeypatch.setattr(graphfix.run.engine, "analyse", analyse)
