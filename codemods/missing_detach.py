@@ -39,9 +39,11 @@ generator_optimizer.step()
 ```
 
 ## Fix safety
-Safe where every gradient behind the detached value is known to be cleared before a step reads it, so that retaining the graph would give
-the same training. Unsafe where an optimizer steps between the two passes: that the later gradient is not used may be what
-the author wants, or the fault itself. Where both passes' gradients are used, nothing is detached: see sequential-backward and step-between-backwards.
+Safe where every gradient behind the detached value is known to be cleared before a step reads it, so that retaining the graph
+would give the same training. Where an optimizer steps between the two passes, that the later gradient is not used may be what the
+author wants, or the fault itself: the fix is safe there only where what is detached is a weight or a target of the loss (an
+advantage, a value to reach), and unsafe where it is the input of a network that the loss trains. Where both passes' gradients are
+used, nothing is detached: see sequential-backward and step-between-backwards.
 
 ## References
 - https://pytorch.org/tutorials/beginner/dcgan_faces_tutorial.html
@@ -53,7 +55,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from graphfix.analysis.conflicts import Meeting, meetings
+from graphfix.analysis.conflicts import Meeting, meetings, weighs_only
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.unretained import unretained
 from graphfix.analysis.walked_again import in_sight
@@ -88,7 +90,8 @@ def report(evidence: Evidence, meeting: Meeting, cuts: list[ast.expr]) -> Findin
     retained = kept_for_this(evidence, meeting)
     if retained is not None:
         operations.append(RemoveArgument(evidence.span(retained), "retain_graph"))
-    repair = fix(safe_if(meeting.always and not meeting.is_stale), f"detach {names}", *operations, ground=Ground.DROPPED)
+    sure = meeting.always and (not meeting.is_stale or weighs_only(meeting))
+    repair = fix(safe_if(sure), f"detach {names}", *operations, ground=Ground.DROPPED)
     blamed = document.statement_of(cuts[0])
     message = f"{short(names)} leads a loss into a network that it does not train"
     severity = Severity.WARNING if meeting.retained else Severity.ERROR

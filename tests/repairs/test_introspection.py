@@ -89,6 +89,19 @@ def test_a_backward_that_asks_whether_it_is_recorded(backward: str, codes: list[
     assert [code for code, _ in safe_titles(SETUP + head + GRADIENTS)] == codes
 
 
+@pytest.mark.parametrize(
+    ("each", "codes"),
+    [
+        ("print(grads[0].norm().requires_grad)", []),
+        ("print((grads[0] * 2).retain_grad())", []),
+        ("print(grads[0].norm().item())", ["GF307"]),
+    ],
+)
+def test_gradients_that_are_asked_whether_they_are_recorded(each: str, codes: list[str]) -> None:
+    head = CUSTOM.format(forward="pass", backward="g")
+    assert [code for code, _ in safe_titles(SETUP + head + GRADIENTS + f"    {each}\n")] == codes
+
+
 MATCHED = """
 history = []
 for step in range(4):

@@ -67,3 +67,25 @@ def test_what_a_number_is_compared_with(test: str, cut: str) -> None:
 
 def test_what_is_computed_is_compared_in_its_own_precision() -> None:
     assert safe_titles(SETUP + AVERAGE) == [("GF101", "put away `loss.detach()`")]
+
+
+@pytest.mark.parametrize(
+    ("reads", "cut"),
+    [
+        ("lines.append(float(total)); print(lines[-1] - lines[0])", "detach"),
+        ("flat += float(total) == 2.0", "detach"),
+        ("print(int(total))", "detach"),
+        ("print(float(total))", "item"),
+        ("print(float(total) / (step + 1))", "item"),
+    ],
+)
+def test_numbers_of_a_total_that_tell_how_it_was_rounded(reads: str, cut: str) -> None:
+    """A sum of numbers has 64 bits, one of tensors 32: what is left of two close sums differs."""
+    assert safe_titles(SETUP + TOTAL.format(adds="+=", reads=reads)) == [("GF101", f"put away `loss.{cut}()`")]
+
+
+@pytest.mark.parametrize(("precision", "cut"), [("net.double()", "detach"), ("", "item")])
+def test_an_integer_tensor_times_a_total_of_64_bits(precision: str, cut: str) -> None:
+    program = TOTAL.format(adds="+=", reads="pass") + "print(torch.tensor([3, 5]) * total)\n"
+    program = program.replace("torch.randn(5, 3)", "torch.randn(5, 3).to(net[0].weight)")
+    assert safe_titles(SETUP + precision + program) == [("GF101", f"put away `loss.{cut}()`")]

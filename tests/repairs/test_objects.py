@@ -37,6 +37,11 @@ SEEN = {
         "import copy",
         "try:\n    print(len(copy.deepcopy(history)))\nexcept RuntimeError:\n    print('refused')",
     ),
+    "an array that autograd refuses": (
+        "import numpy as np",
+        "points = []\nfor each in history:\n    try:\n        points.append(np.asarray(each * 2))\n    except RuntimeError:\n        pass",
+    ),
+    "all names of the file": ("", "print(sum(getattr(v, 'grad_fn', None) is not None for v in list(globals().values())))"),
     "a pattern": ("", "match history[-1]:\n    case torch.Tensor(requires_grad=True):\n        print('graph')"),
 }
 

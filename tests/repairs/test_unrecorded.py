@@ -55,6 +55,19 @@ class Net(nn.Module):
     "a forward pass that asks for the graph": PLAIN.replace(
         "{body}", "h = self.a(x); return h if h.grad_fn is None else h * 1.5"
     ),
+    "a forward pass that asks under a name that is made": PLAIN.replace(
+        "{body}", "h = self.a(x); return h * (1 + getattr(h, '_'.join(['requires', 'grad'])))"
+    ),
+    "an operation that asks for which inputs": """
+class Coarse(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.round() if ctx.needs_input_grad[0] else x.clone()
+    @staticmethod
+    def backward(ctx, g):
+        return g
+"""
+    + PLAIN.replace("{body}", "return Coarse.apply(self.a(x))"),
     "a forward pass that asks whether it is recorded": PLAIN.replace("{body}", "h = self.a(x); return h * (1 + h.requires_grad)"),
     "a write to a parameter that autograd refuses": PLAIN.replace(
         "{body}",

@@ -38,7 +38,7 @@ WRONG = [
     ("GF301/summed_pair", "(loss_age + loss_group)", "(loss_age + 2 * loss_group)"),
     ("GF302/every_iteration", "loss.backward()", "(0.5 * loss).backward()"),
     ("GF303/discriminator_input", "discriminator(fake.detach())", "discriminator(fake).detach()"),
-    ("GF303/unsafe_advantage", "(log_probs * advantage.detach())", "(log_probs.detach() * advantage)"),
+    ("GF303/advantage", "(log_probs * advantage.detach())", "(log_probs.detach() * advantage)"),
     ("GF304/unsafe_critic_first", "generator_loss.backward(inputs=list(generator.parameters()))", "generator_loss.backward()"),
     ("GF306/unsafe_chunks", "s.detach()", "torch.zeros_like(s)"),
     ("GF308/unsafe_heads_in_a_pool", "loss.backward(", "(0.5 * loss).backward("),

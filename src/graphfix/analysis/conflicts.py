@@ -52,6 +52,19 @@ class Meeting:
         return any(conflict.stale for conflict in self.conflicts)
 
 
+def weighs_only(meeting: Meeting) -> bool:
+    """Whether what is cut is a weight or a target of the later losses: no parameter lies on its way to them, so that it is no network's input."""
+    handed = {node for cut in meeting.cuts or () for use in meeting.evidence.facts.uses.get(cut, ()) for node in use.nodes}
+    for conflict in meeting.conflicts:
+        above: set[Node] = set()
+        for node in sorted(history(list(conflict.event.roots)), key=lambda each: each.order):
+            if node not in handed and any(parent in handed or parent in above for parent in node.parents):
+                above.add(node)
+        if not above or any(node.leaves for node in above):
+            return False
+    return bool(handed)
+
+
 @asked_once
 def meetings(evidence: Evidence) -> list[Meeting]:
     """Every pair of backward calls that is in conflict, in source order."""

@@ -81,7 +81,7 @@ def meeting(event: BackwardPass, hit: Hit) -> tuple:
 def add_hit(groups: dict[tuple, SecondBackward], run: Run, event: BackwardPass, hit: Hit) -> None:
     index = split_loop(hit.freed_by.context, event.context)
     entry = event.context[index][0] if index is not None else None
-    boundary = boundary_of(run, entry)
+    boundary = boundary_of(run, entry, event)
     cause, crossing = classify(event, hit, index) if event.thread == hit.freed_by.thread else (Cause.THREADS, None)
     if cause is Cause.EXTERNAL and serve_one_step(run, event, hit):
         cause = Cause.SEQUENTIAL
@@ -139,8 +139,10 @@ def is_item(node: Node, loop: ast.AST | None) -> bool:
     return any(isinstance(store, Store) and store.kind is StoreKind.ITEM and store.trace[-1][1] is loop for store in node.stores)
 
 
-def boundary_of(run: Run, entry: LoopEntry | None) -> Boundary | None:
-    return next((b for b in run.recording.boundaries if b.entry is entry), None) if entry is not None else None
+def boundary_of(run: Run, entry: LoopEntry | None, event: BackwardPass) -> Boundary | None:
+    """The boundary by which the iteration of `event` was entered."""
+    crossed = [each for each in run.recording.boundaries if entry is not None and each.entry is entry]
+    return next((each for each in reversed(crossed) if each.order < event.order), crossed[0] if crossed else None)
 
 
 def carriers(run: Run, boundary: Boundary | None, crossing: Node, hit: Hit) -> list[str]:

@@ -10,6 +10,7 @@ from graphfix.autograd.graph import Node
 from graphfix.autograd.iteration import LoopEntry
 from graphfix.interpreter.frames import Env, Frame
 from graphfix.interpreter.interpreter import Interpreter
+from graphfix.interpreter.iteration import rounds
 from graphfix.interpreter.recording import Boundary
 from graphfix.interpreter.values import (
     Instance,
@@ -75,7 +76,7 @@ def is_certain(node: Node) -> bool:
 
 
 def note_boundary(m: Interpreter, entry: LoopEntry, first: dict[str, tuple[Value, bool]]) -> None:
-    """Record what enters the second iteration of a loop with a graph."""
+    """Record what enters the second iteration of a loop, or one after it, with a graph."""
     held: dict[str, tuple[Value, tuple, bool, bool]] = {}
     walkable: set[Node] = set()
     for name, value in crossing(m.frame, entry.loop).items():
@@ -90,9 +91,9 @@ def note_boundary(m: Interpreter, entry: LoopEntry, first: dict[str, tuple[Value
 
 
 def note_end(m: Interpreter, entry: LoopEntry, iteration: int) -> None:
-    """Add to the boundary what leaves the second iteration spent: a third would walk into it."""
+    """Add to the boundary what leaves its iteration spent: the one after it would walk into it."""
     boundary = next((b for b in reversed(m.recording.boundaries) if b.entry is entry), None)
-    if iteration != 1 or boundary is None:
+    if not 1 <= iteration < rounds(entry.loop) or boundary is None:
         return
     walkable: set[Node] = set()
     for name, value in crossing(m.frame, entry.loop).items():

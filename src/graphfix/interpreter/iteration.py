@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import functools
+from collections.abc import Iterator
 
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.shapes import OTHER
@@ -25,10 +27,67 @@ from graphfix.interpreter.values import (
 LOOP_LIMIT = 4
 
 
+@functools.lru_cache(maxsize=1024)
+def rounds(loop: ast.AST | None) -> int:
+    """How many iterations of a loop show what crosses its boundary: two, and one more for each name that hands on what a name held.
+
+    After `older, old = old, h` it is the third iteration that reads the `h` of the first.
+    """
+    if not isinstance(loop, (ast.For, ast.AsyncFor, ast.While)):
+        return 2
+    handed: dict[str, tuple[str, int]] = {}
+    bound: dict[str, int] = {}
+    for statement in (part for each in loop.body for part in ast.walk(each) if isinstance(part, ast.Assign)):
+        for target, value in pairs(statement):
+            bound[ast.unparse(target)] = statement.lineno
+            if isinstance(value, (ast.Name, ast.Attribute)):
+                handed[ast.unparse(target)] = ast.unparse(value), statement.lineno
+    later = {name: source for name, (source, line) in handed.items() if bound.get(source, 0) >= line}
+    return min(2 + max((chain(later, name) for name in later), default=0), LOOP_LIMIT)
+
+
+def pairs(statement: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr | None]]:
+    """Each target of an assignment with what it gets, where that is written there."""
+    value = statement.value
+    for target in statement.targets:
+        if not isinstance(target, (ast.Tuple, ast.List)):
+            yield target, value
+        elif isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts):
+            yield from zip(target.elts, value.elts)
+        else:
+            yield from ((part, None) for part in target.elts)
+
+
+def chain(handed: dict[str, str], name: str) -> int:
+    """How often what `name` gets has been handed on."""
+    seen: list[str] = []
+    while name in handed and name not in seen:
+        seen.append(name)
+        name = handed[name]
+    return len(seen)
+
+
 def iterate(m: Interpreter, value: Value, site: ast.AST) -> list[Value]:
     """What a loop over `value` sees: the known items, or two unknown ones; one item where no graph can be."""
     items = items_of(m, value, site)
+    while isinstance(value, Sequence) and value.open and 2 <= len(items) < rounds(site):
+        further = another(m, items[-1], len(items))
+        if further is None:
+            break
+        items = [*items, further]
     return items[:1] if m.frame.is_plain else items
+
+
+def another(m: Interpreter, item: Value, index: int) -> Value | None:
+    """One more item of what goes on as it began; None where that is not known."""
+    if isinstance(item, NonTensor):
+        return NonTensor(("item", item.key, index, m.context))
+    if isinstance(item, Unknown):
+        return Unknown(("item", item.identity, index, m.now()), item.node, item.outside)
+    if isinstance(item, Sequence) and not item.open:
+        parts = [another(m, part, index) for part in item.items]
+        return Sequence(item.kind, [part for part in parts if part is not None]) if None not in parts else None
+    return None
 
 
 def items_of(m: Interpreter, value: Value, site: ast.AST) -> list[Value]:
@@ -37,9 +96,11 @@ def items_of(m: Interpreter, value: Value, site: ast.AST) -> list[Value]:
     if isinstance(value, Mapping) and (value.items or not value.open):
         return [Constant(key) if not isinstance(key, tuple) else NonTensor(key) for key in list(value.items)[:LOOP_LIMIT]]
     if isinstance(value, Constant) and isinstance(value.value, (str, tuple, bytes)):
-        return [Constant(item) for item in value.value[:2]]
+        return [Constant(item) for item in value.value[: rounds(site)]]
     if isinstance(value, Tensor):
-        parts = [Tensor(m.record(site, [value], False), base=value, is_data=value.is_data, shape=OTHER) for _ in range(2)]
+        parts = [
+            Tensor(m.record(site, [value], False), base=value, is_data=value.is_data, shape=OTHER) for _ in range(rounds(site))
+        ]
         for part in parts:
             part.storage = value.storage
         return parts
@@ -50,10 +111,10 @@ def items_of(m: Interpreter, value: Value, site: ast.AST) -> list[Value]:
     if isinstance(value, Instance):
         return iterate_instance(m, value, site)
     if isinstance(value, NonTensor):
-        return [NonTensor(("item", value.key, i, m.context)) for i in range(2)]
+        return [NonTensor(("item", value.key, i, m.context)) for i in range(rounds(site))]
     key = value.identity
     outside = isinstance(value, Unknown) and value.outside
-    return [Unknown(("item", key, i, m.now()), value.node, outside) for i in range(2)]
+    return [Unknown(("item", key, i, m.now()), value.node, outside) for i in range(rounds(site))]
 
 
 def iterate_instance(m: Interpreter, value: Instance, site: ast.AST) -> list[Value]:
@@ -65,13 +126,13 @@ def iterate_instance(m: Interpreter, value: Instance, site: ast.AST) -> list[Val
         if result is value:
             step = value.cls.find("__next__")
             if isinstance(step, Function):
-                return [m.call(step, [value], {}, site) for _ in range(2)]
+                return [m.call(step, [value], {}, site) for _ in range(rounds(site))]
         return (
             iterate(m, result, site)
             if not isinstance(result, Instance)
-            else [Unknown(("item", site, i, m.now())) for i in range(2)]
+            else [Unknown(("item", site, i, m.now())) for i in range(rounds(site))]
         )
     method = value.cls.find("__getitem__")
     if isinstance(method, Function):
-        return [m.call(method, [value, counter(("index", site), i)], {}, site) for i in range(2)]
-    return [Unknown(("item", id(value), i, m.now())) for i in range(2)]
+        return [m.call(method, [value, counter(("index", site), i)], {}, site) for i in range(rounds(site))]
+    return [Unknown(("item", id(value), i, m.now())) for i in range(rounds(site))]

@@ -56,11 +56,11 @@ class Store:
 
 @dataclass(eq=False)
 class Boundary:
-    """What was carried into the second iteration of a loop.
+    """What was carried into the second iteration of a loop, or one after it.
 
     `held`: name to (value, its nodes, whether some of its graph is freed, whether some item of it is still alive).
     `first`: name to what it was at the start of the first iteration, and whether a detach would have cut nothing there.
-    `spent`: the names that leave the second iteration with a graph of which some is freed.
+    `spent`: the names that leave that iteration with a graph of which some is freed.
     """
 
     entry: LoopEntry

@@ -14,7 +14,7 @@ from graphfix.interpreter.expressions import evaluate
 from graphfix.interpreter.frames import Env, Frame
 from graphfix.interpreter.interning import interned
 from graphfix.interpreter.interpreter import BreakLoop, ContinueLoop, Interpreter, Raise, Return
-from graphfix.interpreter.iteration import iterate
+from graphfix.interpreter.iteration import iterate, rounds
 from graphfix.interpreter.places import assign, delete
 from graphfix.interpreter.recording import StoreKind
 from graphfix.interpreter.values import (
@@ -23,6 +23,7 @@ from graphfix.interpreter.values import (
     Constant,
     External,
     Function,
+    Mapping,
     NonTensor,
     Pending,
     Project,
@@ -73,9 +74,10 @@ def run_if(m: Interpreter, s: ast.If) -> None:
     try:
         execute(m, s.body if taken else s.orelse)
     except Raise:
-        if m.tries or not taken or not isinstance(s.body[-1], ast.Raise):
+        refused, other = (s.body, s.orelse) if taken else (s.orelse, s.body)
+        if m.tries or not isinstance(refused[-1], ast.Raise):
             raise
-        execute(m, s.orelse)  # code that is analysed works: what a check would refuse is taken as passed
+        execute(m, other)  # code that is analysed works: what a check would refuse is taken as passed
 
 
 def run_for(m: Interpreter, s: ast.For | ast.AsyncFor) -> None:
@@ -88,7 +90,7 @@ def run_while(m: Interpreter, s: ast.While) -> None:
 
     def starts() -> Iterable[Callable[[], object]]:
         nonlocal entered
-        while entered < 2:
+        while entered < rounds(s):
             value = evaluate(m, s.test)
             if value.is_off:
                 return
@@ -112,11 +114,11 @@ def run_loop(m: Interpreter, s: ast.For | ast.AsyncFor | ast.While, starts: Iter
         if iteration == 0:
             walkable: set[Node] = set()
             first = {
-                name: (value, cuts_nothing(value, walkable))
+                name: (as_now(value), cuts_nothing(value, walkable))
                 for name, value in crossing(m.frame, s).items()
                 if not isinstance(value, (Function, Class))
             }
-        elif iteration == 1:
+        elif iteration < rounds(s):
             note_boundary(m, entry, first)
         try:
             start()
@@ -131,6 +133,11 @@ def run_loop(m: Interpreter, s: ast.For | ast.AsyncFor | ast.While, starts: Iter
             note_end(m, entry, iteration)
     if not broke:
         execute(m, s.orelse)
+
+
+def as_now(value: Value) -> Value:
+    """A dict as it is now: what it holds under its keys may be another shape later."""
+    return Mapping(dict(value.items), value.default, value.open) if isinstance(value, Mapping) else value
 
 
 def run_return(m: Interpreter, s: ast.Return) -> None:

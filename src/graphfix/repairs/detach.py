@@ -54,7 +54,7 @@ def same_shape(one: Value, two: Value) -> bool:
     if isinstance(one, Sequence) and isinstance(two, Sequence):
         return len(one.items) == len(two.items) and all(same_shape(a, b) for a, b in zip(one.items, two.items))
     if isinstance(one, Mapping) and isinstance(two, Mapping):
-        return one.items.keys() == two.items.keys()
+        return one.items.keys() == two.items.keys() and all(same_shape(one.items[key], two.items[key]) for key in one.items)
     if isinstance(one, Instance) and isinstance(two, Instance):
         return one.cls is two.cls and one.cls.is_tuple()
     return isinstance(one, Tensor) and two.may_be_tensor
@@ -75,15 +75,18 @@ def carried_finding(
     where = kept_at(evidence, loop, carrier, walk)
     if where is None:
         return None
+    again = 1 + max((iteration for entry, iteration in walk.walk.context if entry.loop is loop), default=1)
     story: list[Label] = [evidence.label(where, f"iteration 1 leaves its graph in `{carrier}`")]
     below = next(
         (hit.path[hit.path.index(crossing) - 1] for _, _, hit in walk.hits if crossing in hit.path and hit.path.index(crossing)),
         None,
     )
     if below is not None and evidence.holds(below.site) and below.site is not where:
-        story.append(evidence.label(below.site, f"iteration 2 reads the `{carrier}` of iteration 1 here"))
+        story.append(evidence.label(below.site, f"iteration {again} reads the `{carrier}` of iteration 1 here"))
     if evidence.holds(walk.walk.site):
-        story.append(evidence.label(walk.walk.site, "iteration 1 frees that graph; iteration 2 walks into it again and raises"))
+        story.append(
+            evidence.label(walk.walk.site, f"iteration 1 frees that graph; iteration {again} walks into it again and raises")
+        )
     blamed = evidence.document.statement_of(where)
     repair = boundary_fix(evidence, loop, carrier, walk)
     message = f"`{carrier}` brings the graph of the previous iteration into this one"

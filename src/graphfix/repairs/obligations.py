@@ -155,7 +155,7 @@ class Proof:
                 hook = isinstance(part, ast.Attribute) and part.attr.endswith("_hook") and "forward" not in part.attr
                 if hook or part in asking:
                     yield Open(part, "sees whether gradients are recorded")
-        for arrival in self.graph.reach([call]).of(Sink.WALKED, Sink.ESCAPES):
+        for arrival in self.graph.reach([call]).arrivals:
             yield Open(arrival.site, arrival.sink.value, arrival.sink is Sink.WALKED)
 
     def moved(self, operation: Move) -> Iterator[Open]:
@@ -233,8 +233,8 @@ class Proof:
         freed = self.flow.freed.before(expression)
         for arrival in reach.of(Sink.ASKED) if ground is Ground.UNUSED else ():
             yield Open(arrival.site, arrival.sink.value)
-        if ground is Ground.UNUSED and self.flow.calls.reflections and not freed:
-            yield Open(self.flow.calls.reflections[0], "may walk it")
+        if ground is Ground.UNUSED and self.flow.calls.reflections:
+            yield Open(self.flow.calls.reflections[0], "may ask for its graph" if freed else "may walk it")
         if ground is Ground.UNUSED and freed:
             caught = (swallowed(self.flow, arrival.site) for arrival in reach.of(Sink.WALKED))
             yield from (Open(place, "may swallow the error of a walk that is to fail") for place in caught if place is not None)
@@ -254,9 +254,10 @@ class Proof:
                 other = self.readers.no_tensor(place, operation.text.startswith("if "))
                 if other is not None:
                     yield Open(other, "may be no tensor")
-        if not operation.text.startswith("if "):
-            yield from self.may_be_none(loop, target)
         until = anchor if isinstance(operation, InsertAfter) else None
+        since = last_bound(loop, target, until) if until is not None and isinstance(loop, LOOPS) else None
+        if not operation.text.startswith("if "):
+            yield from self.may_be_none(loop, target, since)
         freed = isinstance(loop, LOOPS) and self.flow.freed.before_next(loop, target, until)
         starts = [place for place, _ in self.flow.freed.left_by(loop, target)] if isinstance(loop, ast.stmt) else []
         if not starts:
@@ -269,8 +270,11 @@ class Proof:
                 nobody = ground is Ground.UNUSED and arrival.sink is Sink.WALKED and arrival.site not in self.walked
                 yield Open(arrival.site, arrival.sink.value, nobody)
 
-    def may_be_none(self, loop: ast.AST | None, target: str) -> Iterator[Open]:
-        """Where what is detached is set to None: a name within the loop, an attribute anywhere but where its object is made."""
+    def may_be_none(self, loop: ast.AST | None, target: str, since: ast.stmt | None) -> Iterator[Open]:
+        """Where what is detached is set to None: a name within the loop, an attribute anywhere but where its object is made.
+
+        `since`: the statement of the loop's body by which a name is surely bound, so that what was before does not matter.
+        """
         word = target.rpartition(".")[2]
         inside = set(ast.walk(loop)) if loop is not None else set()
         for document in self.flow.code.documents.values():
@@ -282,6 +286,7 @@ class Proof:
                     concerned = isinstance(part, ast.Attribute) and part.attr == word and not made
                 else:
                     concerned = isinstance(part, ast.Name) and part.id == word and part in inside
+                    concerned = concerned and (since is None or part.lineno >= since.lineno)
                 for source in self.readers.origins(part) if concerned else ():
                     if isinstance(source, ast.Constant) and source.value is None:
                         yield Open(part, "may be None there")
@@ -375,6 +380,27 @@ def detached_target(text: str) -> str | None:
         if isinstance(part, ast.Assign) and "detach()" in ast.unparse(part.value):
             return ast.unparse(part.targets[0])
     return None
+
+
+def last_bound(loop: ast.For | ast.AsyncFor | ast.While, name: str, until: ast.stmt) -> ast.stmt | None:
+    """The last statement of the loop's body itself, up to `until`, that surely binds `name`."""
+    before = loop.body[: loop.body.index(until) + 1] if until in loop.body else []
+    bind = (
+        statement
+        for statement in reversed(before)
+        if isinstance(statement, ast.Assign)
+        and any(isinstance(part, ast.Name) and part.id == name for target in statement.targets for part in stored(target))
+    )
+    return next(bind, None)
+
+
+def stored(target: ast.expr) -> Iterator[ast.expr]:
+    """What an assignment binds: the target, or each part of it."""
+    if isinstance(target, (ast.Tuple, ast.List)):
+        for part in target.elts:
+            yield from stored(part)
+    else:
+        yield target
 
 
 def ends_at(site: ast.AST, target: str) -> bool:

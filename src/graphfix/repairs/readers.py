@@ -19,6 +19,7 @@ from graphfix.models.table import facts
 OF_NUMBERS = frozenset(("real", "imag", "is_integer", "as_integer_ratio", "hex", "__format__", "__float__"))
 LARGEST = 3e38  # of 32 bits
 LESS_PRECISE = frozenset("half bfloat16 float16 autocast amp bf16 fp16".split())
+MORE_PRECISE = frozenset("double float64 DoubleTensor set_default_dtype set_default_tensor_type from_numpy complex128".split())
 # decorators after which a function does with its arguments what its body says
 PLAIN_DECORATORS = frozenset(
     "staticmethod classmethod property torch.no_grad() torch.enable_grad() torch.inference_mode() abstractmethod".split()
@@ -189,6 +190,32 @@ class Readers:
                 return document.tree.body[0]
         return None
 
+    @cached_property
+    def more_precise(self) -> bool:
+        """Whether the code may compute in 64 bits: there, an integer tensor becomes 32 bits by a Python number, and 64 by a tensor.
+
+        https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc
+        """
+        return any(document.words & MORE_PRECISE for document in self.flow.code.documents.values())
+
+    def may_meet_tensor(self, site: ast.AST, place: Place) -> bool:
+        """Whether the other operand of arithmetic may be a tensor of its own."""
+        sides = [site.left, site.right] if isinstance(site, ast.BinOp) else [getattr(site, "value", None)]
+        others = [side for side in sides if side is not None and side is not place]
+        return any(not self.is_plain_number(source) for side in others for source in self.flow.graph.sources(side))
+
+    def is_plain_number(self, source: Place) -> bool:
+        if isinstance(source, ast.BinOp):
+            return all(
+                self.is_plain_number(each) for side in (source.left, source.right) for each in self.flow.graph.sources(side)
+            )
+        if not isinstance(source, ast.Call):
+            return isinstance(source, ast.Constant)
+        counted = isinstance(source.func, ast.Attribute) and source.func.attr in ("item", "size", "numel")
+        return (
+            counted or library.gives_no_graph(dotted := self.flow.code.calls.get(source, "")) and not dotted.startswith("torch.")
+        )
+
     def is_alike(self, use: Use, place: Place, stored: ast.expr, computed: bool) -> bool:
         """Whether a reader does with a Python number exactly what it does with a tensor that holds it.
 
@@ -196,6 +223,8 @@ class Readers:
         """
         if use.how == "comparison":  # Python computes, and compares, in another precision
             return not computed and self.is_condition(use.site) and self.is_exact(use.site, place, stored)
+        if use.how == "argument" and use.name == "int":
+            return not computed
         if use.how == "argument" and use.name.rpartition(".")[2] in ("isinf", "isnan", "isfinite", "isclose"):
             return not computed  # what is too large for 32 bits is not for 64
         if spells_out(use):
@@ -206,7 +235,9 @@ class Readers:
             and not isinstance(use.site, (ast.BinOp, ast.AugAssign))
         ):
             return use.how != "arithmetic"
-        if use.name in ("Add", "Sub", "Mult"):
+        if use.name == "Sub" and computed or self.more_precise and self.may_meet_tensor(use.site, place):
+            return False  # what is left of two close numbers tells how they were rounded; types are promoted otherwise
+        if use.name in ("Add", "Mult"):
             return True
         divisor = use.site.right if isinstance(use.site, ast.BinOp) else getattr(use.site, "value", None)
         return (

@@ -22,7 +22,7 @@ from graphfix.repairs.readers import Open, Readers
 # https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.weight_norm.html and its kind compute weights before each forward pass
 LEFT_IN_MODULES = frozenset(("weight_norm", "spectral_norm", "parametrize", "parametrizations"))
 # what says of a tensor whether its computation was recorded
-GRADIENT_FLAGS = frozenset(("requires_grad", "grad_fn", "is_leaf"))
+GRADIENT_FLAGS = frozenset(("requires_grad", "grad_fn", "is_leaf", "needs_input_grad"))
 # methods by which a mapping takes something in under a key
 FILLS = frozenset(("update", "setdefault", "__setitem__"))
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
@@ -162,7 +162,14 @@ def asks_for_recording(flow: Flow, part: ast.AST) -> bool:
     """Whether the code asks if a computation is, or was, recorded."""
     if isinstance(part, ast.Attribute):
         return isinstance(part.ctx, ast.Load) and part.attr in GRADIENT_FLAGS
-    return isinstance(part, ast.Call) and flow.code.calls.get(part, "").endswith("is_grad_enabled")
+    if not isinstance(part, ast.Call):
+        return False
+    dotted = flow.code.calls.get(part, "")
+    if dotted in ("getattr", "hasattr") and len(part.args) > 1:
+        name = part.args[1]
+        of_itself = isinstance(part.args[0], ast.Name) and part.args[0].id == "self"  # a layer under a number
+        return name.value in GRADIENT_FLAGS if isinstance(name, ast.Constant) else not of_itself
+    return dotted.endswith("is_grad_enabled")
 
 
 def refuses_graphs(part: ast.AST) -> bool:

@@ -152,6 +152,9 @@ class Calls:
             self.code.dynamic(given[0], call)
         if dotted == "copy.copy" and given:
             self.flow.add(given[0], call, Kind.SAME)
+        if dotted in ("float", "int") or dotted.startswith("math."):
+            for argument in given:
+                self.flow.add(argument, call, Kind.NUMBER)
         if not library.gives_no_graph(dotted):
             for argument in given:
                 # the batches of a loader are slices of the same tensors

@@ -133,8 +133,27 @@ class Freed:
         """
         definitions = self.left_by(loop, text)
         return bool(definitions) and all(
-            self.walk_follows(loop, place, statement, until) or not self.flow.computations_below(place)
+            self.walk_follows(loop, place, statement, until)
+            or not self.flow.computations_below(place)
+            or isinstance(place, ast.Name)
+            and self.handed_on_freed(place, DEPTH)
             for place, statement in definitions
+        )
+
+    def handed_on_freed(self, definition: ast.Name, depth: int) -> bool:
+        """Whether a name only gets what another name held, and that was walked before, be it in an earlier iteration: `older, old = old, h`."""
+        value = value_of(self.parents.get(definition), definition, self.parents)
+        if not isinstance(value, ast.Name) or depth <= 0:
+            return False
+        sources = list(self.graph.values.get(value, ()))
+        return bool(sources) and all(
+            isinstance(source, ast.Name)
+            and (
+                not self.flow.computations_below(source)
+                or self.walked_between(value, source)
+                or self.handed_on_freed(source, depth - 1)
+            )
+            for source in sources
         )
 
     def left_by(self, loop: ast.stmt, text: str) -> list[tuple[Place, ast.stmt]]:
@@ -283,6 +302,17 @@ def leaves(statement: ast.stmt) -> bool:
         if not isinstance(part, (*FUNCTIONS, ast.ClassDef)):
             pending.extend((inner, looped or isinstance(part, LOOPS)) for inner in ast.iter_child_nodes(part))
     return False
+
+
+def value_of(bound: ast.AST | None, definition: ast.Name, parents: dict[ast.AST, ast.AST]) -> ast.expr | None:
+    """What an assignment gives to one of its targets, where that is written there. `bound`: what the target stands in."""
+    if isinstance(bound, ast.Assign):
+        return bound.value
+    above = parents.get(bound) if isinstance(bound, ast.Tuple) else None
+    if isinstance(above, ast.Assign) and isinstance(above.value, ast.Tuple) and len(above.value.elts) == len(bound.elts):  # type: ignore[union-attr]
+        plain = not any(isinstance(part, ast.Starred) for part in (*above.value.elts, *bound.elts))  # type: ignore[union-attr]
+        return above.value.elts[bound.elts.index(definition)] if plain else None  # type: ignore[union-attr]
+    return None
 
 
 def blocks(node: ast.AST | None) -> list[list[ast.stmt]]:
