@@ -157,12 +157,23 @@ def cut_points(evidence: Evidence, run: Run, edges: list[tuple[Node, Node]] | No
     """An expression for each edge at which a detach cuts that edge and no gradient that is used."""
     found: dict[ast.expr, None] = {}
     for node, parent in edges or ():
-        passed = (e for e in passing(evidence, node, parent) if not carries_used(evidence, run, e))
-        expression = where_stored(evidence, run, parent) or next(passed, None)
+        passed = [
+            e for edge in straight_down(node, parent) for e in passing(evidence, *edge) if not carries_used(evidence, run, e)
+        ]
+        named = next((e for e in passed if isinstance(e, ast.Name)), None)
+        expression = where_stored(evidence, run, parent) or named or next(iter(passed), None)
         if expression is None:
             return None
         found[expression] = None
     return sorted(found, key=lambda e: (e.lineno, e.col_offset)) or None
+
+
+def straight_down(node: Node, parent: Node) -> Iterator[tuple[Node, Node]]:
+    """An edge, and those below it that carry the very same gradient on: cutting one is cutting the other."""
+    yield node, parent
+    while len(parent.parents) == 1 and not parent.leaves:
+        node, parent = parent, parent.parents[0]
+        yield node, parent
 
 
 def where_stored(evidence: Evidence, run: Run, parent: Node) -> ast.expr | None:
