@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterator
 
 from graphfix.analysis.flow.flow import Flow
-from graphfix.repairs.readers import Open
+from graphfix.repairs.inquiry import Open
 
 # https://docs.python.org/3/reference/datamodel.html#frame-objects, https://docs.python.org/3/library/gc.html
 VARIABLES = frozenset(

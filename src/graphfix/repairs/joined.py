@@ -4,31 +4,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.flow.calls import name_of
-from graphfix.analysis.flow.flow import Flow
-from graphfix.analysis.flow.graph import FlowGraph
 from graphfix.analysis.flow.scopes import FUNCTIONS
 from graphfix.model import AddArgument, Finding, Operation, Span, Wrap
 from graphfix.models.words import WALKS
-from graphfix.repairs.readers import Open
+from graphfix.repairs.inquiry import Inquiry, Open
 
 
-@dataclass(frozen=True)
-class Joined:
+class Joined(Inquiry):
     """Asks the flow of one file."""
-
-    evidence: Evidence
-
-    @property
-    def flow(self) -> Flow:
-        return self.evidence.flow
-
-    @property
-    def graph(self) -> FlowGraph:
-        return self.evidence.flow.graph
 
     def joined(self, finding: Finding) -> Iterator[Open]:
         """Between the walks nobody writes to what is saved; where they become one, nobody looks at the gradients of either."""

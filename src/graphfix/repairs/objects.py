@@ -11,7 +11,8 @@ from graphfix.analysis.flow import library
 from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.graph import ITSELF, Field, Place, Use
 from graphfix.analysis.flow.swallowed import swallowed
-from graphfix.repairs.readers import Open, is_shown, spells_out
+from graphfix.repairs.inquiry import Open
+from graphfix.repairs.numbers import is_shown, spells_out
 
 # what tells when an object dies, or who holds it: https://docs.python.org/3/library/weakref.html
 LIVES = ("weakref.", "gc.get_", "sys.getrefcount")

@@ -4,30 +4,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.flow.calls import name_of
-from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.freed import surely_called
-from graphfix.analysis.flow.graph import FlowGraph, Place, Sink
+from graphfix.analysis.flow.graph import Place, Sink
 from graphfix.models.words import WALKS
-from graphfix.repairs.readers import Open
+from graphfix.repairs.inquiry import Inquiry, Open
 
 
-@dataclass(frozen=True)
-class Observers:
+class Observers(Inquiry):
     """Asks the flow of one file."""
-
-    evidence: Evidence
-
-    @property
-    def flow(self) -> Flow:
-        return self.evidence.flow
-
-    @property
-    def graph(self) -> FlowGraph:
-        return self.evidence.flow.graph
 
     def unseen_steps(self, trained: bool, cuts: list[ast.expr]) -> Iterator[Open]:
         """Every step that the code may make was seen in a run, and nobody reads the gradients that the `cuts` drop.

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.model import Append, Applicability, Finding, Fix, Label
+from graphfix.repairs.inquiry import Open
 from graphfix.repairs.obligations import Proof
-from graphfix.repairs.readers import Open
 
 
 def proven(evidence: Evidence, findings: Iterable[Finding]) -> Iterator[Finding]:

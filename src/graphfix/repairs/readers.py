@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import ast
-import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from graphfix.analysis.flow import library
-from graphfix.analysis.flow.calls import decorators, name_of
+from graphfix.analysis.flow.calls import decorators
 from graphfix.analysis.flow.expressions import is_text
 from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.graph import ITSELF, Kind, Old, Place, Sink, Use, is_attribute
 from graphfix.models.table import facts
+from graphfix.repairs.inquiry import Open
+from graphfix.repairs.numbers import Numbers
 
 # what a total, or what is made of it, is asked for as a number: https://docs.python.org/3/library/stdtypes.html#numeric-types-int-float-complex
 OF_NUMBERS = frozenset(("real", "imag", "is_integer", "as_integer_ratio", "hex", "__format__", "__float__"))
-LARGEST = 3e38  # of 32 bits
-LESS_PRECISE = frozenset("half bfloat16 float16 autocast amp bf16 fp16".split())
-MORE_PRECISE = frozenset("double float64 DoubleTensor set_default_dtype set_default_tensor_type from_numpy complex128".split())
 # decorators after which a function does with its arguments what its body says
 PLAIN_DECORATORS = frozenset(
     "staticmethod classmethod property torch.no_grad() torch.enable_grad() torch.inference_mode() abstractmethod".split()
@@ -31,24 +29,16 @@ NO_TENSORS = (
 OF_NO_TENSORS = frozenset("item tolist numpy join format size numel dim keys values items split strip".split())
 
 
-@dataclass(frozen=True)
-class Open:
-    """An obligation that is not discharged: the place that could not be excluded, and why it matters.
-
-    `contradicted`: the place undoes the claim of the finding itself.
-    """
-
-    site: ast.AST
-    reason: str
-    contradicted: bool = False
-
-
 @dataclass(eq=False)
 class Readers:
     """Asks the flow of one file. `held`: what was found out of what a place may be taken from."""
 
     flow: Flow
     held: dict[Place, tuple[Place, ...]] = field(default_factory=dict)
+
+    @cached_property
+    def numbers(self) -> Numbers:
+        return Numbers(self.flow)
 
     def no_tensor(self, place: Place, guarded: bool = False, no_number: bool = False) -> ast.AST | None:
         """A source of the value that is, or may well be, something else than a tensor; or a use that no tensor has.
@@ -159,8 +149,8 @@ class Readers:
         for arrival in reach.of(*((Sink.ASKED, Sink.WALKED) if told else (Sink.ESCAPES, Sink.ASKED, Sink.WALKED))):
             yield Open(arrival.site, "may need a tensor")
         kept = self.flow.graph.reach([expression], made=False).places
-        if self.half_precision:
-            yield Open(self.half_precision, "computes in another precision")
+        if self.numbers.half_precision:
+            yield Open(self.numbers.half_precision, "computes in another precision")
         for call in self.flow.calls.reflections:
             yield Open(call, "may need a tensor")
         for place, part in reach.places:
@@ -171,7 +161,7 @@ class Readers:
                     continue
                 if not takes_number(use.how, use.name, part is ITSELF):
                     yield Open(use.site, "may need a tensor")
-                elif part is ITSELF and not self.is_alike(use, place, expression, (place, part) not in kept):
+                elif part is ITSELF and not self.numbers.is_alike(use, place, expression, (place, part) not in kept):
                     yield Open(use.site, "may come to something else with a number")
         yield from self.written_under_another_name(expression)
 
@@ -181,135 +171,6 @@ class Readers:
         if any(decorators(function) - PLAIN_DECORATORS for function in calls.targets.get(site, ())):
             return False  # `functools.singledispatch` asks for the type
         return site in calls.targets and site not in calls.opaque and site not in calls.library_calls
-
-    @cached_property
-    def half_precision(self) -> ast.AST | None:
-        """Where the code computes in less than 32 bits: Python's numbers have 64."""
-        for document in self.flow.code.documents.values():
-            if document.words & LESS_PRECISE:
-                return document.tree.body[0]
-        return None
-
-    @cached_property
-    def more_precise(self) -> bool:
-        """Whether the code may compute in 64 bits: there, an integer tensor becomes 32 bits by a Python number, and 64 by a tensor.
-
-        https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc
-        """
-        return any(document.words & MORE_PRECISE for document in self.flow.code.documents.values())
-
-    def may_meet_tensor(self, site: ast.AST, place: Place) -> bool:
-        """Whether the other operand of arithmetic may be a tensor of its own."""
-        sides = [site.left, site.right] if isinstance(site, ast.BinOp) else [getattr(site, "value", None)]
-        others = [side for side in sides if side is not None and side is not place]
-        return any(not self.is_plain_number(source) for side in others for source in self.flow.graph.sources(side))
-
-    def is_plain_number(self, source: Place) -> bool:
-        if isinstance(source, ast.BinOp):
-            return all(
-                self.is_plain_number(each) for side in (source.left, source.right) for each in self.flow.graph.sources(side)
-            )
-        if not isinstance(source, ast.Call):
-            return isinstance(source, ast.Constant)
-        counted = isinstance(source.func, ast.Attribute) and source.func.attr in ("item", "size", "numel")
-        return (
-            counted or library.gives_no_graph(dotted := self.flow.code.calls.get(source, "")) and not dotted.startswith("torch.")
-        )
-
-    def is_alike(self, use: Use, place: Place, stored: ast.expr, computed: bool) -> bool:
-        """Whether a reader does with a Python number exactly what it does with a tensor that holds it.
-
-        `computed`: the number was computed from the one that is put away.
-        """
-        if use.how == "comparison":  # Python computes, and compares, in another precision
-            return not computed and self.is_condition(use.site) and self.is_exact(use.site, place, stored)
-        if use.how == "argument" and use.name == "int":
-            return not computed
-        if use.how == "argument" and use.name.rpartition(".")[2] in ("isinf", "isnan", "isfinite", "isclose"):
-            return not computed  # what is too large for 32 bits is not for 64
-        if spells_out(use):
-            return is_shown(self.flow, use.site)
-        if (
-            use.how != "arithmetic"
-            or use.name in ("Add", "Sub", "Mult", "Div")
-            and not isinstance(use.site, (ast.BinOp, ast.AugAssign))
-        ):
-            return use.how != "arithmetic"
-        if use.name == "Sub" and computed or self.more_precise and self.may_meet_tensor(use.site, place):
-            return False  # what is left of two close numbers tells how they were rounded; types are promoted otherwise
-        if use.name in ("Add", "Mult"):
-            return True
-        divisor = use.site.right if isinstance(use.site, ast.BinOp) else getattr(use.site, "value", None)
-        return (
-            use.name == "Div"
-            and divisor is not place
-            and divisor is not None
-            and (self.is_not_zero(divisor, set()) or self.counts(divisor, stored))
-        )
-
-    def is_condition(self, site: ast.AST) -> bool:
-        """Whether only the truth of a comparison matters."""
-        above = self.flow.freed.parents.get(site)
-        while isinstance(above, ast.BoolOp) or isinstance(above, ast.UnaryOp) and isinstance(above.op, ast.Not):
-            site, above = above, self.flow.freed.parents.get(above)
-        if isinstance(above, (ast.If, ast.While, ast.IfExp, ast.Assert)):
-            return above.test is site
-        return isinstance(above, ast.comprehension) or isinstance(above, ast.Call) and name_of(above.func) in ("print", "bool")
-
-    def is_exact(self, site: ast.AST, place: Place, stored: ast.expr) -> bool:
-        """Whether a number is compared with what 32 bits hold as well: tensors compare in their own precision."""
-        if not isinstance(site, ast.Compare):
-            return False
-        own = set(self.flow.graph.sources(stored))
-        sides = [side for side in (site.left, *site.comparators) if side is not place]
-        return all(source in own or self.fits(source) for side in sides for source in self.flow.graph.sources(side))
-
-    def fits(self, source: Place) -> bool:
-        """Whether a source is a number that 32 bits hold exactly."""
-        if isinstance(source, ast.UnaryOp):
-            return all(self.fits(each) for each in self.flow.graph.sources(source.operand))
-        if isinstance(source, ast.Call):
-            return self.flow.code.calls.get(source) == "float" and all(isinstance(each, ast.Constant) for each in source.args)
-        if isinstance(source, ast.Attribute):
-            return source.attr == "inf"
-        if not isinstance(source, ast.Constant) or not isinstance(source.value, (int, float)) and source.value is not None:
-            return False
-        value = float(source.value or 0)
-        return abs(value) < LARGEST and struct.unpack("f", struct.pack("f", value))[0] == value
-
-    def is_not_zero(self, divisor: Place, asked: set[Place]) -> bool:
-        """Whether a divisor is surely a number other than zero, or the length of what is not empty where there is a total."""
-        if divisor in asked:
-            return True
-        asked.add(divisor)
-        if isinstance(divisor, ast.Constant):
-            return isinstance(divisor.value, (int, float)) and divisor.value != 0
-        if isinstance(divisor, ast.BinOp):
-            both = self.is_not_zero(divisor.left, asked) and self.is_not_zero(divisor.right, asked)
-            more = isinstance(divisor.op, ast.Add) and (is_positive(divisor.left) or is_positive(divisor.right))
-            return more or both and isinstance(divisor.op, (ast.Mult, ast.Add))
-        if isinstance(divisor, ast.Call) and self.flow.code.calls.get(divisor) == "len":
-            return True
-        sources = [source for source in self.flow.graph.sources(divisor) if source is not divisor]
-        return bool(sources) and all(self.is_not_zero(source, asked) for source in sources)
-
-    def counts(self, divisor: ast.expr, stored: ast.expr) -> bool:
-        """Whether a divisor counts what the total adds up: the loop runs as often, or it grows in the same block, by what
-        is not known to be zero at times."""
-        statement = self.flow.freed.statement(stored)
-        for loop in self.flow.freed.around(statement):
-            if isinstance(loop, ast.For) and isinstance(loop.iter, ast.Call) and name_of(loop.iter.func) == "range":
-                if any(ast.dump(bound) == ast.dump(divisor) for bound in loop.iter.args):
-                    return True  # where it is zero there is no total
-        block = self.flow.freed.block_of(statement)
-        name = divisor.attr if isinstance(divisor, ast.Attribute) else getattr(divisor, "id", "")
-        for each in block:
-            if isinstance(each, ast.AugAssign) and isinstance(each.op, ast.Add):
-                own = each.target.attr if isinstance(each.target, ast.Attribute) else getattr(each.target, "id", "")
-                asked = isinstance(each.value, ast.Call) and name_of(each.value.func) in ("int", "bool", "sum", "item")
-                if own == name and not asked and not isinstance(each.value, ast.Compare):
-                    return True
-        return False
 
     def written_under_another_name(self, expression: ast.expr) -> Iterator[Open]:
         """A number does not change where the tensor would: an object that is written to in place and has two names, or is kept."""
@@ -363,23 +224,6 @@ class Readers:
             edge.target for edges in self.flow.graph.edges.values() for edge in edges if edge.kind in (Kind.IN, Kind.POURED)
         }
         return {place for place in filled | self.in_place if not isinstance(place, NO_TENSORS)}
-
-
-def spells_out(use: Use) -> bool:
-    """Whether the text of a tensor is made, which says what it is: `tensor(0.5, grad_fn=<AddBackward0>)`."""
-    return use.how == "argument" and use.name in ("str", "repr", "ascii") or use.how == "text" and use.name in ("r", "s", "a")
-
-
-def is_shown(flow: Flow, text: ast.AST) -> bool:
-    """Whether a text is only printed, logged or written: nobody takes it apart."""
-    above = flow.freed.parents.get(text)
-    while isinstance(above, (ast.BinOp, ast.JoinedStr, ast.FormattedValue)):
-        above = flow.freed.parents.get(above)
-    return isinstance(above, ast.Call) and name_of(above.func) in library.WRITERS - {"join", "format"}
-
-
-def is_positive(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, (int, float)) and node.value > 0
 
 
 def is_of_no_tensor(use: Use) -> bool:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.flow.calls import decorators, name_of
 from graphfix.analysis.flow.expressions import arguments
 from graphfix.analysis.flow.flow import Flow
-from graphfix.analysis.flow.graph import ITSELF, Field, FlowGraph, Old, Place, Sink
+from graphfix.analysis.flow.graph import ITSELF, Field, Old, Place, Sink
 from graphfix.analysis.flow.scopes import FUNCTIONS
 from graphfix.analysis.flow.swallowed import swallowed
-from graphfix.model import Decorate, Span, Wrap
+from graphfix.model import Decorate, Wrap
 from graphfix.models.table import facts
 from graphfix.models.words import WALKS
+from graphfix.repairs.inquiry import Inquiry, Open
 from graphfix.repairs.introspection import word_of
-from graphfix.repairs.readers import Open, Readers
+from graphfix.repairs.readers import Readers
 
 # https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.weight_norm.html and its kind compute weights before each forward pass
 LEFT_IN_MODULES = frozenset(("weight_norm", "spectral_norm", "parametrize", "parametrizations"))
@@ -28,22 +27,8 @@ FILLS = frozenset(("update", "setdefault", "__setitem__"))
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
-@dataclass(frozen=True)
-class Unrecorded:
+class Unrecorded(Inquiry):
     """Asks the flow of one file."""
-
-    evidence: Evidence
-
-    @property
-    def flow(self) -> Flow:
-        return self.evidence.flow
-
-    @property
-    def graph(self) -> FlowGraph:
-        return self.evidence.flow.graph
-
-    def at(self, node: ast.AST, span: Span) -> bool:
-        return self.evidence.span(node) == span
 
     def unrecorded(self, operation: Wrap | Decorate) -> Iterator[Open]:
         """Nothing that is made inside is walked, and nobody asks whether gradients are on."""

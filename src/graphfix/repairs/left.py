@@ -1,0 +1,129 @@
+"""What has to hold so that a statement may detach what an iteration leaves to the next."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cached_property
+
+from graphfix.analysis.flow.calls import name_of
+from graphfix.analysis.flow.freed import LOOPS
+from graphfix.analysis.flow.graph import Field, Place, Sink
+from graphfix.analysis.flow.scopes import FUNCTIONS
+from graphfix.model import Ground, InsertAfter, InsertBefore
+from graphfix.repairs.inquiry import Inquiry, Open
+from graphfix.repairs.readers import Readers
+
+
+class Left(Inquiry):
+    """Asks about statements that a fix inserts."""
+
+    @cached_property
+    def readers(self) -> Readers:
+        return Readers(self.flow)
+
+    def inserted(self, operation: InsertBefore | InsertAfter, ground: Ground) -> Iterator[Open]:
+        """A statement that detaches a variable: what it holds is freed there, or nobody walks it."""
+        document = self.evidence.document
+        anchor = next((p for p in ast.walk(document.tree) if isinstance(p, ast.stmt) and self.at(p, operation.span)), None)
+        target = detached_target(operation.text)
+        if anchor is None or target is None:
+            return
+        loop = document.enclosing(anchor, (*LOOPS, *FUNCTIONS))
+        if re.fullmatch(r"(?:if .*\n\s*)?([\w.]+) = \1\.detach\(\)(\.requires_grad_\(\))?", operation.text):
+            for place in self.bindings(anchor if isinstance(operation, InsertAfter) else None, loop, target):
+                other = self.readers.no_tensor(place, operation.text.startswith("if "))
+                if other is not None:
+                    yield Open(other, "may be no tensor")
+        until = anchor if isinstance(operation, InsertAfter) else None
+        since = last_bound(loop, target, until) if until is not None and isinstance(loop, LOOPS) else None
+        if not operation.text.startswith("if "):
+            yield from self.may_be_none(loop, target, since)
+        freed = isinstance(loop, LOOPS) and self.flow.freed.before_next(loop, target, until)
+        starts = [place for place, _ in self.flow.freed.left_by(loop, target)] if isinstance(loop, ast.stmt) else []
+        if not starts:
+            yield Open(anchor, "may leave what is not freed")
+        for arrival in self.graph.reach(starts).arrivals:
+            if operation.text.endswith(".requires_grad_()") and ends_at(arrival.site, target):
+                continue
+            if not freed or arrival.sink is Sink.ASKED and asks_for_graph(arrival.site):
+                # a run that walked there, and nothing of this, is a witness
+                nobody = ground is Ground.UNUSED and arrival.sink is Sink.WALKED and arrival.site not in self.walked
+                yield Open(arrival.site, arrival.sink.value, nobody)
+
+    def may_be_none(self, loop: ast.AST | None, target: str, since: ast.stmt | None) -> Iterator[Open]:
+        """Where what is detached is set to None: a name within the loop, an attribute anywhere but where its object is made.
+
+        `since`: the statement of the loop's body by which a name is surely bound, so that what was before does not matter.
+        """
+        word = target.rpartition(".")[2]
+        inside = set(ast.walk(loop)) if loop is not None else set()
+        for document in self.flow.code.documents.values():
+            for part in ast.walk(document.tree):
+                if not isinstance(part, (ast.Name, ast.Attribute)) or not isinstance(part.ctx, ast.Store):
+                    continue
+                if "." in target:
+                    made = getattr(document.enclosing(part, FUNCTIONS), "name", "__init__") == "__init__"
+                    concerned = isinstance(part, ast.Attribute) and part.attr == word and not made
+                else:
+                    concerned = isinstance(part, ast.Name) and part.id == word and part in inside
+                    concerned = concerned and (since is None or part.lineno >= since.lineno)
+                for source in self.readers.origins(part) if concerned else ():
+                    if isinstance(source, ast.Constant) and source.value is None:
+                        yield Open(part, "may be None there")
+
+    def bindings(self, just_before: ast.stmt | None, loop: ast.AST | None, target: str) -> list[Place]:
+        """What may be in a variable: what the statement `just_before` binds to it, or else all that the code around does."""
+        if isinstance(just_before, ast.Assign) and any(ast.unparse(each) == target for each in just_before.targets):
+            return [just_before.value]
+        if "." in target:
+            return [Field(target.rpartition(".")[2])]
+        around = self.evidence.document.enclosing(loop, (*FUNCTIONS, ast.Module)) if loop is not None else None
+        named = (
+            (part for part in ast.walk(around) if isinstance(part, ast.Name) and part.id == target) if around is not None else ()
+        )
+        return [part for part in named if isinstance(part.ctx, ast.Store)]
+
+
+def detached_target(text: str) -> str | None:
+    """The variable that statements such as `h = h.detach()` detach; None for other statements."""
+    for part in ast.walk(ast.parse(text)):
+        if isinstance(part, ast.Assign) and "detach()" in ast.unparse(part.value):
+            return ast.unparse(part.targets[0])
+    return None
+
+
+def last_bound(loop: ast.For | ast.AsyncFor | ast.While, name: str, until: ast.stmt) -> ast.stmt | None:
+    """The last statement of the loop's body itself, up to `until`, that surely binds `name`."""
+    before = loop.body[: loop.body.index(until) + 1] if until in loop.body else []
+    bind = (
+        statement
+        for statement in reversed(before)
+        if isinstance(statement, ast.Assign)
+        and any(isinstance(part, ast.Name) and part.id == name for target in statement.targets for part in stored(target))
+    )
+    return next(bind, None)
+
+
+def stored(target: ast.expr) -> Iterator[ast.expr]:
+    """What an assignment binds: the target, or each part of it."""
+    if isinstance(target, (ast.Tuple, ast.List)):
+        for part in target.elts:
+            yield from stored(part)
+    else:
+        yield target
+
+
+def ends_at(site: ast.AST, target: str) -> bool:
+    """Whether a walk ends at the variable `target`, and frees nothing below: `torch.autograd.grad(loss, target)`."""
+    if not isinstance(site, ast.Call) or name_of(site.func) != "grad":
+        return False
+    inputs = [*site.args[1:2], *(keyword.value for keyword in site.keywords if keyword.arg == "inputs")]
+    listed = inputs[0].elts if inputs and isinstance(inputs[0], (ast.Tuple, ast.List)) else inputs
+    return len(listed) == 1 and ast.unparse(listed[0]) == target
+
+
+def asks_for_graph(site: ast.AST) -> bool:
+    """Whether a reader looks at the graph itself."""
+    return isinstance(site, ast.Attribute) and site.attr in ("requires_grad", "grad_fn", "is_leaf", "next_functions")
