@@ -23,6 +23,12 @@ for x, y in loader:
     loss = F.mse_loss(out, y)
     loss.backward()
 """,
+    "what is bound by a star in each iteration": """
+for x, y in loader:
+    out, *rest = rnn(x)
+    loss = F.mse_loss(out, y) + rest[0].mean()
+    loss.backward()
+""",
     "all iterations are walked together, behind the loop": """
 h, loss = torch.zeros(1, batch, hidden), 0.0
 for x, y in loader:

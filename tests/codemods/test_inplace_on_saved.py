@@ -12,6 +12,14 @@ from graphfix.run.engine import analyse
 from .toys import PREAMBLE, has_to_be_asked_for, told
 
 LEFT_ALONE = {
+    "another name for it on some paths only: code that works takes the others": """
+for i, layer in enumerate(heads):
+    x = layer(x)
+    if i == start:
+        kept = x
+x -= kept * logits
+x.sum().backward()
+""",
     "out of place": """
 gate = torch.sigmoid(model(x))
 gate = gate + 0.1

@@ -143,6 +143,16 @@ loss.backward(torch.ones(1))
 loss.backward(torch.ones(1).squeeze())
 """,
     ),
+    "a gradient for a penalty over parameters": (
+        """
+penalty = sum(p.pow(2).sum() for p in net.parameters())
+penalty.backward(torch.ones(1))
+""",
+        """
+penalty = sum(p.pow(2).sum() for p in net.parameters())
+penalty.backward(torch.ones(1).squeeze())
+""",
+    ),
     "a gradient by name": (
         """
 loss.backward(gradient=torch.Tensor([2.0]))

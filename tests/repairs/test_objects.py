@@ -46,6 +46,26 @@ SEEN = {
 }
 
 
+AVERAGED = """
+import copy
+average, refused = 0.0, 0
+for step in range(4):
+    loss = net(torch.randn(5, 3)).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    average = 0.9 * average + 0.1 * loss
+    try:
+        copy.deepcopy(average)
+    except RuntimeError:
+        refused += 1
+"""
+
+
+def test_a_copy_that_autograd_refuses_of_what_is_computed() -> None:
+    assert safe_titles(SETUP + AVERAGED) == []
+
+
 @pytest.mark.parametrize("case", SEEN)
 def test_no_safe_cut_of_what_is_told_apart_by(case: str) -> None:
     first, after = SEEN[case]

@@ -157,15 +157,26 @@ def cut_points(evidence: Evidence, run: Run, edges: list[tuple[Node, Node]] | No
     """An expression for each edge at which a detach cuts that edge and no gradient that is used."""
     found: dict[ast.expr, None] = {}
     for node, parent in edges or ():
-        passed = [
-            e for edge in straight_down(node, parent) for e in passing(evidence, *edge) if not carries_used(evidence, run, e)
-        ]
-        named = next((e for e in passed if isinstance(e, ast.Name)), None)
-        expression = where_stored(evidence, run, parent) or named or next(iter(passed), None)
+        expression = where_stored(evidence, run, parent) or cut_point(evidence, run, node, parent)
         if expression is None:
             return None
         found[expression] = None
     return sorted(found, key=lambda e: (e.lineno, e.col_offset)) or None
+
+
+def cut_point(evidence: Evidence, run: Run, node: Node, parent: Node) -> ast.expr | None:
+    """An expression that brings `parent` into `node`; or a variable from which that is computed and nothing else."""
+    highest: ast.expr | None = None
+    for edge in straight_down(node, parent):
+        bringing = list(passing(evidence, *edge))
+        passed = [each for each in bringing if not carries_used(evidence, run, each)]
+        if bringing and not passed:
+            break
+        highest = highest or next(iter(passed), None)
+        named = next((e for e in passed if isinstance(e, ast.Name)), None)
+        if named is not None:
+            return named
+    return highest
 
 
 def straight_down(node: Node, parent: Node) -> Iterator[tuple[Node, Node]]:

@@ -258,7 +258,7 @@ def reads(node: ast.AST, name: str) -> bool:
 
 def binds(target: ast.AST, name: str) -> bool:
     if isinstance(target, (ast.Tuple, ast.List)):
-        return any(binds(part, name) for part in target.elts)
+        return any(binds(part.value if isinstance(part, ast.Starred) else part, name) for part in target.elts)
     return isinstance(target, ast.Name) and target.id == name
 
 

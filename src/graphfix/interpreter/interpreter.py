@@ -23,11 +23,13 @@ from graphfix.interpreter.values import (
     Arguments,
     Keywords,
     Mapping,
+    Parameters,
     Sequence,
     Tensor,
     Unknown,
     Value,
     held_leaves,
+    leaves_in,
     nodes_in,
 )
 
@@ -231,6 +233,10 @@ class Interpreter:
         node.training = self.training
         self.recording.nodes.append(node)
         return node
+
+    def parameter(self, parameters: Parameters, site: ast.AST) -> Tensor:
+        """One of a module's parameters, which stands for all of them."""
+        return Tensor(self.record(site, [], False, leaves=tuple(leaves_in(parameters))))
 
     def tensor(self, site: ast.AST, inputs: Iterable[Value], saves: bool = True, **how: object) -> Tensor:
         """The tensor that an operation on `inputs` returns."""

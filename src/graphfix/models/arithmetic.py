@@ -19,6 +19,7 @@ from graphfix.interpreter.values import (
     Function,
     Instance,
     NonTensor,
+    Parameters,
     Sequence,
     Tensor,
     Unknown,
@@ -48,6 +49,9 @@ def arithmetic(m: Interpreter, site: ast.AST, left: Value, right: Value, op: ast
         return sequence_arithmetic(m, site, left, right, op)
     if isinstance(left, Instance) or isinstance(right, Instance):
         return overloaded(m, site, left, right, op)
+    if isinstance(left, Parameters) and isinstance(right, Parameters) and isinstance(op, ast.Add):
+        return Parameters([*left.owners, *right.owners])  # two lists of them
+    left, right = (m.parameter(each, site) if isinstance(each, Parameters) else each for each in (left, right))
     saves = not isinstance(op, NOTHING_SAVED)
     if isinstance(left, Tensor) or isinstance(right, Tensor):
         tensors = [value for value in (left, right) if value.may_be_tensor]

@@ -60,7 +60,9 @@ def call_torch_method(
         made = walks.launcher_backward(m, name, arguments, keywords, site)
         return made if made is not None else module_method(m, receiver, name, arguments, keywords, site)
     if isinstance(receiver, Parameters):
-        return receiver
+        known = facts(f"torch.Tensor.{name}")
+        computes = known is not None and known.differentiable and known.result == "tensor" and not known.inplace
+        return tensor_like_method(m, m.parameter(receiver, site), name, arguments, keywords, site) if computes else receiver
     if (
         isinstance(receiver, Class)
         and any(base == "torch.autograd.Function" for base in receiver.external_bases())

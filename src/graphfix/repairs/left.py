@@ -110,7 +110,7 @@ def stored(target: ast.expr) -> Iterator[ast.expr]:
     """What an assignment binds: the target, or each part of it."""
     if isinstance(target, (ast.Tuple, ast.List)):
         for part in target.elts:
-            yield from stored(part)
+            yield from stored(part.value if isinstance(part, ast.Starred) else part)
     else:
         yield target
 

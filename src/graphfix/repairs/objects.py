@@ -41,15 +41,14 @@ class Objects:
                     yield Open(use.site, "looks for the very object")
                 elif spells_out(use) and not is_shown(self.flow, use.site):
                     yield Open(use.site, "keeps its text, which tells of its graph")
-                elif use.how == "argument" and use.name == "copy.deepcopy" and swallowed(self.flow, use.site):
-                    yield Open(use.site, "refuses to copy graphs")
                 elif use.how == "argument" and use.name in ("format", "format_map", "vformat") and self.asks_in_text(use):
                     yield Open(use.site, "may read its attributes")
 
         for place in self.flow.graph.reach([expression]).places:
             for use in self.flow.graph.uses.get(place[0], ()):
-                if use.how == "argument" and use.name.startswith("numpy.") and swallowed(self.flow, use.site):
-                    yield Open(use.site, "refuses to make an array of what has a graph")
+                refuses = use.how == "argument" and (use.name == "copy.deepcopy" or use.name.startswith("numpy."))
+                if refuses and swallowed(self.flow, use.site):
+                    yield Open(use.site, "refuses to copy what has a graph")
 
     def is_harmless(self, name: ast.expr) -> bool:
         return isinstance(name, ast.Constant) and isinstance(name.value, str) and not set(name.value.split(".")) & library.ASKS
