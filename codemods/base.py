@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any
 
 from graphfix.analysis.evidence import Cuts, Evidence
@@ -20,6 +22,10 @@ def nothing(evidence: Evidence) -> Iterator[ast.expr]:
     return iter(())
 
 
+# https://docs.pytest.org/en/stable/explanation/goodpractices.html#conventions-for-python-test-discovery
+TEST_MODULE = re.compile(r"test_.*\.py|.*_test\.py|conftest\.py")
+
+
 @dataclass(frozen=True)
 class Rule:
     """One rule of the catalogue: all that is known of it stands in its file.
@@ -28,6 +34,7 @@ class Rule:
     detach. `witnessed`: what it finds is shown by a single run, whatever other runs there are.
     `repair`: what its fixes do, in a sentence. `severity`: of its findings, where one does not say otherwise.
     `shows`: how its fault may show when a script runs. `results`: what the results of a repaired script are measured by.
+    `bounded`: what it tells of is over when a test is; in pytest's test modules its findings are optional.
     `yields_to`: the codes of rules that tell, and repair, what both would find: it leaves that to them.
     """
 
@@ -43,6 +50,7 @@ class Rule:
     yields_to: tuple[str, ...] = ()
     cuts: Cuts = nothing
     witnessed: bool = False
+    bounded: bool = False
 
     @property
     def url(self) -> str:
@@ -54,6 +62,7 @@ class Rule:
     ) -> Finding:  # fmt: skip
         """A finding of this rule in the file of `evidence`."""
         path = evidence.document.path
+        optional = optional or self.bounded and TEST_MODULE.fullmatch(PurePath(path).name) is not None
         return Finding(self.code, self.name, message, path, span, tuple(story), fix, severity or self.severity, optional)
 
 

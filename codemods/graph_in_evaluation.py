@@ -101,6 +101,7 @@ RULE = rule(
     "graph-in-evaluation",
     globals(),
     find,
+    bounded=True,
     repair="Run evaluations under torch.no_grad().",
     shows=(MAKES_MORE, SECOND_WALK),
     severity=Severity.WARNING,

@@ -56,6 +56,8 @@ def find(evidence: Evidence) -> Iterator[Finding]:
     for site, events in sites.items():
         if any(k.arg == "retain_variables" for k in site.keywords):
             continue  # the call raises: that is GF903's
+        if not any(node.certain for _, event in events for node in event.nodes):
+            continue  # the graph is the caller's, who has it kept for himself
         if any(walks_from_pile(run, event) for run, event in events):
             continue  # a later iteration than the simulated ones may take it out again
         if any(event.creates or needed(event, None) for _, event in events):

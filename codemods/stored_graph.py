@@ -76,6 +76,7 @@ RULE = rule(
     find,
     cuts=cuts,
     witnessed=True,
+    bounded=True,
     repair="Cut the graph of what a list, dict or history keeps.",
     shows=(GROWS, RETAINS, SECOND_WALK),
     results=CUT,

@@ -15,6 +15,12 @@ for x, y in loader:
     total.backward()
     optimizer.step()
 """,
+    "a counter takes another loss in each iteration": """
+losses, i = [F.mse_loss(head_a(x), y), F.mse_loss(head_b(x), y)], 0
+while i < len(losses):
+    losses[i].backward()
+    i += 1
+""",
     "it is walked once, behind the loop": """
 for x, y in loader:
     total = total + F.mse_loss(model(x), y)
@@ -39,6 +45,17 @@ def test_what_is_left_alone(program: str) -> None:
 
 
 TOLD = {
+    "it is walked at the end of each window that the loop counts": """
+seen = 0
+for x, y in loader:
+    total = total + F.mse_loss(model(x), y)
+    seen += 1
+    if seen == 3:
+        optimizer.zero_grad()
+        total.backward()
+        optimizer.step()
+        seen = 0
+""",
     "it is set up before the loop": """
 for x, y in loader:
     total = total + F.mse_loss(model(x), y)

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from graphfix.run.engine import findings_of
+
+from .toys import PREAMBLE
 
 FIT = """\
 import torch
@@ -85,3 +89,12 @@ def run(env, config):
 run(make(), conf())
 """
     assert not [found for found in findings_of(Path("train.py"), program) if not found.optional]
+
+
+@pytest.mark.parametrize(("name", "codes"), [("train.py", {"GF102"}), ("test_train.py", set()), ("conftest.py", set())])
+def test_what_a_test_keeps_has_to_be_asked_for(name: str, codes: set[str]) -> None:
+    """It is gone when the test ends."""
+    text = "losses = []\nfor x, y in loader:\n    loss = F.mse_loss(model(x), y)\n    loss.backward()\n    losses.append(loss)\n"
+    found = findings_of(Path(name), PREAMBLE + text)
+    assert {finding.code for finding in found if not finding.optional} == codes
+    assert {finding.code for finding in found} == {"GF102"}

@@ -10,6 +10,7 @@ from graphfix.interpreter.interning import Key, interned
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.values import (
     Constant,
+    Counted,
     External,
     Mapping,
     NonTensor,
@@ -44,7 +45,10 @@ def compare_two(left: Value, right: Value, op: ast.cmpop) -> Value:
         if not isinstance(left, (Unknown, Constant, External)):
             return Constant(isinstance(op, ast.IsNot))
     one, two = constant(left), constant(right)
-    if one is not None and two is not None:
+    counts = isinstance(left, Counted) or isinstance(right, Counted)
+    if isinstance(left, Counted) and left.value > 0 and isinstance(right, Constant) and right.value == 0:
+        return compare_counter(False, op, left.identity)
+    if one is not None and two is not None and not counts:
         known = compare_known(one.value, two.value, op)
         if known is not None:
             return Constant(known)

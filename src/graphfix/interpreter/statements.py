@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Callable, Iterable
 
 from graphfix.autograd.graph import Node
@@ -21,6 +22,7 @@ from graphfix.interpreter.values import (
     NONE,
     Class,
     Constant,
+    Counted,
     External,
     Function,
     Mapping,
@@ -51,6 +53,8 @@ def run_expression(m: Interpreter, s: ast.Expr) -> None:
 def run_assign(m: Interpreter, s: ast.Assign) -> None:
     value = evaluate(m, s.value)
     m.note_use(s.value, value)
+    if isinstance(s.value, ast.BinOp) and any(same_place(target, s.value.left) for target in s.targets):
+        value = counted(m, s, s.targets[0], value, s.value.op)
     for target in s.targets:
         assign(m, target, value, s.value, StoreKind.ASSIGNED)
 
@@ -64,8 +68,34 @@ def run_augmented(m: Interpreter, s: ast.AugAssign) -> None:
     left = evaluate(m, s.target)
     right = evaluate(m, s.value)
     m.note_use(s.value, right)
-    result = m.in_place(s, left, right, s.op)
+    result = counted(m, s, s.target, m.in_place(s, left, right, s.op), s.op)
     assign(m, s.target, result, s.value, StoreKind.AUGMENTED)
+
+
+def same_place(target: ast.expr, source: ast.expr) -> bool:
+    return isinstance(target, (ast.Name, ast.Attribute)) and ast.unparse(target) == ast.unparse(source)
+
+
+def counted(m: Interpreter, s: ast.stmt, target: ast.expr, value: Value, op: ast.operator) -> Value:
+    """A number that the iterations of a loop count up or down, unless each of them begins anew."""
+    if not isinstance(value, Constant) or type(value.value) not in (int, float) or not isinstance(op, (ast.Add, ast.Sub)):
+        return value
+    entry = m.context[-1][0] if m.context else None
+    of_call = isinstance(target, ast.Name) and entry is not None and entry.frame is not m.frame
+    if entry is None or of_call and target.id not in m.frame.declared or begins_anew(entry.loop, s, ast.unparse(target)):  # type: ignore[attr-defined]
+        return value
+    return Counted(value.value)
+
+
+@functools.lru_cache(maxsize=1024)
+def begins_anew(loop: ast.AST | None, counting: ast.stmt, name: str) -> bool:
+    """Whether each iteration surely sets the variable `name` before it gets to the statement that counts it."""
+    for statement in getattr(loop, "body", ()):
+        if not isinstance(statement, ast.AST) or any(part is counting for part in ast.walk(statement)):
+            return False
+        if isinstance(statement, ast.Assign) and any(ast.unparse(target) == name for target in statement.targets):
+            return True
+    return False
 
 
 def run_if(m: Interpreter, s: ast.If) -> None:

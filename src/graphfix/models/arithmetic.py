@@ -16,6 +16,7 @@ from graphfix.interpreter.values import (
     MAX_ITEMS,
     MAX_TEXT,
     Constant,
+    Counted,
     Function,
     Instance,
     NonTensor,
@@ -85,9 +86,12 @@ def operands_saved(op: ast.operator, left: Value, right: Value) -> Iterator[Valu
 def fold(op: ast.operator, left: Constant, right: Constant) -> Value:
     function = ARITHMETIC.get(type(op))
     one, two = left.value, right.value
+    counts = isinstance(left, Counted) or isinstance(right, Counted)
+    if counts and isinstance(op, (ast.Mod, ast.FloorDiv)):  # which turn it is
+        return NonTensor((type(op).__name__, left.identity, right.identity))
     try:
         if function is not None and is_small(op, one, two):
-            return Constant(function(one, two))
+            return (Counted if counts else Constant)(function(one, two))
     except (ArithmeticError, TypeError, ValueError, MemoryError) as error:  # the program's own: its result is not known
         return NonTensor(("failed", type(error).__name__, repr(one), repr(two)))
     return NonTensor((type(op).__name__, repr(one)[:80], repr(two)[:80]))

@@ -17,7 +17,7 @@ from graphfix.interpreter.values.code import (
     SuperProxy,
 )
 from graphfix.interpreter.values.containers import MAX_ITEMS, Mapping, Sequence
-from graphfix.interpreter.values.data import MAX_TEXT, NONE, Constant, NonTensor, Tensor, Unknown, counter, cut_of
+from graphfix.interpreter.values.data import MAX_TEXT, NONE, Constant, Counted, NonTensor, Tensor, Unknown, counter, cut_of
 from graphfix.interpreter.values.graphs import Arguments, Keywords, held_leaves, identities, leaves_in, nodes_in
 from graphfix.interpreter.values.torch import GradMode, Optimizer, Parameters, TorchModule
 from graphfix.interpreter.values.value import Value, is_hashable
@@ -32,6 +32,7 @@ __all__ = [
     "Instance",
     "Keywords",
     "Constant",
+    "Counted",
     "TorchModule",
     "MAX_ITEMS",
     "MAX_TEXT",

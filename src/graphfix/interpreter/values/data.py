@@ -45,6 +45,16 @@ class Constant(Value):
         return f" {self.value!r:.60}"
 
 
+class Counted(Constant):
+    """A number that a loop counts up: what it is in the iterations that are simulated; it goes on from there."""
+
+    __slots__ = ()
+
+    @property
+    def identity(self) -> object:
+        return ("counter", self.value)
+
+
 class NonTensor(Value):
     """Data that is surely no tensor (a size, a count, an array), of unknown content.
 
