@@ -44,3 +44,40 @@ def test_state_that_is_reset_on_some_paths(after: str, codes: list[str]) -> None
 )
 def test_a_total_that_the_loop_shows(after: str, codes: list[str]) -> None:
     assert [code for code, _ in safe_titles(SETUP + TOTAL.format(after=after))] == codes
+
+
+AGENT = """
+class Agent:
+    def __init__(self):
+        self.rnn, self.memory = nn.GRU(3, 1), dict(h=None)
+    def net(self, x):
+        y, h = self.rnn(x, self.memory["h"])
+        return y, h
+    def update(self, xs):
+        opt = torch.optim.SGD(self.rnn.parameters(), lr=0.1)
+        for x in xs:
+            y, self.memory["h"] = self.net(x)
+            loss = y.pow(2).mean()
+            opt.zero_grad()
+            loss.backward({retains})
+            opt.step()
+            {after}
+agent = Agent()
+agent.update(torch.randn(5, 2, 4, 3))
+{elsewhere}
+"""
+
+
+@pytest.mark.parametrize(
+    ("retains", "after", "elsewhere", "codes"),
+    [
+        ("", "pass", "", ["GF202"]),
+        ("", "", "agent.memory.update(h=None)", []),
+        ("", "", "agent.memory['h'] = torch.randn(1, 4, 1)", []),
+        ("", "if loss < 0.1: self.memory['h'] = None", "", []),
+        ("", "print(self.memory['h'].grad_fn)", "", []),
+    ],
+)
+def test_state_under_a_key(retains: str, after: str, elsewhere: str, codes: list[str]) -> None:
+    program = AGENT.format(retains=retains, after=after or "pass", elsewhere=elsewhere)
+    assert [code for code, _ in safe_titles(SETUP + program)] == codes

@@ -306,6 +306,6 @@ def held_at(tape: Tape, loop: ast.AST | None, name: str) -> list[tuple[Boundary,
     for run in tape.runs:
         for boundary in run.recording.boundaries:
             if boundary.entry.loop is loop and name in boundary.held:
-                value, _, freed, unfreed = boundary.held[name]
-                found.append((boundary, value, freed, unfreed))
+                _, _, freed, unfreed = boundary.held[name]
+                found.append((boundary, boundary.contents[name], freed, unfreed))
     return found

@@ -71,6 +71,15 @@ def cuts_nothing(value: Value, walkable: set[Node]) -> bool:
     return spent and not any(leaf.requires_grad for leaf in leaves)
 
 
+def as_now(value: Value) -> Value:
+    """A container as it is now: what it holds later may have another shape."""
+    if isinstance(value, Mapping):
+        made = Mapping(dict(value.items), value.default, value.open)
+        made.rest = list(value.rest)
+        return made
+    return Sequence(value.kind, list(value.items), value.open) if isinstance(value, Sequence) else value
+
+
 def is_certain(node: Node) -> bool:
     return node.certain
 
@@ -87,7 +96,8 @@ def note_boundary(m: Interpreter, entry: LoopEntry, first: dict[str, tuple[Value
             spent = [raises_again(node, is_certain, walkable=walkable) for node in nodes]
             freed, unfreed = any(spent), not all(spent)
             held[name] = (value, tuple(nodes), freed, unfreed)
-    m.recording.boundaries.append(Boundary(entry, m.frame, held, first, m.now()))
+    contents = {name: as_now(value) for name, (value, _, _, _) in held.items()}
+    m.recording.boundaries.append(Boundary(entry, m.frame, held, contents, first, m.now()))
 
 
 def note_end(m: Interpreter, entry: LoopEntry, iteration: int) -> None:

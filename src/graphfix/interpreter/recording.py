@@ -59,6 +59,7 @@ class Boundary:
     """What was carried into the second iteration of a loop, or one after it.
 
     `held`: name to (value, its nodes, whether some of its graph is freed, whether some item of it is still alive).
+    `contents`: name to the value as it was then: containers change.
     `first`: name to what it was at the start of the first iteration, and whether a detach would have cut nothing there.
     `spent`: the names that leave that iteration with a graph of which some is freed.
     """
@@ -66,6 +67,7 @@ class Boundary:
     entry: LoopEntry
     frame: Frame | None
     held: dict[str, tuple[Value, tuple[Node, ...], bool, bool]]
+    contents: dict[str, Value]
     first: dict[str, tuple[Value, bool]]
     order: int
     spent: set[str] = field(default_factory=set)

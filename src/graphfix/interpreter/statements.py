@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 
 from graphfix.autograd.graph import Node
 from graphfix.interpreter import versions
-from graphfix.interpreter.boundaries import crossing, cuts_nothing, note_boundary, note_end
+from graphfix.interpreter.boundaries import as_now, crossing, cuts_nothing, note_boundary, note_end
 from graphfix.interpreter.calls import decorate, enter_context, note_defaults
 from graphfix.interpreter.conditions import truth
 from graphfix.interpreter.expressions import evaluate
@@ -25,7 +25,6 @@ from graphfix.interpreter.values import (
     Counted,
     External,
     Function,
-    Mapping,
     NonTensor,
     Pending,
     Project,
@@ -163,11 +162,6 @@ def run_loop(m: Interpreter, s: ast.For | ast.AsyncFor | ast.While, starts: Iter
             note_end(m, entry, iteration)
     if not broke:
         execute(m, s.orelse)
-
-
-def as_now(value: Value) -> Value:
-    """A dict as it is now: what it holds under its keys may be another shape later."""
-    return Mapping(dict(value.items), value.default, value.open) if isinstance(value, Mapping) else value
 
 
 def run_return(m: Interpreter, s: ast.Return) -> None:

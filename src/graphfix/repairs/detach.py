@@ -50,6 +50,22 @@ def detached_sequence(value: Sequence, text: str) -> str | None:
     return f"({', '.join(texts)})" if value.kind == "tuple" else f"[{', '.join(texts)}]"
 
 
+def only_item(value: Value) -> str:
+    """The subscript of the only item of a dict that may have a graph; nothing where there are others, or it is no dict."""
+    keys = (
+        [key for key, item in value.items.items() if not item.is_plain] if isinstance(value, Mapping) and not value.rest else []
+    )
+    return f'["{keys[0]}"]' if len(keys) == 1 and isinstance(keys[0], str) and keys[0].isidentifier() else ""
+
+
+def item_in(value: Value) -> Value:
+    """That item, or the value itself."""
+    found = (
+        [item for item in value.items.values() if not item.is_plain] if only_item(value) and isinstance(value, Mapping) else []
+    )
+    return found[0] if found else value
+
+
 def same_shape(one: Value, two: Value) -> bool:
     if isinstance(one, Sequence) and isinstance(two, Sequence):
         return len(one.items) == len(two.items) and all(same_shape(a, b) for a, b in zip(one.items, two.items))
@@ -99,10 +115,13 @@ def boundary_fix(evidence: Evidence, loop: ast.AST | None, carrier: str, walk: S
         return None
     seen = held_at(evidence.tape, loop, carrier)
     values = [value for _, value, _, _ in seen]
-    texts = {detached(value, carrier) for value in values}
-    if len(texts) != 1 or None in texts:
+    targets = {f"{carrier}{only_item(value)}" for value in values}
+    statements = {
+        f"{target} = {text}" for target in targets for text in (detached(item_in(value), target) for value in values) if text
+    }
+    if len(targets) != 1 or len(statements) != 1 or any(detached(item_in(value), carrier) is None for value in values):
         return None
-    statement = f"{carrier} = {texts.pop()}"
+    statement = statements.pop()
     freed = all(was_freed and not unfreed for _, _, was_freed, unfreed in seen)
     operation = placed(evidence, loop, carrier, walk, seen, statement)
     if operation is None:

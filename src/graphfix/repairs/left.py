@@ -15,6 +15,9 @@ from graphfix.model import Ground, InsertAfter, InsertBefore
 from graphfix.repairs.inquiry import Inquiry, Open
 from graphfix.repairs.readers import Readers
 
+# methods by which a dict gets, or loses, items
+CHANGES = frozenset("update setdefault pop popitem clear __setitem__ __ior__".split())
+
 
 class Left(Inquiry):
     """Asks about statements that a fix inserts."""
@@ -31,6 +34,10 @@ class Left(Inquiry):
         if anchor is None or target is None:
             return
         loop = document.enclosing(anchor, (*LOOPS, *FUNCTIONS))
+        item = ast.parse(target, mode="eval").body
+        if isinstance(item, ast.Subscript) and isinstance(item.slice, ast.Constant):
+            yield from self.item(item, item.slice.value, anchor, loop)
+            return
         if re.fullmatch(r"(?:if .*\n\s*)?([\w.]+) = \1\.detach\(\)(\.requires_grad_\(\))?", operation.text):
             for place in self.bindings(anchor if isinstance(operation, InsertAfter) else None, loop, target):
                 other = self.readers.no_tensor(place, operation.text.startswith("if "))
@@ -51,6 +58,64 @@ class Left(Inquiry):
                 # a run that walked there, and nothing of this, is a witness
                 nobody = ground is Ground.UNUSED and arrival.sink is Sink.WALKED and arrival.site not in self.walked
                 yield Open(arrival.site, arrival.sink.value, nobody)
+
+    def item(self, item: ast.Subscript, key: object, anchor: ast.stmt, loop: ast.AST | None) -> Iterator[Open]:
+        """An item of a dict that is detached: only the loop's body puts it there, surely, and no None; a walk of it follows.
+
+        `anchor`: the statement behind which it is detached.
+        """
+        text = ast.unparse(item)
+        body = loop.body if isinstance(loop, LOOPS) else []
+        before = body[: body.index(anchor)] if anchor in body else []
+        writers = [part for part in self.subscripts(ast.Store, ast.Del) if not is_other_key(part, key)]
+        stores = [self.flow.freed.statement(part) for part in writers if ast.unparse(part) == text]
+        reads = [part for part in self.subscripts(ast.Load) if ast.unparse(part) == text]
+        freed = any(
+            self.flow.freed.walk_follows(loop, read, store, anchor) for read in reads for store in stores if loop is not None
+        )  # type: ignore[arg-type]
+        if len(writers) != 1 or len(stores) != 1 or stores[0] not in before or not freed:
+            yield Open(anchor, "may leave what is not freed")
+            return
+        holders = {source for read in reads for source in self.graph.sources(read.value)}
+        for call in self.flow.code.calls:
+            function = call.func
+            if (
+                isinstance(function, ast.Attribute)
+                and function.attr in CHANGES
+                and holders & set(self.graph.sources(function.value))
+            ):
+                yield Open(call, "may put something else there")
+        for source in self.bound_to(writers[0], stores[0]):
+            if any(isinstance(each, ast.Constant) for each in self.readers.origins(source)):
+                yield Open(stores[0], "may be None there")
+        for arrival in self.graph.reach(reads).of(Sink.ASKED):
+            if asks_for_graph(arrival.site):
+                yield Open(arrival.site, arrival.sink.value)
+
+    def subscripts(self, *contexts: type[ast.expr_context]) -> Iterator[ast.Subscript]:
+        for document in self.flow.code.documents.values():
+            for part in ast.walk(document.tree):
+                if isinstance(part, ast.Subscript) and isinstance(part.ctx, contexts):
+                    yield part
+
+    def bound_to(self, target: ast.expr, statement: ast.stmt) -> Iterator[ast.expr]:
+        """What an assignment binds to `target`: its value, or what functions in sight return at that position."""
+        if not isinstance(statement, ast.Assign):
+            return
+        for whole in statement.targets:
+            if whole is target:
+                yield statement.value
+            elif isinstance(whole, ast.Tuple) and target in whole.elts:
+                position = whole.elts.index(target)
+                returned = [
+                    part.value
+                    for code in self.flow.calls.targets.get(statement.value, ())
+                    for part in ast.walk(code)
+                    if isinstance(part, ast.Return)
+                ]  # type: ignore[call-overload]
+                for value in (statement.value, *returned):
+                    if isinstance(value, ast.Tuple) and len(value.elts) == len(whole.elts):
+                        yield value.elts[position]
 
     def may_be_none(self, loop: ast.AST | None, target: str, since: ast.stmt | None) -> Iterator[Open]:
         """Where what is detached is set to None: a name within the loop, an attribute anywhere but where its object is made.
@@ -84,6 +149,11 @@ class Left(Inquiry):
             (part for part in ast.walk(around) if isinstance(part, ast.Name) and part.id == target) if around is not None else ()
         )
         return [part for part in named if isinstance(part.ctx, ast.Store)]
+
+
+def is_other_key(part: ast.Subscript, key: object) -> bool:
+    """Whether another item than that under `key` is meant."""
+    return isinstance(part.slice, ast.Constant) and part.slice.value != key
 
 
 def detached_target(text: str) -> str | None:
