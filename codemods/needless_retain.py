@@ -42,6 +42,7 @@ from graphfix.analysis.explore import Run
 from graphfix.analysis.walked_again import in_sight, needed, walks_from_pile
 from graphfix.autograd.backward import BackwardPass
 from graphfix.codemods.base import rule
+from graphfix.interpreter.interning import kind_of
 from graphfix.model import AddArgument, Applicability, Finding, RemoveArgument, Replace, Severity
 from graphfix.repairs.fixes import fix, safe_if
 from graphfix.verify.symptoms import RETAINS, SECOND_WALK
@@ -56,8 +57,8 @@ def find(evidence: Evidence) -> Iterator[Finding]:
     for site, events in sites.items():
         if any(k.arg == "retain_variables" for k in site.keywords):
             continue  # the call raises: that is GF903's
-        if not any(node.certain for _, event in events for node in event.nodes):
-            continue  # the graph is the caller's, who has it kept for himself
+        if any(is_for_caller(run, event) for run, event in events):
+            continue
         if any(walks_from_pile(run, event) for run, event in events):
             continue  # a later iteration than the simulated ones may take it out again
         if any(event.creates or needed(event, None) for _, event in events):
@@ -75,6 +76,14 @@ def find(evidence: Evidence) -> Iterator[Finding]:
         yield RULE.finding(
             evidence, "`retain_graph=True` keeps a graph that nobody walks again", evidence.span(statement), story, repair
         )
+
+
+def is_for_caller(run: Run, event: BackwardPass) -> bool:
+    """Whether the graph is the caller's, who has it kept for himself: he has given it, or gets it back."""
+    given = all(kind_of(node.callee) == "given" for node in event.nodes)
+    return given or any(
+        why == "returned" and order > event.order for node in event.nodes for _, why, order in run.recording.escapes.get(node, ())
+    )
 
 
 def is_constant(site: ast.Call) -> bool:

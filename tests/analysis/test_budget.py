@@ -7,7 +7,7 @@ from graphfix.interpreter.interpreter import MAX_STEPS
 
 from .toys import explored
 
-BRANCHES = "\n".join(f"    if len(sys.argv) > {n}:\n        h = h + {n}" for n in range(2_000))
+BRANCHES = "\n".join(f"    if len(sys.argv) > {n}:\n        h = h + {n}" for n in range(TOTAL_STEPS // 20))
 MANY = f"import sys\nfor i in range(100):\n    h = net(x)\n{BRANCHES}\n    h.sum().backward()\n"
 
 

@@ -14,6 +14,7 @@ from graphfix.analysis.explore import Tape
 from graphfix.autograd.backward import raises_again
 from graphfix.autograd.graph import Node
 from graphfix.interpreter.frames import CallStack
+from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.recording import Store, Use
 from graphfix.interpreter.values import Instance
 from graphfix.source.document import Document
@@ -31,11 +32,14 @@ class Facts:
         self.proven: set[ast.AST] = set()
         self.single: set[ast.AST] = set()
         self.walked: set[ast.AST] = set()
+        self.elements: set[object] = set()
         self.modules = tape.modules
         self.sure: dict[Node, bool] = {}
         for run in tape.runs:
             self.plain |= run.recording.plain
-            self.proven |= {node.site for root in run.recording.proven for node in (root, *brought_by(root))}
+            brought = {node for root in run.recording.proven for node in (root, *brought_by(root))}
+            self.proven |= {node.site for node in brought}
+            self.elements |= {node.callee for node in brought if is_element(node)}
             self.walked |= {node.site for node in run.recording.proven}
             self.single |= {node.site for node in alone_single(run.recording.single)}
             for expression, uses in run.recording.graphs.items():
@@ -46,7 +50,7 @@ class Facts:
         known = self.sure.get(node)
         if known is None:
             self.sure[node] = False
-            known = node.certain or node.site in self.proven or node.callee in self.modules
+            known = node.certain or node.site in self.proven or node.callee in self.modules or node.callee in self.elements
             # what torch makes of a sure part is sure as well; what an unknown call makes of it is not
             known = known or (node.callee is None and any(self.is_sure(parent) for parent in node.parents))
             self.sure[node] = known
@@ -92,7 +96,16 @@ def brought_by(root: Node) -> Iterator[Node]:
         seen.update(new)
         pending.extend(new)
     if len(births) == 1:
-        yield from births
+        (birth,) = births
+        yield birth
+        while is_element(birth):
+            (birth,) = birth.parents
+            yield birth
+
+
+def is_element(node: Node) -> bool:
+    """Whether a node stands for one element of what an unknown call returned."""
+    return kind_of(node.callee) == "element"
 
 
 def contributors(facts: Facts, expression: ast.expr, own: Mapping[Node, int]) -> list[ast.expr]:

@@ -23,9 +23,9 @@ from graphfix.models.words import READS, WALKED_BY_TRAINER, WALKS
 from graphfix.source.document import Document
 
 # Statements and calls that all runs over one file may simulate together: a count, so that results do not depend on the clock
-TOTAL_STEPS = 40_000
+TOTAL_STEPS = 100_000
 LEAST_STEPS = 4_000  # for each entry, until there are MOST_STEPS
-MOST_STEPS = 80_000
+MOST_STEPS = 160_000
 
 
 @dataclass(eq=False)

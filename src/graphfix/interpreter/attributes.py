@@ -214,5 +214,7 @@ def opaque_item(m: Interpreter, value: Unknown, index: Value, site: ast.Subscrip
     slot: object = index.value if isinstance(index, Constant) and is_hashable(index.value) else ("unknown", index.identity)
     note_legacy(m, value, index, site)
     if slot not in value.items:
-        value.items[slot] = Unknown(("item", value.key, slot), value.node, value.outside)
+        of_any = isinstance(index, Constant) and isinstance(index.value, (int, str))  # with other indices it is a tensor
+        node = m.element(value, slot, site) if of_any else value.node
+        value.items[slot] = Unknown(("item", value.key, slot), node, value.outside)
     return value.items[slot]

@@ -34,7 +34,7 @@ from graphfix.interpreter.values import (
 )
 
 MAX_DEPTH = 12
-MAX_STEPS = 12_000
+MAX_STEPS = 30_000
 
 
 class OutOfSteps(Exception):
@@ -246,6 +246,20 @@ class Interpreter:
         """What an unknown call returns: it may be a tensor whose graph runs through all inputs."""
         node = self.record(site, inputs, True, certain=False, callee=callee, force=callee is not None)
         return Unknown(key or ("call", site, self.now()), node)
+
+    def element(self, value: Unknown, slot: object, site: ast.AST) -> Node | None:
+        """The graph of one element of what an unknown call returned: the others may have another one, or be no tensors.
+
+        It is as old as what it is an element of.
+        """
+        whole = value.node
+        if whole is None or whole.callee is None:
+            return whole
+        callee = interned(("element", whole.callee, slot))
+        node = Node(site, whole.trace, whole.context, (whole,), False, (), False, False, callee)
+        node.order, node.training = whole.order, whole.training
+        self.recording.nodes.append(node)
+        return node
 
     def backward(
         self, site: ast.Call, roots: list[Value], *, retains: bool = False, creates: bool = False, keyword: object = None,

@@ -63,9 +63,11 @@ def unpack(m: Interpreter, value: Value, target: ast.Tuple | ast.List) -> list[V
             return list(items)
     if isinstance(value, Instance) and value.cls.fields is not None and len(value.cls.fields) == count and star is None:
         return [value.attributes.get(name, NONE) for name in value.cls.fields]
+    if isinstance(value, Parameters) and count == 2:  # named ones
+        return [NonTensor(("name", id(value))), Parameters(value.owners, True)]
     if isinstance(value, Constant) and isinstance(value.value, (tuple, str)) and len(value.value) == count:
         return [Constant(item) for item in value.value]
-    return [item_of(m, value, index, target) for index in range(count)]
+    return [item_of(m, value, index, part) for index, part in enumerate(target.elts)]
 
 
 def item_of(m: Interpreter, value: Value, key: object, site: ast.AST) -> Value:
@@ -80,7 +82,7 @@ def item_of(m: Interpreter, value: Value, key: object, site: ast.AST) -> Value:
         return value.items[-1] if value.items else Unknown(("item", id(value), key, m.now()))
     if isinstance(value, Unknown):
         if key not in value.items:
-            value.items[key] = Unknown(("item", value.key, key), value.node, value.outside)
+            value.items[key] = Unknown(("item", value.key, key), m.element(value, key, site), value.outside)
         return value.items[key]
     if isinstance(value, NonTensor):
         return NonTensor(("item", value.key, key))

@@ -51,7 +51,7 @@ def arithmetic(m: Interpreter, site: ast.AST, left: Value, right: Value, op: ast
     if isinstance(left, Instance) or isinstance(right, Instance):
         return overloaded(m, site, left, right, op)
     if isinstance(left, Parameters) and isinstance(right, Parameters) and isinstance(op, ast.Add):
-        return Parameters([*left.owners, *right.owners])  # two lists of them
+        return Parameters([*left.owners, *right.owners], left.some or right.some)  # two lists of them
     left, right = (m.parameter(each, site) if isinstance(each, Parameters) else each for each in (left, right))
     saves = not isinstance(op, NOTHING_SAVED)
     if isinstance(left, Tensor) or isinstance(right, Tensor):

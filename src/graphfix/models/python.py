@@ -17,6 +17,7 @@ from graphfix.interpreter.values import (
     Class,
     Constant,
     External,
+    Function,
     Instance,
     Mapping,
     NonTensor,
@@ -162,7 +163,10 @@ def mapped(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], s
     "builtins.filter",
 )
 def filtered(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
-    if len(arguments) > 1 and isinstance(arguments[1], (Parameters, BoundMethod)):
+    if len(arguments) > 1 and isinstance(arguments[1], Parameters):
+        trained = isinstance(arguments[0], Function) and "requires_grad" in ast.unparse(arguments[0].definition)
+        return Parameters(arguments[1].owners, arguments[1].some or not trained)
+    if len(arguments) > 1 and isinstance(arguments[1], BoundMethod):
         return arguments[1]
     return Sequence("generator", iterate(m, arguments[1], site) if len(arguments) > 1 else [], True)
 
@@ -205,7 +209,9 @@ def dictionary(m: Interpreter, arguments: list[Value], keywords: dict[str, Value
         made.items.update(arguments[0].items)
     elif arguments:
         for pair in iterate(m, arguments[0], site):
-            if isinstance(pair, Sequence) and len(pair.items) == 2:
+            if isinstance(pair, Parameters):
+                made.items["unknown", id(pair)] = Parameters(pair.owners, True)
+            elif isinstance(pair, Sequence) and len(pair.items) == 2:
                 key = pair.items[0]
                 made.items[key.value if isinstance(key, Constant) else ("unknown", key.identity)] = pair.items[1]
     return made

@@ -23,6 +23,7 @@ from graphfix.interpreter.values import (
     Unknown,
     Value,
     identities,
+    leaves_in,
 )
 from graphfix.models.operations import (
     new_leaf,
@@ -123,6 +124,14 @@ def checkpointed(m: Interpreter, arguments: Arguments, keywords: Keywords, site:
         return NONE
     inner = m.call(arguments[0], arguments[1:], {}, site)
     return Tensor(m.record(site, [inner], True)) if isinstance(inner, Tensor) else inner
+
+
+@models(
+    "torch.nn.utils.parameters_to_vector",
+)
+def flattened(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+    given = [*arguments, *keywords.values()]
+    return Tensor(m.record(site, [], True, leaves=tuple(leaf for value in given for leaf in leaves_in(value))))
 
 
 @models(

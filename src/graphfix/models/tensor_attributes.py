@@ -34,7 +34,8 @@ def tensor_attribute(m: Interpreter, value: Tensor | Unknown, name: str, site: a
         if known is not None and known.kind == "attribute":
             return view(Tensor(m.record(site, [value], False), is_data=value.is_data), value, name)
         return BoundMethod(value, name)
-    made = Unknown(("attribute", value.key, name), value.node, value.outside)
+    node = value.node if facts(f"torch.Tensor.{name}") is not None else m.element(value, name, site)
+    made = Unknown(("attribute", value.key, name), node, value.outside)
     value.attributes[name] = made
     return made
 

@@ -230,6 +230,8 @@ def is_understood(value: Value, seen: set[int]) -> bool:
     if id(value) in seen:
         return True
     seen.add(id(value))
+    if isinstance(value, Parameters) and value.some:
+        return False
     if isinstance(value, Unknown):
         return any(True for _ in value.parts()) and all(is_understood(part, seen) for part in value.parts())
     return all(is_understood(part, seen) for part in value.parts())

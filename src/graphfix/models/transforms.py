@@ -22,7 +22,7 @@ from graphfix.interpreter.values import (
 )
 from graphfix.models.registry import models
 
-APPLIED = "torch.func.applied"
+APPLIED = "functorch.applied"
 # the first of a pair is what the function itself returns
 PAIRS = ("vjp", "jvp", "hvp", "vhp")
 

@@ -35,9 +35,10 @@ class Flow:
         begin: list[Place] = [*self.calls.recording, *self.graph.opaque]
         for call, dotted in self.code.calls.items():
             asks = any(keyword.arg == "requires_grad" for keyword in call.keywords)
-            if asks or dotted.endswith("Parameter") or name_of(call.func) == "requires_grad_":
+            if asks or dotted.endswith("Parameter") or name_of(call.func) in ("requires_grad_", "parameters", "named_parameters"):
                 begin.append(call)
-                begin.extend(self.graph.sources(call.func.value) if isinstance(call.func, ast.Attribute) and not dotted else ())
+                leaf = isinstance(call.func, ast.Attribute) and not dotted and call.func.attr == "requires_grad_"
+                begin.extend(self.graph.sources(call.func.value) if leaf else ())  # type: ignore[attr-defined]
         begin.extend(source for value in self.code.asked for source in self.graph.sources(value))
         return self.graph.spread(begin)
 

@@ -38,12 +38,16 @@ class TorchModule(Value):
 
 
 class Parameters(Value):
-    """What `module.parameters()` gives: the leaves of `owners`, looked up when they are needed."""
+    """What `module.parameters()` gives: the leaves of `owners`, looked up when they are needed.
 
-    __slots__ = ("owners",)
+    `some`: it may stand for some of them only, as they were told apart by their names.
+    """
 
-    def __init__(self, owners: list[Value]) -> None:
+    __slots__ = ("owners", "some")
+
+    def __init__(self, owners: list[Value], some: bool = False) -> None:
         self.owners = owners
+        self.some = some
 
     def parts(self) -> Iterable[Value]:
         return self.owners
