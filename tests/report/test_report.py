@@ -111,3 +111,10 @@ def test_json_has_the_shape_of_the_contract() -> None:
         "url": "https://example.org/GF101",
     }
     assert second["fix"] is None
+
+
+def test_a_file_that_was_not_analysed_to_the_end_is_in_json() -> None:
+    outcome = Outcome(Path("big.py"), unfinished="it takes more branches and calls than are simulated")
+    (record,) = json.loads(render([outcome], {}))
+    assert (record["code"], record["filename"], record["severity"], record["fix"]) == ("unfinished", "big.py", "note", None)
+    assert "not analysed to the end: it takes more branches" in record["message"]

@@ -25,8 +25,10 @@ def render(outcomes: Iterable[Outcome], urls: Mapping[str, str]) -> str:
 
 
 def records(outcomes: Iterable[Outcome], urls: Mapping[str, str]) -> Iterator[dict[str, object]]:
-    """One record for each finding."""
+    """One record for each file that was not analysed to the end, and one for each finding."""
     for outcome in outcomes:
+        if outcome.unfinished:
+            yield _unfinished(outcome)
         if outcome.source is None:
             continue
         indexes = indexes_of(outcome.source)
@@ -48,6 +50,24 @@ def _record(finding: Finding, edits: tuple[Edit, ...], indexes: Indexes, urls: M
         "story": [_step(label.path, label.span, label.message, indexes) for label in finding.story],
         "fix": _fix(finding, edits, index),
         "url": urls.get(finding.code),
+    }
+
+
+def _unfinished(outcome: Outcome) -> dict[str, object]:
+    """A file that was not analysed to the end, in the shape of a finding at its beginning."""
+    start = {"row": 1, "column": 1}
+    return {
+        "code": "unfinished",
+        "name": "not-analysed-to-the-end",
+        "severity": "note",
+        "message": f"not analysed to the end: {outcome.unfinished}; findings may be missing",
+        "filename": _plain(str(outcome.path)),
+        "location": start,
+        "end_location": start,
+        "cell": None,
+        "story": [],
+        "fix": None,
+        "url": None,
     }
 
 

@@ -43,7 +43,10 @@ def _run(view: View) -> Record:
         "invocations": [
             {
                 "executionSuccessful": all(outcome.status is Status.SKIPPED for outcome in failed),
-                "toolExecutionNotifications": [_notification(view, outcome) for outcome in failed],
+                "toolExecutionNotifications": [
+                    *(_notification(view, outcome) for outcome in failed),
+                    *(_unfinished(view, outcome) for outcome in view.outcomes if outcome.unfinished),
+                ],
             }
         ],
         "results": [_result(view, told, places) for told in view.told()],
@@ -127,6 +130,15 @@ def _artifact(view: View, path: str | Path) -> Record:
     if name[1:3] == ":/":
         return {"uri": f"file:///{uri}"}
     return {"uri": uri, "uriBaseId": _ROOT}
+
+
+def _unfinished(view: View, outcome: Outcome) -> Record:
+    """A file that was not analysed to the end, so that findings may be missing."""
+    return {
+        "level": "note",
+        "message": {"text": plain(f"not analysed to the end: {outcome.unfinished}; findings may be missing")},
+        "locations": [{"physicalLocation": {"artifactLocation": _artifact(view, outcome.path)}}],
+    }
 
 
 def _notification(view: View, outcome: Outcome) -> Record:
