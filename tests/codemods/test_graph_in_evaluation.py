@@ -56,6 +56,18 @@ def test_what_is_left_alone(program: str) -> None:
 
 
 TOLD = {
+    "outputs of a module out of sight that are cut as a whole at the end": """
+def embed(backbone, batches):
+    rows = []
+    for batch in batches:
+        rows.append(backbone(batch))
+    return torch.cat(rows, 0).detach()
+def fit(backbone, batches):
+    features = embed(backbone, batches)
+    loss = head_a(features).pow(2).mean()
+    loss.backward()
+    print(sum(p.numel() for p in backbone.parameters()))
+""",
     "a function that evaluates": """
 def evaluate(model):
     model.eval()

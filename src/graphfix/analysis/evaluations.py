@@ -182,7 +182,7 @@ class Regions:
         if not node.saves or not self.facts.is_sure(node):
             return False
         is_module = node.callee in self.facts.modules or node.callee in self.callees
-        return bool(node.leaves) or (is_module and node.training is False)
+        return bool(node.leaves) or (is_module and (node.training is False or self.is_cut_late(node)))
 
     # Where the regions are
 
@@ -241,7 +241,7 @@ class Regions:
             self.detached.add(part)
             return False
         if isinstance(part, LOOPS):
-            return part in loops and (evaluates or self.is_trained(node))
+            return part in loops and (evaluates or self.is_trained(node) or node.callee is not None and self.is_cut_late(node))
         if isinstance(part, FUNCTIONS):
             if not isinstance(part, ast.FunctionDef) or part in self.building or has_own_module(frame, node):
                 return False
@@ -259,6 +259,12 @@ class Regions:
         if node in self.carried:
             return False
         return any(context[: len(node.context)] == node.context for context in self.cut.get(node, ()))
+
+    def is_cut_late(self, node: Node) -> bool:
+        """Whether the graphs of a loop's iterations are kept until they are cut as a whole, behind the loop."""
+        return bool(node.context) and any(
+            len(context) < len(node.context) and context == node.context[: len(context)] for context in self.cut.get(node, ())
+        )
 
     def is_trained(self, node: Node) -> bool:
         """Whether some walk reaches the same parameters, or those of which they are a copy."""
