@@ -342,7 +342,11 @@ def decorate(m: Interpreter, function: Function, decorators: list[ast.expr]) -> 
         elif isinstance(applied, GradMode):
             with_mode(applied, [function])
         elif isinstance(applied, Function) and isinstance(value, Function):
-            value = call(m, applied, [value], {}, decorator)
+            before, m.decorates = m.decorates, True
+            try:
+                value = call(m, applied, [value], {}, decorator)
+            finally:
+                m.decorates = before
         elif isinstance(applied, BoundMethod) and applied.name == "setter":
             return m.frame.env.variables.get(function.definition.name, function)  # type: ignore[union-attr]
     return value if isinstance(value, (Function, Partial, Instance, BoundMethod)) else function
@@ -365,10 +369,11 @@ def enter_context(m: Interpreter, manager: Value, site: ast.expr) -> tuple[Value
 
 
 def run_callbacks(m: Interpreter, values: list[Value], site: ast.AST) -> None:
-    """A function of the project that is handed over is called, once, by whoever gets it."""
+    """A function of the project that is handed over is called, once, by whoever gets it: but not where it is only being decorated."""
     for value in values:
         if (
-            isinstance(value, Function)
+            not m.decorates
+            and isinstance(value, Function)
             and isinstance(value.definition, ast.FunctionDef)
             and m.active.get(value.definition, 0) == 0
         ):

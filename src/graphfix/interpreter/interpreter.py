@@ -117,7 +117,8 @@ class Interpreter:
         self.frames: list[Frame] = []
         self.decisions: dict[object, bool] = {}
         self.active: dict[object, int] = {}
-        self.tries = 0  # handlers that wait for what is raised
+        self.tries = 0
+        self.decorates = False  # handlers that wait for what is raised
         self.steps = 0
         self.order = 0
         self.conventions = NO_CONVENTIONS

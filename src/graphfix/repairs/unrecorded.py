@@ -87,22 +87,25 @@ class Unrecorded(Inquiry):
         """What called code leaves behind in objects, to be read under a key or name that no run follows, is not walked."""
         own = {part for each in inside for part in ast.walk(each)}
         executed = {statement for run in self.evidence.tape.runs for statement in run.recording.executed}
+        reads: dict[Place, None] = {}
+        holders: dict[ast.expr, None] = {}
         for code in dict.fromkeys(code for each in inside for code in self.flow.reached(each) if code not in own):
             for part in ast.walk(code):
-                reads: list[Place] = []
-                holders: list[Place] = []
                 if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store) and part in self.flow.recorded:
                     read = [edge.target for edge in self.graph.edges.get(Field(part.attr), ())]
-                    reads = [
-                        place for place in read if not isinstance(place, ast.Attribute) or self.statement(place) not in executed
-                    ]
+                    seldom = (
+                        each for each in read if not isinstance(each, ast.Attribute) or self.statement(each) not in executed
+                    )
+                    reads.update(dict.fromkeys(seldom))
                 elif isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store) and part in self.flow.recorded:
-                    holders = [part.value] if not isinstance(part.slice, ast.Constant) else []
+                    if not isinstance(part.slice, ast.Constant) and self.outlives(part.value, code):
+                        holders[part.value] = None
                 elif isinstance(part, ast.Call) and name_of(part.func) in FILLS and isinstance(part.func, ast.Attribute):
-                    holders = [part.func.value] if any(each in self.flow.recorded for each in arguments(part)) else []
-                holders = [each for each in holders if self.outlives(each, code)]
-                for arrival in self.graph.reach(reads, held=holders).arrivals if reads or holders else ():
-                    yield Open(arrival.site, f"{arrival.sink.value} later")
+                    given = any(each in self.flow.recorded for each in arguments(part))
+                    if given and self.outlives(part.func.value, code):
+                        holders[part.func.value] = None
+        for arrival in self.graph.reach(list(reads), held=list(holders)).arrivals if reads or holders else ():
+            yield Open(arrival.site, f"{arrival.sink.value} later")
 
     def statement(self, place: ast.AST) -> ast.stmt | None:
         return self.flow.freed.statement(place) if place in self.flow.freed.parents else None
