@@ -89,3 +89,27 @@ def test_an_integer_tensor_times_a_total_of_64_bits(precision: str, cut: str) ->
     program = TOTAL.format(adds="+=", reads="pass") + "print(torch.tensor([3, 5]) * total)\n"
     program = program.replace("torch.randn(5, 3)", "torch.randn(5, 3).to(net[0].weight)")
     assert safe_titles(SETUP + precision + program) == [("GF101", f"put away `loss.{cut}()`")]
+
+
+FORMATTED = """
+total, scale = torch.tensor(0.0), torch.ones(1, requires_grad=True)
+for step in range(4):
+    loss = net(torch.randn(5, 3)).pow(2).mean() * scale
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    total = total + loss
+{prints}
+"""
+
+
+@pytest.mark.parametrize(
+    ("prints", "cut"),
+    [
+        ("try:\n    print('{:.4f}'.format(total))\nexcept TypeError:\n    print('a vector')", "detach"),
+        ("try:\n    print(f'{total:.4f}')\nexcept TypeError:\n    print('a vector')", "detach"),
+        ("print('{:.4f}'.format(total))", "item"),
+    ],
+)
+def test_a_format_that_refuses_vectors(prints: str, cut: str) -> None:
+    assert safe_titles(SETUP + FORMATTED.format(prints=prints)) == [("GF101", f"put away `loss.{cut}()`")]

@@ -12,6 +12,7 @@ from graphfix.analysis.flow.calls import decorators
 from graphfix.analysis.flow.expressions import is_text
 from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.graph import ITSELF, Kind, Old, Place, Sink, Use, is_attribute
+from graphfix.analysis.flow.swallowed import swallowed
 from graphfix.models.table import facts
 from graphfix.repairs.inquiry import Open
 from graphfix.repairs.numbers import Numbers
@@ -22,6 +23,8 @@ OF_NUMBERS = frozenset(("real", "imag", "is_integer", "as_integer_ratio", "hex",
 PLAIN_DECORATORS = frozenset(
     "staticmethod classmethod property torch.no_grad() torch.enable_grad() torch.inference_mode() abstractmethod".split()
 )
+# ways to format a value: a tensor of shape (1,) has no format but the empty one
+FORMATS = frozenset(("format", "format_map", "vformat", "__format__"))
 NO_TENSORS = (
     ast.JoinedStr, ast.Dict, ast.List, ast.Tuple, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp, ast.Compare,
     ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef,
@@ -161,6 +164,8 @@ class Readers:
                     continue
                 if not takes_number(use.how, use.name, part is ITSELF):
                     yield Open(use.site, "may need a tensor")
+                elif part is ITSELF and (use.how == "text" or use.name in FORMATS) and swallowed(self.flow, use.site):
+                    yield Open(use.site, "refuses a tensor that has a dimension")
                 elif part is ITSELF and not self.numbers.is_alike(use, place, expression, (place, part) not in kept):
                     yield Open(use.site, "may come to something else with a number")
         yield from self.written_under_another_name(expression)
