@@ -91,25 +91,23 @@ def test_an_integer_tensor_times_a_total_of_64_bits(precision: str, cut: str) ->
     assert safe_titles(SETUP + precision + program) == [("GF101", f"put away `loss.{cut}()`")]
 
 
-FORMATTED = """
-total, scale = torch.tensor(0.0), torch.ones(1, requires_grad=True)
+IN_TENSOR = """
+total, scale = torch.tensor(0.0), {scale}
 for step in range(4):
     loss = net(torch.randn(5, 3)).pow(2).mean() * scale
     opt.zero_grad()
     loss.backward()
     opt.step()
     total = total + loss
-{prints}
+try:
+    print('{{:.4f}}'.format(total))
+except TypeError:
+    print('a vector')
 """
 
 
 @pytest.mark.parametrize(
-    ("prints", "cut"),
-    [
-        ("try:\n    print('{:.4f}'.format(total))\nexcept TypeError:\n    print('a vector')", "detach"),
-        ("try:\n    print(f'{total:.4f}')\nexcept TypeError:\n    print('a vector')", "detach"),
-        ("print('{:.4f}'.format(total))", "item"),
-    ],
+    ("scale", "cut"), [("torch.ones(1, requires_grad=True)", "detach"), ("torch.tensor(1.0, requires_grad=True)", "item")]
 )
-def test_a_format_that_refuses_vectors(prints: str, cut: str) -> None:
-    assert safe_titles(SETUP + FORMATTED.format(prints=prints)) == [("GF101", f"put away `loss.{cut}()`")]
+def test_what_gives_a_dimension_to_a_tensor(scale: str, cut: str) -> None:
+    assert safe_titles(SETUP + IN_TENSOR.format(scale=scale)) == [("GF101", f"put away `loss.{cut}()`")]

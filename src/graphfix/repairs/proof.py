@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 from collections.abc import Iterable, Iterator
 
 from graphfix.analysis.evidence import Evidence
+from graphfix.interpreter.shapes import SCALAR, shape_of
 from graphfix.model import Append, Applicability, Finding, Fix, Label
 from graphfix.repairs.inquiry import Open
 from graphfix.repairs.obligations import Proof
@@ -49,10 +51,21 @@ def as_tensors(proof: Proof, fix: Fix) -> Fix:
     cuts = [operation for operation in fix.operations if isinstance(operation, Append) and operation.text == ".item()"]
     told = proof.evidence.tape.conventions.accumulate == "item"
     expressions = [proof.expression(operation.span) for operation in cuts]
-    if not any(next(proof.readers.needs_tensor(each, told), None) for each in expressions if each is not None):
+    if not any(
+        widens(proof, each) or next(proof.readers.needs_tensor(each, told), None) for each in expressions if each is not None
+    ):
         return fix
     changed = tuple(
         dataclasses.replace(each, text=".detach()") if isinstance(each, Append) and each.text == ".item()" else each
         for each in fix.operations
     )
     return dataclasses.replace(fix, operations=changed, title=fix.title.replace(".item()", ".detach()"))
+
+
+def widens(proof: Proof, expression: ast.expr) -> bool:
+    """Whether the expression may give a dimension to a tensor that it is added to: a number has none (`shape (1,)` against `()`)."""
+    uses = proof.evidence.facts.uses.get(expression, ())
+    if uses and all(shape_of(use.value) == SCALAR for use in uses):
+        return False
+    reach = proof.graph.reach([expression], numbers=True)
+    return any(place in proof.readers.tensors for place, _ in reach.places)
