@@ -185,7 +185,7 @@ def test_a_command_that_fails_anyway_decides_nothing(project: Path, graphfix: Ru
 
 
 def test_the_error_that_is_still_there_backs_out_everything(project: Path, graphfix: Run) -> None:
-    (project / "train.py").write_text(TRAIN + "exec('loss.backward()')\n")
+    (project / "train.py").write_text(TRAIN + "raise RuntimeError('Trying to backward through the graph a second time')\n")
     before = snapshot(project)
     done = graphfix("apply", "--verify", f"{PYTHON} train.py", "train.py")
     assert done.returncode == 1, done
