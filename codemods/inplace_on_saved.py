@@ -57,7 +57,7 @@ from dataclasses import dataclass, field
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
 from graphfix.autograd.backward import BackwardPass, Overwritten
-from graphfix.autograd.graph import Write
+from graphfix.autograd.graph import Write, history
 from graphfix.codemods.base import rule
 from graphfix.interpreter.values import TorchModule
 from graphfix.model import Delete, Finding, Fix, Ground, InsertBefore, Operation, RemoveArgument, Replace
@@ -99,12 +99,14 @@ def find(evidence: Evidence) -> Iterator[Finding]:
 
 
 def spared(evidence: Evidence, fault: Fault) -> bool:
-    """Whether some run writes there, and the same call walks later, and nothing is amiss: code that works takes that way."""
+    """Whether some run writes there, and later walks by the same call what saved the tensor, and nothing is amiss: code that works takes that way."""
+    saver = fault.overwritten.node.site
     for run in evidence.tape.runs:
         written = [write.order for write in run.recording.writes if write.site is fault.write.site]
-        walks = [event for event in run.recording.walks if event.site is fault.walk.site and written and event.order > written[0]]
-        if walks and run not in fault.raising:
-            return True
+        for event in run.recording.walks if written and run not in fault.raising else ():
+            if event.site is fault.walk.site and event.order > written[0]:
+                if any(node.site is saver for node in history(list(event.roots))):
+                    return True
     return False
 
 

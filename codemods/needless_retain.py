@@ -2,6 +2,7 @@
 
 ## What it does
 Finds a `backward()` or `torch.autograd.grad` with a constant `retain_graph=True` whose graph no later walk needs, on any path.
+A graph that a caller has given, or gets back, is his to walk: a helper that keeps it is not told.
 
 ## Why is this bad
 The graph and all tensors saved in it stay in memory until the last reference to the loss goes, often until the next
@@ -80,7 +81,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
 
 def is_for_caller(run: Run, event: BackwardPass) -> bool:
     """Whether the graph is the caller's, who has it kept for himself: he has given it, or gets it back."""
-    given = all(kind_of(node.callee) == "given" for node in event.nodes)
+    given = bool(event.nodes) and all(kind_of(node.callee) == "given" for node in event.nodes)
     return given or any(
         why == "returned" and order > event.order for node in event.nodes for _, why, order in run.recording.escapes.get(node, ())
     )

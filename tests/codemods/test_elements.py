@@ -64,8 +64,18 @@ decay = {decay}
     [
         "sum(p.pow(2).sum() for n, p in net.named_parameters())",
         "sum((p ** 2).sum() for p in dict(net.named_parameters()).values())",
+        "sum(p.pow(2).sum() for p in filter(lambda p: p.dim() > 1, net.parameters()))",
+        "sum((p + q).pow(2).sum() for p, q in zip(net.parameters(), net.parameters()))",
+        "(lambda weight, bias: weight.pow(2).sum() + bias.pow(2).sum())(*net.parameters())",
         "nn.utils.parameters_to_vector(net.parameters()).pow(2).sum()",
     ],
 )
 def test_a_penalty_over_named_parameters_is_walked_again(decay: str) -> None:
     assert safe_titles(PENALTY.format(decay=decay)) == []
+
+
+def test_both_parameters_of_a_layer_are_tensors() -> None:
+    program = PENALTY.format(decay="weight.pow(2).sum() + bias.pow(2).sum()").replace(
+        "task =", "weight, bias = net.parameters()\ntask ="
+    )
+    assert safe_titles(program) == []

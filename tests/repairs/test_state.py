@@ -81,3 +81,22 @@ agent.update(torch.randn(5, 2, 4, 3))
 def test_state_under_a_key(retains: str, after: str, elsewhere: str, codes: list[str]) -> None:
     program = AGENT.format(retains=retains, after=after or "pass", elsewhere=elsewhere)
     assert [code for code, _ in safe_titles(SETUP + program)] == codes
+
+
+@pytest.mark.parametrize(
+    ("net", "after"),
+    [
+        ("result = self.rnn(x, self.memory['h'])\n        return result", "pass"),
+        ("y, h = self.rnn(x, self.memory['h'])\n        return y, (h if len(x) else None)", "pass"),
+        ("y, h = self.rnn(x, self.memory['h'])\n        return y, h", "self.begin()"),
+    ],
+)
+def test_what_is_under_a_key_is_not_taken_for_granted(net: str, after: str) -> None:
+    """It comes from where nobody looks, may be None, or the dict may be another one by then."""
+    program = AGENT.format(retains="", after="pass", elsewhere="")
+    program = program.replace('y, h = self.rnn(x, self.memory["h"])\n        return y, h', net)
+    program = program.replace("opt.zero_grad()", f"{after}; opt.zero_grad()")
+    program = program.replace(
+        "    def update", "    def begin(self):\n        if input():\n            self.memory = dict(h=None)\n    def update"
+    )
+    assert safe_titles(SETUP + program) == []

@@ -53,14 +53,16 @@ class Meeting:
 
 
 def weighs_only(meeting: Meeting) -> bool:
-    """Whether what is cut is a weight or a target of the later losses: no parameter lies on its way to them, so that it is no network's input."""
+    """Whether what is cut is a weight or a target of the later losses: no parameter, and no call out of sight that may have some, lies on its
+    way to them, so that it is no network's input.
+    """
     handed = {node for cut in meeting.cuts or () for use in meeting.evidence.facts.uses.get(cut, ()) for node in use.nodes}
     for conflict in meeting.conflicts:
         above: set[Node] = set()
         for node in sorted(history(list(conflict.event.roots)), key=lambda each: each.order):
             if node not in handed and any(parent in handed or parent in above for parent in node.parents):
                 above.add(node)
-        if not above or any(node.leaves for node in above):
+        if not above or any(node.leaves or node.callee is not None for node in above):
             return False
     return bool(handed)
 

@@ -16,7 +16,6 @@ from graphfix.interpreter.imports import define
 from graphfix.interpreter.interpreter import Interpreter, Stop
 from graphfix.interpreter.values import NONE, Class, Constant, Function, Instance, Mapping, Unknown, Value
 from graphfix.models.words import WALKED_BY_TRAINER
-from graphfix.source.document import Document
 
 Start = Callable[[Interpreter, Env], None]
 
@@ -55,17 +54,14 @@ def run_module(m: Interpreter, env: Env) -> None:
     m.execute(env.document.tree.body)
 
 
-def switches_on(document: Document) -> bool:
-    """Whether a function switches recording on by a statement: its callers have switched it off."""
-    if "set_grad_enabled" not in document.words:
-        return False
+def switches_on(definition: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether a function switches recording on by a statement, so that it is called without."""
     return any(
         isinstance(part, ast.Expr)
         and isinstance(part.value, ast.Call)
         and word(part.value.func) == "set_grad_enabled"
         and [each.value for each in part.value.args if isinstance(each, ast.Constant)] == [True]
-        and document.enclosing(part, (ast.FunctionDef, ast.AsyncFunctionDef)) is not None
-        for part in ast.walk(document.tree)
+        for part in ast.walk(definition)
     )
 
 
@@ -75,7 +71,7 @@ def start_function(definition: ast.FunctionDef | ast.AsyncFunctionDef) -> Start:
         function = env.get(definition.name)
         if isinstance(function, Function):
             m.frame.statement = definition
-            m.grad_enabled = not switches_on(env.document)
+            m.grad_enabled = not switches_on(definition)
             result = m.call(function, unknown_arguments(function, 0), {}, definition)
             m.escape(result, definition, "returned")
             m.note_reader(result, definition)
@@ -96,7 +92,7 @@ def start_method(cls: ast.ClassDef, method: ast.FunctionDef | ast.AsyncFunctionD
         instance = make_instance(m, value, cls)
         env.variables["self"] = instance  # so that what it carries from call to call has a name
         entry = m.loop(None)
-        m.grad_enabled = not switches_on(env.document)
+        m.grad_enabled = not switches_on(method)
         for iteration in range(times):
             m.frame.statement = cls
             m.context = ((entry, iteration),)

@@ -46,7 +46,7 @@ def compare_two(left: Value, right: Value, op: ast.cmpop) -> Value:
             return Constant(isinstance(op, ast.IsNot))
     one, two = constant(left), constant(right)
     counts = isinstance(left, Counted) or isinstance(right, Counted)
-    if isinstance(left, Counted) and left.value > 0 and isinstance(right, Constant) and right.value == 0:
+    if isinstance(left, Counted) and left.up and left.value > 0 and isinstance(right, Constant) and right.value == 0:
         return compare_counter(False, op, left.identity)
     if one is not None and two is not None and not counts:
         known = compare_known(one.value, two.value, op)

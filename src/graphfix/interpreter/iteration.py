@@ -107,7 +107,7 @@ def items_of(m: Interpreter, value: Value, site: ast.AST) -> list[Value]:
     if isinstance(value, TorchModule) and value.children:
         return value.children[:LOOP_LIMIT]
     if isinstance(value, Parameters):
-        return [value]
+        return [value.item]
     if isinstance(value, Instance):
         return iterate_instance(m, value, site)
     if isinstance(value, NonTensor):

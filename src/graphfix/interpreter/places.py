@@ -19,6 +19,7 @@ from graphfix.interpreter.values import (
     Mapping,
     NonTensor,
     Parameters,
+    ParametersForm,
     Sequence,
     Tensor,
     TorchModule,
@@ -63,8 +64,9 @@ def unpack(m: Interpreter, value: Value, target: ast.Tuple | ast.List) -> list[V
             return list(items)
     if isinstance(value, Instance) and value.cls.fields is not None and len(value.cls.fields) == count and star is None:
         return [value.attributes.get(name, NONE) for name in value.cls.fields]
-    if isinstance(value, Parameters) and count == 2:  # named ones
-        return [NonTensor(("name", id(value))), Parameters(value.owners, True)]
+    if isinstance(value, Parameters):
+        one = Parameters(value.owners, ParametersForm.ONE, some=True)
+        return [NonTensor(("name", target, m.now())), one] if value.form is ParametersForm.PAIR and count == 2 else [one] * count
     if isinstance(value, Constant) and isinstance(value.value, (tuple, str)) and len(value.value) == count:
         return [Constant(item) for item in value.value]
     return [item_of(m, value, index, part) for index, part in enumerate(target.elts)]

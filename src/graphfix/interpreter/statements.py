@@ -53,7 +53,7 @@ def run_assign(m: Interpreter, s: ast.Assign) -> None:
     value = evaluate(m, s.value)
     m.note_use(s.value, value)
     if isinstance(s.value, ast.BinOp) and any(same_place(target, s.value.left) for target in s.targets):
-        value = counted(m, s, s.targets[0], value, s.value.op)
+        value = counted(m, s, s.targets[0], value, s.value.op, s.value.right)
     for target in s.targets:
         assign(m, target, value, s.value, StoreKind.ASSIGNED)
 
@@ -67,7 +67,7 @@ def run_augmented(m: Interpreter, s: ast.AugAssign) -> None:
     left = evaluate(m, s.target)
     right = evaluate(m, s.value)
     m.note_use(s.value, right)
-    result = counted(m, s, s.target, m.in_place(s, left, right, s.op), s.op)
+    result = counted(m, s, s.target, m.in_place(s, left, right, s.op), s.op, s.value)
     assign(m, s.target, result, s.value, StoreKind.AUGMENTED)
 
 
@@ -75,15 +75,16 @@ def same_place(target: ast.expr, source: ast.expr) -> bool:
     return isinstance(target, (ast.Name, ast.Attribute)) and ast.unparse(target) == ast.unparse(source)
 
 
-def counted(m: Interpreter, s: ast.stmt, target: ast.expr, value: Value, op: ast.operator) -> Value:
-    """A number that the iterations of a loop count up or down, unless each of them begins anew."""
+def counted(m: Interpreter, s: ast.stmt, target: ast.expr, value: Value, op: ast.operator, step: ast.expr) -> Value:
+    """A number that the iterations of a loop count up or down by `step`, unless each of them begins anew."""
     if not isinstance(value, Constant) or type(value.value) not in (int, float) or not isinstance(op, (ast.Add, ast.Sub)):
         return value
     entry = m.context[-1][0] if m.context else None
     of_call = isinstance(target, ast.Name) and entry is not None and entry.frame is not m.frame
     if entry is None or of_call and target.id not in m.frame.declared or begins_anew(entry.loop, s, ast.unparse(target)):  # type: ignore[attr-defined]
         return value
-    return Counted(value.value)
+    positive = isinstance(step, ast.Constant) and isinstance(step.value, (int, float)) and step.value > 0
+    return Counted(value.value, up=positive and isinstance(op, ast.Add))
 
 
 @functools.lru_cache(maxsize=1024)

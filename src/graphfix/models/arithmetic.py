@@ -21,6 +21,7 @@ from graphfix.interpreter.values import (
     Instance,
     NonTensor,
     Parameters,
+    ParametersForm,
     Sequence,
     Tensor,
     Unknown,
@@ -50,8 +51,8 @@ def arithmetic(m: Interpreter, site: ast.AST, left: Value, right: Value, op: ast
         return sequence_arithmetic(m, site, left, right, op)
     if isinstance(left, Instance) or isinstance(right, Instance):
         return overloaded(m, site, left, right, op)
-    if isinstance(left, Parameters) and isinstance(right, Parameters) and isinstance(op, ast.Add):
-        return Parameters([*left.owners, *right.owners], left.some or right.some)  # two lists of them
+    if isinstance(left, Parameters) and isinstance(right, Parameters) and left.form is right.form is ParametersForm.ALL:
+        return Parameters([*left.owners, *right.owners], some=left.some or right.some)  # two lists of them
     left, right = (m.parameter(each, site) if isinstance(each, Parameters) else each for each in (left, right))
     saves = not isinstance(op, NOTHING_SAVED)
     if isinstance(left, Tensor) or isinstance(right, Tensor):

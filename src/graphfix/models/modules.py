@@ -20,6 +20,7 @@ from graphfix.interpreter.values import (
     Mapping,
     NonTensor,
     Parameters,
+    ParametersForm,
     Sequence,
     Tensor,
     TorchModule,
@@ -197,8 +198,10 @@ def copy_module(value: Value, seen: dict[int, Value]) -> Value:
 def module_method(
     m: Interpreter, receiver: TorchModule | Instance, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST
 ) -> Value | None:
-    if name in ("parameters", "named_parameters", "buffers", "named_buffers"):
+    if name in ("parameters", "buffers"):
         return Parameters([receiver])
+    if name in ("named_parameters", "named_buffers"):
+        return Parameters([receiver], ParametersForm.NAMED)
     if name in ("train", "eval"):
         m.set_mode(with_submodules(receiver), mode_given(name, arguments, keywords), site)
         return receiver

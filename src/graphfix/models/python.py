@@ -17,11 +17,11 @@ from graphfix.interpreter.values import (
     Class,
     Constant,
     External,
-    Function,
     Instance,
     Mapping,
     NonTensor,
     Parameters,
+    ParametersForm,
     Partial,
     Sequence,
     Tensor,
@@ -164,8 +164,11 @@ def mapped(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], s
 )
 def filtered(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
     if len(arguments) > 1 and isinstance(arguments[1], Parameters):
-        trained = isinstance(arguments[0], Function) and "requires_grad" in ast.unparse(arguments[0].definition)
-        return Parameters(arguments[1].owners, arguments[1].some or not trained)
+        kept, body = arguments[1], getattr(getattr(arguments[0], "definition", None), "body", None)
+        trained = (
+            isinstance(body, ast.Attribute) and body.attr == "requires_grad"
+        )  # those that are trained: all leaves of a graph
+        return Parameters(kept.owners, kept.form, kept.some or not trained)
     if len(arguments) > 1 and isinstance(arguments[1], BoundMethod):
         return arguments[1]
     return Sequence("generator", iterate(m, arguments[1], site) if len(arguments) > 1 else [], True)
@@ -210,7 +213,7 @@ def dictionary(m: Interpreter, arguments: list[Value], keywords: dict[str, Value
     elif arguments:
         for pair in iterate(m, arguments[0], site):
             if isinstance(pair, Parameters):
-                made.items["unknown", id(pair)] = Parameters(pair.owners, True)
+                made.items["unknown", site] = Parameters(pair.owners, ParametersForm.ONE, some=True)
             elif isinstance(pair, Sequence) and len(pair.items) == 2:
                 key = pair.items[0]
                 made.items[key.value if isinstance(key, Constant) else ("unknown", key.identity)] = pair.items[1]

@@ -66,6 +66,13 @@ def item_in(value: Value) -> Value:
     return found[0] if found else value
 
 
+def detaching(carrier: str, value: Value) -> str | None:
+    """The statement that detaches what the variable `carrier` holds, or the item of a dict alone that has a graph."""
+    target = f"{carrier}{only_item(value)}"
+    text = detached(item_in(value), target)
+    return f"{target} = {text}" if text is not None else None
+
+
 def same_shape(one: Value, two: Value) -> bool:
     if isinstance(one, Sequence) and isinstance(two, Sequence):
         return len(one.items) == len(two.items) and all(same_shape(a, b) for a, b in zip(one.items, two.items))
@@ -114,14 +121,10 @@ def boundary_fix(evidence: Evidence, loop: ast.AST | None, carrier: str, walk: S
     if loop is None or not isinstance(loop, (ast.For, ast.AsyncFor, ast.While)) or not evidence.holds(loop):
         return None
     seen = held_at(evidence.tape, loop, carrier)
-    values = [value for _, value, _, _ in seen]
-    targets = {f"{carrier}{only_item(value)}" for value in values}
-    statements = {
-        f"{target} = {text}" for target in targets for text in (detached(item_in(value), target) for value in values) if text
-    }
-    if len(targets) != 1 or len(statements) != 1 or any(detached(item_in(value), carrier) is None for value in values):
+    statements = {detaching(carrier, value) for _, value, _, _ in seen}
+    statement = statements.pop() if len(statements) == 1 else None
+    if statement is None:
         return None
-    statement = statements.pop()
     freed = all(was_freed and not unfreed for _, _, was_freed, unfreed in seen)
     operation = placed(evidence, loop, carrier, walk, seen, statement)
     if operation is None:

@@ -85,9 +85,14 @@ class Left(Inquiry):
                 and holders & set(self.graph.sources(function.value))
             ):
                 yield Open(call, "may put something else there")
-        for source in self.bound_to(writers[0], stores[0]):
-            if any(isinstance(each, ast.Constant) for each in self.readers.origins(source)):
-                yield Open(stores[0], "may be None there")
+        for statement in before[before.index(stores[0]) + 1 :] + [anchor]:
+            for code in self.flow.reached(statement):
+                if any(rebinds(part, item.value) for part in ast.walk(code)):
+                    yield Open(statement, "may put another dict there")
+        sources = self.bound_to(writers[0], stores[0])
+        constant = (isinstance(each, ast.Constant) for source in sources or () for each in self.readers.origins(source))
+        if sources is None or any(constant):
+            yield Open(stores[0], "may be None there")
         for arrival in self.graph.reach(reads).of(Sink.ASKED):
             if asks_for_graph(arrival.site):
                 yield Open(arrival.site, arrival.sink.value)
@@ -98,24 +103,27 @@ class Left(Inquiry):
                 if isinstance(part, ast.Subscript) and isinstance(part.ctx, contexts):
                     yield part
 
-    def bound_to(self, target: ast.expr, statement: ast.stmt) -> Iterator[ast.expr]:
-        """What an assignment binds to `target`: its value, or what functions in sight return at that position."""
+    def bound_to(self, target: ast.expr, statement: ast.stmt) -> list[ast.expr] | None:
+        """What an assignment binds to `target`: its value, or what functions in sight return at that position.
+
+        Nothing where a layer of torch returns it; None where not all of it is in sight.
+        """
         if not isinstance(statement, ast.Assign):
-            return
+            return None
         for whole in statement.targets:
             if whole is target:
-                yield statement.value
-            elif isinstance(whole, ast.Tuple) and target in whole.elts:
-                position = whole.elts.index(target)
-                returned = [
-                    part.value
-                    for code in self.flow.calls.targets.get(statement.value, ())
-                    for part in ast.walk(code)
-                    if isinstance(part, ast.Return)
-                ]  # type: ignore[call-overload]
-                for value in (statement.value, *returned):
-                    if isinstance(value, ast.Tuple) and len(value.elts) == len(whole.elts):
-                        yield value.elts[position]
+                return [statement.value]
+            if isinstance(whole, ast.Tuple) and target in whole.elts:
+                values = [statement.value]
+                if isinstance(statement.value, ast.Call):
+                    codes = self.flow.calls.targets.get(statement.value, ())
+                    values = [part.value for code in codes for part in ast.walk(code) if isinstance(part, ast.Return)]
+                    if statement.value in self.flow.calls.opaque:
+                        return None
+                at = whole.elts.index(target)
+                alike = [value for value in values if isinstance(value, ast.Tuple) and len(value.elts) == len(whole.elts)]
+                return [value.elts[at] for value in alike] if len(alike) == len(values) else None
+        return None
 
     def may_be_none(self, loop: ast.AST | None, target: str, since: ast.stmt | None) -> Iterator[Open]:
         """Where what is detached is set to None: a name within the loop, an attribute anywhere but where its object is made.
@@ -149,6 +157,18 @@ class Left(Inquiry):
             (part for part in ast.walk(around) if isinstance(part, ast.Name) and part.id == target) if around is not None else ()
         )
         return [part for part in named if isinstance(part.ctx, ast.Store)]
+
+
+def rebinds(part: ast.AST, holder: ast.expr) -> bool:
+    """Whether a store, in whatever function, may bind another object to the name or attribute `holder`."""
+    if isinstance(holder, ast.Attribute):
+        return isinstance(part, ast.Attribute) and part.attr == holder.attr and not isinstance(part.ctx, ast.Load)
+    return (
+        isinstance(holder, ast.Name)
+        and isinstance(part, ast.Name)
+        and part.id == holder.id
+        and not isinstance(part.ctx, ast.Load)
+    )
 
 
 def is_other_key(part: ast.Subscript, key: object) -> bool:

@@ -9,7 +9,7 @@ from graphfix.analysis.flow.calls import decorators, name_of
 from graphfix.analysis.flow.expressions import arguments
 from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.graph import ITSELF, Field, Old, Place, Sink
-from graphfix.analysis.flow.scopes import FUNCTIONS
+from graphfix.analysis.flow.scopes import FUNCTIONS, parameters
 from graphfix.analysis.flow.swallowed import swallowed
 from graphfix.model import Decorate, Wrap
 from graphfix.models.table import facts
@@ -155,9 +155,15 @@ def asks_for_recording(flow: Flow, part: ast.AST) -> bool:
     dotted = flow.code.calls.get(part, "")
     if dotted in ("getattr", "hasattr") and len(part.args) > 1:
         name = part.args[1]
-        of_itself = isinstance(part.args[0], ast.Name) and part.args[0].id == "self"  # a layer under a number
-        return name.value in GRADIENT_FLAGS if isinstance(name, ast.Constant) else not of_itself
+        return name.value in GRADIENT_FLAGS if isinstance(name, ast.Constant) else not is_itself(flow, part.args[0])
     return dotted.endswith("is_grad_enabled")
+
+
+def is_itself(flow: Flow, receiver: ast.expr) -> bool:
+    """Whether a method reads its own object, such as a layer under a number: that is no tensor."""
+    method = next((each for each in flow.freed.around(receiver) if isinstance(each, FUNCTIONS)), None)
+    first = parameters(method)[:1] if method in flow.code.class_of else []  # type: ignore[arg-type]
+    return isinstance(receiver, ast.Name) and any(each.arg == receiver.id for each in first)
 
 
 def refuses_graphs(part: ast.AST) -> bool:

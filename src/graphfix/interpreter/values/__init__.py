@@ -19,7 +19,7 @@ from graphfix.interpreter.values.code import (
 from graphfix.interpreter.values.containers import MAX_ITEMS, Mapping, Sequence
 from graphfix.interpreter.values.data import MAX_TEXT, NONE, Constant, Counted, NonTensor, Tensor, Unknown, counter, cut_of
 from graphfix.interpreter.values.graphs import Arguments, Keywords, held_leaves, identities, leaves_in, nodes_in
-from graphfix.interpreter.values.torch import GradMode, Optimizer, Parameters, TorchModule
+from graphfix.interpreter.values.torch import GradMode, Optimizer, Parameters, ParametersForm, TorchModule
 from graphfix.interpreter.values.value import Value, is_hashable
 
 __all__ = [
@@ -41,6 +41,7 @@ __all__ = [
     "Unknown",
     "Optimizer",
     "Parameters",
+    "ParametersForm",
     "Partial",
     "Pending",
     "NonTensor",

@@ -46,9 +46,16 @@ class Constant(Value):
 
 
 class Counted(Constant):
-    """A number that a loop counts up: what it is in the iterations that are simulated; it goes on from there."""
+    """A number that a loop counts: what it is in the iterations that are simulated; it goes on from there.
 
-    __slots__ = ()
+    `up`: by steps that are positive, so that it is not zero again unless it is set anew.
+    """
+
+    __slots__ = ("up",)
+
+    def __init__(self, value: Any, up: bool = False) -> None:
+        super().__init__(value)
+        self.up = up
 
     @property
     def identity(self) -> object:

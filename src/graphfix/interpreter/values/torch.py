@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import enum
 from collections.abc import Iterable
 
 from graphfix.autograd.graph import Leaf
@@ -37,17 +38,34 @@ class TorchModule(Value):
         return f" {self.kind}"
 
 
+class ParametersForm(enum.Enum):
+    """What a value that stands for parameters is to the program."""
+
+    ALL = "an iterable of them"
+    NAMED = "an iterable of names and parameters"
+    ONE = "one of them"
+    PAIR = "a name and a parameter"
+
+
 class Parameters(Value):
     """What `module.parameters()` gives: the leaves of `owners`, looked up when they are needed.
 
-    `some`: it may stand for some of them only, as they were told apart by their names.
+    `form`: whether it is all of them, all with their names, or any one of these. `some`: it may stand for some of them only, as they
+    were told apart.
     """
 
-    __slots__ = ("owners", "some")
+    __slots__ = ("owners", "form", "some")
 
-    def __init__(self, owners: list[Value], some: bool = False) -> None:
+    def __init__(self, owners: list[Value], form: ParametersForm = ParametersForm.ALL, some: bool = False) -> None:
         self.owners = owners
+        self.form = form
         self.some = some
+
+    @property
+    def item(self) -> Parameters:
+        """Any one of them: what a loop over them sees."""
+        forms = {ParametersForm.ALL: ParametersForm.ONE, ParametersForm.NAMED: ParametersForm.PAIR}
+        return Parameters(self.owners, forms.get(self.form, self.form), self.some)
 
     def parts(self) -> Iterable[Value]:
         return self.owners
