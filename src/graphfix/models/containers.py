@@ -1,8 +1,9 @@
-"""Methods of lists, deques, dicts, strings and numbers."""
+"""How lists, deques and dicts are made, and their methods; those of strings and numbers."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.iteration import iterate
@@ -15,13 +16,73 @@ from graphfix.interpreter.values import (
     Function,
     Mapping,
     NonTensor,
+    Parameters,
+    ParametersForm,
     Sequence,
+    TorchModule,
     Unknown,
     Value,
     cut_of,
     identities,
 )
 from graphfix.interpreter.versions import string_method
+from graphfix.models.registry import models
+
+
+def as_container(kind: str) -> Callable:
+    def make(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
+        if not arguments:
+            made = Sequence(kind, [])
+        elif isinstance(arguments[0], Parameters):
+            return arguments[0]
+        elif isinstance(arguments[0], TorchModule) and arguments[0].children is not None:
+            made = Sequence(kind, list(arguments[0].children))
+        elif isinstance(arguments[0], Sequence):
+            made = Sequence(kind, list(arguments[0].items), arguments[0].open)
+        else:
+            made = Sequence(kind, iterate(m, arguments[0], site), not isinstance(arguments[0], Mapping))
+        made.context = m.context
+        return made
+
+    return make
+
+
+for _kind, _names in (
+    ("list", ("builtins.list", "builtins.sorted")),
+    ("tuple", ("builtins.tuple",)),
+    ("set", ("builtins.set", "builtins.frozenset")),
+    ("deque", ("collections.deque",)),
+):
+    models(*_names)(as_container(_kind))
+
+
+@models(
+    "builtins.dict",
+    "collections.OrderedDict",
+)
+def dictionary(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
+    made = Mapping(dict(keywords))
+    made.context = m.context
+    if arguments and isinstance(arguments[0], Mapping):
+        made.items.update(arguments[0].items)
+    elif arguments:
+        for pair in iterate(m, arguments[0], site):
+            if isinstance(pair, Parameters):
+                made.items["unknown", site] = Parameters(pair.owners, ParametersForm.ONE, some=True)
+            elif isinstance(pair, Sequence) and len(pair.items) == 2:
+                key = pair.items[0]
+                made.items[key.value if isinstance(key, Constant) else ("unknown", key.identity)] = pair.items[1]
+    return made
+
+
+@models(
+    "collections.defaultdict",
+    "collections.Counter",
+)
+def default_dictionary(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
+    made = Mapping({}, arguments[0] if arguments and not (isinstance(arguments[0], Constant)) else None)
+    made.context = m.context
+    return made
 
 
 def call_container_method(
