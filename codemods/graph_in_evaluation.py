@@ -51,50 +51,27 @@ from collections.abc import Iterator
 
 from graphfix.analysis.evaluations import Region
 from graphfix.analysis.evidence import Evidence
+from graphfix.analysis.volatile import flagged_in
 from graphfix.codemods.base import rule
-from graphfix.model import Decorate, Finding, Fix, Label, Operation, Severity, Wrap
+from graphfix.model import Finding, Severity
 from graphfix.repairs.fixes import fix, safe_if, short
+from graphfix.repairs.no_grad import no_grad_around, story_of
 from graphfix.verify.symptoms import MAKES_MORE, SECOND_WALK
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
     for region in evidence.regions.found:
-        yield report(evidence, region)
+        if not flagged_in(evidence, region):  # what `volatile` was there for is GF903's to tell
+            yield report(evidence, region)
 
 
 def report(evidence: Evidence, region: Region) -> Finding:
     function = region.function
     name = short(function.name if function is not None else ast.unparse(region.parts[0]).splitlines()[0].rstrip(":"))
-    blamed = min((statement for _, statement in region.forwards), key=lambda statement: statement.lineno)
-    story = [evidence.label(blamed, "records a graph that no backward pass walks"), *mode(evidence, region)]
+    around = no_grad_around(evidence, region)
+    repair = fix(safe_if(region.sure), around[0], *around[1]) if around is not None else None
     message = f"`{name}` builds graphs that nobody walks"
-    return RULE.finding(evidence, message, evidence.span(blamed), story, repair_of(evidence, region))
-
-
-def mode(evidence: Evidence, region: Region) -> Iterator[Label]:
-    """Where the module was put into evaluation mode, if that is in the region or beside it."""
-    if not region.evaluates:
-        return
-    for run in evidence.tape.runs:
-        for event in run.recording.modes:
-            if event.training is False and evidence.holds(event.site):
-                yield evidence.label(event.site, "evaluation mode does not stop the recording")
-                return
-
-
-def repair_of(evidence: Evidence, region: Region) -> Fix | None:
-    torch = evidence.regions.torch
-    if torch is None:
-        return None
-    function = region.function
-    operation: Operation
-    if function is not None:
-        operation = Decorate(evidence.span(function), f"{torch}.no_grad()")
-        title = f"run `{short(function.name)}` under no_grad"
-    else:
-        operation = Wrap(tuple(evidence.span(part) for part in region.parts), f"with {torch}.no_grad():")
-        title = "run it under no_grad"
-    return fix(safe_if(region.sure), title, operation)
+    return RULE.finding(evidence, message, evidence.span(region.first), story_of(evidence, region), repair)
 
 
 RULE = rule(

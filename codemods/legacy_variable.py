@@ -41,11 +41,12 @@ repair is safe. `Variable(x)` becomes `x` where `x` has no graph, `x.detach()` w
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from graphfix.analysis.evaluations import Region as Evaluation
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run, Tape
-from graphfix.analysis.volatile import Region, region, trial
+from graphfix.analysis.volatile import Region, flagged, flagged_in, region, trial
 from graphfix.analysis.walked_again import in_sight, needed
 from graphfix.autograd.backward import BackwardPass, WalkKind
 from graphfix.codemods.base import rule
@@ -60,17 +61,21 @@ from graphfix.model import (
     Fix,
     Ground,
     InsertBefore,
+    Label,
     Operation,
     RemoveArgument,
     Replace,
     Severity,
     Wrap,
 )
-from graphfix.repairs.fixes import fix, safe_if, short
-from graphfix.repairs.unwrap import Seen, Unwrapped, flag, operations, unwrapped
+from graphfix.repairs.fixes import fix, naming_torch, safe_if, short
+from graphfix.repairs.no_grad import no_grad_around, story_of
+from graphfix.analysis.volatile import flag
+from graphfix.repairs.unwrap import Seen, Unwrapped, operations, unwrapped
 from graphfix.verify.expected import Expected
 from graphfix.verify.symptoms import OLD_ARGUMENT, OLD_FLAG, OLD_SHAPE
 
+IGNORED = "is ignored: the graph is built"
 ORIGINS = ("torch.autograd", "torch.autograd.variable")
 
 
@@ -90,36 +95,62 @@ def wraps(evidence: Evidence) -> Iterator[Finding]:
             if alias.kind is AliasKind.VARIABLE and isinstance(alias.site, ast.Call) and evidence.holds(alias.site):
                 statement = evidence.document.statement_of(alias.site)
                 statements.setdefault(statement, {}).setdefault(alias.site, []).append((run, alias))
-    volatile = {
-        site: None
-        for sites in statements.values()
-        for site, seen in sites.items()
-        if any(flag(alias, "volatile") is True for _, alias in seen)
-    }
+    volatile = flagged(evidence)
+    held = {site: region for region in evidence.regions.found for site in flagged_in(evidence, region)}
     tried = trial(evidence, volatile) if volatile else None
+    evaluations: dict[Evaluation, list[dict[ast.Call, Seen]]] = {}
     for sites in statements.values():
-        old = {site for site in sites if site in volatile}
+        old = sites.keys() & volatile
+        if old and old <= held.keys():
+            evaluations.setdefault(held[next(iter(old))], []).append(sites)
+            continue
         finding = ignored(evidence, tried, sites, old) if old and tried is not None else plain(evidence, sites)
         if finding is not None:
             yield finding
+    for region, parts in evaluations.items():
+        yield in_evaluation(evidence, region, parts, volatile)
 
 
 def ignored(evidence: Evidence, tried: Tape, sites: dict[ast.Call, Seen], old: set[ast.Call]) -> Finding:
     """A `volatile=True` that builds a graph all the same."""
+    place = region(evidence, tried, old)
+    ready = {site: made for site, made in texts_of(evidence, sites).items() if made.safe or site in old}
+    repair = None
+    if place is not None and old <= ready.keys() and all(map(is_constant, old)):
+        repair = without_graph(evidence, place, ready, all(ready[site].alone for site in old))
+    what = "builds no graph here anyway" if place is not None and not place.statements else IGNORED
+    story = [evidence.label(place.statements[0], "this builds a graph that nobody walks")] if place and place.statements else []
+    return told(evidence, old, what, story, repair)
+
+
+def in_evaluation(
+    evidence: Evidence, held: Evaluation, statements: list[dict[ast.Call, Seen]], volatile: set[ast.Call]
+) -> Finding:
+    """An evaluation that `volatile` was to keep from building graphs: all of it is one fault."""
+    edits: list[Operation] = []
+    old = {site for sites in statements for site in sites if site in volatile}
+    alone = True
+    for sites in statements:
+        ready = {site: made for site, made in texts_of(evidence, sites).items() if made.safe or site in old}
+        alone &= all(site in ready and ready[site].alone for site in sites if site in old)
+        if ready:
+            edits += operations(evidence, {site: made.text for site, made in ready.items()}, held.function is not None)
+    around = no_grad_around(evidence, held)
+    repair = fix(safe_if(held.sure and alone), around[0], *edits, *around[1]) if around is not None else None
+    return told(evidence, old, IGNORED, story_of(evidence, held), repair)
+
+
+def told(evidence: Evidence, old: set[ast.Call], what: str, story: Iterable[Label], repair: Fix | None) -> Finding:
     first = min(old, key=lambda site: (site.lineno, site.col_offset))
     keyword = next((k for k in first.keywords if k.arg == "volatile"), None)
-    place = region(evidence, tried, old)
-    texts = {site: unwrapped(evidence, site, seen) for site, seen in sites.items()}
-    ready = {site: made for site, made in texts.items() if made is not None and (made.safe or site in old)}
-    repair = None
-    if place is not None and old <= ready.keys() and all(is_constant(site) for site in old):
-        repair = without_graph(evidence, place, ready, all(ready[site].alone for site in old))
-    what = "builds no graph here anyway" if place is not None and not place.statements else "is ignored: the graph is built"
-    story = [evidence.label(first if keyword is None else keyword.value, "torch 0.4 has no volatile tensors any more")]
-    if place is not None and place.statements:
-        story.append(evidence.label(place.statements[0], "this builds a graph that nobody walks"))
+    label = evidence.label(first if keyword is None else keyword.value, "torch 0.4 has no volatile tensors any more")
     message = f"`volatile` of `{short(evidence.document.source(first), 30)}` {what}"
-    return RULE.finding(evidence, message, evidence.blamed(first), story, repair)
+    return RULE.finding(evidence, message, evidence.blamed(first), [label, *story], repair)
+
+
+def texts_of(evidence: Evidence, sites: dict[ast.Call, Seen]) -> dict[ast.Call, Unwrapped]:
+    texts = {site: unwrapped(evidence, site, seen) for site, seen in sites.items()}
+    return {site: made for site, made in texts.items() if made is not None}
 
 
 def is_constant(site: ast.Call) -> bool:
@@ -135,7 +166,7 @@ def without_graph(evidence: Evidence, place: Region, ready: dict[ast.Call, Unwra
     wrap: Operation = Wrap(
         tuple(evidence.span(statement) for statement in place.statements), f"with {evidence.regions.torch}.no_grad():"
     )
-    return fix(safe_if(place.safe and alone), "compute this under `torch.no_grad()`", *edits, wrap)
+    return fix(safe_if(place.safe and alone), "compute this under `torch.no_grad()`", *edits, *naming_torch(evidence, wrap))
 
 
 def plain(evidence: Evidence, sites: dict[ast.Call, Seen]) -> Finding | None:
@@ -162,7 +193,7 @@ def types(evidence: Evidence) -> Iterator[Finding]:
         assert isinstance(site, ast.Compare) and isinstance(site.left, ast.Call)
         denied = "not " if isinstance(site.ops[0], (ast.NotEq, ast.IsNot)) else ""
         text = f"{denied}isinstance({evidence.document.source(site.left.args[0])}, {evidence.regions.torch}.Tensor)"
-        repair = fix(Applicability.UNSAFE, f"ask `{short(text)}`", Replace(evidence.span(site), text))
+        repair = fix(Applicability.UNSAFE, f"ask `{short(text)}`", *naming_torch(evidence, Replace(evidence.span(site), text)))
         story = (evidence.label(site, "every tensor is of type `torch.Tensor` since torch 0.4"),)
         message = f"`{short(evidence.document.source(site))}` is {'always' if denied else 'never'} true of a tensor"
         yield RULE.finding(evidence, message, evidence.blamed(site), story, repair if evidence.regions.torch else None)

@@ -110,3 +110,40 @@ def test_torch_under_another_name(tmp_path: Path) -> None:
     path.write_text(program)
     made = examine(path, Job((tmp_path,), Wanted(("GF103",)), repair=True)).after.decode()
     assert made == program.replace("def predict", "@th.no_grad()\ndef predict")
+
+
+@pytest.mark.parametrize("parts", ("import torch.nn.functional as F\n", "from torch.nn import functional as F\n"))
+def test_a_file_that_imports_only_parts_of_torch_gets_the_name(tmp_path: Path, parts: str) -> None:
+    path = tmp_path / "toy.py"
+    rest = """from torch import nn, optim
+from helpers import *
+
+net = nn.Linear(3, 1)
+optimizer = optim.SGD(net.parameters(), lr=0.1)
+for x, y in train:
+    optimizer.zero_grad()
+    F.mse_loss(net(x), y).backward()
+    optimizer.step()
+net.eval()
+"""
+    loop = "for x, y in valid:\n    print(F.mse_loss(net(x), y).item())\n"
+    path.write_text(parts + rest + loop)
+    outcome = examine(path, Job((tmp_path,), Wanted(("GF103",)), repair=True))
+    indented = "".join(f"    {line}\n" for line in loop.splitlines())
+    assert outcome.after.decode() == f"import torch\n{parts}{rest}with torch.no_grad():\n{indented}"
+
+
+def test_a_name_that_is_something_else_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "toy.py"
+    path.write_text("""import torch.nn.functional as F
+from torch import nn
+from backends import numpy_like as torch
+
+net = nn.Linear(3, 1)
+F.mse_loss(net(x), y).backward()
+net.eval()
+for x, y in valid:
+    print(F.mse_loss(net(x), y).item())
+""")
+    outcome = examine(path, Job((tmp_path,), Wanted(("GF103",)), edits=True))
+    assert [finding.fix for finding in outcome.findings] == [None]

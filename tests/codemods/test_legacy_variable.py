@@ -215,3 +215,32 @@ def test_a_test_for_the_type_of_a_variable(tmp_path: Path) -> None:
     after = repaired(tmp_path, TYPES, unsafe=True, select=("GF903",))
     assert "if isinstance(h, torch.Tensor):" in after
     assert "if type(h) == Variable:" in repaired(tmp_path, TYPES, select=("GF903",))
+
+
+EVALUATION = """
+for x, y in loader:
+    optimizer.zero_grad()
+    F.mse_loss(net(x), y).backward()
+    optimizer.step()
+
+def evaluate(net):
+    net.eval()
+    total = 0.0
+    for x, y in loader:
+        x = Variable(x, volatile=True)
+        y = Variable(y, volatile=True)
+        total += F.mse_loss(net(x), y).item()
+    return total
+
+print(evaluate(net))
+"""
+
+
+def test_an_evaluation_with_flags_is_one_fault(tmp_path: Path) -> None:
+    path = tmp_path / "toy.py"
+    path.write_text(HEAD + EVALUATION)
+    job = Job((tmp_path,), Wanted(("GF1", "GF903"), unsafe=True), edits=True)
+    (finding,) = [f for f in examine(path, job).findings if not f.optional]
+    assert finding.code == "GF903" and len(finding.story) >= 3
+    after = examine(path, Job((tmp_path,), Wanted(("GF103", "GF903"), unsafe=True), repair=True)).after.decode()
+    assert "@torch.no_grad()\ndef evaluate(net):" in after and "Variable(" not in after.replace(HEAD, "")

@@ -50,6 +50,11 @@ class Region:
         """The function that is the region, None where it is a loop or statements."""
         return self.parts[0] if isinstance(self.parts[0], ast.FunctionDef) else None
 
+    @property
+    def first(self) -> ast.stmt:
+        """The first statement that runs a forward pass."""
+        return min((statement for _, statement in self.forwards), key=lambda statement: statement.lineno)
+
     @cached_property
     def statements(self) -> set[ast.AST]:
         """All statements of the region; of a function those of its body."""
@@ -86,8 +91,8 @@ class Regions:
 
     @cached_property
     def torch(self) -> str | None:
-        """The name by which the file knows torch."""
-        return self.document.imported_as("torch")
+        """The name by which the file knows torch, or can."""
+        return self.document.imported_as("torch") or ("torch" if self.document.importable("torch") is not None else None)
 
     def find(self) -> None:
         for run in self.tape.runs:

@@ -11,12 +11,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from graphfix.analysis.contributors import Facts
+from graphfix.analysis.evaluations import Region as Evaluation
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run, Tape
 from graphfix.analysis.second_backward import statement_in
 from graphfix.autograd.graph import Node
 from graphfix.interpreter.interpreter import Interpreter
-from graphfix.interpreter.values import Tensor, Value, nodes_in
+from graphfix.interpreter.recording import Alias, AliasKind
+from graphfix.interpreter.values import Constant, Tensor, Value, nodes_in
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,33 @@ class Region:
 
     statements: tuple[ast.stmt, ...]
     safe: bool
+
+
+def flagged(evidence: Evidence) -> set[ast.Call]:
+    """The calls of `Variable` in this file that are told to be volatile, as far as runs reach them."""
+    return {
+        alias.site
+        for run in evidence.tape.runs
+        for alias in run.recording.aliases
+        if alias.kind is AliasKind.VARIABLE and isinstance(alias.site, ast.Call) and evidence.holds(alias.site)
+        if flag(alias, "volatile") is True
+    }
+
+
+def flagged_in(evidence: Evidence, held: Evaluation) -> set[ast.Call]:
+    """Those calls that stand in an evaluation, with the flag written out: what is passed on is another caller's business, too."""
+    return {
+        site
+        for site in flagged(evidence)
+        if evidence.document.statement_of(site) in held.statements
+        and any(k.arg == "volatile" and isinstance(k.value, ast.Constant) for k in site.keywords)
+    }
+
+
+def flag(alias: Alias, name: str) -> bool | None:
+    """The value of a flag; None where it is not known."""
+    value = alias.keywords.get(name, Constant(False))
+    return value.truth if isinstance(value, Constant) else None
 
 
 def marked(m: Interpreter, node: ast.AST, value: Value) -> Value:

@@ -120,6 +120,7 @@ class Interpreter:
         self.tries = 0
         self.decorates = False  # handlers that wait for what is raised
         self.steps = 0
+        self.has_graphs = False  # whether any node was made
         self.order = 0
         self.conventions = NO_CONVENTIONS
         self.substitutions: dict[ast.AST, Callable[[Interpreter, ast.AST, Value], Value]] = {}
@@ -219,7 +220,7 @@ class Interpreter:
             elif value.node is not None:
                 parents[value.node] = None
             elif isinstance(value, (Sequence, Mapping)):
-                parents.update(dict.fromkeys(nodes_in(value, attributes=False, depth=3)))
+                parents.update(dict.fromkeys(self.held_in(value)))
                 direct.extend(leaf for leaf in held_leaves(value) if leaf.requires_grad)
         if not parents and not direct and not force:
             return None
@@ -227,6 +228,7 @@ class Interpreter:
             certain = any(parent.certain for parent in parents)
         if save_leaves is None:
             save_leaves = saves and (bool(parents) or len(direct) > 1)
+        self.has_graphs = True
         node = Node(
             site, self.trace(), self.context, tuple(parents), saves, tuple(direct), save_leaves, certain, interned(callee)
         )
@@ -298,6 +300,7 @@ class Interpreter:
             self.ensure_graph(source, site)
             value.node = self.record(made_at, [source], True, certain=False)
         else:
+            self.has_graphs = True
             value.node = Node(site, self.trace(), (), (), True, (), True, False, interned(("given", value.key)))
 
     def write_leaf(self, leaf: Leaf, site: ast.AST | None) -> None:
@@ -306,10 +309,14 @@ class Interpreter:
         if site is not None:
             self.recording.updates.append(Update(site, self.now(), True, frozenset((leaf,)), self.trace()))
 
+    def held_in(self, value: Value) -> list[Node]:
+        """The nodes that a value and the containers in it hold; large tables that are made before any graph are not looked through."""
+        return nodes_in(value, attributes=False, depth=3) if self.has_graphs else []
+
     def escape(self, value: Value, site: ast.AST, why: str) -> None:
         """Code that is not simulated gets hold of `value`: it may walk its graph, with all that lies below."""
         self.recording.given.append(value)
-        pending = nodes_in(value)
+        pending = nodes_in(value) if self.has_graphs else []
         while pending:
             node = pending.pop()
             known = node in self.recording.escapes
@@ -351,6 +358,6 @@ class Interpreter:
         if value.is_plain:
             self.recording.plain.add(expression)
             return
-        nodes = (value.node,) if value.node is not None else tuple(nodes_in(value, attributes=False, depth=3))
+        nodes = (value.node,) if value.node is not None else tuple(self.held_in(value))
         if nodes:
             self.recording.graphs.setdefault(expression, []).append(Use(nodes, value, self.now()))

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 
 from graphfix.analysis.evidence import Evidence
-from graphfix.model import Applicability, Finding, Fix, Ground, Operation
+from graphfix.model import Applicability, Finding, Fix, Ground, InsertBefore, Operation
 
 Tell = Callable[..., Finding]  # `Rule.finding` of the rule whose finding it is
 
@@ -17,6 +17,14 @@ def fix(applicability: Applicability, title: str, *operations: Operation, ground
 
 def safe_if(condition: bool) -> Applicability:
     return Applicability.SAFE if condition else Applicability.UNSAFE
+
+
+def naming_torch(evidence: Evidence, *operations: Operation) -> tuple[Operation, ...]:
+    """The operations, headed by an import of torch where they spell its name and the file imports no more than parts of it."""
+    if evidence.document.imported_as("torch") is not None:
+        return operations
+    first = evidence.document.importable("torch")
+    return operations if first is None else (InsertBefore(evidence.span(first), "import torch"), *operations)
 
 
 def operand(evidence: Evidence, node: ast.expr) -> str:

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
 from graphfix.analysis.sharing import origin, shares
+from graphfix.analysis.volatile import flag
 from graphfix.interpreter.interning import mentions
 from graphfix.interpreter.recording import Alias
-from graphfix.interpreter.values import Constant, Tensor, Value
-from graphfix.model import Delete, Operation, Replace
+from graphfix.interpreter.values import Tensor, Value
+from graphfix.model import Delete, Operation, RemoveArgument, Replace
 from graphfix.repairs.fixes import operand
 
 ARGUMENTS = ("data", "requires_grad", "volatile")
@@ -51,12 +52,6 @@ def unwrapped(evidence: Evidence, site: ast.Call, seen: Seen) -> Unwrapped | Non
         return Unwrapped(f"{text}.detach()", True)
     alone = fresh or is_rebound(evidence, site, argument) or all(is_left_alone(run, alias) for run, alias in seen)
     return Unwrapped(evidence.document.source(argument), alone and all(map(is_without_graph, sources)), alone)
-
-
-def flag(alias: Alias, name: str) -> bool | None:
-    """The value of a flag; None where it is not known."""
-    value = alias.keywords.get(name, Constant(False))
-    return value.truth if isinstance(value, Constant) else None
 
 
 def is_new(value: Value) -> bool:
@@ -103,12 +98,16 @@ def is_left_alone(run: Run, alias: Alias) -> bool:
 
 
 def operations(evidence: Evidence, texts: dict[ast.Call, str], may_delete: bool = True) -> list[Operation]:
-    """The edits of one statement. `x = Variable(x)` goes as a whole."""
+    """The edits of one statement. `x = Variable(x)` goes as a whole; where it may not, it only loses its flag."""
     outer = {
         site: text for site, text in texts.items() if not any(site in ast.walk(other) for other in texts if other is not site)
     }
     site = next(iter(outer))
     pairs = bindings(evidence, site)
-    if may_delete and pairs and all(ast.unparse(target) == outer.get(value, ast.unparse(value)) for target, value in pairs):  # type: ignore[call-overload]
-        return [Delete(evidence.span(evidence.document.statement_of(site)))]
+    if pairs and all(ast.unparse(target) == outer.get(value, ast.unparse(value)) for target, value in pairs):  # type: ignore[call-overload]
+        if may_delete:
+            return [Delete(evidence.span(evidence.document.statement_of(site)))]
+        flagged = [call for call in outer if any(keyword.arg == "volatile" for keyword in call.keywords)]
+        if flagged:
+            return [RemoveArgument(evidence.span(call), "volatile") for call in flagged]
     return [Replace(evidence.span(call), text) for call, text in outer.items()]

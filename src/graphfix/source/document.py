@@ -10,6 +10,8 @@ from graphfix.model import Span
 from graphfix.source.guard import parse
 from graphfix.source.lines import LineIndex
 
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
 
 class Document:
     """`text` parsed; `SourceError` where it does not parse.
@@ -75,9 +77,28 @@ class Document:
         names += [
             library for part in imports for alias in part.names if alias.name.startswith(f"{library}.") and not alias.asname
         ]
+        return next((name for name in names if name not in self.rebound), None)
+
+    def importable(self, library: str) -> ast.stmt | None:
+        """Where an import of a library can go whose parts alone are imported: before the first of these.
+
+        None where the file imports none of it, or gives the name to something else.
+        """
+        taken = {
+            alias.asname or alias.name.split(".")[0]
+            for part in ast.walk(self.tree)
+            if isinstance(part, (ast.Import, ast.ImportFrom))
+            for alias in part.names
+        }
+        if library in self.rebound | taken | {part.name for part in ast.walk(self.tree) if isinstance(part, DEFINITIONS)}:
+            return None
+        return next((part for part in self.tree.body if library in modules_of(part)), None)
+
+    @cached_property
+    def rebound(self) -> set[str]:
+        """The names that something other than an import, a function or a class gets."""
         bound = {part.id for part in ast.walk(self.tree) if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load)}
-        bound |= {part.arg for part in ast.walk(self.tree) if isinstance(part, ast.arg)}
-        return next((name for name in names if name not in bound), None)
+        return bound | {part.arg for part in ast.walk(self.tree) if isinstance(part, ast.arg)}
 
     def block_of(self, statement: ast.stmt) -> list[ast.stmt]:
         """The list of statements that `statement` is one of."""
@@ -95,3 +116,12 @@ class Document:
         while not isinstance(node, ast.stmt):
             node = self.parents[node]
         return node
+
+
+def modules_of(statement: ast.stmt) -> set[str]:
+    """The outermost packages that an import statement imports from."""
+    if isinstance(statement, ast.Import):
+        return {alias.name.split(".")[0] for alias in statement.names}
+    if isinstance(statement, ast.ImportFrom) and not statement.level:
+        return {(statement.module or "").split(".")[0]}
+    return set()

@@ -32,7 +32,7 @@ def nodes_in(value: Value, attributes: bool = True, depth: int = 6) -> list[Node
             found[item.node] = None
         if left and isinstance(item, (Sequence, Mapping, Instance)) and id(item) not in seen:
             seen.add(id(item))
-            stack.extend((member, left - 1) for member in item.members(attributes))
+            stack += [(member, left - 1) for member in item.members(attributes) if not member.is_plain]
     return list(found)
 
 
