@@ -12,6 +12,7 @@ from typing import Any
 
 from graphfix.analysis.evidence import Cuts, Evidence
 from graphfix.model import Finding, Fix, Label, Severity, Span
+from graphfix.source.document import Document
 from graphfix.verify.expected import SAME, Expected
 from graphfix.verify.symptoms import Symptom
 
@@ -34,7 +35,7 @@ class Rule:
     detach. `witnessed`: what it finds is shown by a single run, whatever other runs there are.
     `repair`: what its fixes do, in a sentence. `severity`: of its findings, where one does not say otherwise.
     `shows`: how its fault may show when a script runs. `results`: what the results of a repaired script are measured by.
-    `bounded`: what it tells of is over when a test is; in pytest's test modules its findings are optional.
+    `bounded`: what it tells of is over when a test is; in modules of tests its findings are optional.
     `yields_to`: the codes of rules that tell, and repair, what both would find: it leaves that to them.
     """
 
@@ -62,8 +63,14 @@ class Rule:
     ) -> Finding:  # fmt: skip
         """A finding of this rule in the file of `evidence`."""
         path = evidence.document.path
-        optional = optional or self.bounded and TEST_MODULE.fullmatch(PurePath(path).name) is not None
+        optional = optional or self.bounded and is_test(evidence.document)
         return Finding(self.code, self.name, message, path, span, tuple(story), fix, severity or self.severity, optional)
+
+
+def is_test(document: Document) -> bool:
+    """Whether a module holds tests, or what they share: by its name, or as it imports what tests are run with."""
+    named = TEST_MODULE.fullmatch(PurePath(document.path).name) is not None
+    return named or any(document.imported_as(runner) is not None for runner in ("pytest", "unittest"))
 
 
 def rule(code: str, name: str, module: dict, find: Callable[[Evidence], Iterator[Finding]], **declared: Any) -> Rule:

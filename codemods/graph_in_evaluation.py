@@ -3,7 +3,7 @@
 ## What it does
 Finds loops and functions that run forward passes over parameters, in which nothing asks for a gradient and out of which no graph
 gets to a backward pass: validation, testing, sampling and rollouts without `torch.no_grad()`.
-A test builds what is gone when it ends: in test modules of pytest the finding is optional.
+A test builds what is gone when it ends: in modules named like tests, and where pytest or unittest is imported, the finding is optional.
 
 ## Why is this bad
 Each forward pass keeps all of its activations for a backward pass that never comes. What the loop adds up, collects or carries

@@ -3,7 +3,7 @@
 ## What it does
 Finds tensors that are put into a container which outlives the iteration, with a graph that no later backward pass uses:
 histories of losses, collected outputs, stored experience.
-A test keeps nothing for long: in test modules of pytest the finding is optional.
+A test keeps nothing for long: in modules named like tests, and where pytest or unittest is imported, the finding is optional.
 
 ## Why is this bad
 Every stored tensor keeps its graph alive, so that memory grows with each iteration. A stored value that is used in a

@@ -105,3 +105,30 @@ print(log)
 @pytest.mark.parametrize("program", TOLD.values(), ids=TOLD)
 def test_what_is_told(program: str) -> None:
     assert told(program) == {"GF101"}
+
+
+def test_a_penalty_that_a_module_offers_is_its_users_to_walk() -> None:
+    """One caller in the file that only looks at it says nothing of the others."""
+    offered = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 3)
+        self.scores = []
+
+    def forward(self, x):
+        self.scores = [self.layer(x)]
+        return self.scores[0]
+
+    @property
+    def cost(self):
+        total = 0.0
+        for t in self.scores:
+            total += t.abs().sum()
+        return total
+
+    def watch(self):
+        for _ in range(5):
+            print(self.cost.detach())
+"""
+    assert told(offered) == set()

@@ -112,10 +112,8 @@ def test_torch_under_another_name(tmp_path: Path) -> None:
     assert made == program.replace("def predict", "@th.no_grad()\ndef predict")
 
 
-@pytest.mark.parametrize("parts", ("import torch.nn.functional as F\n", "from torch.nn import functional as F\n"))
-def test_a_file_that_imports_only_parts_of_torch_gets_the_name(tmp_path: Path, parts: str) -> None:
-    path = tmp_path / "toy.py"
-    rest = """from torch import nn, optim
+NET = """import torch.nn.functional as F
+from torch import nn, optim
 from helpers import *
 
 net = nn.Linear(3, 1)
@@ -124,8 +122,13 @@ for x, y in train:
     optimizer.zero_grad()
     F.mse_loss(net(x), y).backward()
     optimizer.step()
-net.eval()
 """
+
+
+@pytest.mark.parametrize("parts", ("import torch.nn.functional as F\n", "from torch.nn import functional as F\n"))
+def test_a_file_that_imports_only_parts_of_torch_gets_the_name(tmp_path: Path, parts: str) -> None:
+    path = tmp_path / "toy.py"
+    rest = NET.replace("import torch.nn.functional as F\n", "") + "net.eval()\n"
     loop = "for x, y in valid:\n    print(F.mse_loss(net(x), y).item())\n"
     path.write_text(parts + rest + loop)
     outcome = examine(path, Job((tmp_path,), Wanted(("GF103",)), repair=True))
@@ -147,3 +150,15 @@ for x, y in valid:
 """)
     outcome = examine(path, Job((tmp_path,), Wanted(("GF103",)), edits=True))
     assert [finding.fix for finding in outcome.findings] == [None]
+
+
+@pytest.mark.parametrize(
+    ("name", "head", "optional"),
+    (("test_toy.py", "", True), ("shared.py", "import pytest\n", True), ("shared.py", "", False)),
+    ids=("name", "import", "neither"),
+)
+def test_in_tests_it_has_to_be_asked_for(tmp_path: Path, name: str, head: str, optional: bool) -> None:
+    path = tmp_path / name
+    path.write_text(head + "import torch\n" + NET + "net.eval()\nfor x, y in valid:\n    print(F.mse_loss(net(x), y).item())\n")
+    found = examine(path, Job((tmp_path,), Wanted(("GF103",)), edits=True)).findings
+    assert [finding.optional for finding in found] == [optional]

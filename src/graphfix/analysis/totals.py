@@ -51,7 +51,9 @@ def is_plain_log(evidence: Evidence, total: GrowingPlace) -> bool:
     """
     if total.escaped or not evidence.shows_all_uses:
         return False
-    if any(isinstance(store.place[0], Instance) for store in total.stores) and not total.is_of_script:
+    if not total.is_of_script and any(
+        isinstance(store.place[0], Instance) or evidence.leaves_function(store) for store in total.stores
+    ):
         return False
     added = [
         use for store in total.chained for use in evidence.facts.uses.get(store.value_site, ()) if store.value_site is not None
