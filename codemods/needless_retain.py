@@ -3,6 +3,7 @@
 ## What it does
 Finds a `backward()` or `torch.autograd.grad` with a constant `retain_graph=True` whose graph no later walk needs, on any path.
 A graph that a caller has given, or gets back, is his to walk: a helper that keeps it is not told.
+A test keeps nothing for long: in modules named like tests, and where pytest or unittest is imported, the finding is optional.
 
 ## Why is this bad
 The graph and all tensors saved in it stay in memory until the last reference to the loss goes, often until the next
@@ -144,4 +145,5 @@ RULE = rule(
     shows=(RETAINS, SECOND_WALK),
     severity=Severity.WARNING,
     yields_to=("GF903",),
+    bounded=True,
 )

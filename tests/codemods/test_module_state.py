@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from .toys import told
+from graphfix.model import Applicability
+from graphfix.run.examine import Job, examine
+from graphfix.run.selection import Wanted
+
+from .toys import PREAMBLE, told
 
 LEFT_ALONE = {
     "it is detached where it is read": """
@@ -99,3 +105,43 @@ for x, y in loader:
 @pytest.mark.parametrize("program", TOLD.values(), ids=TOLD)
 def test_what_is_told(program: str) -> None:
     assert told(program) == {"GF202"}
+
+
+NEURONS = """
+class Neuron(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.v = torch.zeros(4)
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, x):
+        self.v = self.v * 0.5 + self.layer(x)
+        return torch.sigmoid(self.v)
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.ModuleList([Neuron(), Neuron()])
+        self.head = nn.Sequential(nn.Linear(4, 4), nn.Sequential(Neuron(), nn.ReLU()))
+
+    def forward(self, x):
+        for layer in self.body:
+            x = layer(x)
+        return self.head(x)
+
+network = Net()
+for x, y in loader:
+    F.mse_loss(network(x), y).backward()
+"""
+
+
+def test_layers_that_keep_the_same_state_are_one_fault(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(PREAMBLE + NEURONS)
+    with pytest.raises(RuntimeError, match="second time"):
+        exec(compile(path.read_text(), "train.py", "exec"), {"__name__": "__main__"})
+    (finding,) = examine(path, Job((tmp_path,), Wanted(), edits=True)).findings
+    assert finding.code == "GF202" and finding.message.startswith("`network.body[0].v` and 2 more bring")
+    assert finding.fix is not None and finding.fix.applicability is Applicability.UNSAFE
+    after = examine(path, Job((tmp_path,), Wanted(unsafe=True), repair=True)).after.decode()
+    exec(compile(after, "train.py", "exec"), {"__name__": "__main__"})

@@ -34,7 +34,8 @@ def nameless(evidence: Evidence) -> dict[ast.Assign, tuple[Leaf, ast.AST | None]
 
 def made_in(evidence: Evidence, node: Node, leaf: Leaf) -> ast.Assign | None:
     """The assignment in which both the leaf and the operation on it stand, where the leaf is not its very value."""
-    if not isinstance(leaf.site, ast.Call) or not evidence.holds(leaf.site) or leaf.trained:
+    here = evidence.holds(leaf.site) and evidence.holds(node.site)
+    if not isinstance(leaf.site, ast.Call) or not here or leaf.trained:
         return None
     statement = evidence.document.statement_of(leaf.site)
     inside = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+from collections.abc import Iterator
 
 from graphfix.autograd.backward import raises_again
 from graphfix.autograd.graph import Node
@@ -17,27 +18,40 @@ from graphfix.interpreter.values import (
     Mapping,
     Sequence,
     Tensor,
+    TorchModule,
     Unknown,
     Value,
     held_leaves,
     nodes_in,
 )
 
+# objects in objects are followed so far, and so many of them: `model.layers[0].cell.state`
+DEPTH = 4
+WIDTH = 400
+
 
 def visible(frame: Frame) -> dict[str, Value]:
-    """The values that a loop's frame can name: variables, and attributes of the objects that they hold."""
+    """The values that a loop's frame can name: variables, attributes of the objects that they hold, and modules in those."""
     names: dict[str, Value] = {}
     env: Env | None = frame.env
     while env is not None:
         names = {**names, **{name: value for name, value in env.variables.items() if name not in names}}
         env = env.parent
-    for name, value in list(names.items()):
-        if isinstance(value, Instance) and not value.cls.is_frozen():
-            for attribute, inner in value.attributes.items():
-                names[f"{name}.{attribute}"] = inner
-                if isinstance(inner, Instance):
-                    names.update({f"{name}.{attribute}.{last}": lowest for last, lowest in inner.attributes.items()})
+    level = list(names.items())
+    for _ in range(DEPTH):
+        level = [inner for name, value in level for inner in below(name, value)]
+        names.update(level[:WIDTH])
     return names
+
+
+def below(name: str, value: Value) -> Iterator[tuple[str, Value]]:
+    """What an object or a container of modules gives names to."""
+    if isinstance(value, Instance) and not value.cls.is_frozen():
+        for attribute, inner in value.attributes.items():
+            yield f"{name}.{attribute}", inner
+    elif isinstance(value, TorchModule) and value.kind in ("Sequential", "ModuleList"):
+        for index, child in enumerate(value.children or ()):
+            yield f"{name}[{index}]", child
 
 
 def crossing(frame: Frame, loop: ast.AST | None) -> dict[str, Value]:

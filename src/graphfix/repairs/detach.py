@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
 from graphfix.analysis.carried import by_carrier, kept_at
 from graphfix.analysis.evidence import Evidence
@@ -85,9 +86,29 @@ def same_shape(one: Value, two: Value) -> bool:
 
 def carried(evidence: Evidence, walks: list[SecondBackward], attributes: bool, tell: Tell) -> Iterator[Finding]:
     """Findings for state that crosses the boundary of a loop: in attributes, or in plain names."""
+    found: dict[tuple[ast.AST | None, object], list[Finding]] = {}
     for (loop, carrier), group in by_carrier(walks).items():
         if ("." in carrier) is attributes:
-            yield from evidence.told(carried_finding, loop, carrier, group, tell)
+            for finding in evidence.told(carried_finding, loop, carrier, group, tell):
+                found.setdefault((loop, tuple(label.span for label in finding.story)), []).append(finding)
+    for alike in found.values():
+        yield as_one(sorted(alike, key=lambda finding: finding.message))
+
+
+def as_one(alike: list[Finding]) -> Finding:
+    """Objects of one class that keep the same state, such as the layers of a network, are one fault."""
+    first = alike[0]
+    fixes = [finding.fix for finding in alike if finding.fix is not None]
+    if len(alike) == 1:
+        return first
+    repair = None
+    if len(fixes) == len(alike) and len({each.applicability for each in fixes}) == 1:
+        operations = [operation for each in fixes for operation in each.operations]
+        repair = fix(fixes[0].applicability, f"{fixes[0].title}, and {len(alike) - 1} more", *operations, ground=fixes[0].ground)
+    name = first.message.split("`")[1]
+    return replace(
+        first, message=f"`{name}` and {len(alike) - 1} more bring the graph of the previous iteration into this one", fix=repair
+    )
 
 
 def carried_finding(

@@ -38,6 +38,9 @@ class Left(Inquiry):
         if isinstance(item, ast.Subscript) and isinstance(item.slice, ast.Constant):
             yield from self.item(item, item.slice.value, anchor, loop)
             return
+        if "[" in target:  # a module in a container: who else holds it is not followed by name
+            yield Open(anchor, "may leave what is not freed")
+            return
         if re.fullmatch(r"(?:if .*\n\s*)?([\w.]+) = \1\.detach\(\)(\.requires_grad_\(\))?", operation.text):
             for place in self.bindings(anchor if isinstance(operation, InsertAfter) else None, loop, target):
                 other = self.readers.no_tensor(place, operation.text.startswith("if "))
