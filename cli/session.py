@@ -16,6 +16,7 @@ from graphfix.cli.options import Options
 from graphfix.cli.progress import shown_progress
 from graphfix.cli.terminal import ERR, Screen
 from graphfix.files.discovery import Discovered, MissingPath, discover
+from graphfix.files.place import project_root
 from graphfix.report.forms import FORMS, Form
 from graphfix.report.report import Report
 from graphfix.run.examine import Job, examine
@@ -65,7 +66,8 @@ def start(options: Options, *, repair: bool = False, stages: bool = False, ahead
     except (MissingPath, SettingsError) as error:
         fail(str(error))
     edits = FORMS[options.form].edits
-    job = Job(found.roots, Wanted(unsafe=options.unsafe), repair, edits, options.verbose, scopes, known, stages, ahead)
+    roots = tuple(dict.fromkeys(map(project_root, found.roots)))
+    job = Job(roots, Wanted(unsafe=options.unsafe), repair, edits, options.verbose, scopes, known, stages, ahead)
     return Session(options, found, job)
 
 

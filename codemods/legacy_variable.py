@@ -46,7 +46,7 @@ from collections.abc import Iterable, Iterator
 from graphfix.analysis.evaluations import Region as Evaluation
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run, Tape
-from graphfix.analysis.volatile import Region, flagged, flagged_in, region, trial
+from graphfix.analysis.volatile import Region, flag, flagged, flagged_in, region, trial
 from graphfix.analysis.walked_again import in_sight, needed
 from graphfix.autograd.backward import BackwardPass, WalkKind
 from graphfix.codemods.base import rule
@@ -70,7 +70,6 @@ from graphfix.model import (
 )
 from graphfix.repairs.fixes import fix, naming_torch, safe_if, short
 from graphfix.repairs.no_grad import no_grad_around, story_of
-from graphfix.analysis.volatile import flag
 from graphfix.repairs.unwrap import Seen, Unwrapped, operations, unwrapped
 from graphfix.verify.expected import Expected
 from graphfix.verify.symptoms import OLD_ARGUMENT, OLD_FLAG, OLD_SHAPE
@@ -96,7 +95,7 @@ def wraps(evidence: Evidence) -> Iterator[Finding]:
                 statement = evidence.document.statement_of(alias.site)
                 statements.setdefault(statement, {}).setdefault(alias.site, []).append((run, alias))
     volatile = flagged(evidence)
-    held = {site: region for region in evidence.regions.found for site in flagged_in(evidence, region)}
+    held = {site: around for around in evidence.regions.found for site in flagged_in(evidence, around)}
     tried = trial(evidence, volatile) if volatile else None
     evaluations: dict[Evaluation, list[dict[ast.Call, Seen]]] = {}
     for sites in statements.values():
@@ -107,8 +106,8 @@ def wraps(evidence: Evidence) -> Iterator[Finding]:
         finding = ignored(evidence, tried, sites, old) if old and tried is not None else plain(evidence, sites)
         if finding is not None:
             yield finding
-    for region, parts in evaluations.items():
-        yield in_evaluation(evidence, region, parts, volatile)
+    for around, parts in evaluations.items():
+        yield in_evaluation(evidence, around, parts, volatile)
 
 
 def ignored(evidence: Evidence, tried: Tape, sites: dict[ast.Call, Seen], old: set[ast.Call]) -> Finding:

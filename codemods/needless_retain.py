@@ -45,7 +45,7 @@ from graphfix.analysis.walked_again import in_sight, needed, walks_from_pile
 from graphfix.autograd.backward import BackwardPass
 from graphfix.codemods.base import rule
 from graphfix.interpreter.interning import kind_of
-from graphfix.model import AddArgument, Applicability, Finding, RemoveArgument, Replace, Severity
+from graphfix.model import AddArgument, Applicability, Finding, Operation, RemoveArgument, Replace, Severity
 from graphfix.repairs.fixes import fix, safe_if
 from graphfix.verify.symptoms import RETAINS, SECOND_WALK
 
@@ -97,12 +97,8 @@ def is_constant(site: ast.Call) -> bool:
 def last_of_loop(evidence: Evidence, site: ast.Call, events: list[tuple[Run, BackwardPass]]) -> Finding | None:
     """A loop over a list of losses that share a graph: all but the last have to retain it."""
     loop = evidence.document.enclosing(site, (ast.For, ast.FunctionDef, ast.AsyncFunctionDef, ast.While))
-    if (
-        not isinstance(loop, ast.For)
-        or not isinstance(loop.iter, ast.Name)
-        or not isinstance(loop.target, ast.Name)
-        or loop.orelse
-    ):
+    form = form_of(loop) if isinstance(loop, ast.For) and not loop.orelse else None
+    if not isinstance(loop, ast.For) or form is None or is_rebound(loop, form[0]):
         return None
     if any(event.creates or needed(event, site) or not event.context or not in_sight(run, event) for run, event in events):
         return None
@@ -110,18 +106,43 @@ def last_of_loop(evidence: Evidence, site: ast.Call, events: list[tuple[Run, Bac
         isinstance(p, (ast.Break, ast.Continue)) for p in ast.walk(loop)
     ):
         return None
-    index = evidence.document.fresh("i", "k", "index", "position", "which")
-    losses, target = loop.iter.id, loop.target.id
     statement = evidence.document.statement_of(site)
-    repair = fix(
-        Applicability.SAFE, "retain the graph for all losses but the last",
-        Replace(evidence.span(loop.target), f"{index}, {target}"), Replace(evidence.span(loop.iter), f"enumerate({losses})"),
-        AddArgument(evidence.span(site), "retain_graph", f"{index} < len({losses}) - 1"),
-    )  # fmt: skip
-    story = (evidence.label(site, f"nobody walks the graph again after the last of `{losses}`"),)
+    index, edits = counted(evidence, loop, *form)
+    retained = AddArgument(evidence.span(site), "retain_graph", f"{index} < len({form[1]}) - 1")
+    repair = fix(Applicability.SAFE, "retain the graph for all losses but the last", *edits, retained)
+    story = (evidence.label(site, f"nobody walks the graph again after the last of `{form[1]}`"),)
     return RULE.finding(
         evidence, "`retain_graph=True` keeps the graph after the last walk", evidence.span(statement), story, repair
     )
+
+
+def form_of(loop: ast.For) -> tuple[str | None, str] | None:
+    """The counter of `for i, loss in enumerate(losses)`, none of `for loss in losses`, with the losses; None for any other loop."""
+    over, target = loop.iter, loop.target
+    if isinstance(over, ast.Name) and isinstance(target, ast.Name):
+        return None, over.id
+    if not isinstance(over, ast.Call) or not isinstance(over.func, ast.Name) or over.func.id != "enumerate":
+        return None
+    if not isinstance(target, ast.Tuple) or len(over.args) != 1 or over.keywords or not isinstance(over.args[0], ast.Name):
+        return None
+    counter = target.elts[0]
+    return (counter.id, over.args[0].id) if isinstance(counter, ast.Name) and counter.id != "_" else None
+
+
+def is_rebound(loop: ast.For, counter: str | None) -> bool:
+    """Whether the body gives the counter another value."""
+    names = (part for statement in loop.body for part in ast.walk(statement) if isinstance(part, ast.Name))
+    return any(name.id == counter and not isinstance(name.ctx, ast.Load) for name in names)
+
+
+def counted(evidence: Evidence, loop: ast.For, counter: str | None, losses: str) -> tuple[str, list[Operation]]:
+    """The counter of the loop, with the edits that give it one where it has none."""
+    if counter is not None:
+        return counter, []
+    assert isinstance(loop.target, ast.Name)
+    index = evidence.document.fresh("i", "k", "index", "position", "which")
+    named = Replace(evidence.span(loop.target), f"{index}, {loop.target.id}")
+    return index, [named, Replace(evidence.span(loop.iter), f"enumerate({losses})")]
 
 
 def again_in_other_loop(loop: ast.For, event: BackwardPass) -> bool:

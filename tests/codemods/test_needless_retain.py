@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+
+from graphfix.model import Applicability
+from graphfix.run.engine import findings_of
 
 from .toys import told
 
@@ -45,9 +50,56 @@ loss_b = F.mse_loss(head_b(features), b)
 loss_a.backward(retain_graph=True)
 loss_b.backward(retain_graph=True)
 """,
+    "the last of the losses that a loop counts": """
+for step in range(9):
+    losses = model(x).pow(2).mean(0)
+    optimizer.zero_grad()
+    for i, loss in enumerate(losses):
+        loss.backward(retain_graph=True)
+    optimizer.step()
+""",
 }
 
 
 @pytest.mark.parametrize("program", TOLD.values(), ids=TOLD)
 def test_what_is_told(program: str) -> None:
     assert told(program) == {"GF305"}
+
+
+BALANCER = """
+import torch
+import torch.nn.functional as F
+
+
+class Balancer:
+    def backward(self, losses, features):
+        grads = []
+        for loss in losses:
+            (grad,) = torch.autograd.grad(loss, [features], retain_graph=True)
+            grads.append(grad)
+        features.backward(sum(grads))
+
+
+if __name__ == "__main__":
+    x = torch.zeros(1, requires_grad=True)
+    Balancer().backward([F.l1_loss(x, torch.ones(1)), F.mse_loss(x, torch.ones(1))], x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("others", "applicability"),
+    (
+        ({}, Applicability.SAFE),
+        ({"__init__.py": ""}, Applicability.UNSAFE),
+        ({"train.py": "import balancer\n"}, Applicability.UNSAFE),
+    ),
+    ids=("alone", "package", "imported"),
+)
+def test_losses_that_code_elsewhere_may_give(tmp_path: Path, others: dict[str, str], applicability: Applicability) -> None:
+    """Theirs may share a graph, other than those that the module tries itself with."""
+    for name, text in others.items():
+        (tmp_path / name).write_text(text)
+    path = tmp_path / "balancer.py"
+    path.write_text(BALANCER)
+    (finding,) = findings_of(path, BALANCER, (tmp_path,))
+    assert finding.code == "GF305" and finding.fix is not None and finding.fix.applicability is applicability

@@ -86,8 +86,7 @@ class Regions:
         self.detached: set[ast.stmt] = set()
         self.recording: set[ast.AST] = set()
         self.found: list[Region] = []
-        if not tape.truncated:
-            self.find()
+        self.find()
 
     @cached_property
     def torch(self) -> str | None:
@@ -101,7 +100,8 @@ class Regions:
             self.note_asked(run)
         placed: dict[ast.stmt, Region] = {}
         for run in self.tape.runs:
-            for node in run.recording.nodes:
+            # a run that was broken off did not get to what it would have walked
+            for node in run.recording.nodes if run.recording.ended_by is None else ():
                 if not node.walks:
                     self.mark(self.recording, node.trace)
                     if self.is_forward(node):
@@ -305,6 +305,8 @@ class Regions:
 
     def is_sure(self, region: Region) -> bool:
         """Whether all code of the region is in sight and ran: nothing in it can want a gradient or act otherwise without."""
+        if self.tape.truncated:
+            return False
         executed = {statement for run in self.tape.runs for statement in run.recording.executed}
         for part in region.parts:
             if part in self.foreign:

@@ -14,6 +14,7 @@ from graphfix.analysis.contributors import Facts
 from graphfix.analysis.evaluations import Regions
 from graphfix.analysis.explore import Run, Tape
 from graphfix.analysis.flow.flow import Flow, flow_of
+from graphfix.analysis.importers import is_offered
 from graphfix.analysis.second_backward import SecondBackward, second_backwards
 from graphfix.autograd.graph import history
 from graphfix.interpreter.imports import NEVER, Importer
@@ -134,7 +135,8 @@ class Evidence:
                 known[path] = importer.document_at(path, name)
             return known[path]
 
-        return flow_of(self.document, find, self.tape.conventions.walking)
+        offered = is_offered(Path(self.document.path), self.tape.roots)
+        return flow_of(self.document, find, self.tape.conventions.walking, offered)
 
     def span(self, node: ast.AST) -> Span:
         return self.document.span(node)

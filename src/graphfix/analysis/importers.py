@@ -45,6 +45,15 @@ def importing(path: Path, roots: tuple[Path, ...]) -> Iterator[Path]:
         yield from current
 
 
+def is_offered(path: Path, roots: tuple[Path, ...]) -> bool:
+    """Whether other code may use what a file defines: it is part of a package, or a file of the project imports it."""
+    real = Path(os.path.realpath(path))
+    if (real.parent / "__init__.py").is_file():
+        return True
+    roots = tuple(Path(os.path.realpath(root)) for root in roots)
+    return any(True for root in roots for _ in direct(real, root, roots))
+
+
 def direct(target: Path, root: Path, roots: tuple[Path, ...]) -> Iterator[Path]:
     word = target.parent.name if target.name == "__init__.py" else target.stem
     for file, name in imports_below(root).get(word, ()):

@@ -107,6 +107,10 @@ def set_attribute(m: Interpreter, target: ast.Attribute, value: Value, source: a
     attributes = holder.namespace
     if attributes is None:
         return
+    if isinstance(holder, Instance) and isinstance(holder.cls.find("__setattr__"), Function) and value.node is not None:
+        m.escape(value, target, "argument")  # the class keeps it where it likes, and gives back what it likes
+        attributes[name] = Unknown(("redirected", holder.key, name, m.now()))
+        return
     note_store(m, target, (holder, name), value, source, kind, attributes.get(name))
     attributes[name] = value
     m.recording.kept.append(value)

@@ -182,6 +182,8 @@ class Proof(Inquiry):
                 ):
                     yield Open(part, "may read what is saved once more")
         for root in [*call.args[:1], *([receiver] if receiver is not None else [])]:
+            for given in self.flow.given_below(root, without=cuts):
+                yield Open(given, "may be walked again by who gives it")
             starts = self.flow.computations_below(root, without=cuts)
             reach = self.graph.reach(starts, without=cuts)
             seen_whole = not any(reach.of(Sink.ESCAPES))

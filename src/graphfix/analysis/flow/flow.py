@@ -15,6 +15,8 @@ from graphfix.analysis.flow.sight import Find, Sight
 from graphfix.models.words import WALKED_BY_TRAINER
 from graphfix.source.document import Document
 
+NAMED = (ast.FunctionDef, ast.AsyncFunctionDef)
+
 
 class Flow:
     """The flow graph of a document, and the code that it was made from."""
@@ -78,28 +80,51 @@ class Flow:
 
         `without`: places through which nothing is followed.
         """
+        below = self.below(root, without)
+        made = [place for place in below if isinstance(place, (ast.Call, ast.BinOp, ast.UnaryOp)) and self.computes(place)]
+        return sorted(made, key=lambda each: (each.lineno, each.col_offset))
+
+    def given_below(self, root: Place, without: Collection[Place] = ()) -> list[ast.arg]:
+        """The parameters through which code that is not in sight may give a part of the graph of the value at `root`."""
+        seen: set[Place] = set()
+        pending = self.below(root, without)
+        while pending:
+            place = pending.pop()
+            if place not in seen:
+                seen.add(place)
+                containers = self.graph.taken_from.get(place, ())
+                pending.extend(source for container in containers for source in (container, *self.graph.brought(container)))
+                if containers or isinstance(place, ast.Name):
+                    pending.extend(self.graph.brought(place))
+        given = [place for place in seen if isinstance(place, ast.arg) and place in self.graph.opaque]
+        return sorted(given, key=lambda each: (each.lineno, each.col_offset))
+
+    def below(self, root: Place, without: Collection[Place]) -> list[Place]:
+        """The places from which graph may get into the value at `root`."""
         seen: set[Place] = {root}
         pending: list[Place] = [root]
-        made: list[ast.expr] = []
+        found: list[Place] = []
         while pending:
             place = pending.pop()
             if place in without or place not in self.carrying:
                 continue
-            if isinstance(place, (ast.Call, ast.BinOp, ast.UnaryOp)):
-                if self.is_graphless(place):
-                    held = [source for source in self.graph.contents_of(place) if source not in seen]
-                    pending.extend(held)
-                    seen.update(held)
-                    continue
-                if not isinstance(place, ast.Call) or place not in self.calls.targets or place in self.calls.opaque:
-                    made.append(place)
+            if isinstance(place, (ast.Call, ast.BinOp, ast.UnaryOp)) and self.is_graphless(place):
+                held = [source for source in self.graph.contents_of(place) if source not in seen]
+                pending.extend(held)
+                seen.update(held)
+                continue
             if isinstance(place, ast.Name) and self.is_data(place) and place not in self.recorded:
                 continue
+            found.append(place)
             for source in self.graph.parts(place):
                 if source not in seen:
                     seen.add(source)
                     pending.append(source)
-        return sorted(made, key=lambda each: (each.lineno, each.col_offset))
+        return found
+
+    def computes(self, place: Place) -> bool:
+        """Whether an expression makes graph itself, and is not only what a function in sight returns."""
+        return not isinstance(place, ast.Call) or place not in self.calls.targets or place in self.calls.opaque
 
     def is_data(self, target: ast.Name) -> bool:
         """Whether a name is bound anew by a loop over what is not in sight: data, fresh in each iteration."""
@@ -142,15 +167,18 @@ class Flow:
         return ()
 
 
-def flow_of(document: Document, find: Find, walking: frozenset[str] = frozenset()) -> Flow:
-    """The flow of `document`. `find`: the project's file that an import means; `walking`: functions that walk what they are given."""
+def flow_of(document: Document, find: Find, walking: frozenset[str] = frozenset(), offered: bool = False) -> Flow:
+    """The flow of `document`. `find`: the project's file that an import means; `walking`: functions that walk what they are given.
+
+    `offered`: other code may call what the document defines, also where calls in sight do.
+    """
     code = Sight(find)
     code.look_at(document)
     calls = Calls(code, walking)
     calls.link()
     code.spread_any_field()
     code.flow.forget_beginnings()
-    open_ends(code, calls, document)
+    open_ends(code, calls, document, set(public(document.tree)) if offered else set())
     made = Flow(code, calls)
     for site, wanted, places in code.compared:  # what looks for a tensor in a container compares objects
         if any(each in made.carrying for each in wanted):
@@ -159,14 +187,23 @@ def flow_of(document: Document, find: Find, walking: frozenset[str] = frozenset(
     return made
 
 
-def open_ends(code: Sight, calls: Calls, document: Document) -> None:
-    """What code that is not in sight gives to functions, and gets from them."""
+def public(tree: ast.Module) -> Iterator[ast.AST]:
+    """The functions and methods that code elsewhere may call by their names."""
+    for part in tree.body:
+        if isinstance(part, ast.ClassDef) and not part.name.startswith("_"):
+            yield from (m for m in part.body if isinstance(m, NAMED) and (m.name[:1] != "_" or m.name.endswith("__")))
+        elif isinstance(part, NAMED) and not part.name.startswith("_"):
+            yield part
+
+
+def open_ends(code: Sight, calls: Calls, document: Document, offers: Collection[ast.AST]) -> None:
+    """What code that is not in sight gives to functions, and gets from them. `offers`: those that it calls beside calls in sight."""
     for place in dict.fromkeys(source for sources in code.flow.values.values() for source in sources):
         if isinstance(place, Field) and place not in code.flow.values:
             code.flow.opaque.setdefault(place, code.first_read.get(place.name, document.tree))
     own = {part for part in ast.walk(document.tree)}
     for function in code.functions:
-        in_sight = function in calls.entered or function in code.properties
+        in_sight = (function in calls.entered or function in code.properties) and function not in offers
         if in_sight and function not in code.taken or function not in own:
             continue
         name = getattr(function, "name", "")
