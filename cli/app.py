@@ -108,6 +108,21 @@ COMMANDS = (
         """,
         examines=False,
     ),
+    Command(
+        "trace",
+        (
+            "words", "module", "python", "max_iterations", "after", "apply_fixes", "verdict_format", "output_file", "save", "plot",
+            "quiet",
+        ),
+        "Run a program and tell where its graphs come from and go.",
+        """Run a program of yours, unchanged, and tell the story of its autograd graphs.
+
+        Runs code: SCRIPT, a module with -m, or a notebook, with its arguments, streams and exit code. At an error of autograd it
+        tells which line made the graph, which backward() freed it, through which name it came back, or which line wrote to a
+        saved tensor; at the end what grows, who holds it, and what was kept or built for nothing. Told on standard error.
+        """,
+        examines=False,
+    ),
     Command("rule", ("code",), None, "Explain one rule, or list all.", examines=False),
 )  # fmt: skip
 

@@ -217,6 +217,16 @@ class Options:
     plot: Path | None = option("--plot", metavar="FILE", help="Draw one fixture's graphs, or the script's, as .svg or .png.")
     fixtures: Path | None = option("--fixtures", metavar="DIR", help="Another folder of fixtures than the bundled.")
 
+    # trace
+    max_iterations: int = option(
+        "--max-iterations", default=0, min=0, metavar="N", help="End the program after N backward passes; 0: as it likes."
+    )
+    after: float | None = option(
+        "--after", min=0.1, metavar="SECONDS", help="End the program after this time.", show_default=False
+    )
+    apply_fixes: bool = option("--apply", default=False, help="Write the repairs that are shown.")
+    save: Path | None = option("--save", metavar="FILE", help="Keep what the run told, as JSON.")
+
     # what `settled` adds
     settings: "Resolver | None" = None
     reproduce: tuple[str, ...] = ()

@@ -66,11 +66,11 @@ def _project(options: Options) -> Path:
 
 def _command(options: Options, project: Path) -> Command:
     arguments = tuple((options.words or [])[1:])
-    job = Job(_name(options), arguments, options.module, python=_python(options.python), seed=options.seed, saved=True)
+    job = Job(_name(options), arguments, options.module, python=python_of(options.python), seed=options.seed, saved=True)
     return script_command(job, project, options.timeout)
 
 
-def _python(wanted: str | None) -> tuple[str, ...]:
+def python_of(wanted: str | None) -> tuple[str, ...]:
     """The interpreter of the user's scripts: the one that is named, or graphfix's own where that has torch."""
     import importlib.util
 

@@ -66,7 +66,7 @@ def launch(job: Job) -> Run:
         streams = [None, None] if job.show else [open(folder / stream, "wb") for stream in ("out", "err")]
         words = [*job.python, str(PROBE), *_words(job, folder / "report.json")]
         process = subprocess.Popen(
-            words, cwd=job.folder, env={**_own_environment(), **_environment(job)}, stdin=subprocess.DEVNULL,
+            words, cwd=job.folder, env={**own_environment(), **_environment(job)}, stdin=subprocess.DEVNULL,
             stdout=streams[0], stderr=streams[1], **own_group(),
         )  # fmt: skip
         for stream in streams:
@@ -115,7 +115,7 @@ def processors() -> int:
 
 def devices(python: tuple[str, ...] = (sys.executable,)) -> tuple[str, tuple[str, ...]]:
     """The version of torch, and the devices that it finds."""
-    done = subprocess.run([*python, "-c", ASK_DEVICES], env=_own_environment(), capture_output=True, text=True, check=False)
+    done = subprocess.run([*python, "-c", ASK_DEVICES], env=own_environment(), capture_output=True, text=True, check=False)
     if done.returncode:
         raise NoTorch(done.stderr.strip().rpartition("\n")[2] or "torch cannot be imported")
     version, found = json.loads(done.stdout.splitlines()[-1])
@@ -126,7 +126,7 @@ def devices(python: tuple[str, ...] = (sys.executable,)) -> tuple[str, tuple[str
 def _server(python: tuple[str, ...]) -> Iterator[subprocess.Popen[str]]:
     server = subprocess.Popen(
         [*python, str(PROBE), "--serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        env={**_own_environment(), **UNTOUCHED}, **own_group(),
+        env={**own_environment(), **UNTOUCHED}, **own_group(),
     )  # fmt: skip
     try:
         yield server
@@ -142,7 +142,7 @@ def _server(python: tuple[str, ...]) -> Iterator[subprocess.Popen[str]]:
         server.stdout.close()
 
 
-def _own_environment() -> dict[str, str]:
+def own_environment() -> dict[str, str]:
     """What a script is started with by hand: `graphfix` keeps the working folder off the path for itself only."""
     return {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}
 

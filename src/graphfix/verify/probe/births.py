@@ -37,7 +37,7 @@ class Birth:
         self.below: tuple[Birth, ...] = ()
         self.leaves: tuple[Any, ...] = ()  # the nodes that accumulate into leaves
         self.freed = False
-        self.saved: tuple[tuple[int, int], ...] = ()  # storage and bytes of each saved tensor
+        self.saved: tuple[tuple[int, int, int], ...] = ()  # storage, bytes and version of each saved tensor
         site.alive += 1
         tally.made += 1
         tally.live += 1
@@ -54,7 +54,7 @@ class Birth:
 class Tally:
     """How many nodes and saved tensors there are, and were at most."""
 
-    def __init__(self, read_saved: Callable[[Any], tuple[tuple[int, int], ...]] | None) -> None:
+    def __init__(self, read_saved: Callable[[Any], tuple[tuple[int, int, int], ...]] | None) -> None:
         self.live = self.peak = self.made = 0
         self.saved = self.saved_bytes = self.peak_bytes = 0
         self.pass_bytes = 0  # most at a time since the last walk
@@ -98,7 +98,7 @@ class Tally:
         if node is None or KEY in node.metadata:
             return
         site = self.here(2)
-        birth = node.metadata[KEY] = Birth(self, site)
+        birth = node.metadata[KEY] = self.born(site)
         todo = [(node, birth)]
         while todo:
             node, birth = todo.pop()
@@ -109,19 +109,28 @@ class Tally:
                 elif child is not None:
                     known = child.metadata.get(KEY)
                     if known is None:
-                        known = child.metadata[KEY] = Birth(self, site)
+                        known = child.metadata[KEY] = self.born(site)
                         todo.append((child, known))
                     below.append(known)
             birth.below = tuple(below)
             if leaves:
                 birth.leaves = tuple(leaves)
-            if self._read_saved is not None:
-                self._keep(birth, self._read_saved(node))
+            saved = () if self._read_saved is None else self._read_saved(node)
+            if saved:
+                self._keep(birth, saved)
+            self.completed(birth, node, saved)
 
-    def _keep(self, birth: Birth, saved: tuple[tuple[int, int], ...]) -> None:
+    def born(self, site: Site) -> Birth:
+        """A new birth at `site`."""
+        return Birth(self, site)
+
+    def completed(self, birth: Birth, node: Any, saved: tuple[tuple[int, int, int], ...]) -> None:
+        """A birth knows what lies below it."""
+
+    def _keep(self, birth: Birth, saved: tuple[tuple[int, int, int], ...]) -> None:
         birth.saved = saved
         self.saved += len(saved)
-        for storage, size in saved:
+        for storage, size, _ in saved:
             if size:  # what lies in a parameter costs nothing
                 count = self._holders.get(storage, 0)
                 self._holders[storage] = count + 1
@@ -133,7 +142,7 @@ class Tally:
         """The saved tensors of `birth` are gone."""
         saved, birth.saved = birth.saved, ()
         self.saved -= len(saved)
-        for storage, size in saved:
+        for storage, size, _ in saved:
             if size:
                 count = self._holders[storage] - 1
                 if count:

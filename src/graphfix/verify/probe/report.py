@@ -7,14 +7,16 @@ import json
 import os
 import signal
 import sys
-import sysconfig
 import threading
 import time
 import traceback
 import types
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from .places import installed
 
 if TYPE_CHECKING:
     from .start import Request
@@ -43,8 +45,11 @@ class Report:
         self._home = os.path.abspath("." if request.module else os.path.dirname(request.script)) + os.sep
         self._started = self._written = time.perf_counter()
 
-    def watch_over_the_process(self) -> None:
-        """Registered before the script can register anything, so that the last word comes last."""
+    def watch_over_the_process(self, user_part: Callable[[types.TracebackType | None], types.TracebackType | None]) -> None:
+        """Registered before the script can register anything, so that the last word comes last.
+
+        `user_part`: a traceback without what the probe has put into it.
+        """
         atexit.register(self.at_exit)
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, self._terminated)
@@ -54,17 +59,22 @@ class Report:
         def heard(words: threading.ExceptHookArgs) -> None:
             if words.exc_value is not None and len(self.thread_errors) < 20:
                 self.thread_errors.append(told(words.exc_value, self._home))
-            hook(words)
+            part = user_part(words.exc_traceback)
+            if words.exc_value is not None:
+                words.exc_value.__traceback__ = part
+            hook(threading.ExceptHookArgs((words.exc_type, words.exc_value, part, words.thread)))
 
         threading.excepthook = heard
 
     def _listen_to_warnings(self) -> None:
         show = warnings.showwarning
 
-        def heard(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
+        def heard(message: Warning | str, category: type[Warning], filename: str, lineno: int, *rest: Any, **more: Any) -> None:
             if len(self.warned) < WARNINGS:
                 self.warned.append(str(message)[:MESSAGE])
-            show(message, category, *rest, **more)
+            if filename.startswith(HERE):  # torch warned of the line that called it, which is the probe's
+                filename, lineno = _caller()
+            show(message, category, filename, lineno, *rest, **more)
 
         warnings.showwarning = heard
 
@@ -82,6 +92,8 @@ class Report:
 
     def came_to_its_end(self) -> None:
         self.outcome, self.code = "finished", 0
+        if self.watch is not None:
+            self.watch.came_to_an_end()
         self.write()
 
     def now_and_then(self) -> None:
@@ -116,7 +128,7 @@ class Report:
 
     def _loaded(self) -> list[str]:
         """The files of the user's own code that ran: the script, and what it imported."""
-        foreign = (HERE, *_installed())
+        foreign = (HERE, *installed())
         while self._seen < len(sys.modules):
             modules = list(sys.modules.values())[self._seen :]
             self._seen += len(modules)
@@ -142,6 +154,14 @@ class Report:
         return data
 
 
+def _caller() -> tuple[str, int]:
+    """The innermost line that is not the probe's, nor that of `warnings`."""
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith((HERE, warnings.__file__)):
+        frame = frame.f_back
+    return (frame.f_code.co_filename, frame.f_lineno) if frame is not None else ("", 0)
+
+
 def _of_torch(watch: Watch) -> dict[str, Any]:
     """What the instrument saw."""
     import torch
@@ -156,6 +176,7 @@ def _of_torch(watch: Watch) -> dict[str, Any]:
         "peak_saved_bytes": tally.peak_bytes if watch.counts_saved else None,
         "reads": watch.reads, "waits": watch.waits,
         "cuda_peak": torch.cuda.max_memory_allocated() if cuda else None,
+        "trace": watch.told(),
         "losses": results.losses, "numbers": results.numbers, "parameters": results.parameters(),
     }  # fmt: skip
 
@@ -169,14 +190,8 @@ def told(error: BaseException, home: str) -> dict[str, Any]:
         frames = [
             frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith((HERE, "<frozen"))
         ]
-        installed = _installed()
-        own = [f for f in frames if os.path.abspath(f.filename).startswith(home) or not f.filename.startswith(installed)]
+        foreign = installed()
+        own = [f for f in frames if os.path.abspath(f.filename).startswith(home) or not f.filename.startswith(foreign)]
         if own or frames:
             file, line = (own or frames)[-1].filename, (own or frames)[-1].lineno
     return {"type": type(error).__name__, "message": str(error)[:MESSAGE], "file": file, "line": line}
-
-
-def _installed() -> tuple[str, ...]:
-    """Where code lies that the user did not write."""
-    paths = sysconfig.get_paths()
-    return tuple({paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")})

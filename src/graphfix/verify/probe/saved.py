@@ -13,14 +13,14 @@ import torch
 _names: dict[type, tuple[str, ...]] = {}
 
 
-def saved_by(node: Any) -> tuple[tuple[int, int], ...]:
-    """Storage and bytes of each saved tensor; no bytes where it lies in a parameter, which lives anyway."""
+def saved_by(node: Any) -> tuple[tuple[int, int, int], ...]:
+    """Storage, bytes and version of each saved tensor; no bytes where it lies in a parameter, which lives anyway."""
     kind = type(node)
     names = _names.get(kind)
     if names is None:
         own = tuple(name for name in dir(kind) if name.startswith("_saved_"))
         names = _names[kind] = own or (("saved_tensors",) if hasattr(kind, "saved_tensors") else ())
-    found: list[tuple[int, int]] = []
+    found: list[tuple[int, int, int]] = []
     for name in names:
         try:
             value = getattr(node, name)
@@ -28,7 +28,7 @@ def saved_by(node: Any) -> tuple[tuple[int, int], ...]:
                 if isinstance(tensor, torch.Tensor) and tensor.layout is torch.strided:
                     storage = tensor.untyped_storage()
                     lives = tensor.is_leaf and tensor.requires_grad
-                    found.append((storage.data_ptr(), 0 if lives else storage.nbytes()))
+                    found.append((storage.data_ptr(), 0 if lives else storage.nbytes(), tensor._version))
         except RuntimeError:  # freed already, or a kind of tensor that torch cannot show
             continue
     return tuple(found)

@@ -18,13 +18,14 @@ from .report import Report
 from .start import Request
 
 HERE = str(Path(__file__).parent)
+OVERRIDES = os.path.join("torch", "overrides.py")
 CHOICE = '"cuda" if torch.cuda.is_available() else "cpu"'
 
 
 def run(request: Request) -> None:
     """Run what was asked for; leaves as the script does."""
     report = Report(request)
-    report.watch_over_the_process()
+    report.watch_over_the_process(user_part)
     _when_torch_is_there(report)
     try:
         if request.module:
@@ -59,6 +60,8 @@ def _run_path(request: Request) -> None:
         # a script that asks for CUDA is told of another device
         source = source.replace(CHOICE.encode(), repr(request.device).encode())
     sys.path.insert(0, os.path.dirname(os.path.realpath(script)))
+    if request.trace >= 0:
+        script = os.path.abspath(script)  # as the interpreter names a script's file
     # stays the main module to the end: threads, exit handlers and pickles look for it
     module = types.ModuleType("__main__")
     module.__dict__.update(__file__=script, __builtins__=__builtins__)
@@ -68,13 +71,32 @@ def _run_path(request: Request) -> None:
 
 def _without_our_frames(show: Any) -> Any:
     def shown(kind: Any, error: Any, trace: types.TracebackType | None) -> None:
-        while trace is not None and (
-            trace.tb_frame.f_code.co_filename.startswith((HERE, "<frozen")) or trace.tb_frame.f_code.co_filename == runpy.__file__
-        ):
-            trace = trace.tb_next
-        show(kind, error.with_traceback(trace), trace)
+        seen: set[int] = set()
+        each = error
+        while each is not None and id(each) not in seen:
+            seen.add(id(each))
+            each.__traceback__ = user_part(each.__traceback__)
+            each = each.__cause__ or each.__context__
+        show(kind, error, error.__traceback__)
 
     return shown
+
+
+def user_part(trace: types.TracebackType | None) -> types.TracebackType | None:
+    """A traceback as it would be without the probe: without its frames, and the detours that torch makes to a mode."""
+    entries = []
+    while trace is not None:
+        entries.append(trace)
+        trace = trace.tb_next
+    names = [entry.tb_frame.f_code.co_filename for entry in entries]
+    first = next((at for at, name in enumerate(names) if not name.startswith((HERE, "<frozen")) and name != runpy.__file__), 0)
+    kept = None
+    for at in reversed(range(first, len(entries))):
+        detour = names[at].endswith(OVERRIDES) or at + 1 < len(names) and names[at + 1].endswith(OVERRIDES)
+        if not names[at].startswith(HERE) and not detour:
+            entry = entries[at]
+            kept = types.TracebackType(kept, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    return kept
 
 
 class _Torch(importlib.abc.MetaPathFinder):
@@ -116,6 +138,10 @@ def _start_watching(report: Report) -> None:
     if request.seed is not None:
         _sow(request.seed)
     watch = Watch(request.saved)
+    if request.trace >= 0:
+        from .tracing.tracer import Tracer
+
+        watch = Tracer(request.trace)
     if request.reference:
         from .reference import Reference
 

@@ -6,7 +6,7 @@ import os
 import sys
 from dataclasses import dataclass, field
 
-FLAGS = {"--report": "report", "--seed": "seed", "--reference": "reference", "--device": "device"}
+FLAGS = {"--report": "report", "--seed": "seed", "--reference": "reference", "--device": "device", "--trace": "trace"}
 
 
 @dataclass
@@ -21,6 +21,7 @@ class Request:
     seed: int | None = None
     reference: str = ""
     device: str = ""
+    trace: int = -1  # tell the story of the graphs, and end after so many walks; 0: without end, below: not at all
     forked: bool = False
 
 
@@ -33,7 +34,7 @@ def parse(words: list[str]) -> Request:
             request.saved = True
         elif word in FLAGS and words:
             value = words.pop(0)
-            setattr(request, FLAGS[word], int(value) if word == "--seed" else value)
+            setattr(request, FLAGS[word], int(value) if word in ("--seed", "--trace") else value)
         elif word == "-m" and words:
             request.module, request.script = True, words.pop(0)
             break

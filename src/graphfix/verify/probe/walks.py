@@ -63,11 +63,11 @@ class Walks:
     def _before(self, roots: Any, inputs: Any, way: list[Birth]) -> tuple[Site, Any]:
         """Where the walk is asked for, and its loss; the births on its way go into `way`."""
         with torch._C.DisableTorchFunction():
-            starts = _several(roots)
+            starts = several(roots)
             for root in starts:
                 if isinstance(root, torch.Tensor):
                     self.tally.note(root)
-            way += self.tally.walked(starts, None if inputs is None else _several(inputs))
+            way += self.tally.walked(starts, None if inputs is None else several(inputs))
             return self.tally.here(2), self.results.loss_of(starts)
 
     def _after(self, name: str, site: Site, loss: Any, way: list[Birth], retained: bool) -> None:
@@ -79,7 +79,11 @@ class Walks:
         self.results.loss(number, loss)
         if number % self._every:
             return
-        alive = sorted(((s.alive, str(s)) for s in tally.sites() if s.alive > 0), reverse=True)[:LINES]
+        counts: dict[str, int] = {}
+        for born in tally.sites():
+            if born.alive > 0:
+                counts[str(born)] = counts.get(str(born), 0) + born.alive
+        alive = sorted(((count, name) for name, count in counts.items()), reverse=True)[:LINES]
         self.rows.append(
             {
                 "index": number,
@@ -103,7 +107,7 @@ class Walks:
             self.rows, self._every = self.rows[::2], self._every * 2
 
 
-def _several(value: Any) -> list[Any]:
+def several(value: Any) -> list[Any]:
     """A tensor, a gradient edge (a named tuple) or a sequence of them, as a list."""
     if isinstance(value, torch.Tensor) or hasattr(value, "node"):
         return [value]

@@ -55,6 +55,16 @@ class Watch(TorchFunctionMode):
             self.read(func, args, result)
         return result
 
+    def stepped(self, optimizer: Any) -> None:
+        """An optimizer has made a step."""
+
+    def came_to_an_end(self) -> None:
+        """The script is over, and its variables are still there."""
+
+    def told(self) -> dict[str, Any]:
+        """What is told besides the numbers."""
+        return {}
+
     def read(self, func: Any, args: tuple[Any, ...], result: Any) -> None:
         """Count a read, and keep the number."""
         name = READS[func]
@@ -72,6 +82,7 @@ class Instrument:
     def __init__(self, watch: Watch) -> None:
         self.watch = watch
         self._paused = threading.local()
+        self._undo: list[Callable[[], None]] = []
 
     def install(self) -> None:
         self._watch_threads()
@@ -80,6 +91,18 @@ class Instrument:
         self._watch_optimizers()
         self._leave_compiled_code_alone()
         self.watch.__enter__()  # type: ignore[no-untyped-call]
+
+    def uninstall(self) -> None:
+        """Take everything off again, where the process goes on without."""
+        self.watch.__exit__(None, None, None)  # type: ignore[no-untyped-call]
+        while self._undo:
+            self._undo.pop()()
+
+    def _lay(self, owner: Any, name: str, over: Any) -> None:
+        """Put `over` in the place of an attribute."""
+        before = vars(owner)[name]
+        self._undo.append(lambda: setattr(owner, name, before))
+        setattr(owner, name, over)
 
     def _watch_threads(self) -> None:
         """A mode belongs to the thread that enters it; `run` may be a subclass's own, so it is laid over at the start."""
@@ -97,7 +120,7 @@ class Instrument:
             thread.run = watched_run  # type: ignore[method-assign]
             start(thread)
 
-        threading.Thread.start = watched_start  # type: ignore[method-assign,assignment]
+        self._lay(threading.Thread, "start", watched_start)
 
     def _watch_walks(self) -> None:
         """Both ways of walking a graph are looked up in `torch.autograd`, also by `Tensor.backward`."""
@@ -107,7 +130,7 @@ class Instrument:
             ("grad", "outputs", {"inputs": 1, "retain_graph": 3, "create_graph": 4}),
         ):
             walk = getattr(torch.autograd, name)
-            setattr(torch.autograd, name, walks.watched(walk, name, roots_name, places))
+            self._lay(torch.autograd, name, walks.watched(walk, name, roots_name, places))
 
     def _watch_functions(self) -> None:
         """`Function.apply` is not told to modes."""
@@ -122,7 +145,7 @@ class Instrument:
                         tally.note(value)
             return result
 
-        torch.autograd.Function.apply = classmethod(watched_apply)  # type: ignore[assignment]
+        self._lay(torch.autograd.Function, "apply", classmethod(watched_apply))
 
     def _watch_optimizers(self) -> None:
         """Remember what is optimised; a step makes no nodes and many calls, so the mode is off in it."""
@@ -136,9 +159,9 @@ class Instrument:
             with PLAIN():
                 results.optimised(param_group["params"])
 
-        Optimizer.add_param_group = watched_add  # type: ignore[method-assign,assignment]
-        register_optimizer_step_pre_hook(self._before_step)
-        register_optimizer_step_post_hook(self._after_step)
+        self._lay(Optimizer, "add_param_group", watched_add)
+        self._undo.append(register_optimizer_step_pre_hook(self._before_step).remove)
+        self._undo.append(register_optimizer_step_post_hook(self._after_step).remove)
 
     def _before_step(self, optimizer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if optimizer.defaults.get("differentiable") or not _is_on_top(self.watch):
@@ -150,6 +173,7 @@ class Instrument:
         return words, {name: self._watched_closure(word) if callable(word) else word for name, word in kwargs.items()}
 
     def _after_step(self, optimizer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.watch.stepped(optimizer)
         if getattr(self._paused, "depth", 0):
             self._paused.depth -= 1
             self.watch.__enter__()  # type: ignore[no-untyped-call]
@@ -189,7 +213,7 @@ class Instrument:
                 return made
             return unwatched(made)
 
-        torch.compile = watched_compile
+        self._lay(torch, "compile", watched_compile)
 
 
 def _is_on_top(mode: TorchFunctionMode) -> bool:

@@ -1,0 +1,165 @@
+"""What a traced run told, as the rest of graphfix reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from graphfix.verify.record import Run, from_report
+
+NEVER = -1
+
+
+@dataclass(frozen=True)
+class Place:
+    """A line of the user's code. `step`: how many walks were over then; `library`: the line of a library that it called; `callers`: what led there."""
+
+    file: str
+    line: int
+    step: int = NEVER
+    kind: str = ""
+    library: tuple[str, int] | None = None
+    callers: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class Carrier:
+    """A name through which a tensor was reached: `function` is the one whose variable, or whose object, it is."""
+
+    name: str
+    base: str
+    file: str
+    function: str
+    line: int
+
+    @property
+    def described(self) -> str:
+        """What kind of name it is, and where."""
+        if "." in self.name:
+            kind = "attribute"
+        elif "[" in self.name:
+            kind = "entry"
+        else:
+            kind = "variable"
+        return f"{kind}, in {self.function}()" if self.function != "<module>" else kind
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A backward pass that autograd refused.
+
+    `carrier`: the name that brought the graph there, or that was written to; `through`: in the second case, the name that
+    brought it. `path`: from the node that it came to up to the loss.
+    """
+
+    kind: str
+    message: str
+    now: Place
+    made: Place | None = None
+    freed: Place | None = None
+    crossing: Place | None = None
+    write: Place | None = None
+    write_name: str = ""
+    carrier: Carrier | None = None
+    through: Carrier | None = None
+    path: tuple[Place, ...] = ()
+
+
+@dataclass(frozen=True)
+class Holder:
+    """A name that keeps graphs alive: how many nodes, and which line made the newest of them."""
+
+    carrier: Carrier
+    nodes: int
+    size: int
+    made: Place | None
+
+
+@dataclass(frozen=True)
+class Look:
+    """Who held what after `step` walks."""
+
+    step: int
+    live: int
+    holders: tuple[Holder, ...]
+
+
+@dataclass(frozen=True)
+class Waste:
+    """Graphs that were kept, or built, for nothing: by the line that did."""
+
+    place: Place
+    times: int
+    nodes: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Trace:
+    """One traced run. `cycle`: walks in an iteration, 0 where iterations are not alike."""
+
+    run: Run
+    failures: tuple[Failure, ...] = ()
+    looks: tuple[Look, ...] = ()
+    cycle: int = 0
+    retained: tuple[Waste, ...] = ()
+    unwalked: tuple[Waste, ...] = ()
+    lost: int = 0
+    compiled: int = 0
+
+    def iteration(self, step: int) -> int:
+        """The iteration, from 1, in which `step` walks were over; 0 where iterations are not told apart."""
+        return step // self.cycle + 1 if self.cycle and step >= 0 else 0
+
+
+def from_data(data: dict[str, Any]) -> Trace:
+    """The trace that a report holds; raises KeyError, TypeError or ValueError where it is none."""
+    told = data.get("trace") or {}
+    return Trace(
+        from_report(data, None),
+        tuple(_failure(row) for row in told.get("failures", ())),
+        tuple(_look(row) for row in told.get("looks", ())),
+        int(told.get("cycle", 0)),
+        tuple(_retained(told.get("retained", ()))),
+        tuple(Waste(_place(row), row["graphs"], row["nodes"], row["bytes"]) for row in told.get("unwalked", ())),
+        int(told.get("lost", 0)),
+        int(told.get("compiled", 0)),
+    )
+
+
+def _place(row: dict[str, Any]) -> Place:
+    library = row.get("library")
+    return Place(
+        row["file"], row["line"], row.get("step", NEVER), row.get("kind", ""), (library[0], library[1]) if library else None
+    )
+
+
+def _maybe(row: dict[str, Any] | None) -> Place | None:
+    return None if row is None else _place(row)
+
+
+def _carrier(row: dict[str, Any] | None) -> Carrier | None:
+    return None if row is None else Carrier(row["name"], row["base"], row["file"], row["function"], row["line"])
+
+
+def _failure(row: dict[str, Any]) -> Failure:
+    return Failure(
+        row["kind"], row["message"], _place(row["now"]), _maybe(row.get("made")), _maybe(row.get("freed")),
+        _maybe(row.get("crossing")), _maybe(row.get("write")), (row.get("write") or {}).get("name", ""),
+        _carrier(row.get("carrier")), _carrier(row.get("through")), tuple(_place(each) for each in row.get("path", ())),
+    )  # fmt: skip
+
+
+def _look(row: dict[str, Any]) -> Look:
+    holders = []
+    for each in row["holders"]:
+        carrier = _carrier(each)
+        assert carrier is not None
+        holders.append(Holder(carrier, each["nodes"], each["bytes"], _maybe(each["made"])))
+    return Look(row["step"], row["live"], tuple(holders))
+
+
+def _retained(rows: Iterable[dict[str, Any]]) -> Iterable[Waste]:
+    """The lines of which no walk's graph was needed again."""
+    return (Waste(_place(row), row["walks"], row["nodes"], row["bytes"]) for row in rows if not row["used"])

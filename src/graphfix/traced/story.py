@@ -1,0 +1,232 @@
+"""What a traced run tells people: numbered by time, one line of code after the other."""
+
+from __future__ import annotations
+
+import linecache
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from graphfix.report.escape import escaped, shown
+from graphfix.report.text import Line, Piece
+from graphfix.traced.record import NEVER, Carrier, Failure, Holder, Look, Place, Trace
+from graphfix.verify.record import Ending
+
+SECOND = "RuntimeError: Trying to backward through the graph a second time"
+CHANGED = "RuntimeError: a variable needed for gradient computation has been modified by an inplace operation"
+GROWING = "memory grows"
+WIDTH = 100
+LEAST = 3  # iterations that show a rise
+SMALL = 64  # nodes that are lost are not worth a line
+
+
+def lines(trace: Trace) -> Iterator[Line]:
+    """All that there is to say about a run."""
+    told = False
+    for failure in trace.failures[-3:]:
+        yield from failed(trace, failure)
+        yield ()
+        told = True
+    for part in (growth(trace), waste(trace)):
+        for line in part:
+            yield line
+            told = True
+    if not told:
+        yield (Piece(f"graphfix trace: {_figures(trace)}; nothing wrong", "bold"),)
+
+
+def failed(trace: Trace, failure: Failure) -> Iterator[Line]:
+    """The story of one error."""
+    yield (Piece(SECOND if failure.kind == "second" else CHANGED, "bold red"),)
+    steps = list(_second(trace, failure) if failure.kind == "second" else _changed(trace, failure))
+    for number, (place, words) in enumerate(steps, 1):
+        last = number == len(steps)
+        mark = "-->" if last else "   "
+        when = _when(trace, place)
+        yield (Piece(f"{mark} {number}  ", "bold red" if last else "blue"), Piece(f"{when}{words}"))
+        yield (Piece("       "), Piece(_where(place), "blue"), Piece(f"  {_source(place)}", "bold" if last else ""))
+        if place.library is not None:
+            file, line = place.library
+            yield (Piece(f"       within {escaped(_short(file))}:{line}", "blue"),)
+        called = [f"{escaped(_short(file))}:{line}" for file, line in place.callers]
+        if called:
+            yield (Piece(f"       called from {', '.join(called)}", "blue"),)
+    way = _way(failure)
+    if way:
+        yield (Piece(f"       from the loss down to that graph: {way}", "blue"),)
+
+
+def _second(trace: Trace, failure: Failure) -> Iterator[tuple[Place, str]]:
+    carrier = failure.carrier
+    if failure.made is not None:
+        yield failure.made, "this line made the graph"
+    if failure.freed is not None:
+        yield failure.freed, "this backward() freed it"
+    if failure.crossing is not None:
+        through = f" through {_name(carrier)}" if carrier is not None else ""
+        yield failure.crossing, f"this line took it in again{through}"
+        yield failure.now, "this backward() goes through the freed graph: error"
+    else:
+        held = f", which {_name(carrier)} still holds: error" if carrier is not None else ": error"
+        yield failure.now, f"this backward() goes through the freed graph again{held}"
+
+
+def _changed(trace: Trace, failure: Failure) -> Iterator[tuple[Place, str]]:
+    if failure.made is not None:
+        yield failure.made, "this line saved a tensor for its gradient"
+    if failure.write is not None:
+        name = f"{_name(failure.carrier)} " if failure.carrier is not None else "that tensor "
+        call = failure.write_name if "." in failure.write_name else failure.write_name.strip("_")
+        yield failure.write, f"this line wrote to {name}in place ({call})"
+    if failure.crossing is not None and failure.through is not None:
+        yield failure.crossing, f"this line took the older graph in through {_name(failure.through)}"
+    yield failure.now, "this backward() needs what it was before: error"
+
+
+def _name(carrier: Carrier | None) -> str:
+    return f"`{escaped(carrier.name)}` ({carrier.described})" if carrier is not None else ""
+
+
+def _when(trace: Trace, place: Place) -> str:
+    """The iteration, or how many backward passes were over."""
+    if place.step == NEVER:
+        return ""
+    number = trace.iteration(place.step)
+    if number:
+        return f"iteration {number}: "
+    return f"after {place.step} backward(): " if place.step else "before any backward(): "
+
+
+def _where(place: Place) -> str:
+    return f"{escaped(_short(place.file))}:{place.line}"
+
+
+def _short(file: str) -> str:
+    """A path as it is typed here, where that is shorter; of a library, from the package on."""
+    if "site-packages" in file:
+        return file.rpartition("site-packages" + os.sep)[2]
+    relative = os.path.relpath(file) if os.path.isabs(file) else file
+    return relative if not relative.startswith("..") else file
+
+
+def _source(place: Place) -> str:
+    text = linecache.getline(place.file, place.line).strip()
+    return shown(text if len(text) <= WIDTH else text[: WIDTH - 3] + "...")
+
+
+def _way(failure: Failure) -> str:
+    """The lines on the way, each once, from the loss on."""
+    lines: list[tuple[str, int]] = []
+    for place in reversed(failure.path):
+        if not lines or lines[-1] != (place.file, place.line):
+            lines.append((place.file, place.line))
+    names = [f"{_short(file)}:{line}" for file, line in lines]
+    if len(names) > 6:
+        names = [*names[:3], "...", *names[-2:]]
+    return " > ".join(escaped(name) for name in names) if len(names) > 1 else ""
+
+
+def rise(trace: Trace) -> int:
+    """How many more nodes each iteration leaves alive, over the second half of the run; 0 where they do not rise steadily."""
+    cycle = trace.cycle or 1
+    walks = [walk for walk in trace.run.walks if walk.index % cycle == cycle - 1]
+    walks = walks[len(walks) // 2 :] if len(walks) >= 2 * LEAST else walks
+    counts = [walk.live for walk in walks]
+    if len(counts) < LEAST or any(later < earlier for earlier, later in zip(counts, counts[1:])):
+        return 0
+    steps = (walks[-1].index - walks[0].index) / cycle
+    return round((counts[-1] - counts[0]) / steps)
+
+
+def growth(trace: Trace) -> Iterator[Line]:
+    """Whether the graphs that are alive grow, and who holds them."""
+    nodes, walks = rise(trace), trace.run.walks
+    if not nodes:
+        return
+    first, last = walks[len(walks) // 2 - 1], walks[-1]
+    steps = (last.index - first.index) / (trace.cycle or 1)
+    size, seconds = (last.saved_bytes - first.saved_bytes) / steps, last.seconds - first.seconds
+    rate = f"{nodes} nodes" + (f" and {_bytes(size)}" if size >= 1 else "")
+    yield (
+        Piece(GROWING, "bold yellow"),
+        Piece(f": each iteration leaves {rate} of graph behind; {last.live} nodes are alive after {last.index + 1} backward()"),
+    )
+    if size >= 1 and seconds > 0:
+        yield (Piece(f"       at this rate {_bytes(size * steps / seconds * 3600)} of saved tensors in an hour"),)
+    for holder in _growing(trace.looks):
+        made = f"; the newest was made at {_where(holder.made)}" if holder.made is not None else ""
+        yield (Piece(f"       {_name(holder.carrier)} keeps {holder.nodes} nodes{made}"),)
+    for born, count in list(last.born.items())[:3]:
+        file, _, line = born.rpartition(":")
+        place = Place(file, int(line))
+        yield (Piece(f"{count:>6}  "), Piece(_where(place), "blue"), Piece(f"  {_source(place)}"))
+    yield ()
+
+
+def _growing(looks: tuple[Look, ...]) -> list[Holder]:
+    """Those that hold more at each look; by the last look alone where there was one."""
+    if not looks:
+        return []
+    last = max(looks[-2:], key=lambda look: (bool(look.holders), look.step))
+    earlier = [look for look in looks if look.step < last.step and look.holders]
+    if not earlier:
+        return list(last.holders[:2])
+    before = {(h.carrier.function, h.carrier.name): h.nodes for h in earlier[-1].holders}
+    growing = [h for h in last.holders if h.nodes > before.get((h.carrier.function, h.carrier.name), 0)]
+    return growing[:3]
+
+
+def waste(trace: Trace) -> Iterator[Line]:
+    """What the run kept, or built, for nothing."""
+    for kept in trace.retained:
+        what = f"keeps {kept.nodes} nodes and {_bytes(kept.size)}"
+        yield (
+            Piece("needless retain_graph=True", "bold yellow"),
+            Piece(f": {what} that no later backward() came to, {_times(kept.times)}"),
+        )
+        yield (Piece("       "), Piece(_where(kept.place), "blue"), Piece(f"  {_source(kept.place)}"))
+    lost = [each for each in trace.unwalked if each.nodes >= SMALL]
+    if lost:
+        size = sum(each.size for each in lost)
+        yield (
+            Piece("graphs for nothing", "bold yellow"),
+            Piece(f": {trace.lost} nodes ({_bytes(size)} saved) were built and no backward() came to them; no_grad is for that"),
+        )
+        for each in lost[:3]:
+            yield (Piece(f"{each.times:>6}x "), Piece(_where(each.place), "blue"), Piece(f"  {_source(each.place)}"))
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
+
+
+def _figures(trace: Trace) -> str:
+    """The run in figures."""
+    run = trace.run
+    if run.torch is None:
+        return "the program never imported torch"
+    parts = [f"{run.walk_count} backward passes", f"at most {run.peak} nodes alive", f"{run.live} at the end"]
+    if run.peak_saved_bytes:
+        parts.append(f"{_bytes(run.peak_saved_bytes)} of saved tensors at most")
+    if run.ending not in (Ending.FINISHED, Ending.EXITED):
+        parts.append(f"it was {run.ending.value}" + (f" ({run.failure})" if run.failure else ""))
+    return ", ".join(parts)
+
+
+def _bytes(count: float) -> str:
+    for factor, unit in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if count >= factor:
+            return f"{count / factor:.1f} {unit}"
+    return f"{count:.0f} bytes"
+
+
+def files_of(trace: Trace) -> list[Path]:
+    """The user's files that the story runs through, the most telling first."""
+    places: list[Place | None] = []
+    for failure in trace.failures:
+        places += [failure.crossing, failure.now, failure.made, failure.freed, failure.write]
+    for look in trace.looks[-2:]:
+        places += [holder.made for holder in look.holders]
+    places += [each.place for each in (*trace.retained, *trace.unwalked)]
+    found = [Path(place.file) for place in places if place is not None and "site-packages" not in place.file]
+    return [path for path in dict.fromkeys(found) if path.is_file()]

@@ -1,0 +1,175 @@
+"""The instrument of `graphfix trace`: a watch that also knows lives, carriers, writes and waste."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from ..births import Birth, Site, birth_of
+from ..results import Results
+from ..walks import Walks, several
+from ..watch import Watch
+from .carriers import held_in, user_frames
+from .failures import explain, kind_of, named, place
+from .growth import Growth
+from .lives import NEVER, Life, Lives, Place
+from .writes import Writes, is_write
+
+CARRIERS = 400  # crossings of a line at which names are looked for
+_Tensor = torch.Tensor
+
+
+class Tracer(Watch):
+    """Gives every node its life. `limit`: walks after which the program is ended, 0 for none."""
+
+    tally: Lives
+
+    def __init__(self, limit: int = 0) -> None:
+        super().__init__(True)
+        self.tally = Lives()
+        self.writes = Writes(self.tally)
+        self.growth = Growth(self.tally)
+        self.walks = TracedWalks(self.tally, self.results, self)
+        self.limit = limit
+        self.failures: list[dict[str, Any]] = []
+        self.compiled = 0
+        self._looked: dict[Site, int] = {}
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = super().__torch_function__(func, types, args, kwargs)
+        if is_write(func) and args:
+            self.writes.note(args[0], func, self.tally.here(1))  # type: ignore[arg-type]
+        elif kwargs and kwargs.get("out") is not None:
+            for target in several(kwargs["out"]):
+                self.writes.note(target, func, self.tally.here(1))  # type: ignore[arg-type]
+        if self.tally.crossed:
+            self._name_what_crossed(sys._getframe(1))
+        return result
+
+    def _name_what_crossed(self, frame: Any) -> None:
+        """Something new is made of what is older than the last walk: note the names of that, while they hold it."""
+        crossed, self.tally.crossed = self.tally.crossed, []
+        for life in crossed:
+            count = self._looked.get(life.site, 0)
+            if count >= CARRIERS:
+                continue
+            self._looked[life.site] = count + 1
+            frames = list(user_frames(frame, self.tally.is_foreign))
+            for below in life.below:
+                if isinstance(below, Life) and below.step < life.step:
+                    held = held_in(frames, lambda tensor, below=below: birth_of(tensor) is below)  # type: ignore[misc]
+                    life.old.append((below, named(held[0]) if held else None))
+
+    def stepped(self, optimizer: Any) -> None:
+        self.writes.stepped(optimizer, self.tally.here(1))  # type: ignore[arg-type]
+
+    def came_to_an_end(self) -> None:
+        """The program is over: what its modules still hold is held for good."""
+        self.growth.look([])
+
+    def told(self) -> dict[str, Any]:
+        """What the report says besides the numbers."""
+        lost = sorted((s for s in self.tally.sites() if isinstance(s, Place) and s.graphs), key=lambda s: -s.lost)
+        return {
+            "failures": self.failures,
+            "looks": self.growth.looks[-12:],
+            "sites": self.walks.sites(),
+            "cycle": self.walks.cycle(),
+            "retained": self.walks.retained(),
+            "unwalked": [{**place(s, NEVER), "graphs": s.graphs, "nodes": s.lost, "bytes": s.lost_bytes} for s in lost[:8]],
+            "lost": self.tally.lost,
+            "compiled": self.compiled,
+        }
+
+
+class TracedWalks(Walks):
+    """Walks that say which births they freed, and why one was refused."""
+
+    tally: Lives
+
+    def __init__(self, tally: Lives, results: Results, tracer: Tracer) -> None:
+        super().__init__(tally, results)
+        self.tracer = tracer
+        self._sites: list[Site] = []  # of all walks, in order
+        self._counts: dict[Site, int] = {}
+        self._keeps: dict[int, list[Any]] = {}  # walk that retains -> its line, nodes, bytes, whether another one came
+        self._asked = False
+
+    def perform(self, walk: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], places: dict[str, int]) -> Any:
+        def given(word: str) -> Any:
+            return args[places[word]] if places[word] < len(args) else kwargs.get(word)
+
+        self._asked = bool(given("retain_graph")) and not given("create_graph")
+        try:
+            return walk(*args, **kwargs)
+        except Exception as error:
+            if kind_of(error) and len(self.tracer.failures) < 20:
+                roots = args[0] if args else kwargs.get("tensors", kwargs.get("outputs", ()))
+                frame = sys._getframe(1)
+                site = self.tally.here(1)
+                frames = list(user_frames(frame, self.tally.is_foreign))
+                assert isinstance(site, Place)
+                told = explain(error, several(roots), site, self.count, frames, self.tracer.writes)
+                freed = told.pop("freed_by", NEVER)
+                if freed != NEVER:
+                    told["freed"] = place(self._at(freed), freed)
+                self.tracer.failures.append(told)
+                self.tracer.growth.look(frames)
+            raise
+
+    def _at(self, number: int) -> Place:
+        site = self._sites[number] if number < len(self._sites) else self._sites[-1]
+        assert isinstance(site, Place)
+        return site
+
+    def _after(self, name: str, site: Site, loss: Any, way: list[Birth], retained: bool) -> None:
+        number = self.count
+        self._sites.append(site)
+        for birth in way:
+            assert isinstance(birth, Life)
+            if birth.retained_by in self._keeps:
+                self._keeps[birth.retained_by][3] = True
+            birth.walked = True
+            if retained:
+                birth.retained_by = number
+            else:
+                birth.freed_by = number
+        if self._asked:
+            size = sum(size for birth in way for _, size, _ in birth.saved)
+            self._keeps[number] = [site, len(way), size, False]
+        self._counts[site] = self._counts.get(site, 0) + 1
+        super()._after(name, site, loss, way, retained)
+        self.tally.step = self.count
+        if self.tracer.limit and self.count >= self.tracer.limit:
+            raise SystemExit(0)
+        self.tracer.growth.now_and_then(sys._getframe(2))
+
+    def sites(self) -> list[dict[str, Any]]:
+        """The lines that walk, and how often each did."""
+        return [{**place(site, NEVER), "walks": count} for site, count in self._counts.items()]  # type: ignore[arg-type]
+
+    def cycle(self) -> int:
+        """How many walks an iteration has, where all have the same ones in the same order; 0 where not."""
+        period = len(self._counts)
+        ordered = self._sites[:period]
+        same = all(site is ordered[number % period] for number, site in enumerate(self._sites[:4096])) if period else False
+        return period if same else 0
+
+    def retained(self) -> list[dict[str, Any]]:
+        """The lines that retain graphs which no later walk came to."""
+        rows: dict[Site, list[list[Any]]] = {}
+        for keep in self._keeps.values():
+            rows.setdefault(keep[0], []).append(keep)
+        return [
+            {
+                **place(site, NEVER),  # type: ignore[arg-type]
+                "walks": len(keeps),
+                "used": sum(keep[3] for keep in keeps),
+                "nodes": max(keep[1] for keep in keeps),
+                "bytes": max(keep[2] for keep in keeps),
+            }
+            for site, keeps in rows.items()
+        ]

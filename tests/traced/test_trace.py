@@ -1,0 +1,281 @@
+"""`graphfix trace` on real programs: the story, and that the program is the same as without it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HEAD = """import sys
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+net = nn.Linear(4, 4)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+x = torch.ones(2, 4)
+"""
+ERRORS = {
+    "state that a loop carries": (
+        """
+rnn = nn.RNN(4, 4, batch_first=True)
+def train():
+    h = torch.zeros(1, 2, 4)
+    for step in range(4):
+        out, h = rnn(x[:, None], h)  # made, taken in
+        loss = out.pow(2).mean()
+        loss.backward()  # freed, hit
+train()
+""",
+        {"made": "made", "freed": "freed", "crossing": "taken in", "now": "hit", "carrier": "h"},
+    ),
+    "state that a module keeps": (
+        """
+class Cell(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+        self.state = torch.zeros(2, 4)
+    def forward(self, x):
+        self.state = torch.tanh(self.layer(x) + self.state)  # made, taken in
+        return self.state
+cell = Cell()
+for _ in range(3):
+    cell(x).sum().backward()  # freed, hit
+""",
+        {"made": "made", "freed": "freed", "crossing": "taken in", "now": "hit", "carrier": "self.state"},
+    ),
+    "one trunk, two losses": (
+        """
+def step():
+    features = torch.tanh(net(x))  # made
+    one, two = features.sum(), features.pow(2).sum()
+    one.backward()  # freed
+    two.backward()  # hit
+step()
+""",
+        {"made": "made", "freed": "freed", "now": "hit", "carrier": "features"},
+    ),
+    "a memory of graphs": (
+        """
+memory = []
+def remember():
+    memory.append(net(x).exp())  # made
+remember()
+for _ in range(2):
+    sample = memory[0]
+    (sample * 2).sum().backward()  # freed, hit, taken in
+""",
+        {"made": "made", "freed": "freed", "now": "hit", "carrier": "memory[0]"},
+    ),
+    "gradients asked for twice": (
+        """
+loss = net(x).exp().sum()  # made
+torch.autograd.grad(loss, net.weight)  # freed
+torch.autograd.grad(loss, net.weight)  # hit
+""",
+        {"made": "made", "freed": "freed", "now": "hit", "carrier": "loss"},
+    ),
+    "an operation of one's own": (
+        """
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, v):
+        ctx.save_for_backward(v)
+        return v * v
+    @staticmethod
+    def backward(ctx, g):
+        v, = ctx.saved_tensors
+        return 2 * v * g
+w = torch.ones(3, requires_grad=True)
+y = Square.apply(w)  # made
+y.sum().backward()  # freed
+y.sum().backward()  # hit, taken in
+""",
+        {"made": "made", "freed": "freed", "now": "hit", "carrier": "y"},
+    ),
+    "a step between": (
+        """
+second = nn.Linear(4, 1)
+opt = torch.optim.SGD(second.parameters(), lr=0.1)
+out = second(net(x))  # made
+opt.zero_grad()
+out.sum().backward(retain_graph=True)
+opt.step()  # written
+out.pow(2).sum().backward()  # hit
+""",
+        {"made": "made", "write": "written", "now": "hit", "carrier": "second.weight"},
+    ),
+    "a masked write": (
+        """
+mask = torch.ones(2, 4)
+y = net(x) * mask  # made
+mask[0] = 0.0  # written
+y.sum().backward()  # hit
+""",
+        {"made": "made", "write": "written", "now": "hit", "carrier": "mask"},
+    ),
+    "in a thread": (
+        """
+import threading
+features = torch.tanh(net(x))  # made
+def work():
+    features.sum().backward()  # freed, hit, taken in
+for _ in range(2):
+    try:
+        thread = threading.Thread(target=work); thread.start(); thread.join()
+    finally:
+        pass
+sys.exit(1)
+""",
+        {"made": "made", "freed": "freed", "now": "hit", "carrier": "features"},
+    ),
+}
+
+
+def line_of(script: str, word: str) -> int:
+    (row,) = [row for row, line in enumerate(script.splitlines(), 1) if word in line.partition("# ")[2].split(", ")]
+    return row
+
+
+def traced(
+    installed: Any, tmp_path: Path, script: str, *options: str, name: str = "train.py", **more: Any
+) -> tuple[Any, dict[str, Any]]:
+    (tmp_path / name).write_text(script)
+    done = installed("trace", *options, "--save", "kept.json", name, **more)
+    kept = tmp_path / "kept.json"
+    return done, json.loads(kept.read_text()) if kept.exists() else {}
+
+
+@pytest.mark.parametrize(("program", "wanted"), ERRORS.values(), ids=ERRORS)
+def test_the_story_of_an_error(installed: Any, tmp_path: Path, program: str, wanted: dict[str, str]) -> None:
+    script = HEAD + program
+    done, kept = traced(installed, tmp_path, script, "--quiet")
+    (failure,) = kept["trace"]["failures"]
+    assert {part: failure[part]["line"] for part in wanted if part != "carrier"} == {
+        part: line_of(script, word) for part, word in wanted.items() if part != "carrier"
+    }
+    assert failure["carrier"]["name"] == wanted["carrier"]
+    assert done.returncode == 1
+    assert b"-->" in done.stderr and b"_graphfix_probe" not in done.stderr and b"verify/probe" not in done.stderr
+
+
+def test_the_repair_stands_below_the_story_and_can_be_applied(installed: Any, tmp_path: Path) -> None:
+    script = HEAD + ERRORS["state that a loop carries"][0]
+    done, _ = traced(installed, tmp_path, script)
+    assert b"+        h = h.detach()" in done.stderr and b"graphfix apply train.py --select GF201" in done.stderr
+    assert (tmp_path / "train.py").read_text() == script
+    done, _ = traced(installed, tmp_path, script, "--apply")
+    assert b"fixed" in done.stderr
+    done, kept = traced(installed, tmp_path, (tmp_path / "train.py").read_text())
+    assert done.returncode == 0 and kept["trace"]["failures"] == []
+
+
+GROWS = """
+history = []
+for _ in range(12):
+    loss = net(x).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    history.append(loss)
+"""
+
+
+def test_what_grows_and_who_holds_it(installed: Any, tmp_path: Path) -> None:
+    done, kept = traced(installed, tmp_path, HEAD + GROWS)
+    text = done.stderr.decode()
+    assert "memory grows" in text and "`history`" in text and "history.append(loss.item())" in text
+    assert done.returncode == 0
+
+
+def test_waste_that_is_seen_in_passing(installed: Any, tmp_path: Path) -> None:
+    program = """
+def evaluate():
+    for _ in range(40):
+        print(net(x).pow(2).mean().item())  # for nothing
+for _ in range(3):
+    loss = net(x).pow(2).mean()
+    loss.backward(retain_graph=True)
+evaluate()
+"""
+    done, kept = traced(installed, tmp_path, HEAD + program, "--quiet")
+    text = done.stderr.decode()
+    assert "needless retain_graph=True" in text and "3 times" in text
+    assert f"train.py:{line_of(HEAD + program, 'for nothing')}" in text.partition("graphs for nothing")[2]
+
+
+def test_a_graph_that_is_retained_and_walked_again_is_no_waste(installed: Any, tmp_path: Path) -> None:
+    program = "loss = net(x).pow(2).mean()\nloss.backward(retain_graph=True)\nloss.backward()\n"
+    done, kept = traced(installed, tmp_path, HEAD + program, "--quiet")
+    assert "nothing wrong" in done.stderr.decode()
+
+
+def test_streams_arguments_and_exit_code_are_the_programs_own(installed: Any, tmp_path: Path) -> None:
+    program = "import sys\nprint(sys.argv[1:], input(), __name__, __file__)\nsys.exit(7)\n"
+    (tmp_path / "words.py").write_text(program)
+    plain = installed_python(tmp_path, "words.py", "a", "--b")
+    done = installed("trace", "--quiet", "words.py", "--", "a", "--b", input=b"typed\n")
+    assert done.stdout == plain.stdout and done.returncode == plain.returncode == 7
+
+
+def installed_python(folder: Path, *words: str) -> Any:
+    import subprocess
+
+    return subprocess.run([sys.executable, *words], cwd=folder, input=b"typed\n", capture_output=True, check=False)
+
+
+def test_a_module_and_a_folder_to_import_from(installed: Any, tmp_path: Path) -> None:
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "__init__.py").write_text("")
+    (tmp_path / "package" / "train.py").write_text(HEAD + "net(x).sum().backward()\nprint(__name__)\n")
+    done = installed("trace", "-m", "package.train")
+    assert done.returncode == 0 and done.stdout == b"__main__\n" and b"1 backward passes" in done.stderr
+
+
+def test_a_notebook(installed: Any, tmp_path: Path) -> None:
+    cells = [HEAD, "loss = net(x).exp().sum()\nloss.backward()\n", "loss.backward()\n"]
+    notebook = {
+        "nbformat": 4, "nbformat_minor": 5, "metadata": {},
+        "cells": [
+            {"id": str(n), "cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": text}
+            for n, text in enumerate(cells)
+        ],
+    }  # fmt: skip
+    (tmp_path / "train.ipynb").write_text(json.dumps(notebook))
+    done = installed("trace", "train.ipynb")
+    assert done.returncode == 1 and b"this backward() goes through the freed graph again" in done.stderr
+
+
+@pytest.mark.parametrize("option", (("--max-iterations", "5"), ("--after", "4")), ids=("iterations", "seconds"))
+def test_a_program_without_end_is_ended(installed: Any, tmp_path: Path, option: tuple[str, str]) -> None:
+    program = "while True:\n    net(x).sum().backward()\n    import time; time.sleep(0.01)\n"
+    done, kept = traced(installed, tmp_path, HEAD + program, *option)
+    assert done.returncode == 0 and kept["walk_count"] >= 5
+
+
+def test_json_for_machines(installed: Any, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(HEAD + GROWS)
+    installed("trace", "--output-format", "json", "-o", "told.json", "train.py")
+    assert json.loads((tmp_path / "told.json").read_text())["walk_count"] == 12
+
+
+def test_a_picture(installed: Any, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    (tmp_path / "train.py").write_text(HEAD + ERRORS["state that a loop carries"][0])
+    installed("trace", "--plot", "life.svg", "train.py")
+    drawn = (tmp_path / "life.svg").read_text()
+    assert "taken in" in drawn and "autograd nodes alive" in drawn
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    ((("nope.py",), b"no such script"), ((), b"which program"), (("--plot", "x.pdf", "t.py"), b"--plot writes")),
+)
+def test_bad_input_is_one_line(installed: Any, tmp_path: Path, words: tuple[str, ...], said: bytes) -> None:
+    (tmp_path / "t.py").write_text("")
+    done = installed("trace", *words)
+    assert done.returncode == 2 and said in done.stderr and done.stderr.count(b"\n") <= 1
