@@ -14,14 +14,54 @@ from graphfix.codemods import RULES
 DOCS = Path(__file__).parent.parent / "docs" / "rules"
 
 
+REPAIRS = {
+    "GF101": "`.item()` or `.detach()`",
+    "GF102": "`.item()` or `.detach()` at the store",
+    "GF103": "`torch.no_grad()` around it",
+    "GF201": "detached where it enters",
+    "GF202": "detached where it enters, or at the store",
+    "GF203": "moved in, or detached",
+    "GF204": "set up inside, or kept as a log",
+    "GF205": "made a leaf, computed with where it is read",
+    "GF301": "one sum, or `retain_graph=True` on the first",
+    "GF302": "the second walk goes",
+    "GF303": "the right input is detached",
+    "GF304": "each walk to its own parameters, steps behind both; on request",
+    "GF305": "removed",
+    "GF306": "state detached, graph freed",
+    "GF307": "removed",
+    "GF308": "retained in each; better summed in one thread",
+    "GF401": "the out-of-place form",
+    "GF901": "`.item()`",
+    "GF902": "`.detach()`",
+    "GF903": "`no_grad`, `retain_graph`, the tensor",
+    "GF904": "`.item()`",
+}
+ABOUT = """\
+## Optional findings
+
+Old code that works is no fault. What only modernises it is optional, and a default run neither tells nor changes it: GF902, GF904
+and, of GF903, a plain `Variable(x)`. `graphfix diff --select GF9 src` asks for all of it, `--select GF902` for one rule.
+
+The same goes for GF102, GF103 and GF305 in tests (`test_*.py`, `*_test.py`, `conftest.py`, and what imports pytest or unittest):
+what a test keeps or builds is gone when it ends.
+
+## As libcst commands
+
+Each rule is a libcst command, too, named like the rule:
+`python -m libcst.tool codemod -x --no-format graphfix.codemods.commands.AccumulatedGraph src`.
+"""
+
+
 def pages() -> dict[str, str]:
     """The content of each file, by its name."""
     return {"README.md": table(), **{f"{rule.code}.md": rule.page for rule in RULES}}
 
 
 def table() -> str:
-    rows = [f"| [{rule.code}]({rule.code}.md) | {rule.name} | {rule.summary} |" for rule in RULES]
-    return "\n".join(["# Rules", "", "| code | name | finds |", "|---|---|---|", *rows, ""])
+    rows = [f"| [{rule.code}]({rule.code}.md) | {rule.name} | {rule.summary} | {REPAIRS[rule.code]} |" for rule in RULES]
+    about = "`graphfix rule CODE` shows a rule's page. What makes a repair safe: [safety.md](../safety.md)."
+    return "\n".join(["# Rules", "", about, "", "| code | name | finds | repair |", "|---|---|---|---|", *rows, "", ABOUT])
 
 
 def stale() -> list[Path]:

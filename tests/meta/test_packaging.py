@@ -1,10 +1,11 @@
-"""The wheel: every module once, and nothing else at the top."""
+"""The wheel: every module once, and nothing else at the top. The source distribution: the tree."""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -38,20 +39,41 @@ def modules() -> list[str]:
     )
 
 
+def too_old() -> None:
+    if setuptools_version() < 77:
+        pytest.skip("setuptools is too old to build without a download")
+
+
+def copied(copy: Path) -> Path:
+    """The tree without what was built in it, so that building leaves nothing behind."""
+    drop = shutil.ignore_patterns("__pycache__", "*.egg-info", ".git", ".venv", "build", "dist", ".*_cache", ".hypothesis")
+    shutil.copytree(ROOT, copy, symlinks=True, ignore=drop)
+    return copy
+
+
 @pytest.fixture(scope="module")
 def names(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    if setuptools_version() < 77:
-        pytest.skip("setuptools is too old to build the wheel without a download")
+    """What the wheel holds."""
+    too_old()
     folder = tmp_path_factory.mktemp("wheel")
-    copy = folder / "source"
-    for part in ("src", "cli", "codemods", "fixtures"):
-        shutil.copytree(ROOT / part, copy / part, symlinks=True, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, copy)
+    copy = copied(folder / "source")
     words = ["wheel", "-q", "--no-deps", "--no-build-isolation", "--no-index", "-w", str(folder), str(copy)]
     subprocess.run([sys.executable, "-m", "pip", *words], check=True, timeout=600)
     (wheel,) = folder.glob("*.whl")
     return zipfile.ZipFile(wheel).namelist()
+
+
+@pytest.fixture(scope="module")
+def packed(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
+    """The files of the source distribution."""
+    too_old()
+    folder = tmp_path_factory.mktemp("sdist")
+    program = f"import setuptools.build_meta as backend; backend.build_sdist({str(folder)!r})"
+    done = subprocess.run([sys.executable, "-c", program], cwd=copied(folder / "source"), capture_output=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    (archive,) = folder.glob("*.tar.gz")
+    with tarfile.open(archive) as tar:
+        return {member.name.partition("/")[2] for member in tar if member.isfile()}
 
 
 def test_the_wheel_holds_every_module_once(names: list[str]) -> None:
@@ -74,3 +96,22 @@ def test_what_single_fixtures_expect_is_in_the_wheel(names: list[str]) -> None:
 def test_the_recorded_facts_about_torch_are_in_the_wheel(names: list[str]) -> None:
     wanted = [f"graphfix/models/{path.name}" for path in (ROOT / "src/graphfix/models").glob("*.json")]
     assert wanted and set(wanted) <= set(names)
+
+
+def test_the_wheel_says_that_it_has_types(names: list[str]) -> None:
+    assert "graphfix/py.typed" in names
+
+
+@pytest.mark.parametrize("folder", ["tests", "fixtures", "docs", "scripts", "benchmarks", "cli", "codemods", ".ci"])
+def test_the_source_distribution_holds_what_lies_in(folder: str, packed: set[str]) -> None:
+    wanted = {
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / folder).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts and path.suffix not in (".pyc", ".pyo")
+    }
+    assert wanted and wanted <= packed
+
+
+def test_the_source_distribution_holds_the_sources_once(packed: set[str]) -> None:
+    assert {"src/graphfix/py.typed", "src/graphfix/models/torch_table.json", "pyproject.toml", "LICENSE", "README.md"} <= packed
+    assert [name for name in packed if name.startswith(("src/graphfix/cli/", "src/graphfix/codemods/"))] == []
