@@ -113,7 +113,7 @@ def other_places(evidence: Evidence, total: GrowingPlace, cut: Cut | None, blame
         yield evidence.label(kept[0], "the sum is kept here")
     walks = [node.freed_by for store in total.chained for node in history(list(store.nodes)) if node.freed_by is not None]
     if walks and evidence.holds(walks[0].site):
-        yield evidence.label(walks[0].site, "the graph has been walked here: nobody needs it afterwards")
+        yield evidence.label(walks[0].site, "this backward() has freed the graph: nobody needs it afterwards")
 
 
 RULE = rule(

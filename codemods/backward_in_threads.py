@@ -65,7 +65,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
             if isinstance(event.thread, tuple) and evidence.holds(event.thread[0]):
                 story.append(evidence.label(event.thread[0], "runs it in a thread of its own"))
                 break
-        message = f"`{short(document.source(walk.walk.site), 30)}` walks a graph that several threads share"
+        message = f"`{short(document.source(walk.walk.site), 30)}` meets a graph that several threads share"
         blamed = document.statement_of(walk.walk.site)
         sites = dict.fromkeys((walk.walk.site, walk.freed_by.site))
         yield RULE.finding(evidence, message, evidence.span(blamed), story, repair_of(evidence, list(sites)))
@@ -84,7 +84,7 @@ RULE = rule(
     "backward-in-threads",
     globals(),
     find,
-    repair="Keep a graph that several threads walk.",
+    repair="Keep a graph that several threads go backward through.",
     shows=(SECOND_WALK,),
     results=Expected("retain", joins=True),
 )

@@ -57,7 +57,7 @@ RULE = rule(
     "external-accumulator",
     globals(),
     find,
-    repair="Initialise a loss accumulator in the loop that walks it.",
+    repair="Initialise a loss accumulator in the loop that calls backward() on it.",
     shows=(SECOND_WALK,),
     results=Expected("cut", "a total starts anew: its value differs, its gradient does not", losses=False, joins=True),
 )

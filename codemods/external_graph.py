@@ -61,7 +61,7 @@ RULE = rule(
     "external-graph",
     globals(),
     find,
-    repair="Move a graph that is built before a loop to where the loop walks it.",
+    repair="Move a graph that is built before a loop to where the loop uses it.",
     shows=(SECOND_WALK,),
     results=CUT,
     yields_to=("GF205",),

@@ -70,7 +70,7 @@ def report(evidence: Evidence, region: Region) -> Finding:
     name = short(function.name if function is not None else ast.unparse(region.parts[0]).splitlines()[0].rstrip(":"))
     around = no_grad_around(evidence, region)
     repair = fix(safe_if(region.sure), around[0], *around[1]) if around is not None else None
-    message = f"`{name}` builds graphs that nobody walks"
+    message = f"`{name}` builds graphs for no backward()"
     return RULE.finding(evidence, message, evidence.span(region.first), story_of(evidence, region), repair)
 
 

@@ -118,7 +118,7 @@ def ignored(evidence: Evidence, tried: Tape, sites: dict[ast.Call, Seen], old: s
     if place is not None and old <= ready.keys() and all(map(is_constant, old)):
         repair = without_graph(evidence, place, ready, all(ready[site].alone for site in old))
     what = "builds no graph here anyway" if place is not None and not place.statements else IGNORED
-    story = [evidence.label(place.statements[0], "this builds a graph that nobody walks")] if place and place.statements else []
+    story = [evidence.label(place.statements[0], "this builds a graph for no backward()")] if place and place.statements else []
     return told(evidence, old, what, story, repair)
 
 
@@ -245,7 +245,7 @@ def gradients(evidence: Evidence) -> Iterator[Finding]:
         if given is None or any((shape_of(seed.root), shape_of(seed.gradient)) != (SCALAR, ONE) for seed in seeds):
             continue
         root = site.func.value if isinstance(site.func, ast.Attribute) else site.func
-        story = (evidence.label(given, "the gradient has to have the shape of what is walked"),)
+        story = (evidence.label(given, "the gradient has to have the shape of the loss"),)
         repair = fix(
             Applicability.SAFE, "give it no dimension either", Append(evidence.span(given), ".squeeze()"), ground=Ground.RAISES
         )

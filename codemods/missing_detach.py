@@ -85,7 +85,11 @@ def report(evidence: Evidence, meeting: Meeting, cuts: list[ast.expr]) -> Findin
     for update in conflict.steps[:1]:
         if evidence.holds(update.site):
             story.append(evidence.label(update.site, "changes what the shared graph saved"))
-    story.append(evidence.label(meeting.site, "walks the shared graph once more" + ("" if meeting.retained else " and raises")))
+    story.append(
+        evidence.label(
+            meeting.site, "this backward() goes through the shared graph once more" + ("" if meeting.retained else " and raises")
+        )
+    )
     operations: list[Operation] = [Append(evidence.span(cut), ".detach()") for cut in cuts]
     retained = kept_for_this(evidence, meeting)
     if retained is not None:

@@ -89,9 +89,11 @@ def report(evidence: Evidence, site: ast.Call, keyword: ast.keyword, events: lis
     if any(needed(event, None) for _, event in events) and all(k.arg != "retain_graph" for k in site.keywords):
         operations.append(AddArgument(evidence.span(site), "retain_graph", "True"))
     repair = fix(safe_if(sure), "remove `create_graph=True`", *operations)
-    story = (evidence.label(keyword.value, "nobody walks the graph of these gradients"),)
+    story = (evidence.label(keyword.value, "no backward() goes through the graph of these gradients"),)
     blamed = evidence.document.statement_of(site)
-    return RULE.finding(evidence, "`create_graph=True` records gradients that nobody walks", evidence.span(blamed), story, repair)
+    return RULE.finding(
+        evidence, "`create_graph=True` records a graph of gradients for no backward()", evidence.span(blamed), story, repair
+    )
 
 
 RULE = rule(
@@ -99,7 +101,7 @@ RULE = rule(
     "needless-create-graph",
     globals(),
     find,
-    repair="Remove create_graph=True where nobody walks the graph of the gradients.",
+    repair="Remove create_graph=True where no backward() needs it.",
     shows=(RETAINS, SECOND_WALK),
     severity=Severity.WARNING,
 )

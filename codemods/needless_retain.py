@@ -73,10 +73,10 @@ def find(evidence: Evidence) -> Iterator[Finding]:
             continue
         sure = all(in_sight(run, event) for run, event in events)
         statement = evidence.document.statement_of(site)
-        story = (evidence.label(keyword.value, "nobody walks this graph again"),)
+        story = (evidence.label(keyword.value, "no later backward() goes through this graph"),)
         repair = fix(safe_if(sure), "remove `retain_graph=True`", RemoveArgument(evidence.span(site), "retain_graph"))
         yield RULE.finding(
-            evidence, "`retain_graph=True` keeps a graph that nobody walks again", evidence.span(statement), story, repair
+            evidence, "`retain_graph=True` keeps a graph for no later backward()", evidence.span(statement), story, repair
         )
 
 
@@ -110,9 +110,9 @@ def last_of_loop(evidence: Evidence, site: ast.Call, events: list[tuple[Run, Bac
     index, edits = counted(evidence, loop, *form)
     retained = AddArgument(evidence.span(site), "retain_graph", f"{index} < len({form[1]}) - 1")
     repair = fix(Applicability.SAFE, "retain the graph for all losses but the last", *edits, retained)
-    story = (evidence.label(site, f"nobody walks the graph again after the last of `{form[1]}`"),)
+    story = (evidence.label(site, f"no backward() goes through the graph after the last of `{form[1]}`"),)
     return RULE.finding(
-        evidence, "`retain_graph=True` keeps the graph after the last walk", evidence.span(statement), story, repair
+        evidence, "`retain_graph=True` keeps the graph after the last backward()", evidence.span(statement), story, repair
     )
 
 
@@ -162,7 +162,7 @@ RULE = rule(
     "needless-retain",
     globals(),
     find,
-    repair="Remove retain_graph=True from the last walk of a graph.",
+    repair="Remove retain_graph=True from the last backward() through a graph.",
     shows=(RETAINS, SECOND_WALK),
     severity=Severity.WARNING,
     yields_to=("GF903",),

@@ -66,12 +66,14 @@ def find(evidence: Evidence) -> Iterator[Finding]:
 def report(evidence: Evidence, walk: SecondBackward) -> Finding:
     site = walk.walk.site
     statement = evidence.document.statement_of(site)
-    story = [evidence.label(site, "walks the same loss again and raises")]
+    story = [evidence.label(site, "this backward() goes through the same loss again and raises")]
     if evidence.holds(walk.freed_by.site) and walk.freed_by.site is not site:
-        story.insert(0, evidence.label(walk.freed_by.site, "walks the loss and frees its graph"))
+        story.insert(0, evidence.label(walk.freed_by.site, "this backward() frees the graph"))
     root = walk.walk.receiver
     name = short(evidence.document.source(root)) if root is not None else "the loss"
-    return RULE.finding(evidence, f"`{name}` is walked twice", evidence.span(statement), story, repair_of(evidence, walk))
+    return RULE.finding(
+        evidence, f"backward() is called twice on `{name}`", evidence.span(statement), story, repair_of(evidence, walk)
+    )
 
 
 def repair_of(evidence: Evidence, walk: SecondBackward) -> Fix | None:
@@ -84,7 +86,7 @@ def repair_of(evidence: Evidence, walk: SecondBackward) -> Fix | None:
         if not alone or walk.loop is not None:
             return None
         if is_mere_copy(evidence, walk) or is_unused(walk):
-            return fix(Applicability.SAFE, "remove the second walk", Delete(evidence.span(statement)), ground=Ground.RAISES)
+            return fix(Applicability.SAFE, "remove the second backward()", Delete(evidence.span(statement)), ground=Ground.RAISES)
         return computed_again(evidence, walk)
     nodes = external_nodes(walk)
     closure = evidence.document.enclosing(walk.walk.site, (ast.FunctionDef,))
@@ -131,7 +133,7 @@ def computed_again(evidence: Evidence, walk: SecondBackward) -> Fix | None:
         return None
     return fix(
         Applicability.UNSAFE,
-        f"compute `{root.id}` anew for the second walk",
+        f"compute `{root.id}` anew for the second backward()",
         Replace(evidence.span(root), document.source(loss.value)),
     )
 
@@ -171,7 +173,7 @@ RULE = rule(
     globals(),
     find,
     witnessed=True,
-    repair="Remove the second walk of one loss.",
+    repair="Remove the second backward() on one loss.",
     shows=(SECOND_WALK,),
-    results=Expected("skip", "the second walk over a loss is gone", losses=False, joins=True),
+    results=Expected("skip", "the second backward() on a loss is gone", losses=False, joins=True),
 )

@@ -92,7 +92,7 @@ def without_retaining(trial: Evidence, group: Hidden) -> tuple[str, Iterable[Fin
         return "a container keeps old graphs", [finding] if finding is not None else []
     if group.cause is Cause.TOTAL:
         return "a total still holds old losses", accumulated(trial, group.walks, RULE.finding)
-    return "a graph from before the loop is walked", external(trial, group.walks, RULE.finding)
+    return "a graph from before the loop is used again", external(trial, group.walks, RULE.finding)
 
 
 def state(trial: Evidence, loop: ast.AST | None, carriers: dict[str, list[SecondBackward]]) -> tuple[Finding, Fix | None] | None:
@@ -114,7 +114,7 @@ def told(evidence: Evidence, trial: Unretained, sites: list[ast.Call], finding: 
     statement = evidence.document.statement_of(sites[0])
     story = (
         *finding.story[:-1],
-        evidence.label(trial.sites[sites[0]].value, "hides it: every walk goes through all iterations before"),
+        evidence.label(trial.sites[sites[0]].value, "hides it: every backward() goes through all iterations before"),
     )
     whole: Fix | None = None
     if repair is not None:

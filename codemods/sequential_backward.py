@@ -73,8 +73,8 @@ def report(evidence: Evidence, site: ast.AST, walks: list[SecondBackward]) -> Fi
     story = [
         evidence.label(free, "frees the graph that both share") for free in frees if evidence.holds(free) and free is not site
     ]
-    story.append(evidence.label(blamed, "walks the freed part again and raises"))
-    message = f"`{short(evidence.document.source(blamed))}` walks a graph that is freed already"
+    story.append(evidence.label(blamed, "this backward() goes through the freed part again and raises"))
+    message = f"`{short(evidence.document.source(blamed))}` meets a graph that is freed already"
     return RULE.finding(evidence, message, evidence.span(blamed), story, repair_of(evidence, walks))
 
 
@@ -96,11 +96,11 @@ def repair_of(evidence: Evidence, walks: list[SecondBackward]) -> Fix | None:
     if len(frees) == 1 and len(walks) == 1:
         summed = summed_pair(evidence, walk)
         if summed is not None and not any(Joined(evidence).told_apart()):
-            return fix(safe_if(always), "walk the sum of the losses once", *summed, ground=Ground.JOINED)
+            return fix(safe_if(always), "call backward() on the sum of the losses once", *summed, ground=Ground.JOINED)
     if any(walk.freed_by.keyword is not None for walk in walks):
         return None
     changes = tuple(AddArgument(evidence.span(free), "retain_graph", "True") for free in frees)
-    return fix(safe_if(always), "keep the graph for the walk that follows", *changes, ground=Ground.JOINED)
+    return fix(safe_if(always), "keep the graph for the backward() that follows", *changes, ground=Ground.JOINED)
 
 
 def trains_two(walk: SecondBackward) -> bool:
@@ -151,7 +151,7 @@ def summed_loop(evidence: Evidence, walk: SecondBackward) -> Fix | None:
     )
     summed = sum_of_items(evidence, walk, loop) if len(loop.body) == 1 else None
     if summed is not None:
-        return fix(safe_if(walk.always), "walk the sum of the losses once", *summed, ground=Ground.JOINED)
+        return fix(safe_if(walk.always), "call backward() on the sum of the losses once", *summed, ground=Ground.JOINED)
     statement = body[0]
     if len(body) != 1 or walk.freed_by.site is not site or not plain_walk(statement, walk.walk) or walk.walk.receiver is None:
         return None
@@ -162,10 +162,10 @@ def summed_loop(evidence: Evidence, walk: SecondBackward) -> Fix | None:
     if not rest:
         text = f"sum({root} for {evidence.document.source(loop.target)} in {evidence.document.source(loop.iter)}).backward()"
         replaced = (InsertBefore(evidence.span(loop), text), Delete(evidence.span(loop)))
-        return fix(safe_if(walk.always), "walk the sum of the losses once", *replaced, ground=Ground.JOINED)
+        return fix(safe_if(walk.always), "call backward() on the sum of the losses once", *replaced, ground=Ground.JOINED)
     total = evidence.document.fresh("total_loss", "summed_loss", "loss_sum")
     return fix(
-        safe_if(walk.always), "add the losses up and walk the sum once",
+        safe_if(walk.always), "add the losses up and call backward() on the sum once",
         InsertBefore(evidence.span(loop), f"{total} = 0"),
         InsertBefore(evidence.span(statement), f"{total} = {total} + {parenthesized(walk.walk.receiver, root)}"),
         Delete(evidence.span(statement)),

@@ -86,7 +86,7 @@ RULE = rule(
     globals(),
     find,
     witnessed=True,
-    repair="Walk each loss only to its own parameters, and step behind the last walk.",
+    repair="Limit each backward() to its own parameters; step behind the last.",
     shows=(SECOND_WALK, WRITTEN_IN_PLACE),
     results=Expected("copy", joins=True),
     yields_to=("GF303", "GF306"),

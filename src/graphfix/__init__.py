@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # nothing is imported before the working folder is off the path: a `typing.py` may lie there
 if TYPE_CHECKING:
     from graphfix.traced.live import Live, Watcher
 

@@ -20,7 +20,7 @@ def health(text: str) -> Health:
 @pytest.mark.parametrize(
     ("before", "after", "reason"),
     [
-        ("loss.backward()\n", "loss.detach().backward()\n", "a backward pass would have nothing to walk"),
+        ("loss.backward()\n", "loss.detach().backward()\n", "a backward() would have nothing to go through"),
         (
             "loss.backward()\n",
             "F.mse_loss(x, y).requires_grad_().backward()\n",

@@ -1,4 +1,4 @@
-"""GF204: a total still holds the losses of earlier iterations when it is walked."""
+"""GF204: a total still holds the losses of earlier iterations at its backward()."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GF103: an evaluation builds graphs that nobody walks."""
+"""GF103: an evaluation builds graphs for no backward()."""
 
 from __future__ import annotations
 

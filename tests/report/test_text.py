@@ -45,7 +45,7 @@ def test_a_finding_tells_its_story_as_the_design_shows() -> None:
         text,
         at(text, "rnn(x, h)"),
         (at(text, "h", "x, "), "iteration 2 reads the `h` that iteration 1 made here"),
-        (at(text, "loss.backward()"), "iteration 1 frees that graph; iteration 2 walks into it again and raises"),
+        (at(text, "loss.backward()"), "iteration 1 frees that graph; in iteration 2 backward() meets it again and raises"),
     )
     assert "\n".join(told(found, text)) == (
         """\
@@ -55,7 +55,7 @@ error[GF201] carried-state: `h` brings the graph of the previous iteration into 
 31 |         out, h = rnn(x, h)
    |                         ^ iteration 2 reads the `h` that iteration 1 made here
 35 |         loss.backward()
-   |         --------------- iteration 1 frees that graph; iteration 2 walks into it again and raises
+   |         --------------- iteration 1 frees that graph; in iteration 2 backward() meets it again and raises
    = fix (safe): detach `h` where it enters the iteration"""
     )
 

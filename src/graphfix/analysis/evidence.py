@@ -111,7 +111,7 @@ class Evidence:
         )
 
     def leaves_function(self, store: Store) -> bool:
-        """Whether what is stored is part of what the storing function returns: whoever calls it elsewhere may walk it."""
+        """Whether what is stored is part of what the storing function returns: whoever calls it elsewhere may call backward() on it."""
         frame = store.trace[-1][0]
         for run in self.tape.runs:
             value = run.recording.returned.get(frame)

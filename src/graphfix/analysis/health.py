@@ -28,7 +28,7 @@ class Health:
         if self.misused > before.misused:
             return "a number would be used as a tensor"
         if self.empty > before.empty:
-            return "a backward pass would have nothing to walk"
+            return "a backward() would have nothing to go through"
         if self.truncated or before.truncated or len(self.walks) != len(before.walks):
             return ""
         for (now, raises), (then, raised) in zip(self.walks, before.walks):

@@ -151,6 +151,6 @@ def passes(trace: tuple, inside: set[ast.AST]) -> bool:
 
 
 def escapes(run: Run, node: Node, facts: Facts) -> bool:
-    """Whether code gets hold of the node that may walk it: a module that is only called does not."""
+    """Whether code gets hold of the node that may call backward() on it: a module that is only called does not."""
     modules = {birth.site for birth in run.recording.nodes if birth.callee is not None and facts.is_sure(birth)}
     return any(site not in modules for site, _, _ in run.recording.escapes.get(node, ()))

@@ -314,7 +314,7 @@ class Interpreter:
         return nodes_in(value, attributes=False, depth=3) if self.has_graphs else []
 
     def escape(self, value: Value, site: ast.AST, why: str) -> None:
-        """Code that is not simulated gets hold of `value`: it may walk its graph, with all that lies below."""
+        """Code that is not simulated gets hold of `value`: it may call backward() on its graph, with all that lies below."""
         self.recording.given.append(value)
         pending = nodes_in(value) if self.has_graphs else []
         while pending:

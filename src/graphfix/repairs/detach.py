@@ -129,7 +129,9 @@ def carried_finding(
         story.append(evidence.label(below.site, f"iteration {again} reads the `{carrier}` of iteration 1 here"))
     if evidence.holds(walk.walk.site):
         story.append(
-            evidence.label(walk.walk.site, f"iteration 1 frees that graph; iteration {again} walks into it again and raises")
+            evidence.label(
+                walk.walk.site, f"iteration 1 frees that graph; in iteration {again} backward() meets it again and raises"
+            )
         )
     blamed = evidence.document.statement_of(where)
     repair = boundary_fix(evidence, loop, carrier, walk)

@@ -24,7 +24,7 @@ class Joined(Inquiry):
             for code in self.flow.reached(statement):
                 for call in (part for part in ast.walk(code) if isinstance(part, ast.Call)):
                     if self.may_write(call) or one and name_of(call.func) == "zero_grad":
-                        yield Open(call, "may write to what the walks share, or read its gradients")
+                        yield Open(call, "may write to what both backward() share, or read its gradients")
         if one:
             yield from self.told_apart()
 
@@ -33,7 +33,7 @@ class Joined(Inquiry):
         for document in self.flow.code.documents.values():
             for part in ast.walk(document.tree):
                 if isinstance(part, ast.Attribute) and part.attr.endswith("_hook") and "forward" not in part.attr:
-                    yield Open(part, "sees the gradients of each walk")
+                    yield Open(part, "sees the gradients of each backward()")
         for method in self.flow.code.methods.get("backward", ()):
             if "Function" in self.flow.code.base_names(self.flow.code.class_of[method]):
                 yield Open(method, "need not be linear in its gradient")

@@ -34,8 +34,8 @@ class Moved(Inquiry):
                 if any(name_of(call.func) in WALKS for call in surely_called(statement)):
                     return
                 if leaves(statement):
-                    yield Open(statement, "may go on to the next iteration before the walk")
-            yield Open(loop.body[-1], "may be reached without a walk")
+                    yield Open(statement, "may go on to the next iteration before the backward()")
+            yield Open(loop.body[-1], "may be reached without a backward()")
 
     def side_effects(self, operation: Move) -> Iterator[Open]:
         """A loop may run no iteration, or write before its first: what is moved has no effect of its own, and what yields writes nothing."""

@@ -25,7 +25,7 @@ def no_grad_around(evidence: Evidence, held: Region) -> tuple[str, tuple[Operati
 
 def story_of(evidence: Evidence, held: Region) -> Iterator[Label]:
     """The first forward pass, and where its module was put into evaluation mode, if that is in the evaluation or beside it."""
-    yield evidence.label(held.first, "records a graph that no backward pass walks")
+    yield evidence.label(held.first, "records a graph for no backward()")
     if not held.evaluates:
         return
     for run in evidence.tape.runs:

@@ -62,7 +62,7 @@ class Proof(Inquiry):
             yield from Observers(self.evidence).unseen_steps(trained, cuts)
             for arrival in self.graph.reach(cuts).of(Sink.WALKED):
                 if arrival.site not in self.walked:
-                    yield Open(arrival.site, "may walk it for the gradients that are dropped")
+                    yield Open(arrival.site, "may use the gradients that are dropped")
         if finding.fix.ground is Ground.JOINED:
             yield from Joined(self.evidence).joined(finding)
         cuts = [each for operation in finding.fix.operations for each in self.cut_by(operation)]
@@ -157,10 +157,12 @@ class Proof(Inquiry):
         for arrival in reach.of(Sink.ASKED) if ground is Ground.UNUSED else ():
             yield Open(arrival.site, arrival.sink.value)
         if ground is Ground.UNUSED and self.flow.calls.reflections:
-            yield Open(self.flow.calls.reflections[0], "may ask for its graph" if freed else "may walk it")
+            yield Open(self.flow.calls.reflections[0], "may ask for its graph" if freed else "may call backward() on it")
         if ground is Ground.UNUSED and freed:
             caught = (swallowed(self.flow, arrival.site) for arrival in reach.of(Sink.WALKED))
-            yield from (Open(place, "may swallow the error of a walk that is to fail") for place in caught if place is not None)
+            yield from (
+                Open(place, "may swallow the error of a backward() that is to fail") for place in caught if place is not None
+            )
         if ground is Ground.UNUSED and not freed:
             yield from (Open(a.site, a.sink.value, a.sink is Sink.WALKED) for a in reach.of(Sink.WALKED, Sink.ESCAPES))
 
@@ -172,7 +174,7 @@ class Proof(Inquiry):
         """Nothing of the graph below a walk is walked once more, now or in a later iteration, other than through what is cut."""
         receiver = call.func.value if isinstance(call.func, ast.Attribute) and not self.flow.code.calls.get(call) else None
         for reflection in self.flow.calls.reflections:
-            yield Open(reflection, "may walk it again")
+            yield Open(reflection, "may call backward() on it again")
         for document in self.flow.code.documents.values():
             for part in ast.walk(document.tree) if "saved_tensors" in document.words else ():
                 if (
@@ -183,7 +185,7 @@ class Proof(Inquiry):
                     yield Open(part, "may read what is saved once more")
         for root in [*call.args[:1], *([receiver] if receiver is not None else [])]:
             for given in self.flow.given_below(root, without=cuts):
-                yield Open(given, "may be walked again by who gives it")
+                yield Open(given, "may get another backward() from who gives it")
             starts = self.flow.computations_below(root, without=cuts)
             reach = self.graph.reach(starts, without=cuts)
             seen_whole = not any(reach.of(Sink.ESCAPES))

@@ -42,7 +42,7 @@ class Observers(Inquiry):
                 if not isinstance(part, ast.Attribute):
                     continue
                 if not trained and part.attr in ("requires_grad_", "requires_grad") and freezes(part, document.parents.get(part)):
-                    yield Open(part, "may leave nothing else to walk to")
+                    yield Open(part, "may leave backward() nothing else to reach")
                 if part.attr == "step" and part not in seen or part.attr == "methodcaller":
                     yield Open(part, "may step")
                 call = document.parents.get(part)

@@ -48,10 +48,10 @@ def external(evidence: Evidence, walks: list[SecondBackward], tell: Tell) -> Ite
         what = short(ast.unparse(blamed.targets[0])) if isinstance(blamed, ast.Assign) else short(ast.unparse(births[0].site))
         story = (
             evidence.label(blamed, "built once, outside of the loop"),
-            evidence.label(walk.walk.site, "iteration 1 frees its graph; iteration 2 walks it again and raises"),
+            evidence.label(walk.walk.site, "iteration 1 frees its graph; in iteration 2 backward() meets it again and raises"),
         )
         repair = repair_of(evidence, walk, nodes, statements)
-        message = f"`{what}` is built before the loop and walked in every iteration"
+        message = f"`{what}` is built before the loop and met by every backward()"
         yield tell(evidence, message, evidence.span(blamed), story, repair)
 
 
@@ -81,9 +81,9 @@ def kept_outside(evidence: Evidence, walk: SecondBackward, nodes: list[Node], st
         repair = fix(Applicability.SAFE, f"detach {names}: nothing below is trained", *appended, ground=Ground.UNTRAINED)
     story = (
         evidence.label(stored[0], "built once, outside of the loop"),
-        evidence.label(walk.walk.site, "iteration 1 frees its graph; iteration 2 walks it again and raises"),
+        evidence.label(walk.walk.site, "iteration 1 frees its graph; in iteration 2 backward() meets it again and raises"),
     )
-    message = f"{short(names, 24)} is built before the loop and walked in every iteration"
+    message = f"{short(names, 24)} is built before the loop and met by every backward()"
     span = evidence.span(stored[0])
     return tell(evidence, message, span, story, repair)
 

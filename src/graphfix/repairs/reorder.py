@@ -41,10 +41,10 @@ def repair_of(evidence: Evidence, conflict: Conflict) -> Fix | None:
     if retained is None:
         return None
     if not passes_stale(conflict, trained):
-        return fix(Applicability.UNSAFE, f"walk only to `{own}`", *retained, restricted)
+        return fix(Applicability.UNSAFE, f"limit backward() to `{own}`", *retained, restricted)
     moved = steps_behind(evidence, conflict, trained)
     return (
-        fix(Applicability.UNSAFE, "walk both losses before the steps", *retained, restricted, *moved)
+        fix(Applicability.UNSAFE, "call both backward() before the steps", *retained, restricted, *moved)
         if moved is not None
         else None
     )

@@ -28,13 +28,17 @@ def accumulated(evidence: Evidence, walks: list[SecondBackward], tell: Tell) -> 
 def report(evidence: Evidence, walk: SecondBackward, total: str, tell: Tell) -> Finding:
     initial = initialiser(evidence, walk, total)
     blamed: ast.stmt = evidence.document.statement_of(walk.walk.site)
-    story = [evidence.label(walk.walk.site, f"iteration 2 walks the loss of iteration 1 again, as part of `{short(total, 20)}`")]
+    story = [
+        evidence.label(
+            walk.walk.site, f"iteration 2 goes backward through the loss of iteration 1 again, as part of `{short(total, 20)}`"
+        )
+    ]
     if initial is not None:
         story.insert(0, evidence.label(initial, "set up once, outside of the loop"))
     repair = repair_of(evidence, walk, total, initial) if initial is not None and walk.always else None
     if initial is not None and repair is not None and isinstance(repair.operations[0], Move):
         blamed = initial
-    message = f"`{short(total)}` still holds the losses of earlier iterations when it is walked"
+    message = f"`{short(total)}` still holds the losses of earlier iterations at its backward()"
     return tell(evidence, message, evidence.span(blamed), story, repair)
 
 
@@ -102,6 +106,6 @@ def as_log(evidence: Evidence, walk: SecondBackward, name: str) -> Fix | None:
         return None
     loss = adds[0].value.id
     return fix(
-        Applicability.SAFE, f"walk `{loss}` and keep `{name}` as a log", Replace(evidence.span(receiver), loss),
+        Applicability.SAFE, f"call backward() on `{loss}` and keep `{name}` as a log", Replace(evidence.span(receiver), loss),
         Append(evidence.span(adds[0].value), ".detach()"), ground=Ground.RAISES,
     )  # fmt: skip

@@ -67,8 +67,8 @@ PUTTING = (Kind.IN, Kind.POURED)
 class Sink(enum.Enum):
     """What becomes of a value that matters to a repair."""
 
-    WALKED = "may walk it"
-    ESCAPES = "is not in sight and may walk or keep it"
+    WALKED = "may call backward() on it"
+    ESCAPES = "is not in sight and may call backward() on it or keep it"
     ASKED = "asks for its graph or its identity"
 
 
