@@ -217,6 +217,11 @@ class Options:
     plot: Path | None = option("--plot", metavar="FILE", help="Draw one fixture's graphs, or the script's, as .svg or .png.")
     fixtures: Path | None = option("--fixtures", metavar="DIR", help="Another folder of fixtures than the bundled.")
 
+    # why
+    error: list[str] | None = argument(metavar="[FILE | MESSAGE]...", help="A log, or what PyTorch says; without it, stdin.")
+    frames_in: Path | None = option("--project", metavar="PATH", help="Where the code of the traceback is: a folder or notebook.")
+    why_format: ListFormat = option("--output-format", default=ListFormat.TEXT, help="How the explanation is written.")
+
     # what `settled` adds
     settings: "Resolver | None" = None
     reproduce: tuple[str, ...] = ()
