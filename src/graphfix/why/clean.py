@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 MAX_BYTES = 4_000_000
 MAX_LINE = 4_000
+# no terminal is narrower
+_NARROW = 40
 _COLOUR = re.compile(
     r"(?:\x1b|\\x1b|\\u001b|\\033|\\e)(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))"  # as sent, or as JSON and repr write it
     r"|\[(?:\d{1,3};)*\d{1,3}m"  # as a page shows it that swallows the escape
 )
 _ESCAPED_LINES = re.compile(r"\\n\s*(?:File |Traceback|[\w.]+(?:Error|Exception)\b)|Traceback \(most recent call last\):\\n")
-_LINK = re.compile(r"\[([^\[\]\s]+)\]\([^()\s]*\)")
+_LINK = re.compile(r"\[((?:[^\[\]\n]|\[\d*\]){1,500})\]\((?:https?|file|vscode|command)[^()\s]*\)")
+_PLACE = re.compile(r"File \"[^\"]+\", line \d+")
+_FLAT = re.compile(
+    r"\s*(?=\bFile \"[^\"]+\", line \d)|(?<=, in)(?P<function> [\w<>.]+) +(?=\S)|\s+(?=\b(?:[\w.]+\.)?[A-Z]\w*Error: )"
+)
 # who speaks where several processes share a log: those of torchrun, of ray, of docker compose
 _SPEAKER = re.compile(
-    r"(?P<speaker>\[(?:rank|default|local_rank|Rank )\d+\]:?|\([^()]*pid=\d+[^()]*\)|[A-Za-z][\w.]*-\d+\s+\|)\s?"
+    r"(?P<speaker>\[\d+,\d+\]<std(?:err|out)>:|\[(?:rank|default|local_rank|Rank )\d+\]:?|\([^()]*pid=\d+[^()]*\)|[A-Za-z][\w.]*-\d+\s+\|)\s?"
 )
 _PREFIX = re.compile(
     r"(?:"
@@ -26,7 +33,7 @@ _PREFIX = re.compile(
     r"|\[?(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FATAL|stderr|stdout|err|out)\]?(?= *[|:\-\]]| +\S)"
     r"|std(?:err|out) [FP](?= )"  # kubernetes
     r"|[|:]|-(?= )"
-    r")[ ]?"
+    r")[ \t]?"
 )
 
 
@@ -55,7 +62,35 @@ def lines_of(text: str) -> list[str]:
     text = text.replace("\r\n", "\n")
     # a lone \r is where a progress bar goes back to the beginning of its line
     lines = [part[:MAX_LINE].rstrip() for line in text.split("\n") for part in line.split("\r")]
-    return [_LINK.sub(r"\1", line) if "](" in line else line for line in _by_speaker(lines)]
+    lines = [_LINK.sub(r"\1", line) if "](" in line else line for line in _by_speaker(lines)]
+    return list(_unwrapped(part for line in lines for part in _apart(line)))
+
+
+def _apart(line: str) -> list[str]:
+    """The lines of a traceback that was pasted where newlines are lost."""
+    if len(_PLACE.findall(line)) < 2:
+        return [line]
+    return _FLAT.sub(lambda match: (match["function"] or "") + "\n", line).split("\n")
+
+
+def _unwrapped(lines: Iterable[str]) -> Iterator[str]:
+    """The lines, with the paths whole that a terminal has broken at its edge."""
+    held = ""
+    for line in lines:
+        if held:
+            whole = held + line
+            if _PLACE.search(whole):
+                held = ""
+                yield whole
+                continue
+            yield held
+        held = ""
+        if 'File "' in line and not _PLACE.search(line) and len(line) >= _NARROW:
+            held = line
+        else:
+            yield line
+    if held:
+        yield held
 
 
 def _by_speaker(lines: list[str]) -> list[str]:

@@ -38,8 +38,8 @@ class Kind:
 
     def is_meant(self, text: str) -> bool:
         """Whether `text` has a phrase of this error in it."""
-        plain = _plain(text)
-        return any(_plain(phrase) in plain for phrase in self.phrases)
+        dense = _dense(text)
+        return any(_dense(phrase) in dense for phrase in self.phrases)
 
     def is_remembered(self, words: str) -> bool:
         """Whether `words` are a part of what torch says, or most of its words in whatever order."""
@@ -70,6 +70,11 @@ def all_kinds() -> Iterable[Kind]:
 
 def _plain(text: str) -> str:
     return re.sub(r"[\s'\"`\u2018\u2019]+", " ", text.lower()).strip()
+
+
+def _dense(text: str) -> str:
+    """The text without its spaces: a terminal may have broken it in the middle of a word."""
+    return _plain(text).replace(" ", "")
 
 
 def _share(given: set[str], wanted: set[str]) -> float:

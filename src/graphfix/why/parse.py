@@ -14,16 +14,17 @@ MAX_MESSAGE = 40
 
 _ROW = r"(?P<row>\d{1,9})"
 _PATH = r"(?P<file>(?:~|\.{0,2}|[A-Za-z]:)?[\\/]?[^\s:*?\"<>|()\[\]](?:[^:*?\"<>|\n]*?[^\s:*?\"<>|])??)"
-_PYTHON = re.compile(rf"File \"(?P<file>[^\"]+)\", line {_ROW}(?:, in (?P<function>.+))?")
+_PYTHON = re.compile(rf"File \"(?P<file>[^\"]+)\", line {_ROW}(?:,? in (?P<function>.+))?")
 _CELL = re.compile(rf"(?:Cell|Input) In ?\[(?P<cell>\d{{1,9}})\](?:, line {_ROW})?(?:,? in (?P<function>.+))?$")
 _CELL_FILE = re.compile(
     r"(?P<file><ipython-input-(?P<cell>\d{1,9})-[^>]*>|\S*[\\/]ipykernel_\d+[\\/]\d+\.py|\S*[\\/]ipython-input-(?P<other>\d{1,9})\S*\.py)"
     r" in (?P<function>.+)$"
 )
+_DATABRICKS = re.compile(rf"File <command-\d+>(?:, line |:){_ROW}(?:,? in (?P<function>.+))?$")
 _IPYTHON = re.compile(rf"File {_PATH}:{_ROW}(?:,? in (?P<function>.+))?$")
 _IPYTHON_OLD = re.compile(r"(?P<file>(?:~|\.{0,2}|[A-Za-z]:)?[\\/]\S*\.py) in (?P<function>[\w.<>]+\(.*\)|<[\w ]+>)$")
 _RICH = re.compile(rf"{_PATH}:{_ROW} in (?P<function>[\w.<>]+)$")
-_PYTEST = re.compile(rf"(?P<file>[^\s:*?\"<>|]+\.py):{_ROW}: (?:in (?P<function>\S+)|(?P<type>[A-Z]\w*)?)$")
+_PYTEST = re.compile(rf"(?P<file>[^\s:*?\"<>|]+\.py):{_ROW}:\s?(?:in (?P<function>\S+)|(?P<type>[A-Z]\w*)?)$")
 _ARROW = re.compile(rf"(?:-+>|❱|>)\s*{_ROW}(?:\s(?P<code>.*))?$")
 _ERROR = re.compile(
     r"(?P<type>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Group|Iteration|Warning|Failure|Timeout))"
@@ -34,6 +35,7 @@ _BOX_EDGE = re.compile(r"^\s*[╭╰┌└+]?[─━-]{2,}.*[╮╯┐┘+]\s*$"
 _HEADER = re.compile(r"Traceback \(most recent call last\)|Traceback of TorchScript|^-{60,}$")
 _FORWARD = re.compile(r"Traceback of forward call that (?P<which>caused|induced)")
 _MARKS = re.compile(r"[\s~^│└┘├─╰|]*$")
+_NUMBERED = re.compile(r"\s*\d+(?:\s|$)")
 _LEVELS = re.compile(r"^[\s|+]*")
 
 
@@ -161,7 +163,7 @@ def _read(reading: _Reading, line: str) -> None:
         if _ended(reading, bare):
             return
     if reading.awaits_code:
-        if bare.strip() and not _MARKS.match(bare):
+        if bare.strip() and not _MARKS.match(bare) and not _NUMBERED.match(bare):
             reading.code(bare)
         return
     if reading.message and reading.found:
@@ -188,12 +190,16 @@ def _placed(reading: _Reading, line: str) -> bool:
     """Whether the line names a place in the manner of IPython, rich or pytest, which then is a frame."""
     match = _CELL.match(line)
     if match is not None:
-        reading.add(Frame("", int(match["row"] or 0), _name(match["function"]), cell=int(match["cell"])), awaits_code=False)
+        reading.add(Frame("", int(match["row"] or 0), _name(match["function"]), cell=int(match["cell"])))
         return True
     match = _CELL_FILE.match(line)
     if match is not None:
         number = match["cell"] or match["other"]
         reading.add(Frame("", 0, _name(match["function"]), cell=int(number) if number else -1), awaits_code=False)
+        return True
+    match = _DATABRICKS.match(line)
+    if match is not None:
+        reading.add(Frame("", int(match["row"]), _name(match["function"]), cell=-1), awaits_code=True)
         return True
     match = _PYTEST.match(line)
     if match is not None:
@@ -204,7 +210,7 @@ def _placed(reading: _Reading, line: str) -> bool:
         return True
     match = _IPYTHON.match(line) or _RICH.match(line)
     if match is not None:
-        reading.add(Frame(match["file"], int(match["row"]), _name(match["function"])), awaits_code=False)
+        reading.add(Frame(match["file"], int(match["row"]), _name(match["function"])))
         return True
     match = _IPYTHON_OLD.match(line)
     if match is not None:
