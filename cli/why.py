@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -86,8 +87,15 @@ def _trouble(text: str) -> Trouble | None:
     """The last error of the graph's kind, else the last that has frames; None where there is no traceback at all."""
     found = troubles(text)
     known = [trouble for trouble in found if kind_of(trouble.headline) is not None]
-    framed = [trouble for trouble in known if trouble.frames] or [trouble for trouble in found if trouble.frames and not known]
-    return framed[-1] if framed else None
+    framed = [trouble for trouble in known or found if trouble.frames]
+    if not framed:
+        return None
+    last = framed[-1]
+    kind = kind_of(text)
+    if last.type or kind is None:
+        return last
+    # nobody named the error by its type, as where a program logs the message alone
+    return replace(last, message=kind.phrases[0])
 
 
 def _explain(text: str, options: Options) -> int:

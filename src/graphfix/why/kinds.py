@@ -24,6 +24,7 @@ class Way:
 class Kind:
     """One error. `phrases`: what torch says, of whatever age, the present one first. `codes`: rules that explain it, likeliest first.
 
+    `is_local`: the line that raises it is the one to change, or the one that made its tensor.
     `brief`: what it means, in a sentence. `says`: the same at length. `repair`: what is to be done, in a sentence or two.
     """
 
@@ -35,6 +36,7 @@ class Kind:
     says: str
     repair: str
     ways: tuple[Way, ...] = ()
+    is_local: bool = False
 
     def is_meant(self, text: str) -> bool:
         """Whether `text` has a phrase of this error in it."""
@@ -78,5 +80,5 @@ def _dense(text: str) -> str:
 
 
 def _share(given: set[str], wanted: set[str]) -> float:
-    wanted = {word for word in wanted if len(word) > 2}
+    wanted = {word for word in wanted if len(word) > 3}
     return len(wanted & given) / len(wanted) if len(wanted) > 2 else 0.0

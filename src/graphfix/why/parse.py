@@ -24,6 +24,7 @@ _DATABRICKS = re.compile(rf"File <command-\d+>(?:, line |:){_ROW}(?:,? in (?P<fu
 _IPYTHON = re.compile(rf"File {_PATH}:{_ROW}(?:,? in (?P<function>.+))?$")
 _IPYTHON_OLD = re.compile(r"(?P<file>(?:~|\.{0,2}|[A-Za-z]:)?[\\/]\S*\.py) in (?P<function>[\w.<>]+\(.*\)|<[\w ]+>)$")
 _RICH = re.compile(rf"{_PATH}:{_ROW} in (?P<function>[\w.<>]+)$")
+_BROKEN = re.compile(r"(?:/|~|[A-Za-z]:\\)\S*(?::\d+(?: in)?)?$")
 _PYTEST = re.compile(rf"(?P<file>[^\s:*?\"<>|]+\.py):{_ROW}:\s?(?:in (?P<function>\S+)|(?P<type>[A-Z]\w*)?)$")
 _ARROW = re.compile(rf"(?:-+>|❱|>)\s*{_ROW}(?:\s(?P<code>.*))?$")
 _ERROR = re.compile(
@@ -130,12 +131,14 @@ def _unfolded(lines: list[str]) -> Iterator[str]:
             held = ""
             yield line
             continue
-        inner = match["inner"]
-        if held and _RICH.match(held + inner.strip()):
-            yield held + inner.strip()
-            held = ""
+        inner = match["inner"].strip() if held else match["inner"]
+        whole = next((joined for joined in (held + inner, f"{held} {inner}") if held and _RICH.match(joined)), "")
+        held = ""
+        if whole:
+            yield whole
             continue
-        held = inner.strip() if re.match(r"(?:/|~|[A-Za-z]:\\)\S*$", inner.strip()) else ""
+        if _BROKEN.match(inner.strip()):
+            held = inner.strip()
         yield inner
 
 

@@ -128,17 +128,18 @@ def _written(name: str) -> Path | None:
     """The file under the very name, if there is one."""
     try:
         path = Path(name).expanduser()
-        return Path(_shortest(path)) if path.is_file() else None
+        return Path(shortest(str(path))) if path.is_file() else None
     except (OSError, ValueError, RuntimeError):
         return None
 
 
-def _shortest(path: Path) -> str:
+def shortest(name: str) -> str:
     """The path from the working folder if it lies below it: what the user would type."""
     try:
-        return os.path.relpath(path) if path.resolve().is_relative_to(Path.cwd().resolve()) else str(path)
-    except OSError:
-        return str(path)
+        path = Path(name).expanduser()
+        return os.path.relpath(path) if path.resolve().is_relative_to(Path.cwd().resolve()) else name
+    except (OSError, ValueError, RuntimeError):
+        return name
 
 
 def _parts(name: str) -> tuple[str, ...]:

@@ -48,21 +48,28 @@ here has several elements: a loss made with reduction="none", one loss for
 each GPU or each sample, or a model's output itself.""",
     "Take the mean or the sum first: `loss.mean().backward()`.",
     (Way("A loss for each sample, or for each GPU", (), "-loss.backward()\n+loss.mean().backward()"),),
+    is_local=True,
 )
 
 OLD_INDEX = Kind(
     "zero-dim-index",
     "a tensor with one number is indexed",
-    ("invalid index of a 0-dim tensor", "invalid index of a 0-dimensional tensor"),
+    (
+        "invalid index of a 0-dim tensor",
+        "invalid index of a 0-dimensional tensor",
+        "too many indices for array: array is 0-dimensional",
+    ),
     ("GF901", "GF902"),
     """\
 Since PyTorch 0.4 a loss is a tensor without dimensions, so it has no element
 0; its number is read with `.item()`.""",
     """\
 Since PyTorch 0.4 a loss is a tensor without dimensions, so it has no element
-0. `loss.data[0]` and `loss[0]` are how torch 0.3 read the number in it.""",
+0, and neither has the array that `.numpy()` makes of it. `loss.data[0]` and
+`loss[0]` are how torch 0.3 read the number in it.""",
     "Read the number with `loss.item()`.",
     (Way("Code of the time of PyTorch 0.3", ("GF901",), "-print(loss.data[0])\n+print(loss.item())"),),
+    is_local=True,
 )
 
 OLD_SHAPE = Kind(
@@ -79,6 +86,7 @@ on, and has to have its shape. A loss has no dimensions since PyTorch 0.4;
 `torch.ones(1)`, with one dimension, was right before.""",
     "For a loss, call `loss.backward()`; else pass `torch.ones_like(output)`.",
     (Way("A gradient for a loss of torch 0.3", ("GF903",), "-loss.backward(torch.ones(1))\n+loss.backward()"),),
+    is_local=True,
 )
 
 OLD_ARGUMENT = Kind(
@@ -100,6 +108,7 @@ through the same graph on purpose.""",
             "-loss.backward(retain_variables=True)\n+loss.backward(retain_graph=True)",
         ),
     ),
+    is_local=True,
 )
 
 NUMPY = Kind(
@@ -121,6 +130,7 @@ the tensors are kept in a list, do so where they are put into it.""",
         Way("An array is wanted", (), "-plt.plot(out.numpy())\n+plt.plot(out.detach().cpu().numpy())"),
         Way("Losses are collected for a mean", ("GF102",), "-losses.append(loss)\n+losses.append(loss.item())"),
     ),
+    is_local=True,
 )
 
 LEAF_IN_PLACE = Kind(
@@ -150,6 +160,7 @@ as torch.zeros(()), without requires_grad.""",
             "-total = torch.zeros((), requires_grad=True)\n+total = torch.zeros(())\n total += loss",
         ),
     ),
+    is_local=True,
 )
 
 NOT_A_LEAF = Kind(
@@ -172,6 +183,7 @@ another tensor, which is not a leaf.""",
             "-w = torch.randn(4, requires_grad=True) * 0.1\n+w = (torch.randn(4) * 0.1).requires_grad_()",
         ),
     ),
+    is_local=True,
 )
 
 DEEPCOPY = Kind(
@@ -190,6 +202,7 @@ loss), or its weights are computed, as with the old weight_norm.""",
 Keep `state.detach()` on the module, copy `model.state_dict()`, or reset the
 state before copying.""",
     (Way("A module keeps a result of its forward pass", ("GF202",), "-self.h = h\n+self.h = h.detach()"),),
+    is_local=True,
 )
 
 UNUSED = Kind(
@@ -214,6 +227,7 @@ well be unused, pass `allow_unused=True`, and count with None.""",
             "-out = net(x)\n-x = x.clone().requires_grad_()\n+x = x.clone().requires_grad_()\n+out = net(x)\n grad(out.sum(), x)",
         ),
     ),
+    is_local=True,
 )
 
 TENSOR_KINDS = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator
 
@@ -14,7 +15,7 @@ from graphfix.why.diagnosis import Cause, Diagnosis, Nearness
 from graphfix.why.errors import Frame
 from graphfix.why.graph_kinds import WRITTEN_IN_PLACE
 from graphfix.why.kinds import Kind, Way
-from graphfix.why.places import Nowhere
+from graphfix.why.places import Nowhere, shortest
 from graphfix.why.repair import commands, patch_of
 from graphfix.why.trace import trace_of
 from graphfix.why.whose import below, owner, users
@@ -23,7 +24,7 @@ WIDTH = 80
 _STYLES = {"+": "green", "-": "red"}
 _LEADS = {
     Nearness.LINE: "Here is why:",
-    Nearness.FUNCTION: "This is in the same function, and very likely the cause:",
+    Nearness.FUNCTION: "This is close by, and very likely the cause:",
     Nearness.FILE: "This is in the same file, and probably the cause:",
     Nearness.IMPORTED: "This is in a file that is imported there, and probably the cause:",
 }
@@ -70,7 +71,8 @@ def _way(number: int, way: Way) -> Iterator[Line]:
 def told(diagnosis: Diagnosis) -> Iterator[Line]:
     """What is known of an error with its traceback: what it is, where, why, and what to type next."""
     headline = diagnosis.trouble.headline or "a traceback without an error below it"
-    yield (Piece(textwrap.shorten(escaped(headline), WIDTH, placeholder=" ..."), "bold red"),)
+    for line in textwrap.wrap(escaped(headline), WIDTH, max_lines=2, placeholder=" ...", break_on_hyphens=False):
+        yield (Piece(line, "bold red"),)
     yield from _where(diagnosis)
     if diagnosis.kind is None:
         yield from _unknown(diagnosis)
@@ -89,11 +91,9 @@ def told(diagnosis: Diagnosis) -> Iterator[Line]:
         yield ()
         yield from _cause(cause)
     if diagnosis.others:
-        more = "one more finding" if diagnosis.others == 1 else f"{diagnosis.others} more findings"
+        many = "Another finding" if diagnosis.others == 1 else f"{diagnosis.others} other findings"
         yield ()
-        yield from _prose(
-            f"There {'is' if diagnosis.others == 1 else 'are'} {more} that could lead to this error: graphfix check"
-        )
+        yield from _prose(f"{many} in these files could lead to this error, too: graphfix check .")
 
 
 def _where(diagnosis: Diagnosis) -> Iterator[Line]:
@@ -113,18 +113,17 @@ def _where(diagnosis: Diagnosis) -> Iterator[Line]:
     if made:
         yield from _labelled("made at:", f"{_named(made[-1])}{_inside(made[-1])}, in the forward pass")
         yield from _code(made[-1])
-    for place in diagnosis.places:
+    for place in diagnosis.places[:3]:
         if place.note:
             yield from _labelled("note:", place.note)
-    if diagnosis.missing and not diagnosis.places:
-        yield from _labelled("note:", f"the code is not here: {diagnosis.missing[0].reason}")
 
 
 def _named(frame: Frame) -> str:
     if frame.cell is not None:
         name = f"notebook cell In[{frame.cell}]" if frame.cell >= 0 else "a notebook cell"
         return f"{name}, line {frame.row}" if frame.row else name
-    return f"{escaped(frame.file)}:{frame.row}" if frame.row else escaped(frame.file)
+    name = escaped(shortest(frame.file))
+    return f"{name}:{frame.row}" if frame.row else name
 
 
 def _inside(frame: Frame) -> str:
@@ -134,8 +133,7 @@ def _inside(frame: Frame) -> str:
 def _tail(frame: Frame) -> str:
     """The end of a library's path, from its package on."""
     path = frame.file.replace("\\", "/")
-    for folder in ("site-packages/", "dist-packages/"):
-        path = path.rpartition(folder)[2]
+    path = re.sub(r"^.*(?:(?:site|dist)-packages|/lib/python[\d.]*)/", "", path)
     return f"{escaped(path)}:{frame.row}" if frame.row else escaped(path)
 
 
@@ -174,6 +172,10 @@ def _next(lines: list[tuple[str, str]]) -> Iterator[Line]:
     yield _plain("Next:")
     width = max(len(command) for command, _ in lines)
     for command, does in lines:
+        if width + len(does) + 5 > WIDTH:
+            yield (Piece(f"  {escaped(command)}", "bold"),)
+            yield _plain(f"    {does}")
+            continue
         yield (Piece(f"  {escaped(command):<{width}}", "bold"), Piece(f"   {does}"))
 
 
@@ -183,32 +185,41 @@ def _unexplained(diagnosis: Diagnosis, kind: Kind) -> Iterator[Line]:
     for problem in diagnosis.problems:
         yield from _prose(escaped(problem))
     if diagnosis.places:
-        place = diagnosis.places[0]
-        at = f"{escaped(str(place.source.path))}:{shown_cell(place.cell)}{place.row}"
-        if kind.codes:
-            yield from _prose(f"Reading the code does not show why {at} raises this.")
-            yield from _next(trace_of(diagnosis))
-            if kind is WRITTEN_IN_PLACE and not diagnosis.trouble.made:
-                yield from _prose(_ANOMALY)
-        else:
-            yield from _prose(f"The line to change is {at}, or where its tensor is made.")
-            yield from _next([(f"graphfix why {_quoted(kind)}", "shows how it comes about")])
+        yield from _at_a_place(diagnosis, kind)
     elif diagnosis.missing:
-        yield from _missing(diagnosis.missing)
+        yield from _missing(diagnosis.missing[0])
     else:
         yield from _prose("The traceback names no line of yours; paste all of it, from its first line on.")
         yield from _next([(f"graphfix why {_quoted(kind)}", "shows how it comes about")])
+
+
+def _at_a_place(diagnosis: Diagnosis, kind: Kind) -> Iterator[Line]:
+    """No finding explains it, but the code is here."""
+    place = diagnosis.places[0]
+    at = f"{escaped(str(place.source.path))}:{shown_cell(place.cell)}{place.row}"
+    if kind.is_local:
+        yield from _prose(f"The line to change is {at}, or the one that makes its tensor:")
+    else:
+        yield from _prose(f"Reading the code does not show why {at} raises this.")
+        yield from _next(trace_of(diagnosis))
+        if kind is WRITTEN_IN_PLACE and not diagnosis.trouble.made:
+            yield from _prose(_ANOMALY)
+        yield ()
+        yield _plain("It comes about in these ways:")
+    for number, way in enumerate(kind.ways, 1):
+        yield ()
+        yield from _way(number, way)
 
 
 def _quoted(kind: Kind) -> str:
     return f'"{kind.phrases[0]}"'
 
 
-def _missing(missing: tuple[Nowhere, ...]) -> Iterator[Line]:
-    frame = missing[0].frame
-    yield from _prose(f"The code of {_named(frame)} is needed to find out why: {escaped(missing[0].reason)}.")
-    what = "NOTEBOOK" if frame.cell is not None else "FOLDER"
-    yield from _next([(f"graphfix why --project {what}", "where that code is; then paste again")])
+def _missing(missing: Nowhere) -> Iterator[Line]:
+    frame = missing.frame
+    yield from _prose(f"The code of {_named(frame)} is needed to find out why, and is not here: {escaped(missing.reason)}.")
+    what = "NOTEBOOK.ipynb" if frame.cell is not None else "FOLDER"
+    yield from _next([(f"graphfix why --project {what}", "names where it is; then paste again")])
 
 
 def _unknown(diagnosis: Diagnosis) -> Iterator[Line]:
