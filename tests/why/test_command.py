@@ -85,7 +85,7 @@ def test_the_users_line_is_named_below_a_framework(graphfix: Run, tmp_path: Path
     said = json.loads(done.stdout)
     assert (said["frame"]["row"], said["below"]["library"]) == (14, "torch")
     assert "fitter" in [frame["library"] for frame in said["frames"]]
-    assert [finding["code"] for finding in said["findings"]] == ["GF201"]
+    assert [finding["code"] for finding in said["findings"]] == ["GF301"]
 
 
 def test_only_the_call_of_a_framework_is_the_users(graphfix: Run, tmp_path: Path) -> None:

@@ -149,7 +149,7 @@ def _indented(code: str) -> Line:
 
 def _labelled(label: str, text: str) -> Iterator[Line]:
     first = f"  {label:<11}"
-    for line in textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=" " * len(first), break_on_hyphens=False):
+    for line in textwrap.wrap(escaped(text), WIDTH, initial_indent=first, subsequent_indent=" " * len(first), break_on_hyphens=False):
         yield _plain(line)
 
 
@@ -230,7 +230,7 @@ def _unknown(diagnosis: Diagnosis) -> Iterator[Line]:
 
 
 def _prose(text: str) -> Iterator[Line]:
-    for line in textwrap.wrap(" ".join(text.split()), WIDTH - 2, break_on_hyphens=False, break_long_words=False):
+    for line in textwrap.wrap(escaped(" ".join(text.split())), WIDTH - 2, break_on_hyphens=False, break_long_words=False):
         yield _plain(line)
 
 
