@@ -45,6 +45,22 @@ def test_an_error_is_explained_by_its_finding(graphfix: Run, tmp_path: Path, tex
     assert (tmp_path / "train.py").read_text("utf-8") == text
 
 
+def test_a_fault_in_a_module_is_found_where_it_is_used(graphfix: Run, tmp_path: Path) -> None:
+    """The traceback names the file that calls backward(), and no line of the model."""
+    model, _, use = IN_PLACE.partition("\n\n\nloss")
+    (tmp_path / "gated.py").write_text(model + "\n")
+    text = f"import torch\n\nfrom gated import Gated\n\nloss{use}"
+    said = graphfix("why", input=error_of(tmp_path, "train.py", text)).stdout.decode()
+    assert "your line: train.py:6" in said
+    assert "a file that is imported there" in said
+    assert "  gated.py:12:9\n" in said
+    anomaly = text.replace("import torch\n", "import torch\ntorch.autograd.set_detect_anomaly(True)\n")
+    said = graphfix("why", input=error_of(tmp_path, "train.py", anomaly)).stdout.decode()
+    assert "made at:   gated.py:11, in forward\n" in said
+    assert "Here is why:" in said
+    assert "  gated.py:12:9\n" in said
+
+
 def test_the_fix_that_is_named_makes_the_error_go(graphfix: Run, tmp_path: Path) -> None:
     said = graphfix("why", input=error_of(tmp_path, "train.py", CARRIED)).stdout.decode()
     (words,) = re.findall(r"^  graphfix (apply .*?)   ", said, re.MULTILINE)

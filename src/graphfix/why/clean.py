@@ -30,7 +30,7 @@ _PREFIX = re.compile(
     r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?"  # dates
     r"|\[?\d\d:\d\d:\d\d(?:[.,]\d+)?\]?"  # times
     r"|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d \d\d:\d\d:\d\d \S+ \S+?\[\d+\]:"  # syslog
-    r"|\[?(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FATAL|stderr|stdout|err|out)\]?(?= *[|:\-\]]| +\S)"
+    r"|\[?(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FATAL|stderr|stdout|err|out)\]?(?:\s*[|:]|(?= +\S)|(?=-))"
     r"|std(?:err|out) [FP](?= )"  # kubernetes
     r"|[|:]|-(?= )"
     r")[ \t]?"

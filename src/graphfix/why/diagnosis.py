@@ -113,7 +113,7 @@ class Investigation:
         name = str(path)
         if name not in self._outcomes:
             scopes = scopes_of(self.settings(path), kind.codes)
-            job = Job(_roots([path]), Wanted(select=kind.codes), edits=True, scopes=scopes)
+            job = Job(_roots([path]), Wanted(select=kind.codes), edits=True, scopes=scopes, is_blamed=True)
             self._outcomes[name] = examine(path, job)
         return self._outcomes[name]
 

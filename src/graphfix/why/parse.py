@@ -36,6 +36,7 @@ _BOX_EDGE = re.compile(r"^\s*[╭╰┌└+]?[─━-]{2,}.*[╮╯┐┘+]\s*$"
 _HEADER = re.compile(r"Traceback \(most recent call last\)|Traceback of TorchScript|^-{60,}$")
 _FORWARD = re.compile(r"Traceback of forward call that (?P<which>caused|induced)")
 _MARKS = re.compile(r"[\s~^│└┘├─╰|]*$")
+_RULER = re.compile(r"\s*[-=_*#]{10,}\s*$")
 _NUMBERED = re.compile(r"\s*\d+(?:\s|$)")
 _LEVELS = re.compile(r"^[\s|+]*")
 
@@ -170,7 +171,7 @@ def _read(reading: _Reading, line: str) -> None:
             reading.code(bare)
         return
     if reading.message and reading.found:
-        if bare.strip():
+        if bare.strip() and not _RULER.match(bare):
             reading.more(bare.strip())
         else:
             reading.message = 0

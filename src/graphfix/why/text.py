@@ -111,7 +111,7 @@ def _where(diagnosis: Diagnosis) -> Iterator[Line]:
         yield from _labelled("your line:", "none: all lines of the traceback are in libraries")
     made = users(trouble.made)
     if made:
-        yield from _labelled("made at:", f"{_named(made[-1])}{_inside(made[-1])}, in the forward pass")
+        yield from _labelled("made at:", f"{_named(made[-1])}{_inside(made[-1])}")
         yield from _code(made[-1])
     for place in diagnosis.places[:3]:
         if place.note:
@@ -149,7 +149,9 @@ def _indented(code: str) -> Line:
 
 def _labelled(label: str, text: str) -> Iterator[Line]:
     first = f"  {label:<11}"
-    for line in textwrap.wrap(escaped(text), WIDTH, initial_indent=first, subsequent_indent=" " * len(first), break_on_hyphens=False):
+    for line in textwrap.wrap(
+        escaped(text), WIDTH, initial_indent=first, subsequent_indent=" " * len(first), break_on_hyphens=False
+    ):
         yield _plain(line)
 
 
