@@ -256,7 +256,21 @@ Traceback (most recent call last):
 RuntimeError: Caught RuntimeError in replica 0 on device 0.
 Original {PLAIN}"""
 
+TORCHRUN = f"""\
+{prefixed("[rank3]: ")}\
+============================================================
+train.py FAILED
+------------------------------------------------------------
+Traceback (most recent call last):
+  File "/venv/bin/torchrun", line 8, in <module>
+    sys.exit(main())
+  File "/venv/lib/python3.11/site-packages/torch/distributed/run.py", line 879, in main
+    run(args)
+torch.distributed.elastic.multiprocessing.errors.ChildFailedError:
+"""
+
 FORMS = {
+    "torchrun": TORCHRUN,
     "plain": PLAIN,
     "crlf": PLAIN.replace("\n", "\r\n"),
     "colours": COLOURED,
