@@ -123,6 +123,16 @@ COMMANDS = (
         """,
         examines=False,
     ),
+    Command(
+        "why",
+        ("error", "frames_in", "why_format", SETTINGS),
+        "Explain an error: paste its traceback.",
+        """Explain an error of PyTorch's graph, and show the line that makes it and its repair.
+
+        Reads a traceback from standard input, a log file, or a notebook with the error in it, in whatever form it was printed.
+        A message alone (graphfix why "modified by an inplace operation") is explained. Exit 0 explained, 1 not, 2 no error.
+        """,
+    ),
     Command("rule", ("code",), None, "Explain one rule, or list all.", examines=False),
 )  # fmt: skip
 

@@ -227,6 +227,11 @@ class Options:
     apply_fixes: bool = option("--apply", default=False, help="Write the repairs that are shown.")
     save: Path | None = option("--save", metavar="FILE", help="Keep what the run told, as JSON.")
 
+    # why
+    error: list[str] | None = argument(metavar="[FILE | MESSAGE]...", help="A log, or what PyTorch says; without it, stdin.")
+    frames_in: Path | None = option("--project", metavar="PATH", help="Where the code of the traceback is: a folder or notebook.")
+    why_format: ListFormat = option("--output-format", default=ListFormat.TEXT, help="How the explanation is written.")
+
     # what `settled` adds
     settings: "Resolver | None" = None
     reproduce: tuple[str, ...] = ()

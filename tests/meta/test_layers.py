@@ -12,14 +12,14 @@ import pytest
 ROOT = Path(__file__).parents[2]
 ROOMS = (
     "analysis", "autograd", "files", "interpreter", "models", "pullrequest", "repairs", "report", "review", "rewrite", "run",
-    "settings", "source", "verify",
+    "settings", "source", "verify", "why",
 )  # fmt: skip
 FOLDERS = {
     "graphfix.cli": ROOT / "cli",
     "graphfix.codemods": ROOT / "codemods",
     **{f"graphfix.{room}": ROOT / "src/graphfix" / room for room in ROOMS},
 }
-OUTSIDE = ("settings", "codemods", "rewrite", "report", "run", "cli", "verify", "review", "pullrequest")
+OUTSIDE = ("settings", "codemods", "rewrite", "report", "run", "cli", "verify", "review", "pullrequest", "why")
 FORBIDDEN = {
     "graphfix.source": ("autograd", "interpreter", "models", "analysis", "repairs", "files", *OUTSIDE),
     "graphfix.autograd": ("interpreter", "models", "analysis", "repairs", "source", "files", *OUTSIDE),
@@ -28,14 +28,15 @@ FORBIDDEN = {
     "graphfix.analysis": ("repairs", *OUTSIDE),
     "graphfix.repairs": OUTSIDE,
     "graphfix.files": ("autograd", "interpreter", "models", "analysis", "repairs", *OUTSIDE),
-    "graphfix.run": ("verify", "report", "review", "pullrequest", "cli"),
+    "graphfix.run": ("verify", "report", "review", "pullrequest", "why", "cli"),
     "graphfix.codemods": ("rewrite", "report", "cli"),
     "graphfix.rewrite": ("codemods", "report", "cli"),
     "graphfix.pullrequest": ("settings", "verify", "cli"),
-    "graphfix.report": ("settings", "cli"),
+    "graphfix.report": ("settings", "why", "cli"),
     "graphfix.review": ("settings", "codemods", "report", "cli"),
     "graphfix.settings": ("rewrite", "cli"),
-    "graphfix.verify": ("cli",),
+    "graphfix.verify": ("why", "cli"),
+    "graphfix.why": ("codemods", "verify", "review", "pullrequest", "cli"),
 }
 # the child process knows no graphfix: its imports are relative, and nothing but torch and the standard library
 PROBE = ROOT / "src/graphfix/verify/probe"

@@ -76,12 +76,15 @@ class CallerExplorer(Explorer):
         return self.names
 
 
-def called(tape: Tape) -> Tape | None:
-    """The runs by which other files reach functions of the file of `tape`; None where no other file is known to."""
+def called(tape: Tape, *, all_functions: bool = False) -> Tape | None:
+    """The runs by which other files reach functions of the file of `tape`; None where no other file is known to.
+
+    `all_functions`: also those that by themselves give no reason to look at their callers.
+    """
     document = tape.document
     functions = {part for part in ast.walk(document.tree) if isinstance(part, FUNCTIONS)}
     entered = {part for run in tape.runs if run.entry.is_module for part in run.recording.entered}
-    wanted = worth_reaching(document, functions - entered)
+    wanted = worth_reaching(document, functions - entered, all_functions=all_functions)
     if not wanted:
         return None
     walks = any(word(part) in WALKS for part in ast.walk(document.tree))
@@ -108,11 +111,15 @@ def is_test(document: Document) -> bool:
     return any(module.split(".")[0] in TESTING for module in modules)
 
 
-def worth_reaching(document: Document, functions: set[ast.AST]) -> frozenset[str]:
+def worth_reaching(document: Document, functions: set[ast.AST], *, all_functions: bool = False) -> frozenset[str]:
     """The names under which other files use those functions that walk a graph, read a number out of one or keep something."""
     names = set()
     for function in functions:
-        if function.name in BUILDING or not any(keeps(part) or word(part) in WALKS for part in ast.walk(function)):
+        if (
+            function.name in BUILDING
+            or not all_functions
+            and not any(keeps(part) or word(part) in WALKS for part in ast.walk(function))
+        ):
             continue
         owner = document.parents.get(function)
         implied = function.name.startswith("__") or function.name in ANYWHERE  # it is the class that other files name

@@ -55,12 +55,14 @@ class CallerEvidence(Evidence):
         return super().span(node)
 
 
-def told_by_callers(tape: Tape, known: Iterable[Finding], finds: Iterable[Find], cuts: tuple[Cuts, ...]) -> Iterator[Finding]:
+def told_by_callers(
+    tape: Tape, known: Iterable[Finding], finds: Iterable[Find], cuts: tuple[Cuts, ...], *, all_functions: bool = False
+) -> Iterator[Finding]:
     """What no run of the file itself shows.
 
-    `finds`: the searches for which one run that fails is proof enough; `cuts`: as in `Evidence`.
+    `finds`: the searches for which one run that fails is proof enough; `cuts`: as in `Evidence`; `all_functions`: as in `called`.
     """
-    reached = called(tape)
+    reached = called(tape, all_functions=all_functions)
     if reached is None:
         return
     taken = {finding.span for finding in known}

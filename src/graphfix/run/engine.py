@@ -57,16 +57,29 @@ def analyse(path: Path, text: str, roots: tuple[Path, ...] = (), conventions: Co
     """
     if not (is_relevant(text) or conventions.spelled_in(text)):
         return Analysis()
+    return _uncollected(lambda: _analysed(path, text, roots, conventions, is_blamed=False))
+
+
+def analyse_blamed(path: Path, text: str, roots: tuple[Path, ...], conventions: Conventions) -> Analysis:
+    """As `analyse`, for a file in which a run has failed, or in what it imports.
+
+    Whatever other files do with it is looked at, also where it spells nothing by itself that the tape could follow.
+    """
+    return _uncollected(lambda: _analysed(path, text, roots, conventions, is_blamed=True))
+
+
+def _uncollected(look: Callable[[], Analysis]) -> Analysis:
+    """What `look` gives, without collection: the tape makes many small objects that live until its end, a tenth of the time."""
     collecting = gc.isenabled()
-    gc.disable()  # the tape makes many small objects that all live until its end: scanning them is a tenth of the time
+    gc.disable()
     try:
-        return _analysed(path, text, roots, conventions)
+        return look()
     finally:
         if collecting:
             gc.enable()
 
 
-def _analysed(path: Path, text: str, roots: tuple[Path, ...], conventions: Conventions) -> Analysis:
+def _analysed(path: Path, text: str, roots: tuple[Path, ...], conventions: Conventions, *, is_blamed: bool) -> Analysis:
     from graphfix.analysis.contributors import Facts
     from graphfix.analysis.evidence import Evidence
     from graphfix.analysis.explore import Explorer
@@ -84,7 +97,7 @@ def _analysed(path: Path, text: str, roots: tuple[Path, ...], conventions: Conve
     for rule in RULES:
         _guarded(rule.code, lambda rule=rule: proven(evidence, rule.find(evidence)), found, faults)
     witnessed = [rule.find for rule in RULES if rule.witnessed]
-    _guarded("callers", lambda: told_by_callers(tape, found, witnessed, cuts), found, faults)
+    _guarded("callers", lambda: told_by_callers(tape, found, witnessed, cuts, all_functions=is_blamed), found, faults)
     ordered = sorted(found, key=lambda f: (f.span.start, f.code, f.span.end))
     return Analysis(tuple(ordered), tuple(faults), _unfinished(tape), health_of(tape))
 

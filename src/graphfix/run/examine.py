@@ -36,6 +36,7 @@ class Job:
 
     `scopes`: the settings by the folder from which on they hold, None for everywhere else; without any, `wanted` holds.
     `stages`: tell what a file is after each rule's repairs. `ahead`: without repairs, tell what these would bring to light, too.
+    `is_blamed`: a run has failed there, as in `analyse_blamed`.
     """
 
     roots: tuple[Path, ...]
@@ -47,6 +48,7 @@ class Job:
     baseline: Baseline | None = None
     stages: bool = False
     ahead: bool = False
+    is_blamed: bool = False
 
     def wanted_for(self, path: Path) -> Wanted:
         """What is wanted of the file at `path`."""
@@ -112,10 +114,11 @@ def _named(error: Exception) -> str:
 
 
 def _checked(source: Source, job: Job) -> Outcome:
-    from graphfix.run.engine import analyse
+    from graphfix.run.engine import analyse, analyse_blamed
 
     wanted = _confined(source, job)
-    analysis = analyse(source.path, source.text, job.roots, wanted.conventions)
+    look = analyse_blamed if job.is_blamed else analyse
+    analysis = look(source.path, source.text, job.roots, wanted.conventions)
     later, analysis = _revealed(source, job, analysis) if job.ahead else ([], analysis)
     every = [*analysis.findings, *later]
     found = wanted.visible(source.text, every)

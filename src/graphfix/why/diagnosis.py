@@ -1,0 +1,196 @@
+"""From the frames of an error to the findings that explain it."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+from pathlib import Path
+
+from graphfix.files.place import project_root
+from graphfix.model import Finding, Span
+from graphfix.run.examine import Job, examine
+from graphfix.run.outcome import Outcome, Status
+from graphfix.run.selection import Wanted
+from graphfix.settings.scope import Scope
+from graphfix.source.document import Document
+from graphfix.source.errors import SourceError
+from graphfix.source.lines import LineIndex
+from graphfix.source.text import Source
+from graphfix.why.errors import Trouble
+from graphfix.why.kinds import Kind, kind_of
+from graphfix.why.neighbours import imported_files
+from graphfix.why.places import Locator, Nowhere, Place
+from graphfix.why.whose import users
+
+MAX_FILES = 12
+MAX_SHOWN = 2
+
+
+class Nearness(IntEnum):
+    """How close a finding is to a line of the traceback."""
+
+    LINE = 0
+    FUNCTION = 1
+    FILE = 2
+    IMPORTED = 3
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A finding that explains the error, in the outcome of its file."""
+
+    finding: Finding
+    outcome: Outcome
+    nearness: Nearness
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What is known of an error. `places`: the user's frames, deepest first. `others`: findings that explain it less well."""
+
+    trouble: Trouble
+    kind: Kind | None
+    places: tuple[Place, ...] = ()
+    missing: tuple[Nowhere, ...] = ()
+    causes: tuple[Cause, ...] = ()
+    others: int = 0
+    problems: tuple[str, ...] = ()
+
+
+Scopes = Mapping[Path | None, Scope]
+
+
+def scopes_of(scopes: Scopes, codes: Sequence[str]) -> Scopes:
+    """The settings with these rules selected, whatever they select: an error is there to be explained."""
+    return {
+        folder: replace(scope, wanted=replace(scope.wanted, select=tuple(codes), extend=(), ignore=(), never=()), per_file=())
+        for folder, scope in scopes.items()
+    }
+
+
+@dataclass
+class Investigation:
+    """One search. `settings` says what the settings files hold for some files."""
+
+    locator: Locator
+    settings: Callable[[Path], Scopes] = lambda path: {}
+    _outcomes: dict[str, Outcome] = field(default_factory=dict)
+
+    def diagnose(self, trouble: Trouble) -> Diagnosis:
+        """What explains the error."""
+        kind = kind_of(trouble.headline)
+        frames = [*users(trouble.made)[::-1], *users(trouble.frames)[::-1]] if trouble.made else users(trouble.frames)[::-1]
+        looked = [self.locator.place(frame) for frame in dict.fromkeys(frames)]
+        places = tuple(place for place in looked if isinstance(place, Place))
+        missing = tuple(place for place in looked if isinstance(place, Nowhere))
+        if kind is None or not kind.codes:
+            return Diagnosis(trouble, kind, places, missing)
+        ranked = sorted(self._causes(kind, places), key=lambda pair: pair[0])
+        causes = [cause for _, cause in ranked]
+        best = [cause for cause in causes if cause.nearness is causes[0].nearness][:MAX_SHOWN]
+        # a retained or a legacy line beside the cause is no second cause
+        best = [cause for cause in best if _weight(kind, cause) == _weight(kind, best[0]) or cause.nearness is Nearness.LINE]
+        return Diagnosis(trouble, kind, places, missing, tuple(best), len(causes) - len(best), tuple(self._problems()))
+
+    def _causes(self, kind: Kind, places: Sequence[Place]) -> Iterator[tuple[tuple[int, ...], Cause]]:
+        met: set[tuple[str, Span, str]] = set()
+        files = list(dict.fromkeys(place.source.path for place in places))[:MAX_FILES]
+        near = [path for path in imported_files(files, _roots(files)) if path not in files][:MAX_FILES]
+        for path in (*files, *near):
+            outcome = self._examined(path, kind)
+            for finding in outcome.findings:
+                key = (os.path.realpath(finding.path), finding.span, finding.code)
+                if finding.code not in kind.codes or key in met:
+                    continue
+                met.add(key)
+                nearness, depth = _nearest(finding, outcome, places)
+                yield (nearness, depth, kind.codes.index(finding.code), finding.span.start), Cause(finding, outcome, nearness)
+
+    def _examined(self, path: Path, kind: Kind) -> Outcome:
+        name = str(path)
+        if name not in self._outcomes:
+            scopes = scopes_of(self.settings(path), kind.codes)
+            job = Job(_roots([path]), Wanted(select=kind.codes), edits=True, scopes=scopes, is_blamed=True)
+            self._outcomes[name] = examine(path, job)
+        return self._outcomes[name]
+
+    def _problems(self) -> Iterator[str]:
+        for outcome in self._outcomes.values():
+            if outcome.status is not Status.EXAMINED:
+                yield f"{outcome.path}: cannot be analysed: {outcome.reason}"
+            elif outcome.unfinished:
+                yield f"{outcome.path}: not analysed to the end: {outcome.unfinished}"
+
+
+def _roots(files: Sequence[Path]) -> tuple[Path, ...]:
+    return tuple(dict.fromkeys(project_root(path.parent) for path in files))
+
+
+def _weight(kind: Kind, cause: Cause) -> int:
+    return kind.codes.index(cause.finding.code)
+
+
+def _nearest(finding: Finding, outcome: Outcome, places: Sequence[Place]) -> tuple[Nearness, int]:
+    """How close the finding is to any of the places, and which of them that is; the deepest wins."""
+    best = (Nearness.IMPORTED, len(places))
+    for depth, place in enumerate(places):
+        best = min(best, (_nearness(finding, outcome, place), depth))
+    return best
+
+
+def _nearness(finding: Finding, outcome: Outcome, place: Place) -> Nearness:
+    real = os.path.realpath(place.source.path)
+    index = place.source.index()
+    spans = [label.span for label in finding.story if os.path.realpath(label.path) == real]
+    if os.path.realpath(finding.path) == real:
+        spans.append(finding.span)
+    if not spans:
+        return Nearness.IMPORTED
+    if any(_covers(index, span, place) for span in spans):
+        return Nearness.LINE
+    bounds = _function(place)
+    if any(bounds.start <= span.start and span.end <= bounds.end for span in spans):
+        return Nearness.FUNCTION
+    return Nearness.FILE
+
+
+def _covers(index: LineIndex, span: Span, place: Place) -> bool:
+    first, last = index.place(span.start)[0], index.place(max(span.start, span.end - 1))[0]
+    return index.cell(span.start) == place.cell and first <= place.row <= last
+
+
+def _function(place: Place) -> Span:
+    """The innermost function around a place; the cell, or the whole file, outside of any."""
+    source = place.source
+    try:
+        document = Document(str(source.path), source.text)
+    except SourceError:
+        return Span(0, 0)
+    offset = _offset(source, place)
+    around = [
+        document.span(node)
+        for node in ast.walk(document.tree)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and _holds(document.span(node), offset)
+    ]
+    return min(around, key=lambda span: span.end - span.start, default=Span(0, len(document.data)))
+
+
+def _holds(span: Span, offset: int) -> bool:
+    return span.start <= offset < span.end
+
+
+def _offset(source: Source, place: Place) -> int:
+    """Where the code of a place's line begins."""
+    shown, plain = source.index(), LineIndex(source.text)
+    if place.cell is None:
+        line = plain.line(place.row)
+        return (
+            plain.starts[place.row - 1]
+            + len(line.encode("utf-8", "surrogatepass"))
+            - len(line.lstrip().encode("utf-8", "surrogatepass"))
+        )
+    rows = (start for start in plain.starts if start < len(source.text.encode()) and shown.cell(start) == place.cell)
+    return next((start for start in rows if shown.place(start)[0] == place.row), 0)

@@ -1,0 +1,62 @@
+"""The fix of one finding, as a small patch and as the commands that make it."""
+
+from __future__ import annotations
+
+import difflib
+import shlex
+from collections.abc import Iterator
+
+from graphfix.model import Applicability
+from graphfix.rewrite import apply_fixes
+from graphfix.source.errors import SourceError, Torn
+from graphfix.source.notebook import Notebook
+from graphfix.source.text import Source
+from graphfix.why.diagnosis import Cause
+
+CONTEXT = 2
+_CELL = "#%%graphfix-cell-"
+
+
+def patch_of(cause: Cause) -> list[str]:
+    """The lines of a diff with this fix alone, for reading; none where it has no fix, or cannot be made now."""
+    fix, source = cause.finding.fix, cause.outcome.source
+    if fix is None or not fix.operations or source is None:
+        return []
+    text = apply_fixes(source.text, [fix]).text
+    if text == source.text:
+        return []
+    before, after = _lines(source, source.text), _lines(source, text)
+    return list(_changed(before, after))
+
+
+def _lines(source: Source, text: str) -> list[str]:
+    """The code as its author wrote it: in a notebook without what stands for its cells."""
+    if not isinstance(source, Notebook):
+        return text.splitlines()
+    try:
+        notebook = source.edited(text) if text != source.text else source
+    except (SourceError, Torn):
+        return source.text.splitlines()
+    codes = notebook.codes if isinstance(notebook, Notebook) else ()
+    return [line for code in codes for line in code.source.splitlines()]
+
+
+def _changed(before: list[str], after: list[str]) -> Iterator[str]:
+    for number, line in enumerate(difflib.unified_diff(before, after, n=CONTEXT, lineterm="")):
+        if number >= 2 and not (line.startswith("@@") and number == 2):
+            yield "..." if line.startswith("@@") else line
+
+
+def commands(cause: Cause) -> list[tuple[str, str]]:
+    """What to type next, each with what it does."""
+    finding = cause.finding
+    name = shlex.quote(finding.path)
+    if finding.fix is None or not finding.fix.operations or finding.fix.applicability is Applicability.DISPLAY:
+        return [(f"graphfix rule {finding.code}", "explains this, and what to write instead")]
+    options = f" --select {finding.code}" if finding.optional else ""
+    if finding.fix.applicability is Applicability.UNSAFE:
+        options += " --unsafe-fixes"
+    return [
+        (f"graphfix diff{options} {name}", "shows all repairs of this file"),
+        (f"graphfix apply{options} {name}", "makes them"),
+    ]

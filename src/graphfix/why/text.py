@@ -1,0 +1,240 @@
+"""What `why` says to the one who has the error on the screen: plain lines of at most 80 columns."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator
+
+from graphfix.model import Applicability
+from graphfix.report.escape import escaped, shown
+from graphfix.report.text import Line, Piece, indexes_of, story
+from graphfix.source.lines import shown_cell
+from graphfix.why.detail import detail_of
+from graphfix.why.diagnosis import Cause, Diagnosis, Nearness
+from graphfix.why.errors import Frame
+from graphfix.why.graph_kinds import WRITTEN_IN_PLACE
+from graphfix.why.kinds import Kind, Way
+from graphfix.why.places import Nowhere, shortest
+from graphfix.why.repair import commands, patch_of
+from graphfix.why.trace import trace_of
+from graphfix.why.whose import below, owner, users
+
+WIDTH = 80
+_STYLES = {"+": "green", "-": "red"}
+_LEADS = {
+    Nearness.LINE: "Here is why:",
+    Nearness.FUNCTION: "This is close by, and very likely the cause:",
+    Nearness.FILE: "This is in the same file, and probably the cause:",
+    Nearness.IMPORTED: "This is in a file that is imported there, and probably the cause:",
+}
+
+
+def explanation(kind: Kind) -> Iterator[Line]:
+    """All that is known of an error without a traceback."""
+    yield (Piece(f"{kind.title[0].upper()}{kind.title[1:]}", "bold"),)
+    yield ()
+    yield from _prose(kind.says)
+    yield ()
+    yield from _prose(kind.repair)
+    yield ()
+    if len(kind.ways) > 1:
+        yield _plain(f"{_COUNTS[len(kind.ways)]} ways it comes about, and what to write instead:")
+    else:
+        yield _plain("How it comes about, and what to write instead:")
+    for number, way in enumerate(kind.ways, 1):
+        yield ()
+        yield from _way(number, way)
+    yield ()
+    yield _plain("To find which one it is, give graphfix the whole traceback:")
+    yield _plain("  python train.py 2>&1 | graphfix why")
+    if kind.codes:
+        yield _plain("or have it read the code: graphfix check .")
+
+
+_ANOMALY = """\
+Or put torch.autograd.set_detect_anomaly(True) at the beginning of the script, run it again, and give graphfix all that it
+prints: that names the line of the forward pass."""
+
+_COUNTS = {2: "Two", 3: "Three", 4: "Four", 5: "Five", 6: "Six"}
+
+
+def _way(number: int, way: Way) -> Iterator[Line]:
+    rules = f" ({', '.join(way.codes)})" if way.codes else ""
+    indent = f"{number}. "
+    for line in textwrap.wrap(f"{indent}{way.title}{rules}", WIDTH, subsequent_indent=" " * len(indent)):
+        yield (Piece(line, "bold"),)
+    for line in way.change.split("\n"):
+        yield (Piece(f"   {line}", _STYLES.get(line[:1], "")),)
+
+
+def told(diagnosis: Diagnosis) -> Iterator[Line]:
+    """What is known of an error with its traceback: what it is, where, why, and what to type next."""
+    headline = diagnosis.trouble.headline or "a traceback without an error below it"
+    for line in textwrap.wrap(escaped(headline), WIDTH, max_lines=2, placeholder=" ...", break_on_hyphens=False):
+        yield (Piece(line, "bold red"),)
+    yield from _where(diagnosis)
+    if diagnosis.kind is None:
+        yield from _unknown(diagnosis)
+        return
+    yield ()
+    yield from _prose(diagnosis.kind.brief if diagnosis.causes else diagnosis.kind.says)
+    detail = detail_of(diagnosis.trouble.message)
+    if detail:
+        yield from _prose(detail)
+    yield ()
+    if not diagnosis.causes:
+        yield from _unexplained(diagnosis, diagnosis.kind)
+        return
+    yield (Piece(_LEADS[diagnosis.causes[0].nearness], "bold"),)
+    for cause in diagnosis.causes:
+        yield ()
+        yield from _cause(cause)
+    if diagnosis.others:
+        many = "Another finding" if diagnosis.others == 1 else f"{diagnosis.others} other findings"
+        yield ()
+        yield from _prose(f"{many} in these files could lead to this error, too: graphfix check .")
+
+
+def _where(diagnosis: Diagnosis) -> Iterator[Line]:
+    """The user's line, and what it calls."""
+    trouble = diagnosis.trouble
+    own = users(trouble.frames)
+    if own:
+        frame = own[-1]
+        yield from _labelled("your line:", f"{_named(frame)}{_inside(frame)}")
+        yield from _code(frame)
+        library = below(trouble.frames)
+        if library is not None:
+            yield from _labelled("it calls:", f"{owner(library)}, {_tail(library)}{_inside(library)}")
+    elif trouble.frames:
+        yield from _labelled("your line:", "none: all lines of the traceback are in libraries")
+    made = users(trouble.made)
+    if made:
+        yield from _labelled("made at:", f"{_named(made[-1])}{_inside(made[-1])}")
+        yield from _code(made[-1])
+    for place in diagnosis.places[:3]:
+        if place.note:
+            yield from _labelled("note:", place.note)
+
+
+def _named(frame: Frame) -> str:
+    if frame.cell is not None:
+        name = f"notebook cell In[{frame.cell}]" if frame.cell >= 0 else "a notebook cell"
+        return f"{name}, line {frame.row}" if frame.row else name
+    name = escaped(shortest(frame.file))
+    return f"{name}:{frame.row}" if frame.row else name
+
+
+def _inside(frame: Frame) -> str:
+    return f", in {escaped(frame.function)}" if frame.function and not frame.function.startswith("<") else ""
+
+
+def _tail(frame: Frame) -> str:
+    """The end of a library's path, from its package on."""
+    path = frame.file.replace("\\", "/")
+    path = re.sub(r"^.*(?:(?:site|dist)-packages|/lib/python[\d.]*)/", "", path)
+    return f"{escaped(path)}:{frame.row}" if frame.row else escaped(path)
+
+
+def _code(frame: Frame) -> Iterator[Line]:
+    if frame.code:
+        yield _indented(frame.code)
+
+
+def _indented(code: str) -> Line:
+    text = shown(code)
+    return (Piece(" " * 15 + (text if len(text) <= WIDTH - 15 else text[: WIDTH - 19] + " ...")),)
+
+
+def _labelled(label: str, text: str) -> Iterator[Line]:
+    first = f"  {label:<11}"
+    for line in textwrap.wrap(
+        escaped(text), WIDTH, initial_indent=first, subsequent_indent=" " * len(first), break_on_hyphens=False
+    ):
+        yield _plain(line)
+
+
+def _cause(cause: Cause) -> Iterator[Line]:
+    assert cause.outcome.source is not None
+    yield from story(cause.finding, indexes_of(cause.outcome.source))
+    patch = patch_of(cause)
+    if patch:
+        yield ()
+        for line in patch:
+            yield (Piece("    " + shown(line), _STYLES.get(line[:1], "")),)
+    if cause.finding.fix is not None and cause.finding.fix.applicability is Applicability.UNSAFE:
+        yield ()
+        yield from _prose("This repair may change what the run computes: look at it before you apply it.")
+    yield ()
+    yield from _next(commands(cause))
+
+
+def _next(lines: list[tuple[str, str]]) -> Iterator[Line]:
+    yield _plain("Next:")
+    width = max(len(command) for command, _ in lines)
+    for command, does in lines:
+        if width + len(does) + 5 > WIDTH:
+            yield (Piece(f"  {escaped(command)}", "bold"),)
+            yield _plain(f"    {does}")
+            continue
+        yield (Piece(f"  {escaped(command):<{width}}", "bold"), Piece(f"   {does}"))
+
+
+def _unexplained(diagnosis: Diagnosis, kind: Kind) -> Iterator[Line]:
+    yield from _prose(kind.repair)
+    yield ()
+    for problem in diagnosis.problems:
+        yield from _prose(escaped(problem))
+    if diagnosis.places:
+        yield from _at_a_place(diagnosis, kind)
+    elif diagnosis.missing:
+        yield from _missing(diagnosis.missing[0])
+    else:
+        yield from _prose("The traceback names no line of yours; paste all of it, from its first line on.")
+        yield from _next([(f"graphfix why {_quoted(kind)}", "shows how it comes about")])
+
+
+def _at_a_place(diagnosis: Diagnosis, kind: Kind) -> Iterator[Line]:
+    """No finding explains it, but the code is here."""
+    place = diagnosis.places[0]
+    at = f"{escaped(str(place.source.path))}:{shown_cell(place.cell)}{place.row}"
+    if kind.is_local:
+        yield from _prose(f"The line to change is {at}, or the one that makes its tensor:")
+    else:
+        yield from _prose(f"Reading the code does not show why {at} raises this.")
+        yield from _next(trace_of(diagnosis))
+        if kind is WRITTEN_IN_PLACE and not diagnosis.trouble.made:
+            yield from _prose(_ANOMALY)
+        yield ()
+        yield _plain("It comes about in these ways:")
+    for number, way in enumerate(kind.ways, 1):
+        yield ()
+        yield from _way(number, way)
+
+
+def _quoted(kind: Kind) -> str:
+    return f'"{kind.phrases[0]}"'
+
+
+def _missing(missing: Nowhere) -> Iterator[Line]:
+    frame = missing.frame
+    yield from _prose(f"The code of {_named(frame)} is needed to find out why, and is not here: {escaped(missing.reason)}.")
+    what = "NOTEBOOK.ipynb" if frame.cell is not None else "FOLDER"
+    yield from _next([(f"graphfix why --project {what}", "names where it is; then paste again")])
+
+
+def _unknown(diagnosis: Diagnosis) -> Iterator[Line]:
+    yield ()
+    name = diagnosis.trouble.type.rpartition(".")[2] or "error"
+    article = "an" if name[:1].lower() in "aeiou" else "a"
+    yield from _prose(f"graphfix explains errors of PyTorch's autograd graph; this is {article} {escaped(name)} of another kind.")
+
+
+def _prose(text: str) -> Iterator[Line]:
+    for line in textwrap.wrap(escaped(" ".join(text.split())), WIDTH - 2, break_on_hyphens=False, break_long_words=False):
+        yield _plain(line)
+
+
+def _plain(text: str) -> Line:
+    return (Piece(text),)

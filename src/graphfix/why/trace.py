@@ -1,0 +1,26 @@
+"""What to run where reading the code does not tell."""
+
+from __future__ import annotations
+
+import shlex
+
+from graphfix.why.diagnosis import Diagnosis
+from graphfix.why.places import Place
+
+
+def trace_of(diagnosis: Diagnosis) -> list[tuple[str, str]]:
+    """The commands that watch the script run; it is where the user's outermost frame is."""
+    script = diagnosis.places[-1] if diagnosis.places else None
+    if script is None:
+        return []
+    name = str(script.source.path)
+    if script.cell is None:
+        return [(f"graphfix trace {shlex.quote(name)}", "runs it and watches its graph")]
+    return [
+        (f"jupyter nbconvert --to script {shlex.quote(name)}", "makes a script of the notebook"),
+        (f"graphfix trace {shlex.quote(_script(script))}", "runs it and watches its graph"),
+    ]
+
+
+def _script(place: Place) -> str:
+    return str(place.source.path.with_suffix(".py"))

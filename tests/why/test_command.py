@@ -1,0 +1,247 @@
+"""`graphfix why`, from what real programs print on real torch to the line, the finding and the fix."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from ..conftest import Run
+from .forms import FORMS
+from .programs import CARRIED, FITTED, FRAMEWORK, IN_PLACE, LEGACY, TWO_LOSSES, UNSEEN, error_of
+
+ALONE = "Trying to backward through the graph a second time"
+
+
+@pytest.fixture(scope="module")
+def carried_error(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """What the program with carried state prints; the paths in it are of a folder that is gone."""
+    folder = tmp_path_factory.mktemp("there")
+    printed = error_of(folder, "code/carried.py", CARRIED)
+    shutil.rmtree(folder)
+    return printed
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "line", "fixed"),
+    [
+        (CARRIED, "GF201", "train.py:13, in train", "+        h = h.detach()"),
+        (TWO_LOSSES, "GF301", "train.py:10", "+(loss_a + loss_b).backward()"),
+        (IN_PLACE, "GF401", "train.py:17", "+        gate = gate + 0.1"),
+        (LEGACY, "GF901", "train.py:7", "+print(loss.item())"),
+    ],
+)
+def test_an_error_is_explained_by_its_finding(graphfix: Run, tmp_path: Path, text: str, code: str, line: str, fixed: str) -> None:
+    done = graphfix("why", input=error_of(tmp_path, "train.py", text))
+    said = done.stdout.decode()
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert line in said
+    assert f"error[{code}]" in said or f"warning[{code}]" in said
+    assert f"    {fixed}\n" in said
+    assert "  graphfix apply train.py" in said
+    assert (tmp_path / "train.py").read_text("utf-8") == text
+
+
+def test_a_fault_in_a_module_is_found_where_it_is_used(graphfix: Run, tmp_path: Path) -> None:
+    """The traceback names the file that calls backward(), and no line of the model."""
+    model, _, use = IN_PLACE.partition("\n\n\nloss")
+    (tmp_path / "gated.py").write_text(model + "\n")
+    text = f"import torch\n\nfrom gated import Gated\n\nloss{use}"
+    said = graphfix("why", input=error_of(tmp_path, "train.py", text)).stdout.decode()
+    assert "your line: train.py:6" in said
+    assert "a file that is imported there" in said
+    assert "  gated.py:12:9\n" in said
+    anomaly = text.replace("import torch\n", "import torch\ntorch.autograd.set_detect_anomaly(True)\n")
+    said = graphfix("why", input=error_of(tmp_path, "train.py", anomaly)).stdout.decode()
+    assert "made at:   gated.py:11, in forward\n" in said
+    assert "Here is why:" in said
+    assert "  gated.py:12:9\n" in said
+
+
+def test_the_fix_that_is_named_makes_the_error_go(graphfix: Run, tmp_path: Path) -> None:
+    said = graphfix("why", input=error_of(tmp_path, "train.py", CARRIED)).stdout.decode()
+    (words,) = re.findall(r"^  graphfix (apply .*?)   ", said, re.MULTILINE)
+    assert graphfix(*words.split()).returncode == 0
+    with pytest.raises(AssertionError):
+        error_of(tmp_path, "train.py", (tmp_path / "train.py").read_text("utf-8"))
+
+
+def test_a_log_file_is_read(graphfix: Run, tmp_path: Path) -> None:
+    printed = error_of(tmp_path, "train.py", CARRIED)
+    (tmp_path / "run.log").write_bytes(b"epoch 1\n" * 1_000_000 + printed)
+    done = graphfix("why", "run.log")
+    assert done.returncode == 0
+    assert b"error[GF201]" in done.stdout
+
+
+def test_the_error_may_be_old_and_another_one_came_later(graphfix: Run, tmp_path: Path) -> None:
+    printed = error_of(tmp_path, "train.py", CARRIED)
+    later = b'Traceback (most recent call last):\n  File "train.py", line 1, in <module>\n    import torch\nKeyError: 1\n'
+    assert b"error[GF201]" in graphfix("why", input=printed + later).stdout
+
+
+def test_nothing_explains_what_nobody_sees(graphfix: Run, tmp_path: Path) -> None:
+    done = graphfix("why", input=error_of(tmp_path, "train.py", UNSEEN))
+    assert done.returncode == 1
+    assert b"Reading the code does not show why train.py:5 raises this." in done.stdout
+    assert b"  graphfix trace train.py" in done.stdout
+
+
+def test_the_users_line_is_named_below_a_framework(graphfix: Run, tmp_path: Path) -> None:
+    """The library's frames, and those of torch below them, are not the user's."""
+    library = tmp_path / "lib/python3.11/site-packages/fitter/loop.py"
+    library.parent.mkdir(parents=True)
+    (library.parent / "__init__.py").write_text("")
+    library.write_text(FRAMEWORK)
+    printed = error_of(tmp_path, "train.py", FITTED)
+    done = graphfix("why", "--output-format", "json", input=printed)
+    said = json.loads(done.stdout)
+    assert (said["frame"]["row"], said["below"]["library"]) == (14, "torch")
+    assert "fitter" in [frame["library"] for frame in said["frames"]]
+    assert [finding["code"] for finding in said["findings"]] == ["GF301"]
+
+
+def test_only_the_call_of_a_framework_is_the_users(graphfix: Run, tmp_path: Path) -> None:
+    """Where the framework itself calls backward(), the user's line is the one that calls the framework."""
+    text = (
+        'Traceback (most recent call last):\n  File "train.py", line 3, in <module>\n    trainer.fit(net)\n'
+        '  File "/venv/lib/python3.11/site-packages/lightning/pytorch/trainer.py", line 538, in fit\n    call()\n'
+        '  File "/venv/lib/python3.11/site-packages/torch/_tensor.py", line 623, in backward\n    x()\n'
+        f"RuntimeError: {ALONE}\n"
+    )
+    (tmp_path / "train.py").write_text("net = 1\n\ntrainer.fit(net)\n")
+    done = graphfix("why", input=text.encode())
+    assert b"  your line: train.py:3\n               trainer.fit(net)\n" in done.stdout
+    assert b"  it calls:  lightning, lightning/pytorch/trainer.py:538, in fit\n" in done.stdout
+
+
+def test_code_of_another_machine_is_found_by_its_path(graphfix: Run, tmp_path: Path, carried_error: bytes) -> None:
+    for folder in ("src/code", "src/old"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "carried.py").write_text(CARRIED)
+    for words in ((), ("--project", "src")):
+        done = graphfix("why", *words, input=carried_error)
+        assert done.returncode == 0
+        assert b"src/code/carried.py:10:9" in done.stdout
+
+
+def test_code_that_is_nowhere_or_in_two_places_is_said(graphfix: Run, tmp_path: Path, carried_error: bytes) -> None:
+    done = graphfix("why", input=carried_error)
+    assert done.returncode == 1
+    assert b"there is no carried.py below this folder" in b" ".join(done.stdout.split())
+    for folder in ("a/code", "b/code"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "carried.py").write_text(CARRIED)
+    done = graphfix("why", input=carried_error)
+    assert done.returncode == 1
+    assert b"it may be a/code/carried.py and b/code/carried.py" in b" ".join(done.stdout.split())
+
+
+def test_code_that_has_changed_since_is_found_again(graphfix: Run, tmp_path: Path) -> None:
+    printed = error_of(tmp_path, "train.py", CARRIED)
+    (tmp_path / "train.py").write_text("# a new first line\n" + CARRIED)
+    done = graphfix("why", input=printed)
+    assert done.returncode == 0
+    assert b"line 13 of the traceback is line 14 now" in b" ".join(done.stdout.split())
+    assert b"Here is why" in done.stdout
+
+
+def cell(number: int, source: str, *outputs: object) -> dict[str, object]:
+    return {"cell_type": "code", "execution_count": number, "metadata": {}, "outputs": list(outputs), "source": source}
+
+
+def notebook(*cells: dict[str, object]) -> str:
+    metadata = {"kernelspec": {"language": "python", "name": "python3", "display_name": "Python 3"}}
+    return json.dumps({"cells": list(cells), "metadata": metadata, "nbformat": 4, "nbformat_minor": 5})
+
+
+CELL_TRACE = [
+    "\x1b[0;31m-----------------------------\x1b[0m",
+    "\x1b[0;31mRuntimeError\x1b[0m            Traceback (most recent call last)",
+    "Cell \x1b[0;32mIn[7], line 5\x1b[0m\n\x1b[1;32m      3\x1b[0m features = torch.tanh(trunk(x))\n"
+    "\x1b[0;32m----> 5\x1b[0m b.backward()\n",
+    f"\x1b[0;31mRuntimeError\x1b[0m: {ALONE}",
+]
+FIRST = "import torch\nfrom torch import nn\ntrunk = nn.Linear(4, 8)\nx = torch.randn(3, 4)"
+SECOND = "features = torch.tanh(trunk(x))\na = features.pow(2).sum()\nb = features.exp().sum()\na.backward()\nb.backward()"
+
+
+def test_a_cell_is_found_by_its_prompt_and_its_line(graphfix: Run, tmp_path: Path) -> None:
+    (tmp_path / "nb.ipynb").write_text(notebook(cell(6, FIRST), cell(7, SECOND)))
+    done = graphfix("why", input="\n".join(CELL_TRACE).encode())
+    assert done.returncode == 0
+    assert b"your line: notebook cell In[7], line 5" in done.stdout
+    assert b"nb.ipynb:cell 2:5:1" in done.stdout
+    assert b"    +(a + b).backward()\n" in done.stdout
+    assert graphfix("why", "--project", "nb.ipynb", input="\n".join(CELL_TRACE).encode()).stdout == done.stdout
+
+
+def test_a_notebook_is_asked_for_the_error_that_it_keeps(graphfix: Run, tmp_path: Path) -> None:
+    error = {"output_type": "error", "ename": "RuntimeError", "evalue": ALONE, "traceback": CELL_TRACE}
+    (tmp_path / "nb.ipynb").write_text(notebook(cell(6, FIRST), cell(7, SECOND, error)))
+    done = graphfix("why", "nb.ipynb")
+    assert done.returncode == 0
+    assert b"error[GF301]" in done.stdout
+    (tmp_path / "none.ipynb").write_text(notebook(cell(6, FIRST)))
+    done = graphfix("why", "none.ipynb")
+    assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (2, b"", 1)
+
+
+def test_a_message_alone_is_explained_with_its_six_ways(graphfix: Run, tmp_path: Path) -> None:
+    done = graphfix("why", ALONE)
+    said = done.stdout.decode()
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert len(said.split("\n\n")[1].splitlines()) <= 10
+    assert re.findall(r"^(\d)\. ", said, re.MULTILINE) == list("123456")
+    assert max(map(len, said.splitlines())) <= 80
+    assert graphfix("why", *ALONE.split()).stdout == done.stdout
+    assert graphfix("why", input=ALONE.encode()).stdout == done.stdout
+    (tmp_path / "error.txt").write_text(f"RuntimeError: {ALONE} (or directly access ...\n")
+    assert graphfix("why", "error.txt").stdout == done.stdout
+
+
+def test_what_is_no_error_is_refused_in_one_line(graphfix: Run, tmp_path: Path) -> None:
+    (tmp_path / "fine.log").write_text("epoch 1: loss 0.5\n")
+    (tmp_path / "train.py").write_text(CARRIED)
+    (tmp_path / "binary.log").write_bytes(bytes(range(256)) * 100)
+    for words in ((), ("fine.log",), ("binary.log",), ("train.py",), ("missing.log",), (".",), ("all is well",)):
+        done = graphfix("why", *words, input=b"")
+        assert (done.returncode, done.stdout) == (2, b""), words
+        assert done.stderr.startswith(b"graphfix: error: ")
+        assert done.stderr.count(b"\n") == 1
+
+
+def test_an_error_of_another_kind_is_not_explained(graphfix: Run) -> None:
+    text = b'Traceback (most recent call last):\n  File "a.py", line 1, in <module>\n    d[1]\nKeyError: 1\n'
+    done = graphfix("why", input=text)
+    assert done.returncode == 1
+    assert b"this is a KeyError of another kind" in b" ".join(done.stdout.split())
+
+
+@pytest.mark.parametrize("form", ["colours", "rich", "IPython 7", "pytest", "ranks", "Windows", "logging"])
+def test_a_pasted_form_leads_to_the_file_here(graphfix: Run, tmp_path: Path, form: str) -> None:
+    (tmp_path / "train.py").write_text(
+        "import torch\n\n\ndef main():\n    w = torch.ones(1, requires_grad=True)\n"
+        "    loss = (w * w).sum()\n    loss.backward()\n    loss.backward()\n\n\n\nmain()\n"
+    )
+    done = graphfix("why", input=FORMS[form].encode())
+    assert done.returncode == 0, done.stdout.decode()
+    assert b"error[GF302]" in done.stdout
+    assert b"Here is why" in done.stdout
+
+
+def test_json_has_all_that_is_known(graphfix: Run, tmp_path: Path) -> None:
+    printed = error_of(tmp_path, "train.py", CARRIED)
+    done = graphfix("why", "--output-format", "json", input=printed)
+    said = json.loads(done.stdout)
+    assert said["kind"]["key"] == "second-backward"
+    assert (said["frame"]["row"], said["frame"]["code"], said["below"]["library"]) == (13, "loss.backward()", "torch")
+    assert [place["row"] for place in said["places"]] == [13, 18]
+    (finding,) = said["findings"]
+    assert (finding["code"], finding["nearness"], finding["fix"]["applicability"]) == ("GF201", "line", "safe")
+    assert said["commands"] == ["graphfix diff train.py", "graphfix apply train.py"]
+    alone = json.loads(graphfix("why", "--output-format", "json", ALONE).stdout)
+    assert len(alone["kind"]["ways"]) == 6
