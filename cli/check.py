@@ -30,6 +30,8 @@ def run(options: Options) -> int:
             session.show_problems(report, verbose=options.verbose)
             if not options.quiet and not session.only_findings(options):
                 OUT.say(report.found())
+                if options.form == "text" and report.findings and session.shows_prose(options) and not options.stdin:
+                    OUT.say(report.next_step(options.places))
     except KeyboardInterrupt:
         ERR.say(report.interrupted(()))
         return INTERRUPTED

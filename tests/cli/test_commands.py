@@ -26,9 +26,12 @@ def test_check_tells_stories_and_sums_up(project: Path, graphfix: Run) -> None:
     done = graphfix("check")
     lines = done.stdout.decode().splitlines()
     assert lines[0].startswith("error[GF101] accumulated-graph: ")
-    assert lines[1].startswith("  a.py:13:")
+    assert lines[1].startswith("  --> a.py:13:")
     assert "13 |     total += loss" in lines
-    assert lines[-1] == "Found 2 findings in 2 files (2 fixable with apply); checked 3 files"
+    assert "13 +     total += loss.item()" in lines
+    assert "   = shows as: memory that grows with every iteration" in lines
+    assert lines[-2] == "Found 2 findings in 2 files (2 fixable with apply); checked 3 files"
+    assert lines[-1] == "Next: graphfix diff ., graphfix apply ., graphfix rule GF101"
     assert done.stderr == b""
 
 
@@ -121,7 +124,7 @@ def test_a_filter_from_stdin_to_stdout(graphfix: Run, loops: SimpleNamespace) ->
     done = graphfix("apply", "-", "--stdin-filename", "sub/train.py", input=code)
     assert done.stdout == loops.total_fixed.replace("\n", "\r\n").encode()
     assert (done.returncode, done.stderr.decode().splitlines()[0]) == (0, "fixed sub/train.py (GF101)")
-    assert graphfix("check", "-", input=code).stdout.decode().splitlines()[1].startswith("  <stdin>:13:")
+    assert graphfix("check", "-", input=code).stdout.decode().splitlines()[1].startswith("  --> <stdin>:13:")
     patch = graphfix("diff", "-", "--stdin-filename", "train.py", input=code).stdout
     assert patch.startswith(b"--- a/train.py\n")
     broken = graphfix("apply", "-", input=b"def f(:\n")

@@ -27,7 +27,7 @@ def page(name: str) -> str:
 
 def said(command: str, folder: Path, *words: str) -> tuple[int, str]:
     """What graphfix says there, the summary included."""
-    environment = {**os.environ, "NO_COLOR": "1"}
+    environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "100"}
     done = subprocess.run(
         [command, *words, "--isolated"], cwd=folder, capture_output=True, text=True, timeout=600, env=environment
     )

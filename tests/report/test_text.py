@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from graphfix.model import Append, Applicability, Finding, Fix, Label, Span
+from graphfix.model import Append, Applicability, Edit, Finding, Fix, Label, Span
 from graphfix.report.escape import escaped
 from graphfix.report.text import Line, concise, indexes_of, story
 from graphfix.source.lines import LineIndex
@@ -16,6 +16,12 @@ for x in data:
         loss = out.sum()
         loss.backward()
 """
+
+
+@pytest.fixture(autouse=True)
+def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where no terminal says how wide it is."""
+    monkeypatch.delenv("COLUMNS", raising=False)
 
 
 def at(text: str, part: str, after: str = "") -> Span:
@@ -50,10 +56,11 @@ def test_a_finding_tells_its_story_as_the_design_shows() -> None:
     assert "\n".join(told(found, text)) == (
         """\
 error[GF201] carried-state: `h` brings the graph of the previous iteration into this one
-  train.py:31:18
+  --> train.py:31:18
    |
 31 |         out, h = rnn(x, h)
    |                         ^ iteration 2 reads the `h` that iteration 1 made here
+...
 35 |         loss.backward()
    |         --------------- iteration 1 frees that graph; in iteration 2 backward() meets it again and raises
    = fix (safe): detach `h` where it enters the iteration"""
@@ -124,3 +131,19 @@ def test_names_cannot_forge_output() -> None:
     found = finding(CODE, at(CODE, "rnn(x, h)"), path="a\nb\x1b[2Jc\udcff.py")
     assert plain(concise(found, LineIndex(CODE))).startswith("a\\x0ab\\x1b[2Jc\\xff.py:2:18:")
     assert escaped("\x9b\u2066\u2028\r") == "\\x9b\\u2066\\u2028\\x0d"
+
+
+def test_what_does_not_fit_beside_the_marks_stands_below_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    found = finding(CODE, at(CODE, "loss.backward()"), (at(CODE, "loss.backward()"), "a message " * 8))
+    lines = told(found, CODE)
+    assert all(len(line) <= 60 for line in lines[1:])
+    assert lines[4].endswith("^") and "a message" in lines[5]
+
+
+def test_the_line_that_a_fix_makes_is_shown() -> None:
+    span = at(CODE, "h = rnn(x, h)")
+    edit = Edit(Span(span.start, span.end), "h = rnn(x, h.detach())")
+    index = LineIndex(CODE)
+    lines = ["".join(piece.text for piece in line) for line in story(finding(CODE, span), lambda path: index, None, (edit,))]
+    assert lines[-1].endswith("h = rnn(x, h.detach())") and lines[-1].split()[1] == "+"

@@ -53,12 +53,12 @@ def test_a_fault_in_a_module_is_found_where_it_is_used(graphfix: Run, tmp_path: 
     said = graphfix("why", input=error_of(tmp_path, "train.py", text)).stdout.decode()
     assert "your line: train.py:6" in said
     assert "a file that is imported there" in said
-    assert "  gated.py:12:9\n" in said
+    assert "  --> gated.py:12:9\n" in said
     anomaly = text.replace("import torch\n", "import torch\ntorch.autograd.set_detect_anomaly(True)\n")
     said = graphfix("why", input=error_of(tmp_path, "train.py", anomaly)).stdout.decode()
     assert "made at:   gated.py:11, in forward\n" in said
     assert "Here is why:" in said
-    assert "  gated.py:12:9\n" in said
+    assert "  --> gated.py:12:9\n" in said
 
 
 def test_the_fix_that_is_named_makes_the_error_go(graphfix: Run, tmp_path: Path) -> None:

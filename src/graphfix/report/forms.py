@@ -27,7 +27,7 @@ class Form:
 
 
 FORMS: dict[str, Form] = {
-    "text": Form("text", plain=False),
+    "text": Form("text", plain=False, edits=True),
     "concise": Form("concise", plain=False),
     "json": Form("jsonform", edits=True),
     "jsonl": Form("jsonlines", edits=True),

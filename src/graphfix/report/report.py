@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from graphfix.model import Applicability, Finding
 from graphfix.report.escape import escaped
 from graphfix.run.outcome import Outcome, Status
 from graphfix.source.lines import shown_cell
+
+SHORT = 40  # characters of paths that are typed once more
 
 
 @dataclass
@@ -96,6 +99,19 @@ class Report:
             files = sum(1 for outcome in self.outcomes if outcome.findings)
             head = f"Found {count(len(findings), 'finding')} in {count(files, 'file')}{self._fixable(findings)}"
         return f"{head}; {self._checked()}"
+
+    def next_step(self, paths: Sequence[str]) -> str:
+        """What to type behind `check`; empty where nothing is left to do."""
+        findings = self.findings
+        if not findings:
+            return ""
+        explain = f"graphfix rule {findings[0].code}"
+        safe, unsafe = _fixes(findings, Applicability.SAFE), _fixes(findings, Applicability.UNSAFE)
+        if not safe and not unsafe:
+            return f"Next: {explain}"
+        words = " ".join(map(shlex.quote, map(escaped, paths)))
+        words = (words if len(words) <= SHORT else "PATHS") + ("" if safe else " --unsafe-fixes")
+        return f"Next: graphfix diff {words}, graphfix apply {words}, {explain}"
 
     def repaired(self, *, dry_run: bool) -> str:
         """The last line of `apply` and `diff`."""

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import os
+import sys
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
-from graphfix.model import Applicability, Finding, Label, Severity, Span
+from graphfix.model import Applicability, Edit, Finding, Label, Severity, Span
+from graphfix.report.effects import effect
 from graphfix.report.escape import escaped, shown, width
 from graphfix.source.decode import read
 from graphfix.source.errors import SourceError
@@ -15,9 +20,11 @@ from graphfix.source.lines import LineIndex, shown_cell
 from graphfix.source.text import Source
 
 if TYPE_CHECKING:
+    from graphfix.codemods.base import Rule
     from graphfix.report.view import View
 
 MAX_WIDTH = 160
+NARROW = 40  # no terminal is narrower
 
 
 @dataclass(frozen=True)
@@ -34,12 +41,14 @@ Indexes = Callable[[str], LineIndex | None]
 
 def lines(view: View) -> Iterator[Line]:
     """The stories of all findings."""
+    rules = {rule.code: rule for rule in view.rules}
     for outcome in view.outcomes:
         if outcome.source is None:
             continue
         indexes = indexes_of(outcome.source)
-        for finding in outcome.findings:
-            yield from story(finding, indexes)
+        edits = outcome.edits or ((),) * len(outcome.findings)
+        for finding, own in zip(outcome.findings, edits, strict=True):
+            yield from story(finding, indexes, rules.get(finding.code), own)
             yield ()
 
 
@@ -70,25 +79,58 @@ def concise(finding: Finding, index: LineIndex) -> Line:
     )
 
 
-def story(finding: Finding, indexes: Indexes) -> Iterator[Line]:
-    """The lines of one finding, as a compiler would tell it."""
+def story(finding: Finding, indexes: Indexes, rule: Rule | None = None, edits: Sequence[Edit] = ()) -> Iterator[Line]:
+    """The lines of one finding, as a compiler would tell it. `edits`: those of its fix, of which a single line is shown."""
     index = indexes(finding.path)
     if index is None:
         return
     labels = finding.story or (Label(finding.path, finding.span, ""),)
     style = "bold red" if finding.severity is Severity.ERROR else "bold yellow"
+    link = f" link {rule.url}" if rule is not None else ""
     yield (
-        Piece(f"{finding.severity.value}[{finding.code}]", style),
+        Piece(f"{finding.severity.value}[{finding.code}]", style + link),
         Piece(f" {finding.name}: {escaped(finding.message)}", "bold"),
     )
-    yield (Piece(f"  {escaped(finding.path)}:{index.where(finding.span.start)}"),)
+    place = f"{escaped(finding.path)}:{index.where(finding.span.start)}"
+    yield (Piece("  --> ", "blue"), Piece(place, f"link file://{quote(os.path.abspath(finding.path))}"))
     gutter = max(len(str(_row(label, indexes))) for label in labels)
     yield (Piece(" " * gutter + " |", "blue"),)
     yield from _excerpts(finding, labels, indexes, gutter)
-    if finding.fix is not None:
-        kind = finding.fix.applicability.value
-        kind = "shown only" if kind == "display" else kind
-        yield (Piece(" " * gutter + " = ", "blue"), Piece(f"fix ({kind}): {escaped(finding.fix.title)}"))
+    yield from _ending(finding, rule, index, edits, gutter)
+
+
+def _ending(finding: Finding, rule: Rule | None, index: LineIndex, edits: Sequence[Edit], gutter: int) -> Iterator[Line]:
+    """How the fault shows itself, and what repairs it."""
+    head = Piece(" " * gutter + " = ", "blue")
+    shows = effect(rule, finding) if rule is not None else ""
+    if shows:
+        yield (head, Piece(f"shows as: {shows}"))
+    if finding.fix is None:
+        if rule is not None:
+            yield (head, Piece(f"no fix that surely keeps what is computed; `graphfix rule {finding.code}` says what to write"))
+        return
+    kind = finding.fix.applicability.value
+    kind = "shown only" if kind == "display" else kind
+    yield (head, Piece(f"fix ({kind}): {escaped(finding.fix.title)}"))
+    made = _one_line(index, edits)
+    if made is not None:
+        row, text = made
+        yield (Piece(f"{row:>{gutter}} +", "green"), Piece(" " + shown(text), "green"))
+
+
+def _one_line(index: LineIndex, edits: Sequence[Edit]) -> tuple[int, str] | None:
+    """The row and the new text of the line that a fix changes or adds, where it is a single one."""
+    if len(edits) != 1 or index.cell(edits[0].span.start) != index.cell(edits[0].span.end):
+        return None
+    content, span = edits[0].content, edits[0].span
+    (row, column), (end_row, end_column) = index.place(span.start), index.place(span.end)
+    if content.endswith("\n") and content.count("\n") == 1 and span.start == span.end and column == 1:
+        return row, content.rstrip("\n")
+    if "\n" in content or row != end_row or not content:
+        return None
+    line = index.line_at(span.start)
+    made = line[: column - 1] + content + line[end_column - 1 :]
+    return (row, made.rstrip()) if made.strip() and len(made) <= MAX_WIDTH else None
 
 
 def _row(label: Label, indexes: Indexes) -> int:
@@ -111,11 +153,14 @@ def _excerpts(finding: Finding, labels: tuple[Label, ...], indexes: Indexes, gut
             yield (Piece(f"  {escaped(label.path)}:{shown_cell(cell)}{row}"),)
             file, above = (label.path, cell), 0
         mark = "^" if number == primary else "-"
-        source, below = _marked(index, label.span, row, mark, label.message)
+        source, *below = _marked(index, label.span, row, mark, label.message, columns() - gutter - 3)
+        if above and row not in (above, above + 1):
+            yield (Piece("...", "blue"),)
         if row != above:
             yield (Piece(f"{row:>{gutter}} |", "blue"), Piece((" " + source).rstrip()))
         style = "bold red" if mark == "^" else "blue"
-        yield (Piece(" " * gutter + " |", "blue"), Piece(" " + below, style))
+        for line in below:
+            yield (Piece(" " * gutter + " |", "blue"), Piece(" " + line, style))
         above = row
 
 
@@ -128,22 +173,40 @@ def _primary(finding: Finding, labels: tuple[Label, ...]) -> int:
     return 0
 
 
-def _marked(index: LineIndex, span: Span, row: int, mark: str, message: str) -> tuple[str, str]:
+def columns() -> int:
+    """How wide a line may be: as the terminal is, and wide where there is none."""
+    given = os.environ.get("COLUMNS", "")
+    if given.isdigit() and int(given):
+        return max(NARROW, int(given))
+    try:
+        return max(NARROW, os.get_terminal_size(sys.stdout.fileno()).columns) if sys.stdout.isatty() else MAX_WIDTH + NARROW
+    except (OSError, ValueError):
+        return MAX_WIDTH + NARROW
+
+
+def _marked(index: LineIndex, span: Span, row: int, mark: str, message: str, room: int) -> list[str]:
+    """The source line, and what stands below it: the marks with the message, on lines of its own where there is no room."""
     line = index.line_at(span.start)
     start = index.place(span.start)[1] - 1
     end_row, end_column = index.place(span.end)
     end = end_column - 1 if end_row == row else len(line.rstrip())
-    line, start, end = _window(line, start, max(end, start + 1))
-    marks = mark * max(width(line[start:end]), 1)
-    return shown(line), (" " * width(line[:start]) + marks + " " + escaped(message)).rstrip()
+    line, start, end = _window(line, start, max(end, start + 1), min(MAX_WIDTH, room))
+    before = " " * width(line[:start])
+    marks = before + mark * max(width(line[start:end]), 1)
+    words = escaped(message)
+    if len(marks) + 1 + len(words) <= room:
+        return [shown(line), f"{marks} {words}".rstrip()]
+    indent = before if len(before) + len(words) <= room else before[: max(0, room - max(len(words), room // 2))]
+    return [shown(line), marks, *(indent + part for part in textwrap.wrap(words, room - len(indent)))]
 
 
-def _window(line: str, start: int, end: int) -> tuple[str, int, int]:
+def _window(line: str, start: int, end: int, most: int) -> tuple[str, int, int]:
     """The part of a very long line around the marked text."""
-    if len(line) <= MAX_WIDTH:
+    if len(line) <= most:
         return line, start, min(end, max(len(line), start + 1))
-    first = max(0, min(start - 40, len(line) - MAX_WIDTH))
-    part = line[first : first + MAX_WIDTH]
-    before, after = "..." if first else "", "..." if first + MAX_WIDTH < len(line) else ""
+    most -= 2 * len("...")
+    first = max(0, min(start - most // 4, len(line) - most))
+    part = line[first : first + most]
+    before, after = "..." if first else "", "..." if first + most < len(line) else ""
     shift = len(before) - first
     return before + part + after, start + shift, min(end + shift, len(before) + len(part))

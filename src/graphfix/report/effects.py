@@ -1,0 +1,34 @@
+"""How a fault shows itself when the program runs, in the words that its user sees."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphfix.model import Finding, Severity
+from graphfix.verify.symptoms import Count, Raises, Symptom
+
+if TYPE_CHECKING:
+    from graphfix.codemods.base import Rule
+
+WORDS = {
+    Count.LIVE: "memory that grows with every iteration",
+    Count.SAVED: "memory that is kept for nothing",
+    Count.MADE: "time and memory for nothing",
+}
+
+
+def effect(rule: Rule, finding: Finding) -> str:
+    """The error that it raises, or what it costs; empty where nothing is to be seen."""
+    if finding.optional:
+        return ""
+    raises = finding.severity is Severity.ERROR
+    shown = [symptom for symptom in rule.shows if raises or not isinstance(symptom, Raises)]
+    return _said(shown[0]) if shown else ""
+
+
+def _said(symptom: Symptom) -> str:
+    if isinstance(symptom, Count):
+        return WORDS[symptom]
+    if isinstance(symptom, Raises):
+        return f"{symptom.error}: {symptom.message}" if symptom.message else symptom.error
+    return f"a warning: {symptom.message}"
