@@ -1,12 +1,14 @@
 """A running total, mean or moving average keeps the graph of every iteration.
 
 ## What it does
-Finds a variable, attribute or item to which each iteration of a loop adds a tensor with its graph, and which no
-backward pass ever walks.
+Finds a variable, attribute or item to which each iteration of a loop adds a tensor with its graph, and through which no
+`backward()` ever goes.
 
 ## Why is this bad
 `total += loss` makes a node whose parents are the old total and the new loss, so that the graphs of all iterations stay
-alive as long as the total does: memory grows with every step, and a later `backward()` through the total raises.
+alive as long as the total does: memory grows with every iteration, until it runs out ("CUDA out of memory"). Where
+each loss has had a `backward()` of its own, a later one through the total raises
+"RuntimeError: Trying to backward through the graph a second time".
 
 ## Example
 ```python
@@ -34,9 +36,9 @@ print(total / len(loader))
 
 ## Fix safety
 `.item()` is used where every later reader of the total takes a number and the value has one element; `.detach()`
-otherwise. The fix is safe where the added graph was freed by its own backward pass, as any later walk through the total
-would raise, or where everything that reads the total is in sight and none walks it. It is unsafe where the total reaches code
-that is not in sight with a graph that is still alive.
+otherwise. The fix is safe where the added graph was freed by its own `backward()`, as any later one through the total would
+raise, or where everything that reads the total is in sight and nothing calls `backward()` on it. It is unsafe where the total
+reaches code that is not in sight with a graph that is still alive.
 
 ## References
 - https://pytorch.org/docs/stable/notes/faq.html#my-model-reports-cuda-runtime-error-2-out-of-memory

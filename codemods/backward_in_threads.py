@@ -5,8 +5,9 @@ Finds `backward()` calls in functions that are started as threads (`threading.Th
 share a part of the forward pass.
 
 ## Why is this bad
-The thread that is first frees the tensors saved in the shared part: the others raise "Trying to backward through the graph a second
-time", at random. A lock around the call does not help, and an error inside of a plain thread is easily overlooked.
+The thread that is first frees the tensors saved in the shared part: the others raise, at random,
+"RuntimeError: Trying to backward through the graph a second time".
+A lock around the call does not help, and an error inside of a plain thread is easily overlooked.
 
 ## Example
 ```python
@@ -30,8 +31,8 @@ sum(job.result() for job in jobs).backward()
 
 ## Fix safety
 The fix retains the graph in every thread, as it is not known which one comes last: the graph then lives as long as its
-tensors, and the gradients add up in an order that is not determined. Returning the losses and walking their sum in one thread is
-better; it changes what the function returns, so it is left to the author. The fix is unsafe.
+tensors, and the gradients add up in an order that is not determined. It is better to return the losses and to call `backward()`
+on their sum in one thread; that changes what the function returns, so it is left to the author. The fix is unsafe.
 
 ## References
 - https://pytorch.org/docs/stable/notes/autograd.html#multithreaded-autograd

@@ -2,11 +2,12 @@
 
 ## What it does
 Finds a local variable (a tensor, a tuple such as an LSTM's `(h, c)`, a list or a dict) that an iteration leaves behind
-with its graph, and that the next iteration's backward pass walks into.
+with its graph, and that the next iteration's `backward()` goes through.
 
 ## Why is this bad
 The first `backward()` frees the graph behind the state. The second iteration's loss depends on the state, so that its
-`backward()` walks the freed graph and raises "Trying to backward through the graph a second time".
+`backward()` comes to the freed graph and raises
+"RuntimeError: Trying to backward through the graph a second time".
 
 ## Example
 ```python
@@ -32,9 +33,10 @@ for x, y in loader:
 ```
 
 ## Fix safety
-The state is detached once per iteration of the loop that walks, where all of its graph has been freed: a run that walked
-it again would have raised, so no run that worked changes. It is unsafe where on some path the graph is still alive there,
-because then the detach cuts a gradient. Inside of a window of truncated backpropagation nothing is detached.
+The state is detached once per iteration of the loop that calls `backward()`, where all of its graph has been freed: a run in
+which `backward()` went through it again would have raised, so no run that worked changes. It is unsafe where on some path the
+graph is still alive there, because then the detach cuts a gradient. Inside of a window of truncated backpropagation nothing is
+detached.
 
 ## References
 - https://pytorch.org/docs/stable/generated/torch.autograd.backward.html

@@ -1,11 +1,11 @@
-"""A loss accumulator that is initialised outside of the loop is walked in every iteration.
+"""`backward()` is called in every iteration on a loss accumulator that is initialised outside of the loop.
 
 ## What it does
 Finds a total that is set up before a loop, grows by a loss in each iteration, and whose `backward()` is called in each iteration.
 
 ## Why is this bad
-In the second iteration the total holds the first iteration's loss, whose graph has been freed: the walk raises "Trying to backward
-through the graph a second time".
+In the second iteration the total holds the first iteration's loss, whose graph has been freed: `backward()` raises
+"RuntimeError: Trying to backward through the graph a second time".
 
 ## Example
 ```python
@@ -29,8 +29,9 @@ for x, y in loader:
 
 ## Fix safety
 The second iteration always raises, so a run that worked had one iteration, which does not change. The fix is safe where
-nothing reads the total but the walk. It is unsafe where the loop shows it, or decides by it: the total may have been meant to
-run through all iterations. Where it is read after the loop, as a log, the loss is walked and the total kept as a number.
+nothing reads the total but `backward()`. It is unsafe where the loop shows it, or decides by it: the total may have been meant
+to run through all iterations. Where it is read after the loop, as a log, `backward()` is called on the loss, and the total kept
+as a number.
 
 ## References
 - https://pytorch.org/docs/stable/generated/torch.Tensor.backward.html

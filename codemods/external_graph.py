@@ -1,13 +1,13 @@
-"""A tensor that was computed before the loop is walked in every iteration.
+"""The `backward()` of every iteration goes through a tensor that was computed before the loop.
 
 ## What it does
 Finds a non-leaf tensor that is built once outside of a loop from tensors that require grad, and through which the
-backward pass of each iteration goes.
+`backward()` of each iteration goes.
 
 ## Why is this bad
-The first `backward()` frees the graph of the computation outside of the loop; the second one walks into it and raises
-"Trying to backward through the graph a second time". With `retain_graph=True` the value is stale: it never sees what
-the optimizer changes.
+The first `backward()` frees the graph of the computation outside of the loop; the second one comes to it again and raises
+"RuntimeError: Trying to backward through the graph a second time".
+With `retain_graph=True` the value is stale: it never sees what the optimizer changes.
 
 ## Example
 ```python

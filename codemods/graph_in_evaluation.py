@@ -1,13 +1,15 @@
-"""An evaluation builds graphs that no backward pass ever walks.
+"""An evaluation builds graphs that no `backward()` ever goes through.
 
 ## What it does
 Finds loops and functions that run forward passes over parameters, in which nothing asks for a gradient and out of which no graph
-gets to a backward pass: validation, testing, sampling and rollouts without `torch.no_grad()`.
-A test builds what is gone when it ends: in modules named like tests, and where pytest or unittest is imported, the finding is optional.
+gets to a `backward()`: validation, testing, sampling and rollouts without `torch.no_grad()`.
+A test builds what is gone when it ends: in modules named like tests, and where pytest or unittest is imported, the finding is
+optional.
 
 ## Why is this bad
-Each forward pass keeps all of its activations for a backward pass that never comes. What the loop adds up, collects or carries
-keeps the graphs of all iterations alive, up to running out of memory. `model.eval()` does not stop the recording.
+Each forward pass keeps all of its activations for a `backward()` that never comes: time and memory for nothing. What the loop
+adds up, collects or carries keeps the graphs of all iterations alive: memory grows with every iteration, until it runs out
+("CUDA out of memory"). `model.eval()` does not stop the recording.
 
 ## Example
 ```python
@@ -38,7 +40,7 @@ print(evaluate(model, loader))
 Safe where all code of the evaluation is in sight and runs in the simulation: nothing in it can want a gradient, and what it
 computes does not depend on grad mode. Unsafe where a module or function that is not in sight is called, as one that uses
 `torch.autograd.grad` inside would fail, and where a transformer layer would take its fast path, which rounds differently. A
-forward pass in training mode that is no loop, and one next to the walks of the same iteration, are left alone.
+forward pass in training mode that is no loop, and one next to a `backward()` of the same iteration, are left alone.
 
 ## References
 - https://pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation

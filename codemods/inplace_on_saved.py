@@ -2,12 +2,12 @@
 
 ## What it does
 Finds in-place writes (`x += r`, `x[mask] = 0`, `x.relu_()`, `inplace=True`) to a tensor that an earlier operation has saved for
-its gradient, where a later `backward()` walks over that operation.
+its gradient, where a later `backward()` goes through that operation.
 
 ## Why is this bad
-The gradient would be computed with the new content. Autograd notices it by the version counter and raises "one of the
-variables needed for gradient computation has been modified by an inplace operation". Sigmoid, tanh, relu, exp and softmax save
-their output; products, powers and layers save their inputs; sums save nothing.
+The gradient would be computed with the new content. Autograd notices it by the version counter: `backward()` raises
+"RuntimeError: one of the variables needed for gradient computation has been modified by an inplace operation".
+Sigmoid, tanh, relu, exp and softmax save their output; products, powers and layers save their inputs; sums save nothing.
 
 ## Example
 ```python

@@ -7,7 +7,8 @@ The finding is optional: it is told where `--select` names this rule, as in `--s
 ## Why is this bad
 `x.data` has a version counter of its own: a write into it changes `x` behind the back of autograd, and a backward pass that
 needs the old values computes wrong gradients without a word. `x.detach()` is the same tensor with the counter of `x`, so that
-such a pass raises.
+such a pass raises
+"RuntimeError: one of the variables needed for gradient computation has been modified by an inplace operation".
 
 ## Example
 ```python

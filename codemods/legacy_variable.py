@@ -7,8 +7,10 @@ optional finding, and so is an import of `Variable` that nothing uses: they are 
 `--select GF9`.
 
 ## Why is this bad
-With `volatile` ignored, an evaluation builds its graph, and memory grows as it never did in torch 0.3. The other two raise. A
-plain `Variable(x)` is `x.detach()`: noise, or a cut that does not look like one.
+With `volatile` ignored, an evaluation builds its graph, and memory grows as it never did in torch 0.3; torch only warns:
+"volatile was removed and now has no effect". `retain_variables` raises
+"TypeError: Tensor.backward() got an unexpected keyword argument 'retain_variables'", the gradient of the wrong shape raises
+"RuntimeError: Mismatch in shape". A plain `Variable(x)` is `x.detach()`: noise, or a cut that does not look like one.
 
 ## Example
 ```python
@@ -29,9 +31,9 @@ save_image(fake.data, "fake.png")
 
 ## Fix safety
 The wrap of `volatile` goes, and what is computed from it runs under `no_grad`: safe where all that is computed there is in
-sight and no backward pass walks it, unsafe where code that is not in sight gets hold of it, told only where a walk does reach it
-or another function goes on with it. `retain_variables` and a gradient of the wrong shape raise in every run, so that their
-repair is safe. `Variable(x)` becomes `x` where `x` has no graph, `x.detach()` where it has one, and
+sight and no `backward()` goes through it, unsafe where code that is not in sight gets hold of it, told only where a `backward()`
+does reach it or another function goes on with it. `retain_variables` and a gradient of the wrong shape raise in every run, so
+that their repair is safe. `Variable(x)` becomes `x` where `x` has no graph, `x.detach()` where it has one, and
 `x.detach().requires_grad_()` where a new leaf is asked for: safe where the tape knows `x`, or where a `DataLoader` gave it.
 
 ## References

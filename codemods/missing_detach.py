@@ -6,9 +6,10 @@ discriminator or critic fed with the generator's output, a policy loss weighted 
 graph, a target that keeps its graph.
 
 ## Why is this bad
-The pass walks, and frees, a graph that belongs to the other loss: the other one's `backward()` raises "Trying to backward through the
-graph a second time", or, where an optimizer has stepped in between, "modified by an inplace operation".
-`retain_graph=True` hides it at the price of a useless walk.
+The pass goes through, and frees, a graph that belongs to the other loss: the other one's `backward()` raises
+"RuntimeError: Trying to backward through the graph a second time", or, where an optimizer has stepped in between,
+"RuntimeError: one of the variables needed for gradient computation has been modified by an inplace operation".
+`retain_graph=True` hides the former, and the pass through the other network stays time and memory for nothing.
 
 ## Example
 ```python

@@ -2,11 +2,12 @@
 
 ## What it does
 Finds an attribute (`self.hidden`, running statistics, memories) that an iteration leaves behind with its graph, and
-that the next iteration's backward pass walks into.
+that the next iteration's `backward()` goes through.
 
 ## Why is this bad
-The attribute outlives the iteration, and with it the graph that made it. The first `backward()` frees that graph; the next one walks
-into it and raises "Trying to backward through the graph a second time".
+The attribute outlives the iteration, and with it the graph that made it. The first `backward()` frees that graph; the next one
+comes to it again and raises
+"RuntimeError: Trying to backward through the graph a second time".
 
 ## Example
 ```python
@@ -52,8 +53,8 @@ for x, y in loader:
 ```
 
 ## Fix safety
-As for carried-state: the attribute is detached in the loop that walks, where all of its graph has been freed, so that no
-run that worked changes. Where samples are independent, a fresh state per sample may be what is meant; that is a choice
+As for carried-state: the attribute is detached in the loop that calls `backward()`, where all of its graph has been freed, so
+that no run that worked changes. Where samples are independent, a fresh state per sample may be what is meant; that is a choice
 that the fix does not make. No fix is offered where the loop is not in sight.
 
 ## References

@@ -1,13 +1,13 @@
-"""`create_graph=True` records the gradients, and nobody walks what is recorded.
+"""`create_graph=True` records the gradients, and no `backward()` goes through what is recorded.
 
 ## What it does
-Finds `torch.autograd.grad` and `backward` with a constant `create_graph=True` where no later walk, on any path, goes through
-the gradients that it returns.
+Finds `torch.autograd.grad` and `backward` with a constant `create_graph=True` where no later call of either, on any path, goes
+through the gradients that it computes.
 
 ## Why is this bad
 The backward pass itself becomes a graph, with saved tensors of its own, and the graph of the forward pass is kept as well: two to
-three times the memory and a slower pass. With `backward` the parameters and their gradients refer to each other, so that the
-memory may never be freed.
+three times the memory and a slower pass, for nothing. With `backward` the parameters and their gradients refer to each other, so
+that the memory may never be freed; torch warns: "Using backward() with create_graph=True will create a reference cycle".
 
 ## Example
 ```python
@@ -26,8 +26,9 @@ print(saliency.abs().mean().item())
 ```
 
 ## Fix safety
-Safe where everything that is made of the gradients is in sight and none of it is walked; `retain_graph=True` takes its place
-where a later walk needs the forward pass's graph. Unsafe where code that is not in sight gets hold of a part of the graph.
+Safe where everything that is made of the gradients is in sight and no `backward()` goes through it; `retain_graph=True` takes its
+place where a later `backward()` needs the forward pass's graph. Unsafe where code that is not in sight gets hold of a part of
+the graph.
 
 ## References
 - https://pytorch.org/docs/stable/generated/torch.autograd.grad.html

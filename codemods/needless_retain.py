@@ -1,14 +1,15 @@
-"""`retain_graph=True` on a walk after which nobody walks the graph again.
+"""`retain_graph=True` on the last `backward()` through a graph.
 
 ## What it does
-Finds a `backward()` or `torch.autograd.grad` with a constant `retain_graph=True` whose graph no later walk needs, on any path.
-A graph that a caller has given, or gets back, is his to walk: a helper that keeps it is not told.
+Finds a `backward()` or `torch.autograd.grad` with a constant `retain_graph=True` whose graph no later one needs, on any path.
+On a graph that a caller has given, or gets back, the caller may call `backward()`: a helper that keeps it is not told.
 A test keeps nothing for long: in modules named like tests, and where pytest or unittest is imported, the finding is optional.
 
 ## Why is this bad
 The graph and all tensors saved in it stay in memory until the last reference to the loss goes, often until the next
-iteration's forward pass has built its own: up to twice the memory. It also hides the error that a graph carried from one
-iteration into the next would raise.
+iteration's forward pass has built its own: up to twice the memory, for nothing. It also hides the error that a graph carried
+from one iteration into the next would raise,
+"RuntimeError: Trying to backward through the graph a second time".
 
 ## Example
 ```python
@@ -27,8 +28,8 @@ optimizer.step()
 ```
 
 ## Fix safety
-Safe where every walk over the graph is in sight and none follows. Unsafe where a part of the graph is handed to code that is not
-in sight, or where the model itself is not in sight, as either may walk the graph once more.
+Safe where every `backward()` through the graph is in sight and none follows. Unsafe where a part of the graph is handed to code
+that is not in sight, or where the model itself is not in sight, as either may go backward through the graph once more.
 
 ## References
 - https://pytorch.org/docs/stable/generated/torch.Tensor.backward.html

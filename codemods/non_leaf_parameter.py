@@ -1,12 +1,13 @@
 """What is meant to be trained is not a leaf: an operation stands between the parameter and its name.
 
 ## What it does
-Finds `nn.Parameter(...).softmax(0)`, `torch.randn(..., requires_grad=True) * 0.1` and the like whose result is kept, walked in
-every iteration or handed to an optimizer, while the leaf itself has no name.
+Finds `nn.Parameter(...).softmax(0)`, `torch.randn(..., requires_grad=True) * 0.1` and the like whose result is kept, reached
+by the `backward()` of every iteration or handed to an optimizer, while the leaf itself has no name.
 
 ## Why is this bad
-The gradient goes to the leaf, which nobody can reach: the result's `.grad` stays None, a module does not register it, an optimizer
-refuses it ("can't optimize a non-leaf Tensor"). Its graph is built once, so that the second `backward()` raises.
+The gradient goes to the leaf, which nobody can reach: the result's `.grad` stays None, a module does not register it, an
+optimizer refuses it ("ValueError: can't optimize a non-leaf Tensor"). Its graph is built once: the second `backward()` raises
+"RuntimeError: Trying to backward through the graph a second time".
 
 ## Example
 ```python

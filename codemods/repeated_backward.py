@@ -1,11 +1,12 @@
-"""The same loss is walked twice.
+"""`backward()` is called twice on the same loss.
 
 ## What it does
 Finds a `backward()` over a loss whose graph an earlier `backward()` over the very same loss has freed.
 
 ## Why is this bad
-The second walk raises "Trying to backward through the graph a second time". With `retain_graph=True` it would run and add
-the same gradient once more.
+The second `backward()` raises
+"RuntimeError: Trying to backward through the graph a second time".
+With `retain_graph=True` it would run and add the same gradient once more.
 
 ## Example
 ```python
@@ -25,10 +26,10 @@ optimizer.step()
 ## Fix safety
 Where the second call is a statement of its own that can only raise, deleting it changes no run that worked; it is deleted where
 nothing has changed a parameter in between, or where its gradient would be cleared unused. Otherwise a second forward pass is
-offered: that is what the author may have meant. A loss that is
-walked once per iteration of a loop is computed in each iteration: safe where what it reads does not change in between and is not
-random, as a run that worked had one iteration. Into a closure, which the optimizer calls several times, the
-computation is moved on request only: how often it is called is the optimizer's choice.
+offered: that is what the author may have meant. A loss on which `backward()` is called once per iteration of a loop is computed
+in each iteration: safe where what it reads does not change in between and is not random, as a run that worked had one iteration.
+Into a closure, which the optimizer calls several times, the computation is moved on request only: how often it is called is the
+optimizer's choice.
 
 ## References
 - https://pytorch.org/docs/stable/generated/torch.Tensor.backward.html

@@ -1,11 +1,11 @@
 """Several losses on one graph are run backward one after the other.
 
 ## What it does
-Finds a `backward()` (or `torch.autograd.grad`) that walks a graph which an earlier one of the same iteration has freed.
+Finds a `backward()` (or `torch.autograd.grad`) through a graph which an earlier one of the same iteration has freed.
 
 ## Why is this bad
-The losses share a part of the forward pass. The first `backward()` frees the tensors saved in it, so that the second one
-raises "Trying to backward through the graph a second time".
+The losses share a part of the forward pass. The first `backward()` frees the tensors saved in it, so that the second one raises
+"RuntimeError: Trying to backward through the graph a second time".
 
 ## Example
 ```python
@@ -27,10 +27,10 @@ optimizer.step()
 ```
 
 ## Fix safety
-The second walk always raises, so no run that worked is changed. Where the two calls stand next to each other they become
-one walk over the sum, which gives the sum of the gradients; where something has to stay in between, or a hook sees the
-gradients of each walk, the first one gets `retain_graph=True`, which gives the same gradients and needs more memory. It is
-unsafe where the second walk raises on some paths only, and where several optimizers step with its gradients: then a
+The second `backward()` always raises, so no run that worked is changed. Where the two calls stand next to each other they become
+one `backward()` on the sum, which gives the sum of the gradients; where something has to stay in between, or a hook sees the
+gradients of each call, the first one gets `retain_graph=True`, which gives the same gradients and needs more memory. The fix is
+unsafe where the second `backward()` raises on some paths only, and where several optimizers step with its gradients: then a
 `detach()` may have been meant.
 
 ## References
@@ -218,7 +218,7 @@ RULE = rule(
     globals(),
     find,
     witnessed=True,
-    repair="Walk the sum of several losses that share a graph.",
+    repair="Call backward() on the sum of several losses that share a graph.",
     shows=(SECOND_WALK,),
     results=Expected("retain", joins=True),
     yields_to=("GF303", "GF304"),

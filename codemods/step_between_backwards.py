@@ -5,8 +5,9 @@ Finds a `backward()` over a graph in which a parameter is saved that an optimize
 changed since.
 
 ## Why is this bad
-The gradient would be computed with the new value of the parameter. Autograd notices it by the version counter and raises "one of
-the variables needed for gradient computation has been modified by an inplace operation".
+The gradient would be computed with the new value of the parameter. Autograd notices it by the version counter: `backward()`
+raises
+"RuntimeError: one of the variables needed for gradient computation has been modified by an inplace operation".
 
 ## Example
 ```python
@@ -31,11 +32,11 @@ generator_optimizer.step()
 ```
 
 ## Fix safety
-Never safe: computing the later loss anew with the stepped parameters and walking both losses before the steps are different
-trainings. The fix keeps the forward pass as it is written: each backward pass is restricted to the parameters that
-its own optimizer steps (`inputs=`), and a step that changes what a later pass needs moves behind it. Steps per item of a loop over
-stored losses become one step after the loop. No fix is made where anything else between the step and the walk
-reads the stepped parameters.
+Never safe: to compute the later loss anew with the stepped parameters, and to call `backward()` on both losses before the steps,
+are different trainings. The fix keeps the forward pass as it is written: each backward pass is restricted to the parameters that
+its own optimizer steps (`inputs=`), and a step that changes what a later pass needs moves behind it. Steps per item of a loop
+over stored losses become one step after the loop. No fix is made where anything else between the step and the `backward()` reads
+the stepped parameters.
 
 ## References
 - https://pytorch.org/docs/stable/notes/autograd.html#in-place-correctness-checks

@@ -1,13 +1,15 @@
 """A list, deque, dict or replay memory keeps the graph of every value that is put into it.
 
 ## What it does
-Finds tensors that are put into a container which outlives the iteration, with a graph that no later backward pass uses:
+Finds tensors that are put into a container which outlives the iteration, with a graph that no later `backward()` goes through:
 histories of losses, collected outputs, stored experience.
 A test keeps nothing for long: in modules named like tests, and where pytest or unittest is imported, the finding is optional.
 
 ## Why is this bad
-Every stored tensor keeps its graph alive, so that memory grows with each iteration. A stored value that is used in a
-later loss brings its old graph along: the walk raises, as that graph has been freed or its parameters have been stepped.
+Every stored tensor keeps its graph alive: memory grows with every iteration, until it runs out ("CUDA out of memory"). A stored
+value that is used in a later loss brings its old graph along. Where that has been freed, the loss's `backward()` raises
+"RuntimeError: Trying to backward through the graph a second time"; where its parameters have been stepped,
+"RuntimeError: one of the variables needed for gradient computation has been modified by an inplace operation".
 
 ## Example
 ```python
@@ -33,8 +35,8 @@ for x, y in loader:
 
 ## Fix safety
 `.item()` where every reader of the container takes a number, `.detach()` otherwise. Safe where the stored graph was freed by
-its own backward pass, as a later walk through the container would raise, or where every reader is in sight and none walks
-it. Log-probabilities and the like that are stored to be walked later are left alone.
+its own `backward()`, as a later one through the container would raise, or where every reader is in sight and none calls
+`backward()` on it. Log-probabilities and the like that are stored for a later `backward()` are left alone.
 
 ## References
 - https://pytorch.org/docs/stable/notes/faq.html

@@ -200,7 +200,7 @@ def test_a_program_with_other_numbers_each_time_is_no_verdict(project: Path, gra
     done = graphfix("verify", "train.py")
     assert (done.returncode, done.stdout) == (2, b"")
     assert b"they differ: running it as it is once more\n" in done.stderr
-    said = "no verdict: your program gives other numbers each time (run twice as it is: the loss of walk 1 is "
+    said = "no verdict: your program gives other numbers each time (run twice as it is: the loss of backward pass 1 is "
     assert said in done.stderr.decode().splitlines()[-1]
     assert json.loads(graphfix("verify", "train.py", "--output-format", "json").stdout)["verdict"] == "no verdict"
     done = graphfix("apply", "-q", "--verify", f"{PYTHON} train.py", ".")

@@ -36,12 +36,12 @@ def test_losses_output_and_parameters_count() -> None:
     whole = run([1.0, 0.5], "loss 0.5", (1.0, 2.0))
     assert compare(whole, run([1.0, 0.5], "loss tensor(0.5)", (1.0, 2.0))).compared == 2 + 1 + 2
     for other, word in (
-        (run([1.0, 0.6], "loss 0.5", (1.0, 2.0)), "loss of walk 2"),
+        (run([1.0, 0.6], "loss 0.5", (1.0, 2.0)), "loss of backward pass 2"),
         (run([1.0, 0.5], "loss 0.6", (1.0, 2.0)), "prints 0.5 as number 1"),
         (run([1.0, 0.5], "loss 0.5 0.5", (1.0, 2.0)), "prints 1 numbers before, 2 after"),
         (run([1.0, 0.5], "loss 0.5", (1.0, 2.1)), "parameter 1 of 1"),
         (run([1.0, 0.5], "loss 0.5", (1.0,)), "of other shapes"),
-        (run([1.0], "loss 0.5", (1.0, 2.0)), "2 walks before, 1 after"),
+        (run([1.0], "loss 0.5", (1.0, 2.0)), "2 backward passes before, 1 after"),
     ):
         comparison = compare(whole, other)
         assert not comparison.equal

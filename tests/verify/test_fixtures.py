@@ -27,7 +27,7 @@ def test_what_is_expected_is_of_cases_that_exist() -> None:
 def test_a_case_may_expect_something_else_than_its_rule() -> None:
     other, own = chosen(CASES, (), ("GF301/log_in_between", "GF301/summed_pair"))
     assert expected(other) == Expected("retain", joins=True)
-    assert expected(own) == Expected("retain", "several walks become one, over the sum of their losses", losses=False)
+    assert expected(own) == Expected("retain", "several backward() calls become one, over the sum of their losses", losses=False)
 
 
 def test_cases_are_chosen_by_code_and_name() -> None:
@@ -66,7 +66,7 @@ def test_a_script_that_dies_for_another_reason_shows_no_fault() -> None:
 def test_a_trap_has_to_run() -> None:
     case = Case(Path("GF201-carried-state/ok_x.py"), Kind.TRAP)
     assert judge(case, "cpu", Runs(Run(Ending.FAILED, 1, SECOND))).problems
-    assert judge(case, "cpu", Runs(Run(Ending.FINISHED, 0))).problems == ("nothing was walked",)
+    assert judge(case, "cpu", Runs(Run(Ending.FINISHED, 0))).problems == ("no backward pass finished",)
 
 
 def test_rules_without_a_word_expect_the_same_results() -> None:

@@ -48,7 +48,7 @@ def test_verified(before: Run, after: Run) -> None:
 @pytest.mark.parametrize(
     ("before", "after", "why"),
     [
-        (ran(8), ran(8, first=1.1), "other results: the loss of walk 1"),
+        (ran(8), ran(8, first=1.1), "other results: the loss of backward pass 1"),
         (died(3), ran(8, first=1.1), "other results"),
         (ran(8), died(4), "the repaired code ends in RuntimeError"),
         (died(3), died(3), "the repaired code still ends in RuntimeError"),
@@ -72,8 +72,8 @@ def test_falls_short(before: Run, after: Run, why: str) -> None:
             "the script fails with and without the fixes: FileNotFoundError: data.csv (train.py:2)",
         ),
         (Run(Ending.FINISHED, 0), Run(Ending.FINISHED, 0), "the script never imported torch"),
-        (replace(ran(0), stdout=""), replace(ran(0), stdout=""), "nothing was walked"),
-        (late(0), late(0), "nothing was walked in the time that it had"),
+        (replace(ran(0), stdout=""), replace(ran(0), stdout=""), "no backward pass finished"),
+        (late(0), late(0), "no backward pass finished in the time that it had"),
         (Run(Ending.LOST, 1, Failure("lost", "no such interpreter")), ran(3), "the run was lost: lost: no such interpreter"),
     ],
     ids=["another reason", "no torch", "no walk", "no walk in time", "no report"],

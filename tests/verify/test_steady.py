@@ -29,9 +29,9 @@ def exited(steps: int = 8, said: str = "", code: int = 3) -> Run:
 @pytest.mark.parametrize(
     ("first", "second", "why"),
     [
-        (ran(), ran(first=1.1), "your program gives other numbers each time (run twice as it is: the loss of walk 1 is 1.0, and 1.1 after)"),
+        (ran(), ran(first=1.1), "your program gives other numbers each time (run twice as it is: the loss of backward pass 1 is 1.0, and 1.1 after)"),
         (ran(), replace(ran(), stdout="loss 0.6\n"), "your program gives other numbers each time (run twice as it is: prints 0.5"),
-        (ran(), ran(7), "your program gives other numbers each time (run twice as it is: 8 walks before, 7 after)"),
+        (ran(), ran(7), "your program gives other numbers each time (run twice as it is: 8 backward passes before, 7 after)"),
         (exited(), replace(exited(), stdout="loss 0.6\n"), "your program gives other numbers each time"),
         (ran(failure=OFFLINE), ran(first=1.1, failure=OFFLINE), "your program gives other numbers each time"),
         (ran(), ran(3, failure=OFFLINE), "your program does not end in the same way each time (run twice as it is: finished, and Conn"),

@@ -204,7 +204,8 @@ def _summary(story: Story) -> Iterator[str]:
     what = f"{count(len(story.places), 'place')} in {count(files, 'file')}"
     yield (
         f"[graphfix](https://github.com/graphfix/graphfix) {__version__} found and repaired {what} where training code keeps, "
-        "walks or changes an autograd graph that it should not. One commit for each rule; nothing else is touched."
+        "changes or goes backward through an autograd graph that it should not. "
+        "One commit for each rule; nothing else is touched."
     )
     if not kinds[Applicability.UNSAFE]:
         yield "Every repair is **safe**: a run that worked before computes the same, and the reason stands below."

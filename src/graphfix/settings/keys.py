@@ -42,7 +42,7 @@ KEYS: tuple[Key, ...] = (
         "what a loss becomes that is put away: .item(), .detach(), or what its readers ask for",
     ),
     Key("tensor-functions", Names(), [], "functions whose result is a tensor on the graph of their arguments", adds=True),
-    Key("backward-functions", Names(), [], "functions that walk the graph of their first argument", adds=True),
+    Key("backward-functions", Names(), [], "functions that go backward through the graph of their first argument", adds=True),
     Key("output-format", Choice(tuple(FORMS)), "text", "how findings are written", whole=True),
     Key("jobs", Count(), 0, "processes; 0 for one per processor", whole=True),
 )

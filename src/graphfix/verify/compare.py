@@ -60,11 +60,11 @@ def compare(before: Run, after: Run, walks: bool = True, strict: bool = False) -
 
 def _losses(before: Run, after: Run, steps: int, died: bool) -> tuple[int, str]:
     if not died and before.walk_count != after.walk_count:
-        return 1, f"{before.walk_count} walks before, {after.walk_count} after"
+        return 1, f"{before.walk_count} backward pass{'es' * (before.walk_count != 1)} before, {after.walk_count} after"
     ours, theirs = dict(before.losses), dict(after.losses)
     for walk in range(steps):
         if walk in ours and not (walk in theirs and close(ours[walk], theirs[walk])):
-            return walk + 1, f"the loss of walk {walk + 1} is {ours[walk]}, and {theirs.get(walk)} after"
+            return walk + 1, f"the loss of backward pass {walk + 1} is {ours[walk]}, and {theirs.get(walk)} after"
     return len([walk for walk in ours if walk < steps]), ""
 
 
@@ -77,10 +77,10 @@ def _gradients(before: Run, after: Run, steps: int, strict: bool) -> str:
             break
         other = theirs[walk.index]
         if strict and walk.gradients.keys() != other.keys():
-            return f"other parameters have a gradient behind walk {walk.index + 1}"
+            return f"other parameters have a gradient after backward pass {walk.index + 1}"
         for at, norm in walk.gradients.items():
             if at in other and not close(norm, other[at]):
-                return f"the gradient of parameter {at + 1} differs behind walk {walk.index + 1}"
+                return f"the gradient of parameter {at + 1} differs after backward pass {walk.index + 1}"
     return ""
 
 

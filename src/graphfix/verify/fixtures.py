@@ -18,9 +18,9 @@ LIMIT = 120.0  # seconds for one script: an accelerator takes some to start
 WALKS = 5  # fewer do not show that nothing grows
 OTHER = "other results"  # how a problem begins that a run of its own may explain
 WAYS = {
-    "cut": "the original, walked graphs cut off",
+    "cut": "the original, graphs cut off after backward()",
     "retain": "the original, graphs retained",
-    "skip": "the original, failing walks left out",
+    "skip": "the original, failing backward() calls left out",
     "copy": "the original, saved tensors copied",
     "old": "the original as torch 0.3 ran it",
 }
@@ -117,7 +117,7 @@ def judge(case: Case, device: str, runs: Runs) -> Verdict:
         return Verdict(case, device, runs, shown, "not repaired", None, "", tuple(problems))
     problems += [f"after.py: {fault}" for fault in faults(runs.after)]
     if runs.after.clean and len(runs.after.walks) < WALKS:
-        problems.append("after.py: too few walks to see that nothing grows")
+        problems.append("after.py: too few backward passes to see that nothing grows")
     equal, said, more = results(runs, expected(case))
     return Verdict(case, device, runs, shown, outcome(runs.after), equal, said, (*problems, *more))
 
@@ -144,7 +144,7 @@ def results(runs: Runs, wanted: Expected) -> tuple[bool | None, str, list[str]]:
     # a run that came to its end is to be matched, unless the repair computes something else on purpose
     binding = first.compared > 0 if died else not (wanted.reference and wanted.reason)
     if first.equal:
-        upto = f"equal over {first.steps} walk{'s' * (first.steps != 1)} before the error"
+        upto = f"equal over {first.steps} backward pass{'es' * (first.steps != 1)} before the error"
         said.append(upto if died else f"equal: {first.compared} numbers")
     elif binding:
         problems.append(f"{OTHER}: {first.reason}")

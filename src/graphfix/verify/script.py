@@ -70,7 +70,7 @@ def no_verdict(before: Run, after: Run, codes: Collection[str] = ()) -> str:
     if before.torch is None and after.torch is None and before.walk_count == 0:
         return "the script never imported torch"
     if before.walk_count == 0 and after.walk_count == 0:
-        return "nothing was walked" + (" in the time that it had" if Ending.LATE in (before.ending, after.ending) else "")
+        return "no backward pass finished" + (" in the time that it had" if Ending.LATE in (before.ending, after.ending) else "")
     return ""
 
 

@@ -81,5 +81,5 @@ def faults(run: Run) -> list[str]:
     if not run.clean:
         return [f"{run.ending.value}, an error in a thread" if run.thread_failures else run.ending.value]
     if not run.walks:
-        return ["nothing was walked"]
+        return ["no backward pass finished"]
     return ["live nodes grow"] if grows(run) else []
