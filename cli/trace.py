@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import linecache
 import os
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ from graphfix.cli import session
 from graphfix.cli.exits import ERROR
 from graphfix.cli.options import ListFormat, Options
 from graphfix.cli.terminal import ERR, OUT, quiet_pipe
-from graphfix.cli.verify_script import python_of
+from graphfix.cli.verify_script import check_plot, python_of
 from graphfix.traced import attached
 from graphfix.traced.record import Trace, from_data
 from graphfix.verify.folders import temporary
@@ -29,15 +30,16 @@ def run(options: Options) -> int:
     if not options.module and not Path(name).exists():
         session.fail(f"no such script: {name}")
     if options.plot is not None:
-        _check_plot(options.plot)
+        check_plot(options.plot)
     with temporary() as folder:
-        script = _as_script(name, folder) if name.endswith(".ipynb") and not options.module else name
+        notebook = Cells(Path(name), folder) if name.endswith(".ipynb") and not options.module else None
+        script = name if notebook is None else str(notebook.script)
         words = [*(["-m"] if options.module else []), script, "--", *arguments]
         done = attached.run(words, python_of(options.python), options.max_iterations, options.after)
         if done.report is None:
             ERR.say("graphfix: the program left no report: it was killed, or ended itself without a word")
             return _code(done.code) or ERROR
-        _tell(options, done.report)
+        _tell(options, done.report if notebook is None else notebook.named(done.report))
     ended_by_us = done.late or options.max_iterations and done.report.get("walk_count", 0) >= options.max_iterations
     return 0 if ended_by_us else _code(done.code)
 
@@ -47,18 +49,44 @@ def _code(code: int) -> int:
     return 128 - code if code < 0 else code
 
 
-def _as_script(name: str, folder: Path) -> str:
-    """The cells of a notebook as one script, beside nothing that it could import by accident."""
-    from graphfix.source.decode import read
-    from graphfix.source.errors import SourceError
+class Cells:
+    """The cells of a notebook as one script, in a folder with nothing that it could import by accident."""
 
-    try:
-        source = read(Path(name))
-    except SourceError as error:
-        session.fail(f"{name}: {error.reason}")
-    script = folder / (Path(name).stem + ".py")
-    script.write_text(source.text, encoding="utf-8")
-    return str(script)
+    def __init__(self, path: Path, folder: Path) -> None:
+        from graphfix.source.decode import read
+        from graphfix.source.errors import SourceError
+
+        try:
+            source = read(path)
+        except SourceError as error:
+            session.fail(f"{path}: {error.reason}")
+        self.path = path
+        self.script = folder / f"{path.stem}.py"
+        self.script.write_text(source.text, encoding="utf-8")
+        self._index, self._lines = source.index(), source.text.encode().splitlines(keepends=True)
+
+    def named(self, report: Any) -> Any:
+        """The report with the lines of the script as those of its cells, counted from 1 as everywhere."""
+        if isinstance(report, list):
+            return [self.named(each) for each in report]
+        if not isinstance(report, dict):
+            return report
+        made = {key: self.named(value) for key, value in report.items()}
+        if made.get("file") == str(self.script) and isinstance(made.get("line"), int):
+            made["file"], made["line"] = self._place(made["line"])
+        return made
+
+    def _place(self, line: int) -> tuple[str, int]:
+        start = sum(map(len, self._lines[: line - 1]))
+        cell, row = self._index.cell(start), self._index.place(start)[0]
+        name = f"{self.path}:cell {(cell or 0) + 1}"
+        text = self._lines[line - 1].decode() if line <= len(self._lines) else ""
+        known = linecache.cache.get(name)
+        lines = list(known[2]) if known is not None and len(known) == 4 else []
+        lines += ["\n"] * (row - len(lines))
+        lines[row - 1] = text
+        linecache.cache[name] = (0, None, lines, name)
+        return name, row
 
 
 def _tell(options: Options, report: dict[str, Any]) -> None:
@@ -118,14 +146,3 @@ def _write(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         session.fail(f"cannot write {path}: {error.strerror}")
-
-
-def _check_plot(path: Path) -> None:
-    from graphfix.verify.plot import ENDINGS, NoPlotter, check
-
-    if path.suffix.lower() not in ENDINGS:
-        session.fail(f"--plot writes {' or '.join(ENDINGS)}, not {path.name}")
-    try:
-        check()
-    except NoPlotter as error:
-        session.fail(str(error))

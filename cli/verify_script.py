@@ -26,7 +26,8 @@ from graphfix.verify.steady import doubtful, reconsidered
 def run(options: Options) -> int:
     """Run the script as it is and repaired, and give the exit code: 0 verified, 1 it falls short, 2 no verdict."""
     project = _project(options)
-    _check_plot(options)
+    if options.plot is not None:
+        check_plot(options.plot)
     report = Report(options.unsafe)
     work = session.start(replace(options, paths=[os.path.relpath(project)]), repair=True)
     try:
@@ -124,14 +125,12 @@ def places(changed: list[Outcome], loaded: set[str]) -> list[str]:
     return [place(outcome) for outcome in changed]
 
 
-def _check_plot(options: Options) -> None:
-    """Before anything has run."""
-    if options.plot is None:
-        return
+def check_plot(path: Path) -> None:
+    """Whether a picture can be drawn there; before anything has run."""
     from graphfix.verify.plot import ENDINGS, NoPlotter, check
 
-    if options.plot.suffix.lower() not in ENDINGS:
-        session.fail(f"--plot writes {' or '.join(ENDINGS)}, not {options.plot.name}")
+    if path.suffix.lower() not in ENDINGS:
+        session.fail(f"--plot writes {' or '.join(ENDINGS)}, not {path.name}")
     try:
         check()
     except NoPlotter as error:
