@@ -98,8 +98,6 @@ def test_leak(autograd_probe):
 
 def test_the_fixture_of_the_pytest_plugin(tmp_path: Path) -> None:
     (tmp_path / "test_steps.py").write_text(TESTS)
-    plugin = ["-p", "no:cacheprovider", "-p", "graphfix.traced.pytest_plugin"]
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", *plugin, "test_steps.py"], cwd=tmp_path, capture_output=True, text=True
-    )
+    words = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "test_steps.py"]
+    done = subprocess.run([sys.executable, "-m", "pytest", *words], cwd=tmp_path, capture_output=True, text=True)
     assert "1 failed, 1 passed" in done.stdout
