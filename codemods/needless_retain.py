@@ -42,8 +42,8 @@ from collections.abc import Iterator
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
-from graphfix.analysis.walked_again import in_sight, needed, walks_from_pile
-from graphfix.autograd.backward import BackwardPass
+from graphfix.analysis.walked_again import in_sight, needed, shared_with_given, walks_from_pile
+from graphfix.autograd.backward import BackwardPass, WalkKind
 from graphfix.codemods.base import rule
 from graphfix.interpreter.interning import kind_of
 from graphfix.model import AddArgument, Applicability, Finding, Operation, RemoveArgument, Replace, Severity
@@ -62,8 +62,10 @@ def find(evidence: Evidence) -> Iterator[Finding]:
             continue  # the call raises: that is GF903's
         if any(is_for_caller(run, event) for run, event in events):
             continue
-        if any(walks_from_pile(run, event) for run, event in events):
-            continue  # a later iteration than the simulated ones may take it out again
+        if any(walks_from_pile(run, event) or shared_with_given(run, event) for run, event in events):
+            continue  # a later iteration than the simulated ones, or code that is not in sight, may walk it again
+        if given_by_callers(evidence, site, events[0][1].kind):
+            continue  # a graph of whoever calls this
         if any(event.creates or needed(event, None) for _, event in events):
             finding = last_of_loop(evidence, site, events)
             if finding is not None:
@@ -79,6 +81,13 @@ def find(evidence: Evidence) -> Iterator[Finding]:
         yield RULE.finding(
             evidence, "`retain_graph=True` keeps a graph for no later backward()", evidence.span(statement), story, repair
         )
+
+
+def given_by_callers(evidence: Evidence, site: ast.Call, kind: WalkKind) -> bool:
+    """Whether code that is not in sight may give the very loss."""
+    if kind is WalkKind.METHOD:
+        return isinstance(site.func, ast.Attribute) and evidence.flow.is_given(site.func.value)
+    return bool(site.args) and evidence.flow.is_given(site.args[0])
 
 
 def is_for_caller(run: Run, event: BackwardPass) -> bool:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from graphfix.model import Applicability
 from graphfix.run.engine import findings_of
 
 from .toys import told
@@ -87,19 +86,27 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize(
-    ("others", "applicability"),
-    (
-        ({}, Applicability.SAFE),
-        ({"__init__.py": ""}, Applicability.UNSAFE),
-        ({"train.py": "import balancer\n"}, Applicability.UNSAFE),
-    ),
+    ("others", "codes"),
+    (({}, ["GF305"]), ({"__init__.py": ""}, []), ({"train.py": "import balancer\n"}, [])),
     ids=("alone", "package", "imported"),
 )
-def test_losses_that_code_elsewhere_may_give(tmp_path: Path, others: dict[str, str], applicability: Applicability) -> None:
+def test_losses_that_code_elsewhere_may_give(tmp_path: Path, others: dict[str, str], codes: list[str]) -> None:
     """Theirs may share a graph, other than those that the module tries itself with."""
     for name, text in others.items():
         (tmp_path / name).write_text(text)
     path = tmp_path / "balancer.py"
     path.write_text(BALANCER)
-    (finding,) = findings_of(path, BALANCER, (tmp_path,))
-    assert finding.code == "GF305" and finding.fix is not None and finding.fix.applicability is applicability
+    assert [finding.code for finding in findings_of(path, BALANCER, (tmp_path,))] == codes
+
+
+def test_another_value_over_the_graph_goes_to_code_that_is_not_in_sight() -> None:
+    program = """
+from cherry.algorithms import trpo
+
+for _ in range(10):
+    out = model(x)
+    loss, kl = out.pow(2).mean(), out.abs().mean()
+    grad = torch.autograd.grad(loss, model.parameters(), retain_graph=True)
+    trpo.hessian_vector_product(kl, model.parameters())
+"""
+    assert told(program) == set()

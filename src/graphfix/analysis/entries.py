@@ -71,7 +71,7 @@ def start_function(definition: ast.FunctionDef | ast.AsyncFunctionDef) -> Start:
         function = env.get(definition.name)
         if isinstance(function, Function):
             m.frame.statement = definition
-            m.grad_enabled = not switches_on(definition)
+            m.grad_enabled = m.grad_enabled and not switches_on(definition)
             result = m.call(function, unknown_arguments(function, 0), {}, definition)
             m.escape(result, definition, "returned")
             m.note_reader(result, definition)
@@ -92,7 +92,7 @@ def start_method(cls: ast.ClassDef, method: ast.FunctionDef | ast.AsyncFunctionD
         instance = make_instance(m, value, cls)
         env.variables["self"] = instance  # so that what it carries from call to call has a name
         entry = m.loop(None)
-        m.grad_enabled = not switches_on(method)
+        m.grad_enabled = m.grad_enabled and not switches_on(method)
         for iteration in range(times):
             m.frame.statement = cls
             m.context = ((entry, iteration),)

@@ -176,6 +176,7 @@ class Explorer:
         return extra
 
     def run_once(self, entry: EntryPoint, start: Start, policy: Policy) -> Run:
+        self.importer.begin()
         interpreter = assembled(policy, self.importer)
         interpreter.substitutions = self.substitutions
         interpreter.conventions = self.tape.conventions

@@ -6,6 +6,7 @@ import ast
 
 from graphfix.analysis.explore import Run
 from graphfix.autograd.backward import BackwardPass
+from graphfix.autograd.graph import history
 from graphfix.interpreter.recording import Store
 from graphfix.interpreter.values import Instance
 
@@ -22,6 +23,20 @@ def in_sight(run: Run, event: BackwardPass) -> bool:
 
 def escapes_after(run: Run, node: object, event: BackwardPass) -> bool:
     return any(order > event.order for _, _, order in run.recording.escapes.get(node, ()))  # type: ignore[call-overload]
+
+
+def shared_with_given(run: Run, event: BackwardPass) -> bool:
+    """Whether another value over the same graph gets, after the walk, to code that is not in sight: that may walk it.
+
+    What the walk itself went through is only logged there, as a rule.
+    """
+    walked = set(event.nodes)
+    others = [
+        node
+        for node, escapes in run.recording.escapes.items()
+        if node not in walked and any(why == "argument" and order > event.order for _, why, order in escapes)
+    ]
+    return bool(others) and not walked.isdisjoint(history(others))
 
 
 def walks_from_pile(run: Run, event: BackwardPass) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from graphfix.interpreter.frames import Env, Frame
 from graphfix.interpreter.interpreter import Interpreter, OutOfSteps, Stop
+from graphfix.interpreter.snapshot import Snapshot
 from graphfix.interpreter.values import Project, Value
 from graphfix.source.decode import read
 from graphfix.source.document import Document
@@ -28,6 +29,7 @@ class Importer:
         self.roots = roots
         self.loaded: dict[Path, Project | None] = {}
         self.bytes = 0
+        self._snapshots: list[Snapshot] = []
 
     def __call__(self, m: Interpreter, name: str, env: Env) -> Value | None:
         if name.split(".")[0] in NEVER:
@@ -74,7 +76,13 @@ class Importer:
         project = Project(env, name)
         self.loaded[path] = project
         define(m, env, document.tree.body)
+        self._snapshots.append(Snapshot(env))
         return project
+
+    def begin(self) -> None:
+        """A new run: what the ones before have left in modules is gone."""
+        for snapshot in self._snapshots:
+            snapshot.restore()
 
     def document_at(self, path: Path, name: str) -> Document | None:
         return parsed(path, name)
@@ -118,7 +126,7 @@ def define(m: Interpreter, env: Env, body: list[ast.stmt]) -> None:
     m.frames, m.context = [frame], ()
     try:
         for statement in body:
-            if isinstance(statement, DEFINING) and not is_main_guard(statement):
+            if (isinstance(statement, DEFINING) or sets_mode(statement)) and not is_main_guard(statement):
                 try:
                     m.execute([statement])
                 except Stop:
@@ -127,6 +135,12 @@ def define(m: Interpreter, env: Env, body: list[ast.stmt]) -> None:
         pass  # what was defined until then stands
     finally:
         m.frames, m.context, m.steps = frames, context, steps
+
+
+def sets_mode(statement: ast.stmt) -> bool:
+    """Whether a module switches recording off, or on, for all that runs after it is imported."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "set_grad_enabled"
 
 
 def is_main_guard(statement: ast.stmt) -> bool:

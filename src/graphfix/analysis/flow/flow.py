@@ -99,6 +99,19 @@ class Flow:
         given = [place for place in seen if isinstance(place, ast.arg) and place in self.graph.opaque]
         return sorted(given, key=lambda each: (each.lineno, each.col_offset))
 
+    def is_given(self, root: Place) -> bool:
+        """Whether code that is not in sight may give the very value at `root`, or a container that it is taken out of."""
+        seen: set[Place] = set()
+        pending: list[Place] = [root]
+        while pending:
+            place = pending.pop()
+            if place not in seen:
+                seen.add(place)
+                pending.extend(self.graph.brought(place))
+                for container in self.graph.taken_from.get(place, ()):
+                    pending.extend((container, *self.graph.brought(container)))
+        return any(isinstance(place, ast.arg) and place in self.graph.opaque for place in seen)
+
     def below(self, root: Place, without: Collection[Place]) -> list[Place]:
         """The places from which graph may get into the value at `root`."""
         seen: set[Place] = {root}
