@@ -79,7 +79,7 @@ def test_a_commit_says_what_why_how_and_where(repository: Path, pr: Run) -> None
     message = git(repository, "log", "-1", "--format=%an <%ae>%n%B", f"{BRANCH}~1")
     assert message.startswith("Ada <ada@example.org>\nRepair accumulated-graph in 2 places\n\nA running total")
     for words in (
-        "memory grows with every step",
+        "memory grows with every iteration",
         "All repairs are safe",
         "`test -f b/run.sh` passes",
         "- b/total.py:13: put away",

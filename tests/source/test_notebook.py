@@ -183,7 +183,7 @@ def test_check_tells_cell_row_and_column(tmp_path: Path, graphfix: Run, loops: S
     assert {step["cell"] for step in found["story"]} == {4}
     assert [(edit["content"], edit["cell"], edit["location"]["row"]) for edit in found["fix"]["edits"]] == [(".item()", 4, 10)]
     lines = graphfix("check", "-v").stdout.decode().splitlines()
-    assert lines[1] == "  x.ipynb:cell 5:10:5"
+    assert lines[1] == "  --> x.ipynb:cell 5:10:5"
     assert "10 |     total += loss" in lines
     assert graphfix("check", "--output-format", "concise").stdout.startswith(b"x.ipynb:cell 5:10:5: GF101 [*] ")
     assert b"x.ipynb: cell 4 left out: Python 2 syntax" in graphfix("check", "-v").stderr
