@@ -12,14 +12,14 @@ import pytest
 ROOT = Path(__file__).parents[2]
 ROOMS = (
     "analysis", "autograd", "files", "interpreter", "models", "pullrequest", "repairs", "report", "review", "rewrite", "run",
-    "settings", "source", "verify", "why",
+    "settings", "source", "traced", "verify", "why",
 )  # fmt: skip
 FOLDERS = {
     "graphfix.cli": ROOT / "cli",
     "graphfix.codemods": ROOT / "codemods",
     **{f"graphfix.{room}": ROOT / "src/graphfix" / room for room in ROOMS},
 }
-OUTSIDE = ("settings", "codemods", "rewrite", "report", "run", "cli", "verify", "review", "pullrequest", "why")
+OUTSIDE = ("settings", "codemods", "rewrite", "report", "run", "cli", "verify", "review", "pullrequest", "why", "traced")
 FORBIDDEN = {
     "graphfix.source": ("autograd", "interpreter", "models", "analysis", "repairs", "files", *OUTSIDE),
     "graphfix.autograd": ("interpreter", "models", "analysis", "repairs", "source", "files", *OUTSIDE),
@@ -35,7 +35,8 @@ FORBIDDEN = {
     "graphfix.report": ("settings", "why", "cli"),
     "graphfix.review": ("settings", "codemods", "report", "cli"),
     "graphfix.settings": ("rewrite", "cli"),
-    "graphfix.verify": ("why", "cli"),
+    "graphfix.verify": ("why", "traced", "cli"),
+    "graphfix.traced": ("settings", "why", "review", "pullrequest", "cli"),
     "graphfix.why": ("codemods", "verify", "review", "pullrequest", "cli"),
 }
 # the child process knows no graphfix: its imports are relative, and nothing but torch and the standard library
