@@ -214,6 +214,62 @@ def test_a_graph_that_is_retained_and_walked_again_is_no_waste(installed: Any, t
     assert "nothing wrong" in done.stderr.decode()
 
 
+def test_what_no_backward_needs_to_come_to_is_no_waste(installed: Any, tmp_path: Path) -> None:
+    program = """
+rnn = nn.LSTM(4, 4)
+def train():
+    h = None
+    for step in range(40):
+        out, h = rnn(x[:, None], h)
+        out.sum().backward()
+        h = tuple(each.detach() for each in h)
+train()
+"""
+    done, kept = traced(installed, tmp_path, HEAD + program, "--quiet")
+    assert "40 backward passes" in done.stderr.decode() and "nothing wrong" in done.stderr.decode()
+
+
+def test_a_name_that_comes_in_by_a_call_is_shown_where_it_is_given(installed: Any, tmp_path: Path) -> None:
+    """And what the first iteration holds while the second one runs does not grow."""
+    program = """
+class Judge(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Linear(4, 1)
+    def forward(self, image):
+        flat = image.view(2, -1)
+        return self.net(flat)
+judge = Judge()
+for _ in range(5):
+    fake = net(x).tanh()
+    judge(x).sum().backward()
+    verdict = judge(fake).sum()
+    verdict.backward()
+real = judge(fake)  # given away
+real.sum().backward()
+"""
+    done, kept = traced(installed, tmp_path, HEAD + program, "--quiet")
+    text = done.stderr.decode()
+    assert f"it came in at train.py:{line_of(HEAD + program, 'given away')}  real = judge(fake)" in text
+    assert "memory grows" not in text
+
+
+def test_two_losses_of_one_graph_are_no_two_iterations(installed: Any, tmp_path: Path) -> None:
+    program = "y = net(x).tanh()\ny.sum().backward()\ny.mean().backward()\n"
+    done, kept = traced(installed, tmp_path, HEAD + program, "--quiet")
+    text = done.stderr.decode()
+    assert "iteration" not in text and "after 1 backward(): this backward()" in text
+
+
+def test_an_error_that_has_nothing_to_do_with_graphs(installed: Any, tmp_path: Path) -> None:
+    done, kept = traced(installed, tmp_path, HEAD + "net(x).sum().backward()\nint('one')\n", "--quiet")
+    said = done.stderr.decode().rpartition("graphfix trace:")[2]
+    assert "nothing wrong with its graphs before it failed (ValueError: " in " ".join(said.split())
+    assert all(len(line) <= 100 for line in said.splitlines())
+    done, kept = traced(installed, tmp_path, HEAD, "--quiet")
+    assert "it never called backward()" in " ".join(done.stderr.decode().split())
+
+
 def test_streams_arguments_and_exit_code_are_the_programs_own(installed: Any, tmp_path: Path) -> None:
     program = "import sys\nprint(sys.argv[1:], input(), __name__, __file__)\nsys.exit(7)\n"
     (tmp_path / "words.py").write_text(program)

@@ -245,3 +245,43 @@ def test_json_has_all_that_is_known(graphfix: Run, tmp_path: Path) -> None:
     assert said["commands"] == ["graphfix diff train.py", "graphfix apply train.py"]
     alone = json.loads(graphfix("why", "--output-format", "json", ALONE).stdout)
     assert len(alone["kind"]["ways"]) == 6
+
+
+def test_data_that_is_read_for_a_number_cuts_no_graph(graphfix: Run, tmp_path: Path) -> None:
+    """Neither does what comes after backward(), nor a Variable that asks for nothing."""
+    text = """import torch
+from torch.autograd import Variable
+
+net = torch.nn.Linear(4, 4).requires_grad_(False)
+x = Variable(torch.randn(2, 4))
+out = net(x)
+print(out.data.numpy())
+loss = out.sum()
+loss.backward()
+shown = out.data
+"""
+    said = graphfix("why", input=error_of(tmp_path, "train.py", text)).stdout.decode()
+    assert "Reading the code does not show why train.py:9 raises this." in said
+
+
+def test_a_kept_loss_is_no_second_backward(graphfix: Run, tmp_path: Path) -> None:
+    text = """import torch
+
+net = torch.nn.Linear(4, 4)
+base = net(torch.randn(2, 4)).tanh()
+shown = eval("base")
+losses = []
+for step in range(3):
+    loss = shown.sum()
+    losses.append(loss)
+    loss.backward()
+"""
+    said = graphfix("why", input=error_of(tmp_path, "train.py", text)).stdout.decode()
+    assert "GF102" not in said.partition("It comes about in these ways")[0]
+
+
+def test_a_long_path_stays_whole_at_its_end(graphfix: Run) -> None:
+    path = "/export/home/ana/Documents/" + "experiments/" * 5 + "tools/runner_pretrain.py"
+    text = f'Traceback (most recent call last):\n  File "{path}", line 144, in run\n    loss.backward()\nRuntimeError: {ALONE}\n'
+    said = graphfix("why", input=text.encode()).stdout.decode()
+    assert "/tools/runner_pretrain.py:144, in run\n" in said and "your line: .../" in said

@@ -86,6 +86,18 @@ def test_many_frames_and_long_lines_do_no_harm() -> None:
     assert troubles('File "' * 100_000 + "\n") == []
 
 
+def test_a_hash_in_the_name_of_a_cell_is_no_prompt() -> None:
+    text = f"""{"-" * 75}
+RuntimeError                              Traceback (most recent call last)
+[/tmp/ipython-input-773422404.py](https://localhost:8080/#) in <cell line: 0>()
+----> 1 trainer.train()
+
+RuntimeError: Trying to backward through the graph a second time
+"""
+    (found,) = troubles(text)
+    assert [(frame.cell, frame.row, frame.code) for frame in found.frames] == [(-1, 1, "trainer.train()")]
+
+
 def test_prose_is_no_traceback() -> None:
     assert troubles("") == []
     assert troubles("epoch 1: loss 0.5\nepoch 2: loss 0.25\n") == []

@@ -22,6 +22,8 @@ from graphfix.why.whose import below, owner
         ("C:\\Python311\\Lib\\site-packages\\lightning\\trainer.py", "lightning"),
         ("/venv/lib/python3.11/site-packages/six.py", "six"),
         ("/opt/pytorch/torch/nn/modules/module.py", "torch"),
+        ("~/.../_tensor.py", "torch"),
+        ("~/.../autograd/__init__.py", "torch"),
         ("/usr/lib/python3.11/runpy.py", "python"),
         ("C:\\Users\\ana\\AppData\\Local\\Programs\\Python\\Python311\\Lib\\runpy.py", "python"),
         ("<frozen runpy>", "python"),

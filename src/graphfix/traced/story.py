@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import linecache
 import os
+import re
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,7 +34,8 @@ def lines(trace: Trace) -> Iterator[Line]:
             yield line
             told = True
     if not told:
-        yield (Piece(f"graphfix trace: {_figures(trace)}; nothing wrong", "bold"),)
+        for text in textwrap.wrap(f"graphfix trace: {_figures(trace)}; {_verdict(trace)}", WIDTH, break_on_hyphens=False):
+            yield (Piece(text, "bold"),)
 
 
 def failed(trace: Trace, failure: Failure) -> Iterator[Line]:
@@ -48,12 +51,23 @@ def failed(trace: Trace, failure: Failure) -> Iterator[Line]:
         if place.library is not None:
             file, line = place.library
             yield (Piece(f"       within {escaped(_short(file))}:{line}", "blue"),)
+        entry = _entry(failure.carrier) if place is failure.crossing and failure.kind == "second" else None
+        if entry is not None and (entry.file, entry.line) != (place.file, place.line):
+            yield (Piece(f"       it came in at {_where(entry)}", "blue"), Piece(f"  {_source(entry)}"))
         called = [f"{escaped(_short(file))}:{line}" for file, line in place.callers]
         if called:
             yield (Piece(f"       called from {', '.join(called)}", "blue"),)
     way = _way(failure)
     if way:
         yield (Piece(f"       from the loss down to that graph: {way}", "blue"),)
+
+
+def _entry(carrier: Carrier | None) -> Place | None:
+    """The line of the program that gave the name away, if it can be read there."""
+    if carrier is None or not carrier.line:
+        return None
+    place = Place(carrier.file, carrier.line)
+    return place if re.search(rf"\b{re.escape(carrier.base)}\b", _source(place)) else None
 
 
 def _second(trace: Trace, failure: Failure) -> Iterator[tuple[Place, str]]:
@@ -94,7 +108,7 @@ def _when(trace: Trace, place: Place) -> str:
     number = trace.iteration(place.step)
     if number:
         return f"iteration {number}: "
-    return f"after {place.step} backward(): " if place.step else "before any backward(): "
+    return f"after {place.step} backward(): " if place.step else ""
 
 
 def _where(place: Place) -> str:
@@ -110,8 +124,10 @@ def _short(file: str) -> str:
 
 
 def _source(place: Place) -> str:
+    """The line of code, as much of it as stands beside its place."""
     text = linecache.getline(place.file, place.line).strip()
-    return shown(text if len(text) <= WIDTH else text[: WIDTH - 3] + "...")
+    room = max(40, WIDTH - 9 - len(_where(place)))
+    return shown(text if len(text) <= room else text[: room - 3] + "...")
 
 
 def _way(failure: Failure) -> str:
@@ -130,7 +146,8 @@ def rise(trace: Trace) -> int:
     """How many more nodes each iteration leaves alive, over the second half of the run; 0 where they do not rise steadily."""
     cycle = trace.cycle or 1
     walks = [walk for walk in trace.run.walks if walk.index % cycle == cycle - 1]
-    walks = walks[len(walks) // 2 :] if len(walks) >= 2 * LEAST else walks
+    # what one iteration holds while the next one runs makes no rise beyond the second
+    walks = walks[len(walks) // 2 :] if len(walks) >= 2 * LEAST else walks[1:]
     counts = [walk.live for walk in walks]
     if len(counts) < LEAST or any(later < earlier for earlier, later in zip(counts, counts[1:])):
         return 0
@@ -185,7 +202,8 @@ def waste(trace: Trace) -> Iterator[Line]:
             Piece(f": {what} that no later backward() came to, {_times(kept.times)}"),
         )
         yield (Piece("       "), Piece(_where(kept.place), "blue"), Piece(f"  {_source(kept.place)}"))
-    lost = [each for each in trace.unwalked if each.nodes >= SMALL]
+    # an output that goes unused, such as the last state of an LSTM, costs nothing
+    lost = [each for each in trace.unwalked if each.nodes >= SMALL and each.size]
     if lost:
         size = sum(each.size for each in lost)
         yield (
@@ -208,9 +226,20 @@ def _figures(trace: Trace) -> str:
     parts = [f"{run.walk_count} backward passes", f"at most {run.peak} nodes alive", f"{run.live} at the end"]
     if run.peak_saved_bytes:
         parts.append(f"{_bytes(run.peak_saved_bytes)} of saved tensors at most")
-    if run.ending not in (Ending.FINISHED, Ending.EXITED):
-        parts.append(f"it was {run.ending.value}" + (f" ({run.failure})" if run.failure else ""))
     return ", ".join(parts)
+
+
+def _verdict(trace: Trace) -> str:
+    """That nothing was seen to be wrong, as far as the program came."""
+    run = trace.run
+    if run.ending is Ending.FAILED:
+        what = f" ({escaped(str(run.failure))})" if run.failure else ""
+        return f"nothing wrong with its graphs before it failed{what}"
+    if run.ending is Ending.LATE:
+        return "nothing wrong until its time was over"
+    if run.ending not in (Ending.FINISHED, Ending.EXITED):
+        return f"nothing wrong before it was {'killed' if run.ending is Ending.RUNNING else run.ending.value}"
+    return "nothing wrong" if run.walk_count or run.torch is None else "it never called backward()"
 
 
 def _bytes(count: float) -> str:

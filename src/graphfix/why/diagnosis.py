@@ -19,6 +19,7 @@ from graphfix.source.document import Document
 from graphfix.source.errors import SourceError
 from graphfix.source.lines import LineIndex
 from graphfix.source.text import Source
+from graphfix.why.doubt import is_doubtful
 from graphfix.why.errors import Trouble
 from graphfix.why.kinds import Kind, kind_of
 from graphfix.why.neighbours import imported_files
@@ -107,6 +108,8 @@ class Investigation:
                     continue
                 met.add(key)
                 nearness, depth = _nearest(finding, outcome, places)
+                if nearness is not Nearness.LINE and _is_doubtful(kind, finding, outcome, places[depth : depth + 1]):
+                    continue
                 yield (nearness, depth, kind.codes.index(finding.code), finding.span.start), Cause(finding, outcome, nearness)
 
     def _examined(self, path: Path, kind: Kind) -> Outcome:
@@ -131,6 +134,18 @@ def _roots(files: Sequence[Path]) -> tuple[Path, ...]:
 
 def _weight(kind: Kind, cause: Cause) -> int:
     return kind.codes.index(cause.finding.code)
+
+
+def _is_doubtful(kind: Kind, finding: Finding, outcome: Outcome, near: Sequence[Place]) -> bool:
+    data = outcome.source.text.encode("utf-8", "surrogatepass") if outcome.source is not None else b""
+    bounds = [(place, _function(place)) for place in near if place.source.path == outcome.path]
+    rows = [place.row for place, around in bounds if _holds(around, finding.span.start) and _is_raised(place)]
+    return is_doubtful(kind, finding, data, rows)
+
+
+def _is_raised(place: Place) -> bool:
+    """Whether the line calls backward() itself, and no function that does."""
+    return "backward" in LineIndex(place.source.text).line(place.row)
 
 
 def _nearest(finding: Finding, outcome: Outcome, places: Sequence[Place]) -> tuple[Nearness, int]:

@@ -17,7 +17,8 @@ _PATH = r"(?P<file>(?:~|\.{0,2}|[A-Za-z]:)?[\\/]?[^\s:*?\"<>|()\[\]](?:[^:*?\"<>
 _PYTHON = re.compile(rf"File \"(?P<file>[^\"]+)\", line {_ROW}(?:,? in (?P<function>.+))?")
 _CELL = re.compile(rf"(?:Cell|Input) In ?\[(?P<cell>\d{{1,9}})\](?:, line {_ROW})?(?:,? in (?P<function>.+))?$")
 _CELL_FILE = re.compile(
-    r"(?P<file><ipython-input-(?P<cell>\d{1,9})-[^>]*>|\S*[\\/]ipykernel_\d+[\\/]\d+\.py|\S*[\\/]ipython-input-(?P<other>\d{1,9})\S*\.py)"
+    r"(?P<file><ipython-input-(?P<cell>\d{1,9})-[^>]*>|\S*[\\/]ipykernel_\d+[\\/]\d+\.py"
+    r"|\S*[\\/]ipython-input-(?P<other>\d{1,9})-\S*\.py|\S*[\\/]ipython-input-\d+\.py)"  # Colab of late tells a hash alone
     r" in (?P<function>.+)$"
 )
 _DATABRICKS = re.compile(rf"File <command-\d+>(?:, line |:){_ROW}(?:,? in (?P<function>.+))?$")

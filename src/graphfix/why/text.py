@@ -21,6 +21,7 @@ from graphfix.why.trace import trace_of
 from graphfix.why.whose import below, owner, users
 
 WIDTH = 80
+ROOM = 58  # for a path
 _STYLES = {"+": "green", "-": "red"}
 _LEADS = {
     Nearness.LINE: "Here is why:",
@@ -122,8 +123,18 @@ def _named(frame: Frame) -> str:
     if frame.cell is not None:
         name = f"notebook cell In[{frame.cell}]" if frame.cell >= 0 else "a notebook cell"
         return f"{name}, line {frame.row}" if frame.row else name
-    name = escaped(shortest(frame.file))
+    name = escaped(_fitting(shortest(frame.file)))
     return f"{name}:{frame.row}" if frame.row else name
+
+
+def _fitting(name: str) -> str:
+    """The end of a path that is too long for a line, from a folder on."""
+    if len(name) <= ROOM:
+        return name
+    parts = re.split(r"(?<=[\\/])", name)
+    while len(parts) > 1 and sum(map(len, parts)) > ROOM - 4:
+        del parts[0]
+    return ".../" + "".join(parts)
 
 
 def _inside(frame: Frame) -> str:

@@ -11,6 +11,7 @@ _PACKAGES = re.compile(r"(?:^|/)(?:site|dist)-packages/(?P<name>[^/]+)")
 # torch where it is not installed among the packages: built from source, or under another build system
 _TORCH = re.compile(
     r"(?:^|/)torch/(?:_tensor\.py|autograd/|nn/modules/|nn/parallel/|optim/|_dynamo/|utils/|_inductor/|cuda/|jit/)"
+    r"|\.\.\./(?:_tensor|autograd/(?:__init__|graph|function))\.py$"  # a path that somebody shortened
 )
 _PYTHON = re.compile(
     r"(?:^|/)lib/python\d(?:\.\d+)?/|(?:^|/)python\d*(?:\.\d+)?(?:/[\d.]+)?/lib/[^/]|\.zip/|(?:^|/)(?:Ana|mini)conda\d*/lib/",

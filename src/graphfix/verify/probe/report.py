@@ -122,9 +122,12 @@ class Report:
             return
         self._written = time.perf_counter()
         partial = f"{self.request.report}.{self._owner}.part"
-        with open(partial, "w", encoding="utf-8") as file:
-            json.dump(self.data(), file)
-        os.replace(partial, self.request.report)
+        try:
+            with open(partial, "w", encoding="utf-8") as file:
+                json.dump(self.data(), file)
+            os.replace(partial, self.request.report)
+        except FileNotFoundError:
+            return  # whoever asked for it was ended, and its folder is gone
 
     def _loaded(self) -> list[str]:
         """The files of the user's own code that ran: the script, and what it imported."""

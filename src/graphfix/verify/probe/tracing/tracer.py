@@ -97,6 +97,7 @@ class TracedWalks(Walks):
         self._counts: dict[Site, int] = {}
         self._keeps: dict[int, list[Any]] = {}  # walk that retains -> its line, nodes, bytes, whether another one came
         self._asked = False
+        self._refused: Site | None = None
 
     def perform(self, walk: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], places: dict[str, int]) -> Any:
         def given(word: str) -> Any:
@@ -116,6 +117,7 @@ class TracedWalks(Walks):
                 freed = told.pop("freed_by", NEVER)
                 if freed != NEVER:
                     told["freed"] = place(self._at(freed), freed)
+                self._refused = site
                 self.tracer.failures.append(told)
                 self.tracer.growth.look(frames)
             raise
@@ -154,6 +156,8 @@ class TracedWalks(Walks):
     def cycle(self) -> int:
         """How many walks an iteration has, where all have the same ones in the same order; 0 where not."""
         period = len(self._counts)
+        if self._refused is not None and self._refused not in self._counts and len(self._sites) < 2 * period:
+            return 0  # it may have belonged to the first iteration
         ordered = self._sites[:period]
         same = all(site is ordered[number % period] for number, site in enumerate(self._sites[:4096])) if period else False
         return period if same else 0
