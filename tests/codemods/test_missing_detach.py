@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from .toys import repaired, told
+from graphfix.run.examine import Job, examine
+from graphfix.run.selection import Wanted
+
+from .toys import PREAMBLE, repaired, told
 
 LEFT_ALONE = {
     "what the critic sees is detached": """
@@ -128,3 +131,34 @@ for step in range(4):
 
 def test_a_walk_that_is_only_called_back_keeps_its_gradients(tmp_path: Path) -> None:
     assert repaired(tmp_path, CALLED_BACK, select=("GF303", "GF305")) == CALLED_BACK
+
+
+CRITIC = """
+class Critic(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 1)
+
+    def forward(self, image):
+        flat = image.view(image.shape[0], -1)
+        return self.layer(flat)
+
+judge = Critic()
+judge_optimizer = torch.optim.SGD(judge.parameters(), lr=0.1)
+for _ in range(3):
+    fake = generator(x)
+    judge_optimizer.zero_grad()
+    (judge(fake).mean() - judge(real).mean()).backward()
+    judge_optimizer.step()
+    generator_optimizer.zero_grad()
+    (-judge(fake)).mean().backward()
+    generator_optimizer.step()
+"""
+
+
+def test_the_callers_tensor_is_cut_not_the_module_that_all_calls_go_through(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(PREAMBLE + CRITIC)
+    after = examine(path, Job((tmp_path,), Wanted(("GF303",), unsafe=True), repair=True)).after.decode()
+    assert after == PREAMBLE + CRITIC.replace("(judge(fake).mean() - judge(real)", "(judge(fake.detach()).mean() - judge(real)")
+    exec(compile(after, "train.py", "exec"), {"__name__": "__main__"})

@@ -170,10 +170,7 @@ def cut_point(evidence: Evidence, run: Run, node: Node, parent: Node) -> ast.exp
     """An expression that brings `parent` into `node`; or a variable from which that is computed and nothing else."""
     highest: ast.expr | None = None
     for edge in straight_down(node, parent):
-        bringing = list(passing(evidence, *edge))
-        passed = [each for each in bringing if not carries_used(evidence, run, each)]
-        if bringing and not passed:
-            break
+        passed = [each for each in passing(evidence, *edge) if not carries_used(evidence, run, each)]
         highest = highest or next(iter(passed), None)
         named = next((e for e in passed if isinstance(e, ast.Name)), None)
         if named is not None:
@@ -200,9 +197,16 @@ def where_stored(evidence: Evidence, run: Run, parent: Node) -> ast.expr | None:
             and isinstance(store.target, ast.Name)
             and store.value_site is not None
         ):
-            if evidence.holds(store.value_site) and is_tensor_always(evidence.facts, store.value_site):
-                return store.value_site
+            value = store.value_site
+            if evidence.holds(value) and is_tensor_always(evidence.facts, value) and not serves_others(evidence, run, value):
+                return value
     return None
+
+
+def serves_others(evidence: Evidence, run: Run, value: ast.expr) -> bool:
+    """Whether an expression, evaluated once more, hands on what a walk sends a gradient through: a function has many callers."""
+    made = {node for use in evidence.facts.uses.get(value, ()) for node in use.nodes}
+    return any(not made.isdisjoint(run.fates.leading(event)) for event in run.recording.walks)
 
 
 def passing(evidence: Evidence, node: Node, parent: Node) -> Iterator[ast.expr]:

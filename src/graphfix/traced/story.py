@@ -238,7 +238,8 @@ def _verdict(trace: Trace) -> str:
     if run.ending is Ending.LATE:
         return "nothing wrong until its time was over"
     if run.ending not in (Ending.FINISHED, Ending.EXITED):
-        return f"nothing wrong before it was {'killed' if run.ending is Ending.RUNNING else run.ending.value}"
+        ended = {Ending.RUNNING: "was killed", Ending.TERMINATED: "was ended"}.get(run.ending, f"was {run.ending.value}")
+        return f"nothing wrong until it {ended}"
     return "nothing wrong" if run.walk_count or run.torch is None else "it never called backward()"
 
 
