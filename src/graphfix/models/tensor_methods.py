@@ -48,6 +48,10 @@ MOVES = {"cuda": "cpu"}
 PROVES_MODULE = frozenset(("train", "eval", "parameters", "zero_grad", "state_dict", "load_state_dict", "named_parameters"))
 
 
+# the other tensor gives a shape, a type or a device, and gets no gradient
+MODELLED_ON = frozenset("view_as expand_as reshape_as type_as to".split())
+
+
 def call_torch_method(
     m: Interpreter, receiver: Value, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST
 ) -> Value | None:
@@ -119,7 +123,8 @@ def tensor_like_method(
         return opaque_without_graph(known, receiver, name, arguments, site)
     if isinstance(receiver, Tensor) and known.inplace and not m.grad_enabled:
         return changed_in_place(m, receiver, Tensor(), site=site)
-    made = operation(m, known, [receiver, *arguments, *keywords.values()], keywords, site, name)
+    values = [receiver] if name in MODELLED_ON else [receiver, *arguments, *keywords.values()]
+    made = operation(m, known, values, keywords, site, name)
     if isinstance(receiver, Unknown) and isinstance(made, Tensor):
         if known.inplace:
             receiver.node = made.node or receiver.node
