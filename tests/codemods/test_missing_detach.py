@@ -156,9 +156,9 @@ for _ in range(3):
 """
 
 
-def test_the_callers_tensor_is_cut_not_the_module_that_all_calls_go_through(tmp_path: Path) -> None:
+def test_a_line_that_all_calls_of_a_module_go_through_is_not_cut(tmp_path: Path) -> None:
+    """The generator's loss needs its gradient there, though it raises today before it gets it."""
     path = tmp_path / "train.py"
     path.write_text(PREAMBLE + CRITIC)
     after = examine(path, Job((tmp_path,), Wanted(("GF303",), unsafe=True), repair=True)).after.decode()
-    assert after == PREAMBLE + CRITIC.replace("(judge(fake).mean() - judge(real)", "(judge(fake.detach()).mean() - judge(real)")
-    exec(compile(after, "train.py", "exec"), {"__name__": "__main__"})
+    assert after == PREAMBLE + CRITIC

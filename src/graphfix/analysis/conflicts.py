@@ -170,7 +170,10 @@ def cut_point(evidence: Evidence, run: Run, node: Node, parent: Node) -> ast.exp
     """An expression that brings `parent` into `node`; or a variable from which that is computed and nothing else."""
     highest: ast.expr | None = None
     for edge in straight_down(node, parent):
-        passed = [each for each in passing(evidence, *edge) if not carries_used(evidence, run, each)]
+        bringing = list(passing(evidence, *edge))
+        passed = [each for each in bringing if not carries_used(evidence, run, each)]
+        if bringing and not passed:
+            break
         highest = highest or next(iter(passed), None)
         named = next((e for e in passed if isinstance(e, ast.Name)), None)
         if named is not None:
