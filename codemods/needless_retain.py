@@ -30,6 +30,7 @@ optimizer.step()
 ## Fix safety
 Safe where every `backward()` through the graph is in sight and none follows. Unsafe where a part of the graph is handed to code
 that is not in sight, or where the model itself is not in sight, as either may go backward through the graph once more.
+The losses of a loop that may be a generator have no fix: which of them is the last is not known.
 
 ## References
 - https://pytorch.org/docs/stable/generated/torch.Tensor.backward.html
@@ -121,6 +122,8 @@ def last_of_loop(evidence: Evidence, site: ast.Call, events: list[tuple[Run, Bac
     retained = AddArgument(evidence.span(site), "retain_graph", f"{index} < len({form[1]}) - 1")
     repair = fix(Applicability.SAFE, "retain the graph for all losses but the last", *edits, retained)
     story = (evidence.label(site, f"no backward() goes through the graph after the last of `{form[1]}`"),)
+    if not evidence.flow.has_length(losses_of(loop)):
+        repair = None  # a generator does not know which of its items is the last
     return RULE.finding(
         evidence, "`retain_graph=True` keeps the graph after the last backward()", evidence.span(statement), story, repair
     )
@@ -137,6 +140,10 @@ def form_of(loop: ast.For) -> tuple[str | None, str] | None:
         return None
     counter = target.elts[0]
     return (counter.id, over.args[0].id) if isinstance(counter, ast.Name) and counter.id != "_" else None
+
+
+def losses_of(loop: ast.For) -> ast.expr:
+    return loop.iter.args[0] if isinstance(loop.iter, ast.Call) else loop.iter
 
 
 def is_rebound(loop: ast.For, counter: str | None) -> bool:

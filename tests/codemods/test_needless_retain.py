@@ -8,7 +8,7 @@ import pytest
 
 from graphfix.run.engine import findings_of
 
-from .toys import told
+from .toys import PREAMBLE, told
 
 LEFT_ALONE = {
     "another loss walks it": """
@@ -63,6 +63,29 @@ for step in range(9):
 @pytest.mark.parametrize("program", TOLD.values(), ids=TOLD)
 def test_what_is_told(program: str) -> None:
     assert told(program) == {"GF305"}
+
+
+@pytest.mark.parametrize(
+    ("losses", "repaired"),
+    (
+        ("out.pow(2).mean(0)", True),
+        ("[out[:, 0].mean(), out[:, 1].mean()]", True),
+        ("(column.mean() for column in out.t())", False),
+        ("map(torch.mean, out)", False),
+    ),
+)
+def test_only_what_has_a_length_is_asked_for_its_last(losses: str, repaired: bool) -> None:
+    program = f"""
+for step in range(9):
+    out = model(x)
+    losses = {losses}
+    optimizer.zero_grad()
+    for loss in losses:
+        loss.backward(retain_graph=True)
+    optimizer.step()
+"""
+    (finding,) = findings_of(Path("train.py"), PREAMBLE + program)
+    assert (finding.fix is not None) is repaired
 
 
 BALANCER = """

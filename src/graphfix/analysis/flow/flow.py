@@ -12,9 +12,11 @@ from graphfix.analysis.flow.freed import Freed
 from graphfix.analysis.flow.graph import Cell, Field, Place, Result, Sink
 from graphfix.analysis.flow.scopes import parameters
 from graphfix.analysis.flow.sight import Find, Sight
+from graphfix.models.table import facts
 from graphfix.models.words import WALKED_BY_TRAINER
 from graphfix.source.document import Document
 
+SIZED = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.DictComp)
 NAMED = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -111,6 +113,21 @@ class Flow:
                 for container in self.graph.taken_from.get(place, ()):
                     pending.extend((container, *self.graph.brought(container)))
         return any(isinstance(place, ast.arg) and place in self.graph.opaque for place in seen)
+
+    def has_length(self, root: Place) -> bool:
+        """Whether every object that may be at `root` knows how many items it has: a list or a tensor, and no generator."""
+        sources = self.graph.sources(root)
+        return bool(sources) and all(self.is_sized(source) for source in sources)
+
+    def is_sized(self, source: Place) -> bool:
+        if isinstance(source, ast.BinOp):
+            return self.has_length(source.left) and self.has_length(source.right)
+        if not isinstance(source, ast.Call):
+            return isinstance(source, SIZED)
+        dotted = self.code.calls.get(source, "")
+        if isinstance(source.func, ast.Attribute) and not dotted and source not in self.calls.targets:
+            return facts(f"torch.Tensor.{source.func.attr}") is not None
+        return dotted in library.SIZED or dotted.startswith("torch.") and facts(dotted) is not None
 
     def below(self, root: Place, without: Collection[Place]) -> list[Place]:
         """The places from which graph may get into the value at `root`."""

@@ -68,6 +68,8 @@ LOADERS = frozenset(
 COLLECTS = frozenset(
     LOADERS | frozenset("list tuple set frozenset sorted reversed filter iter collections.deque copy.copy".split())
 )
+# builtins whose result has a length
+SIZED = frozenset("list tuple set frozenset dict sorted collections.deque".split())
 # builtins whose result holds tuples of what their arguments hold
 PAIRS = frozenset("enumerate zip itertools.product".split())
 HOLDERS = COLLECTS | PAIRS | frozenset(["dict"])
