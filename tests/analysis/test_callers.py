@@ -14,7 +14,7 @@ from graphfix.analysis.callers import called
 from graphfix.analysis.contributors import Facts
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Explorer
-from graphfix.analysis.importers import importing
+from graphfix.analysis.importers import importing, is_offered
 from graphfix.analysis.told_by_callers import CallerEvidence, Elsewhere, told_by_callers
 from graphfix.codemods import RULES
 from graphfix.codemods.base import Rule
@@ -286,6 +286,28 @@ def test_importing_files_come_close_ones_first_and_links_are_not_followed(projec
     (project.root / "a/link.py").symlink_to(project.root / "a/one.py")
     found = [str(path.relative_to(project.root.resolve())) for path in importing(target, (project.root,))]
     assert found == ["a/one.py", "a/two.py", "far/off/three.py", "last.py"]
+
+
+def test_what_other_files_may_use(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = project.write("target.py", "")
+    assert not is_offered(target, (project.root,))
+    monkeypatch.setattr(importers, "MAX_ENTRIES", 0)
+    importers.imports_below.cache_clear()
+    assert is_offered(target, (project.root,))  # nobody has looked
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    (
+        ("lab.ipynb", '{"cells": [{"source": ["x = 1\\n", "from target import thing"]}]}'),
+        ("lab.ipynb", '{"cells":[{"source":"x = 1\\nimport torch, target\\n"}]}'),
+        ("long.py", "import target\n" + "#" * importers.MAX_FILE_BYTES),
+    ),
+)
+def test_what_is_used_by_a_notebook_or_a_large_file_is_offered(project: Project, name: str, text: str) -> None:
+    target = project.write("target.py", "")
+    project.write(name, text)
+    assert is_offered(target, (project.root,)) and list(importing(target, (project.root,))) == []
 
 
 def test_a_folder_of_too_many_files_is_not_searched(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -176,8 +176,8 @@ class Explorer:
         return extra
 
     def run_once(self, entry: EntryPoint, start: Start, policy: Policy) -> Run:
-        self.importer.begin()
         interpreter = assembled(policy, self.importer)
+        self.importer.begin(interpreter)
         interpreter.substitutions = self.substitutions
         interpreter.conventions = self.tape.conventions
         env = Env(self.tape.document)

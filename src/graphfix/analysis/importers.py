@@ -17,7 +17,7 @@ from graphfix.source.errors import SourceError
 
 # A project that is larger is not searched: the files that were found would depend on where the search ended
 MAX_ENTRIES = 20_000
-MAX_BYTES = 30_000_000
+MAX_BYTES = 100_000_000
 MAX_FILE_BYTES = 200_000
 IMPORT = re.compile(rb"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n#;]*)|import[ \t]+([^\n#;]*))", re.MULTILINE)
 WORD = re.compile(rb"[\w.]+")
@@ -30,7 +30,7 @@ Imports = dict[str, list[tuple[Path, str]]]
 
 
 def importing(path: Path, roots: tuple[Path, ...]) -> Iterator[Path]:
-    """The files below `roots` that import `path`, those that do so themselves first; close ones before far ones."""
+    """The scripts of ordinary size below `roots` that import `path`, those that do so themselves first; close ones before far ones."""
     real = Path(os.path.realpath(path))
     roots = tuple(Path(os.path.realpath(root)) for root in roots)
     seen = {real}
@@ -39,24 +39,24 @@ def importing(path: Path, roots: tuple[Path, ...]) -> Iterator[Path]:
         found: dict[Path, None] = {}
         for target in current:
             for root in roots:
-                found.update(dict.fromkeys(file for file in direct(target, root, roots) if file not in seen))
+                found.update(dict.fromkeys(file for file in direct(target, root, roots) if file not in seen and is_script(file)))
         current = sorted(found, key=lambda file: (distance(file, real), file.parts))
         seen.update(current)
         yield from current
 
 
 def is_offered(path: Path, roots: tuple[Path, ...]) -> bool:
-    """Whether other code may use what a file defines: it is part of a package, or a file of the project imports it."""
+    """Whether other code may use what a file defines: it is part of a package, a file of the project imports it, or may do so."""
     real = Path(os.path.realpath(path))
     if (real.parent / "__init__.py").is_file():
         return True
     roots = tuple(Path(os.path.realpath(root)) for root in roots)
-    return any(True for root in roots for _ in direct(real, root, roots))
+    return any(imports_below(root) is None or any(True for _ in direct(real, root, roots)) for root in roots)
 
 
 def direct(target: Path, root: Path, roots: tuple[Path, ...]) -> Iterator[Path]:
     word = target.parent.name if target.name == "__init__.py" else target.stem
-    for file, name in imports_below(root).get(word, ()):
+    for file, name in (imports_below(root) or {}).get(word, ()):
         if file != target and Importer(file, roots).find(name, file) == target:
             yield file
 
@@ -68,21 +68,28 @@ def distance(one: Path, two: Path) -> int:
 
 
 @functools.lru_cache(maxsize=8)
-def imports_below(root: Path) -> Imports:
-    """What the files below `root` import; nothing where there is too much."""
+def imports_below(root: Path) -> Imports | None:
+    """What the files below `root` import; None where there is too much."""
     by_word: Imports = {}
     read = 0
-    for path, size in scripts_below(root) or ():
+    files = programs_below(root)
+    if files is None:
+        return None
+    for path, size in files:
         read += size
         if read > MAX_BYTES:
-            return {}
+            return None
         for name in names_imported(path):
             by_word.setdefault(name.rsplit(".", 1)[-1], []).append((path, name))
     return by_word
 
 
-def scripts_below(root: Path) -> list[tuple[Path, int]] | None:
-    """The Python files of ordinary size below `root`, sorted; None where there are too many files of any kind to look at."""
+def is_script(path: Path) -> bool:
+    return path.suffix == ".py" and path.stat().st_size <= MAX_FILE_BYTES
+
+
+def programs_below(root: Path) -> list[tuple[Path, int]] | None:
+    """The Python files and notebooks below `root`, sorted; None where there are too many files of any kind to look at."""
     found: list[tuple[Path, int]] = []
     pending = [(root, Ignored.above(root))]
     left = MAX_ENTRIES
@@ -98,10 +105,9 @@ def scripts_below(root: Path) -> list[tuple[Path, int]] | None:
             if entry.is_dir(follow_symlinks=False):
                 if entry.name not in JUNK and not entry.name.startswith(".") and not rules.ignores(path, folder=True):
                     pending.append((path, rules))
-            elif entry.name.endswith(".py") and entry.is_file(follow_symlinks=False):
-                size = entry.stat(follow_symlinks=False).st_size
-                if size <= MAX_FILE_BYTES and not rules.ignores(path, folder=False):
-                    found.append((path, size))
+            elif entry.name.endswith((".py", ".ipynb")) and entry.is_file(follow_symlinks=False):
+                if not rules.ignores(path, folder=False):
+                    found.append((path, entry.stat(follow_symlinks=False).st_size))
     return sorted(found)
 
 
@@ -119,6 +125,8 @@ def names_imported(path: Path) -> list[str]:
         data = read_bytes(path)
     except SourceError:
         return []
+    if path.suffix == ".ipynb":  # each line of a cell is a text of JSON
+        data = data.replace(b"\\n", b"\n").replace(b'"', b"\n")
     found: dict[str, None] = {}
     for package, members, modules in IMPORT.findall(data):
         base = package.decode("ascii", "replace")

@@ -75,14 +75,24 @@ class Importer:
         env = Env(document)
         project = Project(env, name)
         self.loaded[path] = project
+        mode, m.grad_enabled = (
+            m.grad_enabled,
+            True,
+        )  # modules are read late, when they are first used: not in the mode of that place
         define(m, env, document.tree.body)
+        m.grad_enabled = mode
         self._snapshots.append(Snapshot(env))
         return project
 
-    def begin(self) -> None:
-        """A new run: what the ones before have left in modules is gone."""
+    def begin(self, m: Interpreter) -> None:
+        """A new run: what the ones before have left in modules is gone, with the modules where they hold too much to be kept."""
+        if any(snapshot.partial for snapshot in self._snapshots):
+            self.loaded.clear()
+            self._snapshots.clear()
+            self.bytes = 0
         for snapshot in self._snapshots:
             snapshot.restore()
+        m.has_graphs = any(snapshot.holds_graphs for snapshot in self._snapshots)
 
     def document_at(self, path: Path, name: str) -> Document | None:
         return parsed(path, name)
@@ -140,7 +150,8 @@ def define(m: Interpreter, env: Env, body: list[ast.stmt]) -> None:
 def sets_mode(statement: ast.stmt) -> bool:
     """Whether a module switches recording off, or on, for all that runs after it is imported."""
     call = statement.value if isinstance(statement, ast.Expr) else None
-    return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "set_grad_enabled"
+    function = call.func if isinstance(call, ast.Call) else None
+    return "set_grad_enabled" in (getattr(function, "attr", ""), getattr(function, "id", ""))
 
 
 def is_main_guard(statement: ast.stmt) -> bool:

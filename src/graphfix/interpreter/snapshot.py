@@ -28,11 +28,17 @@ MOST = 20_000  # objects
 
 
 class Snapshot:
-    """The variables of a module, and the state of all that they hold."""
+    """The variables of a module, and the state of all that they hold.
+
+    `partial`: they hold too much to be kept.
+    """
 
     def __init__(self, env: Env) -> None:
+        reached = _reached(env)
+        self.partial = len(reached) >= MOST
+        self.holds_graphs = any(isinstance(each, Node) for each in reached)
         self._variables, self._names = env.variables, dict(env.variables)
-        self._slots = [(each, list(_slots_of(each))) for each in _reached(env)]
+        self._slots = [(each, list(_slots_of(each))) for each in reached]
 
     def restore(self) -> None:
         """Everything as it was, in the very containers that others hold."""
