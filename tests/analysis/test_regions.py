@@ -9,6 +9,7 @@ import pytest
 from graphfix.analysis.contributors import Facts
 from graphfix.analysis.evaluations import Region, Regions
 from graphfix.analysis.explore import Explorer
+from graphfix.interpreter import interpreter
 from graphfix.source.document import Document
 
 HEAD = """\
@@ -122,3 +123,14 @@ def test_copies_of_what_is_trained_elsewhere(statement: str, expected: int) -> N
 def test_a_loop_within_a_function_is_told_once() -> None:
     body = "for x, y in data:\n    print(net(x).sum().item())"
     assert len(regions(function(body) + "for x, y in data:\n    fit()\n    score()\n")) == 1
+
+
+@pytest.mark.parametrize(
+    ("loop", "told"),
+    (("kept = []\nfor x, y in data:\n    kept.append(F.mse_loss(net(x), y))\n", 0), ("kept = []\n" + LOOP, 1)),
+    ids=("in hand", "let go"),
+)
+def test_a_run_that_is_broken_off_may_walk_what_it_has_in_hand(loop: str, told: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interpreter, "MAX_STEPS", 300)
+    found = regions("fit()\n" + loop + "fit()\n" * 90 + "sum(kept).backward()\n")
+    assert len(found) == told and not any(region.sure for region in found)

@@ -100,8 +100,7 @@ class Regions:
             self.note_asked(run)
         placed: dict[ast.stmt, Region] = {}
         for run in self.tape.runs:
-            # a run that was broken off did not get to what it would have walked
-            for node in run.recording.nodes if run.recording.ended_by is None else ():
+            for node in run.recording.nodes:
                 if not node.walks:
                     self.mark(self.recording, node.trace)
                     if self.is_forward(node):
@@ -129,6 +128,8 @@ class Regions:
             if not parent.walks and split_loop(parent.context, node.context) is not None
         )
         self.carried.update(history(list(crossing)))
+        for node in history(run.recording.left):  # the walk may lie behind the end of the run
+            self.mark(self.touched, node.trace)
         for node in run.recording.nodes:
             if node.walks:
                 self.mark(self.touched, node.trace)

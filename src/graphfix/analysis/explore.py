@@ -187,6 +187,8 @@ class Explorer:
             start(interpreter, env)
         except (OutOfSteps, RecursionError) as limit:
             interpreter.recording.ended_by = type(limit)
+            if isinstance(limit, RecursionError):
+                interpreter.recording.left = interpreter.recording.nodes
             self.tape.truncated = True
         except Stop as stop:
             interpreter.recording.ended_by = type(stop)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import itertools
 from collections.abc import Iterator
 
 from graphfix.autograd.backward import raises_again
@@ -39,8 +40,8 @@ def visible(frame: Frame) -> dict[str, Value]:
         env = env.parent
     level = list(names.items())
     for _ in range(DEPTH):
-        level = [inner for name, value in level for inner in below(name, value)]
-        names.update(level[:WIDTH])
+        level = list(itertools.islice((inner for name, value in level for inner in below(name, value)), WIDTH))
+        names.update(level)
     return names
 
 

@@ -32,6 +32,10 @@ class Env:
             env = env.parent
         return env
 
+    def in_reach(self) -> list[Value]:
+        """The values of all variables of this scope and those around it."""
+        return [*self.variables.values(), *(self.parent.in_reach() if self.parent is not None else ())]
+
     def get(self, name: str) -> Value | None:
         """The variable of this very scope; an imported one is resolved now."""
         value = self.variables.get(name)

@@ -132,6 +132,7 @@ class Interpreter:
     def tick(self) -> None:
         self.steps += 1
         if self.steps > MAX_STEPS:
+            self.recording.left = self.in_hand()
             raise OutOfSteps
 
     def now(self) -> int:
@@ -312,6 +313,12 @@ class Interpreter:
     def held_in(self, value: Value) -> list[Node]:
         """The nodes that a value and the containers in it hold; large tables that are made before any graph are not looked through."""
         return nodes_in(value, attributes=False, depth=3) if self.has_graphs else []
+
+    def in_hand(self) -> list[Node]:
+        """The nodes that active calls may still do something with: those in their variables, and of the statements that they are at."""
+        held = [node for frame in self.frames for value in frame.env.in_reach() for node in nodes_in(value)]
+        active = {frame: frame.statement for frame in self.frames}
+        return held + [node for node in self.recording.nodes if node.trace and active.get(node.trace[-1][0]) is node.trace[-1][1]]
 
     def escape(self, value: Value, site: ast.AST, why: str) -> None:
         """Code that is not simulated gets hold of `value`: it may call backward() on its graph, with all that lies below."""

@@ -107,7 +107,7 @@ def set_attribute(m: Interpreter, target: ast.Attribute, value: Value, source: a
     attributes = holder.namespace
     if attributes is None:
         return
-    if isinstance(holder, Instance) and isinstance(holder.cls.find("__setattr__"), Function) and value.node is not None:
+    if isinstance(holder, Instance) and isinstance(holder.cls.find("__setattr__"), Function) and m.held_in(value):
         m.escape(value, target, "argument")  # the class keeps it where it likes, and gives back what it likes
         attributes[name] = Unknown(("redirected", holder.key, name, m.now()))
         return

@@ -172,7 +172,8 @@ class Recording:
     `asks`: where gradients are asked for, or grad mode is set; `builds`: where modules are made; `cuts`: nodes that the
     program detaches, and the iterations in which it does. `written`: tensors that were written in place, and whether that
     may have given them a graph or another shape. `empty`: where a tensor without a graph is walked. `given`: what code that is
-    not in sight got hold of; `kept`: what was put into attributes. `ended_by`: what broke the run off.
+    not in sight got hold of; `kept`: what was put into attributes. `ended_by`: what broke the run off; `left`: what it
+    had in hand where its steps ended, and might have walked.
     """
 
     walks: list[BackwardPass] = field(default_factory=list)
@@ -206,4 +207,5 @@ class Recording:
     plain: set[ast.expr] = field(default_factory=set)
     returned: dict[Frame, Value] = field(default_factory=dict)
     ended_by: type[BaseException] | None = None
+    left: list[Node] = field(default_factory=list)
     env: Env | None = None
