@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import ast
 import inspect
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import PurePath
 from typing import Any
 
 from graphfix.analysis.evidence import Cuts, Evidence
+from graphfix.analysis.testing import is_test
 from graphfix.model import Finding, Fix, Label, Severity, Span
-from graphfix.source.document import Document
 from graphfix.verify.expected import SAME, Expected
 from graphfix.verify.symptoms import Symptom
 
@@ -21,10 +19,6 @@ URL = "https://github.com/graphfix/graphfix/blob/main/docs/rules/{code}.md"
 
 def nothing(evidence: Evidence) -> Iterator[ast.expr]:
     return iter(())
-
-
-# https://docs.pytest.org/en/stable/explanation/goodpractices.html#conventions-for-python-test-discovery
-TEST_MODULE = re.compile(r"test_.*\.py|.*_test\.py|conftest\.py")
 
 
 @dataclass(frozen=True)
@@ -65,12 +59,6 @@ class Rule:
         path = evidence.document.path
         optional = optional or self.bounded and is_test(evidence.document)
         return Finding(self.code, self.name, message, path, span, tuple(story), fix, severity or self.severity, optional)
-
-
-def is_test(document: Document) -> bool:
-    """Whether a module holds tests, or what they share: by its name, or as it imports what tests are run with."""
-    named = TEST_MODULE.fullmatch(PurePath(document.path).name) is not None
-    return named or any(document.imported_as(runner) is not None for runner in ("pytest", "unittest"))
 
 
 def rule(code: str, name: str, module: dict, find: Callable[[Evidence], Iterator[Finding]], **declared: Any) -> Rule:

@@ -18,6 +18,7 @@ from graphfix.analysis.call_graph import word
 from graphfix.analysis.entries import EntryPoint, Start
 from graphfix.analysis.explore import Explorer, Run, Tape
 from graphfix.analysis.importers import importing
+from graphfix.analysis.testing import is_test
 from graphfix.interpreter.imports import Importer, parsed
 from graphfix.interpreter.interpreter import OutOfSteps
 from graphfix.models.words import WALKS
@@ -30,7 +31,6 @@ CALLER_STEPS = 6_000
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # What builds an object, and what data loading calls: no graph is there yet
 BUILDING = frozenset(("__init__", "__getitem__", "__len__", "__iter__", "__next__", "__repr__", "__str__"))
-TESTING = frozenset(("pytest", "unittest", "hypothesis", "nose"))
 LIMITS = (OutOfSteps, RecursionError)
 # Names that are spelled everywhere and mean something else there
 ANYWHERE = frozenset(("forward", "train", "eval", "load", "save", "step", "reset", "update", "get", "run", "main"))
@@ -102,13 +102,6 @@ def called(tape: Tape, *, all_functions: bool = False) -> Tape | None:
     for run in found:
         run.entry = dataclasses.replace(run.entry, elsewhere=True)
     return Tape(document, found, True, tape.roots, tape.conventions) if found else None
-
-
-def is_test(document: Document) -> bool:
-    """Whether the file is about tests, which also do what is to fail."""
-    modules = {part.module or "" for part in ast.walk(document.tree) if isinstance(part, ast.ImportFrom)}
-    modules |= {alias.name for part in ast.walk(document.tree) if isinstance(part, ast.Import) for alias in part.names}
-    return any(module.split(".")[0] in TESTING for module in modules)
 
 
 def worth_reaching(document: Document, functions: set[ast.AST], *, all_functions: bool = False) -> frozenset[str]:

@@ -86,26 +86,25 @@ def same_shape(one: Value, two: Value) -> bool:
 
 def carried(evidence: Evidence, walks: list[SecondBackward], attributes: bool, tell: Tell) -> Iterator[Finding]:
     """Findings for state that crosses the boundary of a loop: in attributes, or in plain names."""
-    found: dict[tuple[ast.AST | None, object], list[Finding]] = {}
+    found: dict[tuple[ast.AST | None, object], list[tuple[str, Finding]]] = {}
     for (loop, carrier), group in by_carrier(walks).items():
         if ("." in carrier) is attributes:
             for finding in evidence.told(carried_finding, loop, carrier, group, tell):
-                found.setdefault((loop, tuple(label.span for label in finding.story)), []).append(finding)
+                found.setdefault((loop, tuple(label.span for label in finding.story)), []).append((carrier, finding))
     for alike in found.values():
-        yield as_one(sorted(alike, key=lambda finding: finding.message))
+        yield as_one(sorted(alike, key=lambda pair: pair[0]))
 
 
-def as_one(alike: list[Finding]) -> Finding:
-    """Objects of one class that keep the same state, such as the layers of a network, are one fault."""
-    first = alike[0]
-    fixes = [finding.fix for finding in alike if finding.fix is not None]
+def as_one(alike: list[tuple[str, Finding]]) -> Finding:
+    """Objects of one class that keep the same state, such as the layers of a network, are one fault: each carrier with its finding."""
+    name, first = alike[0]
+    fixes = [finding.fix for _, finding in alike if finding.fix is not None]
     if len(alike) == 1:
         return first
     repair = None
     if len(fixes) == len(alike) and len({each.applicability for each in fixes}) == 1:
         operations = [operation for each in fixes for operation in each.operations]
         repair = fix(fixes[0].applicability, f"{fixes[0].title}, and {len(alike) - 1} more", *operations, ground=fixes[0].ground)
-    name = first.message.split("`")[1]
     return replace(
         first, message=f"`{name}` and {len(alike) - 1} more bring the graph of the previous iteration into this one", fix=repair
     )

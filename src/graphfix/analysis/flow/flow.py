@@ -88,31 +88,23 @@ class Flow:
 
     def given_below(self, root: Place, without: Collection[Place] = ()) -> list[ast.arg]:
         """The parameters through which code that is not in sight may give a part of the graph of the value at `root`."""
-        seen: set[Place] = set()
-        pending = self.below(root, without)
-        while pending:
-            place = pending.pop()
-            if place not in seen:
-                seen.add(place)
-                containers = self.graph.taken_from.get(place, ())
-                pending.extend(source for container in containers for source in (container, *self.graph.brought(container)))
-                if containers or isinstance(place, ast.Name):
-                    pending.extend(self.graph.brought(place))
-        given = [place for place in seen if isinstance(place, ast.arg) and place in self.graph.opaque]
-        return sorted(given, key=lambda each: (each.lineno, each.col_offset))
+        return self._givers(self.below(root, without), without)
 
     def is_given(self, root: Place) -> bool:
         """Whether code that is not in sight may give the very value at `root`, or a container that it is taken out of."""
+        return bool(self._givers([root], ()))
+
+    def _givers(self, places: list[Place], without: Collection[Place]) -> list[ast.arg]:
+        """The open parameters that bring the objects at `places`, or containers that those are taken out of, in the order of the code."""
         seen: set[Place] = set()
-        pending: list[Place] = [root]
+        pending = list(places)
         while pending:
             place = pending.pop()
-            if place not in seen:
+            if place not in seen and place not in without:
                 seen.add(place)
-                pending.extend(self.graph.brought(place))
-                for container in self.graph.taken_from.get(place, ()):
-                    pending.extend((container, *self.graph.brought(container)))
-        return any(isinstance(place, ast.arg) and place in self.graph.opaque for place in seen)
+                pending.extend((*self.graph.brought(place), *self.graph.taken_from.get(place, ())))
+        given = [place for place in seen if isinstance(place, ast.arg) and place in self.graph.opaque]
+        return sorted(given, key=lambda each: (each.lineno, each.col_offset))
 
     def has_length(self, root: Place) -> bool:
         """Whether every object that may be at `root` knows how many items it has: a list or a tensor, and no generator."""
