@@ -111,8 +111,8 @@ COMMANDS = (
     Command(
         "trace",
         (
-            "words", "module", "python", "max_iterations", "after", "apply_fixes", "verdict_format", "output_file", "save", "plot",
-            "quiet",
+            "words", "module", "python", "max_iterations", "after", "apply_fixes", "unsafe_fixes", "allow_dirty",
+            "verdict_format", "output_file", "save", "plot", SETTINGS, "quiet",
         ),
         "Run a program and tell where its graphs come from and go.",
         """Run a program of yours, unchanged, and tell the story of its autograd graphs.

@@ -17,8 +17,8 @@ from graphfix.report.report import Report
 from graphfix.run.outcome import Outcome, Status
 
 
-def run(options: Options) -> int:
-    """Repair and give the exit code."""
+def run(options: Options, screen: Screen = OUT) -> int:
+    """Repair, tell it on `screen`, and give the exit code."""
     dry_run, verify = options.dry_run, options.verify
     if verify is not None and (dry_run or options.stdin):
         session.fail(f"--verify cannot be given together with {'--dry-run' if dry_run else '-'}")
@@ -44,7 +44,7 @@ def run(options: Options) -> int:
             else:
                 _write(report, work, written)
         with quiet_pipe():
-            _show(report, options, OUT, dry_run=dry_run)
+            _show(report, options, screen, dry_run=dry_run)
             _show_refused(refused)
     except KeyboardInterrupt:
         ERR.say(report.interrupted(written))

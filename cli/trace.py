@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import io
 import json
-import linecache
 import os
+import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import typer
 
 from graphfix.cli import session
 from graphfix.cli.exits import ERROR
 from graphfix.cli.options import ListFormat, Options
-from graphfix.cli.terminal import ERR, OUT, quiet_pipe
+from graphfix.cli.terminal import ERR, OUT, Screen, quiet_pipe
 from graphfix.cli.verify_script import check_plot, python_of
+from graphfix.model import Finding
+from graphfix.report.escape import escaped, shown
+from graphfix.report.report import Report
+from graphfix.report.text import Line, Piece
+from graphfix.run.outcome import Outcome
 from graphfix.traced import attached
+from graphfix.traced.cells import Cells
 from graphfix.traced.record import Trace, from_data
 from graphfix.verify.folders import temporary
-
-if TYPE_CHECKING:
-    from graphfix.traced.repairs import Repair
 
 
 def run(options: Options) -> int:
@@ -31,11 +40,18 @@ def run(options: Options) -> int:
         session.fail(f"no such script: {name}")
     if options.plot is not None:
         check_plot(options.plot)
+    for place in (options.save, options.output_file, options.plot):
+        if place is not None and not place.absolute().parent.is_dir():
+            session.fail(f"cannot write {place}: no such folder")
+    _asked(options, ".")  # wrong settings are told before anything runs
     with temporary() as folder:
-        notebook = Cells(Path(name), folder) if name.endswith(".ipynb") and not options.module else None
+        notebook = _cells(Path(name), folder) if name.endswith(".ipynb") and not options.module else None
         script = name if notebook is None else str(notebook.script)
         words = [*(["-m"] if options.module else []), script, "--", *arguments]
-        done = attached.run(words, python_of(options.python), options.max_iterations, options.after)
+        where = None if notebook is None else notebook.folder
+        if not options.quiet:
+            ERR.say(f"graphfix: running {escaped(name)} under the probe")
+        done = attached.run(words, python_of(options.python), options.max_iterations, options.after, where)
         if done.report is None:
             ERR.say("graphfix: the program left no report: it was killed, or ended itself without a word")
             return _code(done.code) or ERROR
@@ -49,44 +65,13 @@ def _code(code: int) -> int:
     return 128 - code if code < 0 else code
 
 
-class Cells:
-    """The cells of a notebook as one script, in a folder with nothing that it could import by accident."""
+def _cells(path: Path, folder: Path) -> Cells:
+    from graphfix.source.errors import SourceError
 
-    def __init__(self, path: Path, folder: Path) -> None:
-        from graphfix.source.decode import read
-        from graphfix.source.errors import SourceError
-
-        try:
-            source = read(path)
-        except SourceError as error:
-            session.fail(f"{path}: {error.reason}")
-        self.path = path
-        self.script = folder / f"{path.stem}.py"
-        self.script.write_text(source.text, encoding="utf-8")
-        self._index, self._lines = source.index(), source.text.encode().splitlines(keepends=True)
-
-    def named(self, report: Any) -> Any:
-        """The report with the lines of the script as those of its cells, counted from 1 as everywhere."""
-        if isinstance(report, list):
-            return [self.named(each) for each in report]
-        if not isinstance(report, dict):
-            return report
-        made = {key: self.named(value) for key, value in report.items()}
-        if made.get("file") == str(self.script) and isinstance(made.get("line"), int):
-            made["file"], made["line"] = self._place(made["line"])
-        return made
-
-    def _place(self, line: int) -> tuple[str, int]:
-        start = sum(map(len, self._lines[: line - 1]))
-        cell, row = self._index.cell(start), self._index.place(start)[0]
-        name = f"{self.path}:cell {(cell or 0) + 1}"
-        text = self._lines[line - 1].decode() if line <= len(self._lines) else ""
-        known = linecache.cache.get(name)
-        lines = list(known[2]) if known is not None and len(known) == 4 else []
-        lines += ["\n"] * (row - len(lines))
-        lines[row - 1] = text
-        linecache.cache[name] = (0, None, lines, name)
-        return name, row
+    try:
+        return Cells(path, folder)
+    except SourceError as error:
+        session.fail(f"{path}: {error.reason}")
 
 
 def _tell(options: Options, report: dict[str, Any]) -> None:
@@ -96,7 +81,7 @@ def _tell(options: Options, report: dict[str, Any]) -> None:
     if options.plot is not None:
         from graphfix.traced.plot import draw
 
-        draw(trace, options.plot, Path(report.get("script", "")).name)
+        draw(trace, options.plot, Path((options.words or [""])[0]).name)
     with quiet_pipe():
         if options.verdict_format is ListFormat.JSON:
             text = json.dumps(report, indent=1)
@@ -109,36 +94,86 @@ def _tell(options: Options, report: dict[str, Any]) -> None:
 
 
 def _story(options: Options, trace: Trace) -> None:
-    from graphfix.traced.repairs import fixes_for, shown_fixes
     from graphfix.traced.story import lines
 
     sys.stdout.flush()
     ERR.say("")
     for line in lines(trace):
         ERR.line(line)
-    if options.quiet:
-        return
-    fixes = fixes_for(trace)
-    for line in shown_fixes(fixes, applied=options.apply_fixes):
-        ERR.line(line)
+    if not options.quiet:
+        with suppress(typer.Exit):  # what is wrong has been said; the exit code is the program's
+            _repair(options, trace)
+
+
+def _repair(options: Options, trace: Trace) -> None:
+    """What `check` and `diff` say of the files of the story, as far as it explains the run; `--apply` does what `apply` does."""
+    from graphfix.traced.repairs import analysed, has_fix, headed, related
+
+    for path in analysed(trace):
+        name = _named(path)
+        found = [finding for outcome in _outcomes(_asked(options, name)) for finding in related(trace, outcome)]
+        for line in headed(found, name):
+            ERR.line(line)
+        ready = [finding for finding in found if has_fix(finding)]
+        if ready:
+            _offer(options, name, ready)
+
+
+def _offer(options: Options, name: str, found: list[Finding]) -> None:
+    """The repairs of a file as a diff, and how to make them; or made, as far as that is wanted."""
+    from graphfix.cli import apply
+    from graphfix.model import Applicability
+
+    codes = sorted({finding.code for finding in found})
+    unsafe = any(finding.fix is not None and finding.fix.applicability is not Applicability.SAFE for finding in found)
     if options.apply_fixes:
-        _apply(fixes)
+        wanted = _asked(options, name, select=codes, unsafe_fixes=options.unsafe_fixes)
+    else:
+        wanted = _asked(options, name, select=codes, unsafe_fixes=unsafe)
+    changed = [outcome for outcome in _outcomes(wanted, repair=True) if outcome.changed]
+    for outcome in changed:
+        for line in _diff(outcome, name):
+            ERR.line(line)
+    if options.apply_fixes and changed:
+        apply.run(wanted, Screen(io.StringIO()))  # what it finds has been told
+        for outcome in changed:
+            if Path(name).read_bytes() == outcome.after:
+                ERR.say(f"fixed {escaped(name)} ({', '.join(sorted({finding.code for finding in outcome.fixed}))})")
+    if unsafe and not options.unsafe_fixes and options.apply_fixes:
+        ERR.say("unsafe repairs were left out; --unsafe-fixes applies them, too")
+    elif not options.apply_fixes:
+        command = ["graphfix", "apply", name, "--select", ",".join(codes), *(["--unsafe-fixes"] if unsafe else [])]
+        ERR.line((Piece("to apply: ", "bold"), Piece(escaped(shlex.join(command)))))
 
 
-def _apply(repairs: list[Repair]) -> None:
-    """Write the repairs that were shown, one for each file: what is left is seen by the next run."""
-    from graphfix.cli.writing import refuses
-    from graphfix.files.write import NotWritten, replace
+def _asked(options: Options, name: str, **more: Any) -> Options:
+    """The options with which `check`, `diff` and `apply` would be started on the file, with the settings that hold there."""
+    from graphfix.cli.effective_options import settled
 
-    ready = {repair.path: repair for repair in reversed(repairs[:3]) if repair.after is not None}
-    if not ready or refuses(ready):
-        return
-    for path, repair in ready.items():
-        try:
-            replace(path, repair.before, repair.after or b"", (Path(os.path.realpath(path)).parent,))
-        except NotWritten as error:
-            session.fail(str(error))
-        ERR.say(f"fixed {path} ({repair.finding.code})")
+    given = Options(
+        paths=[name], config=options.config, isolated=options.isolated, allow_dirty=options.allow_dirty, quiet=True, jobs=1
+    )
+    return settled(replace(given, **more))
+
+
+def _outcomes(options: Options, *, repair: bool = False) -> list[Outcome]:
+    report = Report(options.unsafe)
+    session.start(options, repair=repair).examine(report)
+    return report.outcomes
+
+
+def _diff(outcome: Outcome, name: str) -> Iterator[Line]:
+    from graphfix.rewrite.patch import unified
+
+    styles = {"+": "green", "-": "red", "@": "cyan"}
+    text = unified(name, outcome.before, outcome.after).decode("utf-8", "replace")
+    for line in text.splitlines()[2:]:
+        yield (Piece(f"       {shown(line)}", styles.get(line[:1], "")),)
+
+
+def _named(path: Path) -> str:
+    here, real = Path(os.path.realpath(os.curdir)), Path(os.path.realpath(path))
+    return str(real.relative_to(here)) if real.is_relative_to(here) else str(path)
 
 
 def _write(path: Path, text: str) -> None:

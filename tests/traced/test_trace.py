@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -174,6 +175,22 @@ def test_the_repair_stands_below_the_story_and_can_be_applied(installed: Any, tm
     assert done.returncode == 0 and kept["trace"]["failures"] == []
 
 
+def test_what_a_comment_silences_is_not_repaired(installed: Any, tmp_path: Path) -> None:
+    script = HEAD + ERRORS["state that a loop carries"][0].replace("# freed, hit", "# graphfix: ignore").replace(
+        "# made, taken in", "# graphfix: ignore"
+    )
+    done, _ = traced(installed, tmp_path, script, "--apply")
+    assert b"GF201" not in done.stderr and (tmp_path / "train.py").read_text() == script
+
+
+def test_an_unsafe_repair_is_written_where_it_is_asked_for(installed: Any, tmp_path: Path) -> None:
+    script = HEAD + ERRORS["in a thread"][0]
+    done, _ = traced(installed, tmp_path, script, "--apply")
+    assert b"unsafe repairs were left out; --unsafe-fixes" in done.stderr and (tmp_path / "train.py").read_text() == script
+    done, _ = traced(installed, tmp_path, script, "--apply", "--unsafe-fixes")
+    assert b"fixed train.py" in done.stderr and (tmp_path / "train.py").read_text() != script
+
+
 GROWS = """
 history = []
 for _ in range(12):
@@ -293,7 +310,14 @@ def test_a_module_and_a_folder_to_import_from(installed: Any, tmp_path: Path) ->
 
 
 def test_a_notebook(installed: Any, tmp_path: Path) -> None:
-    cells = [HEAD, "loss = net(x).exp().sum()\nloss.backward()\n", "loss.backward()\n"]
+    lab = tmp_path / "lab"
+    lab.mkdir()
+    (lab / "beside.py").write_text("")
+    cells = [
+        "import beside, os\nassert os.path.exists('beside.py')\n" + HEAD,
+        "loss = net(x).exp().sum()\nloss.backward()\n",
+        "loss.backward()\n",
+    ]
     notebook = {
         "nbformat": 4, "nbformat_minor": 5, "metadata": {},
         "cells": [
@@ -301,11 +325,12 @@ def test_a_notebook(installed: Any, tmp_path: Path) -> None:
             for n, text in enumerate(cells)
         ],
     }  # fmt: skip
-    (tmp_path / "train.ipynb").write_text(json.dumps(notebook))
-    done = installed("trace", "train.ipynb")
+    (lab / "train.ipynb").write_text(json.dumps(notebook))
+    done = installed("trace", "lab/train.ipynb")
     text = done.stderr.decode()
     assert done.returncode == 1 and "this backward() goes through the freed graph again" in text
     assert "train.ipynb:cell 2:2  loss.backward()" in text and "train.ipynb:cell 3:1  loss.backward()" in text
+    assert "graphfix apply lab/train.ipynb --select GF30" in text
 
 
 @pytest.mark.parametrize("option", (("--max-iterations", "5"), ("--after", "4")), ids=("iterations", "seconds"))
@@ -314,6 +339,13 @@ def test_a_program_without_end_is_ended(installed: Any, tmp_path: Path, option: 
     done, kept = traced(installed, tmp_path, HEAD + program, *option)
     assert done.returncode == 0
     assert kept["outcome"] == "terminated" if option[0] == "--after" else kept["walk_count"] == 5
+
+
+def test_what_a_program_has_started_ends_with_its_time(installed: Any, tmp_path: Path) -> None:
+    program = "import subprocess, time\nsubprocess.Popen(['sh', '-c', 'sleep 6; touch late'])\ntime.sleep(60)\n"
+    traced(installed, tmp_path, HEAD + program, "--after", "4")
+    time.sleep(5)
+    assert not (tmp_path / "late").exists()
 
 
 def test_json_for_machines(installed: Any, tmp_path: Path) -> None:
@@ -332,7 +364,12 @@ def test_a_picture(installed: Any, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("words", "said"),
-    ((("nope.py",), b"no such script"), ((), b"which program"), (("--plot", "x.pdf", "t.py"), b"--plot writes")),
+    (
+        (("--save", "no/such.json", "t.py"), b"no such folder"),
+        (("nope.py",), b"no such script"),
+        ((), b"which program"),
+        (("--plot", "x.pdf", "t.py"), b"--plot writes"),
+    ),
 )
 def test_bad_input_is_one_line(installed: Any, tmp_path: Path, words: tuple[str, ...], said: bytes) -> None:
     (tmp_path / "t.py").write_text("")

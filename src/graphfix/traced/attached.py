@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from graphfix.verify.folders import temporary
-from graphfix.verify.launch import GRACE, PROBE, NoTorch, own_environment
+from graphfix.verify.guard import over, own_group
+from graphfix.verify.launch import PROBE, NoTorch, kill, own_environment, wait
 
 __all__ = ["Attached", "NoTorch", "run"]
 
@@ -27,34 +28,48 @@ class Attached:
 
 
 def run(
-    words: list[str], python: tuple[str, ...] = (sys.executable,), iterations: int = 0, seconds: float | None = None
-) -> Attached:
+    words: list[str], python: tuple[str, ...] = (sys.executable,), iterations: int = 0, seconds: float | None = None,
+    imports: Path | None = None,
+) -> Attached:  # fmt: skip
     """Run `words`, a script or `-m` and a module, with its arguments.
 
-    `iterations`: walks after which it is ended, 0 for none; `seconds`: the time after which it is.
+    `iterations`: walks after which it is ended, 0 for none; `seconds`: the time after which it is, with all that it has started.
+    `imports`: the folder that it is run in and imports from; None: as it is started by hand.
     """
+    environment = own_environment()
+    if imports is not None:
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, (str(imports), environment.get("PYTHONPATH"))))
     with temporary() as folder:
         report = folder / "report.json"
         command = [*python, str(PROBE), "--report", str(report), "--trace", str(iterations), *words]
-        process = subprocess.Popen(command, env=own_environment())
-        late = _wait(process, seconds)
+        if seconds is None:
+            process = subprocess.Popen(command, cwd=imports, env=environment)
+            late = _wait(process)
+        else:
+            process = subprocess.Popen(command, cwd=imports, env=environment, **own_group())
+            late = _wait_in_group(process, seconds)
         return Attached(process.returncode, _read(report), late)
 
 
-def _wait(process: subprocess.Popen[bytes], seconds: float | None) -> bool:
-    """Wait for the end. Ctrl-C goes to the script, which may go on; `seconds` end it."""
+def _wait(process: subprocess.Popen[bytes]) -> bool:
+    """Wait for the end. Ctrl-C goes to the script, which may go on."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        process.wait(seconds)
-        return False
-    except subprocess.TimeoutExpired:
-        process.terminate()
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(GRACE)
-        process.kill()
         process.wait()
-        return True
     finally:
+        signal.signal(signal.SIGINT, before)
+    return False
+
+
+def _wait_in_group(process: subprocess.Popen[bytes], seconds: float) -> bool:
+    """The same for a script with a group of its own, to which Ctrl-C is handed on; whether its time was over."""
+    before = signal.signal(signal.SIGINT, lambda *_: kill(process.pid, signal.SIGINT))
+    try:
+        return wait(process, seconds)
+    finally:
+        kill(process.pid, signal.SIGKILL)  # whatever is left of the group
+        process.wait()
+        over(process.pid)
         signal.signal(signal.SIGINT, before)
 
 

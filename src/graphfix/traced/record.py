@@ -9,6 +9,7 @@ from typing import Any
 from graphfix.verify.record import Run, from_report
 
 NEVER = -1
+CELL = ":cell "  # stands between the name of a notebook and the number of a cell, from 1
 
 
 @dataclass(frozen=True)

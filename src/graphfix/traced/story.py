@@ -11,7 +11,7 @@ from pathlib import Path
 
 from graphfix.report.escape import escaped, shown
 from graphfix.report.text import Line, Piece
-from graphfix.traced.record import NEVER, Carrier, Failure, Holder, Look, Place, Trace
+from graphfix.traced.record import CELL, NEVER, Carrier, Failure, Holder, Look, Place, Trace
 from graphfix.verify.record import Ending
 
 SECOND = "RuntimeError: Trying to backward through the graph a second time"
@@ -258,5 +258,6 @@ def files_of(trace: Trace) -> list[Path]:
     for look in trace.looks[-2:]:
         places += [holder.made for holder in look.holders]
     places += [each.place for each in (*trace.retained, *trace.unwalked)]
-    found = [Path(place.file) for place in places if place is not None and "site-packages" not in place.file]
+    files = (place.file.partition(CELL)[0] for place in places if place is not None)
+    found = [Path(file) for file in files if "site-packages" not in file]
     return [path for path in dict.fromkeys(found) if path.is_file()]

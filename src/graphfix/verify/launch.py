@@ -73,9 +73,9 @@ def launch(job: Job) -> Run:
             if stream is not None:
                 stream.close()
         try:
-            late = _wait(process, job.limit)
+            late = wait(process, job.limit)
         finally:
-            _kill(process.pid, signal.SIGKILL)  # whatever is left of the group
+            kill(process.pid, signal.SIGKILL)  # whatever is left of the group
             process.wait()
             over(process.pid)
         return _run(folder / "report.json", folder / "out", folder / "err", process.returncode, late)
@@ -135,7 +135,7 @@ def _server(python: tuple[str, ...]) -> Iterator[subprocess.Popen[str]]:
             server.terminate()  # it ends its forks
             with suppress(subprocess.TimeoutExpired):
                 server.wait(GRACE)
-        _kill(server.pid, signal.SIGKILL)
+        kill(server.pid, signal.SIGKILL)
         server.wait()
         over(server.pid)
         assert server.stdout is not None
@@ -171,19 +171,20 @@ def _request(index: int, job: Job, folder: Path) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _wait(process: subprocess.Popen[Any], limit: float) -> bool:
+def wait(process: subprocess.Popen[Any], limit: float) -> bool:
     """Wait for the end; whether the limit brought it about."""
     try:
         process.wait(limit)
     except subprocess.TimeoutExpired:
-        _kill(process.pid, signal.SIGTERM)
+        kill(process.pid, signal.SIGTERM)
         with suppress(subprocess.TimeoutExpired):
             process.wait(GRACE)
         return True
     return False
 
 
-def _kill(group: int, number: int) -> None:
+def kill(group: int, number: int) -> None:
+    """Send a signal to a group that may be gone."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(group, number)
 
