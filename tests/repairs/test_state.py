@@ -100,3 +100,29 @@ def test_what_is_under_a_key_is_not_taken_for_granted(net: str, after: str) -> N
         "    def update", "    def begin(self):\n        if input():\n            self.memory = dict(h=None)\n    def update"
     )
     assert safe_titles(SETUP + program) == []
+
+
+KEEPING = """
+class Cell(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer, self.state = nn.Linear(3, 3), torch.zeros(2, 3)
+    def forward(self, x):
+        self.state = torch.tanh(self.layer(x) + self.state)
+        return self.state
+cell = Cell()
+for _ in range(3):
+    {step}
+"""
+
+
+@pytest.mark.parametrize(
+    ("step", "codes"),
+    [
+        ("cell(torch.ones(2, 3)).sum().backward()", ["GF202"]),
+        ("loss = cell(torch.ones(2, 3)).sum(); loss.backward()", ["GF202"]),
+        ("cell(torch.ones(2, 3)).sum().backward() if _ else cell(torch.ones(2, 3))", []),
+    ],
+)
+def test_state_that_the_statement_itself_walks(step: str, codes: list[str]) -> None:
+    assert [code for code, _ in safe_titles(SETUP + KEEPING.format(step=step))] == codes

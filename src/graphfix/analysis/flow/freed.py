@@ -178,8 +178,21 @@ class Freed:
         own = self.statement(definition)
         follows = self.followed(own, loop, definition, until)
         if follows is None and own is not statement:
-            follows = self.followed(statement, loop, definition, until)
+            follows = self.walks_what_it_makes(statement, definition) or self.followed(statement, loop, definition, until)
         return bool(follows)
+
+    def walks_what_it_makes(self, statement: ast.stmt, definition: ast.AST) -> bool:
+        """Whether a statement walks what it calls for the definition: `net(x).sum().backward()`, in which `net` keeps state."""
+        if not isinstance(statement, (ast.Expr, ast.Assign)):
+            return False
+        function = next((each for each in self.around(definition) if isinstance(each, FUNCTIONS)), None)
+        leading = {c for c in ast.walk(statement) if isinstance(c, ast.Call) and function in self.flow.reached(c)}
+        for call in certain_calls(statement.value):
+            if name_of(call.func) == "backward" and isinstance(call.func, ast.Attribute):
+                within = set(ast.walk(call.func.value))
+                if self.call_walks(call, ast.Constant(None), definition, DEPTH) and leading <= within | {call}:
+                    return True
+        return False
 
     def followed(self, statement: ast.stmt, loop: ast.stmt, definition: Place, until: ast.stmt | None) -> bool | None:
         """Whether a walk surely follows `statement` in its function; None where the function ends before that is known."""
