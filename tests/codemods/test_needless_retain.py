@@ -133,3 +133,21 @@ for _ in range(10):
     trpo.hessian_vector_product(kl, model.parameters())
 """
     assert told(program) == set()
+
+
+@pytest.mark.parametrize(
+    "second", ("helper.product(kl, model.parameters())", "kl.backward()", "torch.autograd.grad(kl, policy.parameters())")
+)
+def test_two_values_of_one_unknown_object(second: str) -> None:
+    program = f"""
+import helper
+
+for _ in range(10):
+    policy = helper.adapted(model)
+    density = policy.density(x)
+    loss = helper.loss(density.log_prob(x))
+    kl = density.divergence(x).mean()
+    grad = torch.autograd.grad(loss, policy.parameters(), retain_graph=True)
+    {second}
+"""
+    assert told(program) == set()

@@ -6,19 +6,46 @@ import ast
 
 from graphfix.analysis.explore import Run
 from graphfix.autograd.backward import BackwardPass
-from graphfix.autograd.graph import history
+from graphfix.autograd.graph import Node, history
+from graphfix.autograd.iteration import Context
 from graphfix.interpreter.recording import Store
 from graphfix.interpreter.values import Instance
 
 
+def met(event: BackwardPass) -> list[Node]:
+    """The nodes that a walk meets, or may meet: one for certain tensors goes where code that is not in sight may lead to them."""
+    if event.targets is None:
+        return event.nodes
+    below = history(list(event.roots))
+    return event.nodes if all(node.certain for node in below) else below
+
+
+def may_share(one: list[Node], two: list[Node], context: Context) -> bool:
+    """Whether two graphs have a node in common, or may have: that of an unknown object which was made in the iteration `context`."""
+    return not set(rumoured(one, context)).isdisjoint(rumoured(two, context))
+
+
+def rumoured(nodes: list[Node], context: Context) -> list[Node]:
+    """All nodes below, also through unknown objects of this iteration."""
+    found = dict.fromkeys(history(nodes))
+    pending = list(found)
+    while pending:
+        beyond = pending.pop().perhaps
+        if beyond is not None and beyond not in found and beyond.context[: len(context)] == context:
+            new = [node for node in history([beyond]) if node not in found]
+            found.update(dict.fromkeys(new))
+            pending.extend(new)
+    return list(found)
+
+
 def needed(event: BackwardPass, besides: ast.AST | None) -> bool:
     """Whether a later walk of the same run, other than one by the call `besides`, meets a node of this one."""
-    return any(later.order > event.order and later.site is not besides for node in event.nodes for later in node.walks)
+    return any(later.order > event.order and later.site is not besides for node in met(event) for later in node.walks)
 
 
 def in_sight(run: Run, event: BackwardPass) -> bool:
     """Whether all of the graph was made by code in sight, and none of it given away after the walk."""
-    return all(node.certain and not escapes_after(run, node, event) for node in event.nodes)
+    return all(node.certain and not escapes_after(run, node, event) for node in met(event))
 
 
 def escapes_after(run: Run, node: object, event: BackwardPass) -> bool:
@@ -26,17 +53,20 @@ def escapes_after(run: Run, node: object, event: BackwardPass) -> bool:
 
 
 def shared_with_given(run: Run, event: BackwardPass) -> bool:
-    """Whether another value over the same graph gets, after the walk, to code that is not in sight: that may walk it.
+    """Whether another value over the same graph may be walked later: it gets to code that is not in sight, or code there made both.
 
     What the walk itself went through is only logged there, as a rule.
     """
-    walked = set(event.nodes)
+    walked = set(met(event))
     others = [
         node
         for node, escapes in run.recording.escapes.items()
         if node not in walked and any(why == "argument" and order > event.order for _, why, order in escapes)
     ]
-    return bool(others) and not walked.isdisjoint(history(others))
+    later = (walk for walk in run.recording.walks if walk.order > event.order and walk.context == event.context)
+    for walk in later:
+        others += met(walk) if walked.isdisjoint(met(walk)) else ()
+    return bool(others) and may_share(list(walked), others, event.context)
 
 
 def walks_from_pile(run: Run, event: BackwardPass) -> bool:

@@ -148,17 +148,18 @@ def call_unknown(m: Interpreter, callee: Value, arguments: Arguments, keywords: 
     force = isinstance(callee, (Unknown, Instance)) or (
         isinstance(callee, BoundMethod) and isinstance(callee.receiver, (Unknown, Instance))
     )
-    # what is called is no tensor: of an unknown callable, only a graph that it is known to hold goes on
-    inputs = values if isinstance(callee, Unknown) and is_bare(callee) else [callee, *values]
-    node = m.record(site, inputs, True, certain=False, callee=key, force=force)
+    # what is called is no tensor: of an unknown object, only a graph that it is known to hold surely goes on
+    is_bare = isinstance(source, Unknown) and source.node is not None and is_unproven(source.node)
+    node = m.record(site, values if is_bare else [source, *values], True, certain=False, callee=key, force=force)
     if node is not None:
         node.training = m.mode_of(callee)
+        node.perhaps = source.node if is_bare else None
     return Unknown(("call", site, m.now()), node)
 
 
-def is_bare(callee: Unknown) -> bool:
-    """Whether the graph of an unknown value is only what it would have if it were a tensor."""
-    return callee.node is not None and not (callee.node.certain or callee.node.parents or callee.node.leaves)
+def is_unproven(node: Node) -> bool:
+    """Whether a graph is only what an unknown value would have if it were a tensor."""
+    return not (node.certain or node.parents or node.leaves)
 
 
 def enter(m: Interpreter, function: Function, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
