@@ -59,12 +59,31 @@ from graphfix.verify.symptoms import GROWS, RETAINS, SECOND_WALK
 
 def find(evidence: Evidence) -> Iterator[Finding]:
     told = set()
-    for covered in (False, True):
-        for pile in faulty_piles(evidence, covered):
-            for finding in evidence.told(piled_up, pile, RULE.finding):
-                if finding.span not in told:
-                    told.add(finding.span)
-                    yield dataclasses.replace(finding, fix=None) if covered else finding  # no_grad is the repair there
+    for pile in faulty_piles(evidence, False):
+        for finding in evidence.told(piled_up, pile, RULE.finding):
+            if finding.span not in told:
+                told.add(finding.span)
+                yield finding
+    within = {}
+    for pile in faulty_piles(evidence, True):
+        for finding in evidence.told(piled_up, pile, RULE.finding):
+            if finding.span not in told:
+                within.setdefault(finding.span, finding)
+    if within:
+        yield evaluated(list(within.values()))
+
+
+def evaluated(kept: list[Finding]) -> Finding:
+    """What evaluations keep is one finding beside theirs: under no_grad there is no graph to be kept."""
+    first = kept[0]
+    name, _, rest = first.message.partition(" keeps ")
+    if len(kept) > 1:
+        message = f"{name} and {len(kept) - 1} more keep graphs that are built for no backward() (GF103)"
+    else:
+        message = f"{name} keeps {rest}, which is built for no backward() (GF103)"
+    return dataclasses.replace(
+        first, message=message, story=tuple(label for finding in kept for label in finding.story), fix=None
+    )
 
 
 def cuts(evidence: Evidence) -> Iterator[ast.expr]:

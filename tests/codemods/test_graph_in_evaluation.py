@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from graphfix.model import Applicability
+from graphfix.run.engine import findings_of
 from graphfix.run.examine import Job, examine
 from graphfix.run.selection import Wanted
 
-from .toys import repaired, told
+from .toys import PREAMBLE, repaired, told
 
 LEFT_ALONE = {
     "under no_grad": """
@@ -162,3 +164,37 @@ def test_in_tests_it_has_to_be_asked_for(tmp_path: Path, name: str, head: str, o
     path.write_text(head + "import torch\n" + NET + "net.eval()\nfor x, y in valid:\n    print(F.mse_loss(net(x), y).item())\n")
     found = examine(path, Job((tmp_path,), Wanted(("GF103",)), edits=True)).findings
     assert [finding.optional for finding in found] == [optional]
+
+
+ROLLOUT = """
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+for episode in range(4):
+    actions, values = [], []
+    for step in range(5):
+        mean, value = model(torch.ones(4)), critic(torch.ones(4))
+        action = mean + torch.randn(4)
+        actions.append(action)
+        values.append(value)
+        print(action.data.numpy())
+    batch = torch.cat(actions).data
+    loss = (model(batch.view(5, 4)) - torch.cat(values).data.view(5, 4)).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def test_a_rollout_of_which_only_the_numbers_are_used() -> None:
+    """Reading `.data` at once does not keep the graph from outliving its iteration."""
+    findings = [f for f in findings_of(Path("train.py"), PREAMBLE + ROLLOUT) if f.code < "GF9"]
+    assert [finding.code for finding in findings] == ["GF103", "GF102"]
+    rollout, kept = findings
+    assert rollout.fix is not None and rollout.fix.applicability is Applicability.SAFE
+    assert "`actions` and 1 more" in kept.message and kept.fix is None
+
+
+def test_a_rollout_that_is_walked_is_left_alone() -> None:
+    walked = ROLLOUT.replace("torch.cat(values).data", "torch.cat(values)").replace(
+        "torch.cat(actions).data", "torch.cat(actions)"
+    )
+    assert {code for code in told(walked) if code < "GF9"} == set()

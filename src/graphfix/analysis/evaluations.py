@@ -33,8 +33,8 @@ class Region:
     """A function, a loop, or adjacent statements (`parts`) in which no gradient is wanted.
 
     `forwards`: the forward passes in it, each with the statement of the region's own frame that runs it. `evaluates`: a
-    module in evaluation mode runs there. `grows`: an iteration's forward pass is made of an earlier one's, so that the graphs
-    of all are kept. `sure`: everything that is called there is in sight. `within`: functions in which all of them happen, that
+    module in evaluation mode runs there. `grows`: an iteration's forward pass is made of an earlier one's, or is put away, so that
+    the graphs of all are kept. `sure`: everything that is called there is in sight. `within`: functions in which all of them happen, that
     are evaluations themselves.
     """
 
@@ -83,6 +83,7 @@ class Regions:
         self.callees: set[object] = set()
         self.cut: dict[Node, set[Context]] = {}
         self.carried: set[Node] = set()
+        self.kept: set[Node] = set()
         self.detached: set[ast.stmt] = set()
         self.recording: set[ast.AST] = set()
         self.found: list[Region] = []
@@ -128,6 +129,7 @@ class Regions:
             if not parent.walks and split_loop(parent.context, node.context) is not None
         )
         self.carried.update(history(list(crossing)))
+        self.kept.update(history([node for store in run.recording.stores if outlives(store) for node in store.nodes]))
         for node in history(run.recording.left):  # the walk may lie behind the end of the run
             self.mark(self.touched, node.trace)
         for node in run.recording.nodes:
@@ -209,7 +211,7 @@ class Regions:
                     if inner not in self.touched and self.qualifies(inner, node, frames, where)
                 ]
                 region.evaluates |= node.training is False
-                region.grows |= node in self.carried
+                region.grows |= node in self.carried or node in self.kept
                 region.sure &= run.entry.is_module
                 return
 
@@ -262,7 +264,7 @@ class Regions:
 
     def is_cut_at_once(self, node: Node) -> bool:
         """Whether the iteration that makes the node also detaches what it becomes, so that no graph outlives it."""
-        if node in self.carried:
+        if node in self.carried or node in self.kept:
             return False
         return any(context[: len(node.context)] == node.context for context in self.cut.get(node, ()))
 
@@ -363,6 +365,14 @@ def out_of_sight(run: Run) -> set[int]:
         elif isinstance(value, Mapping):
             pending.extend(value.items.values())
     return found
+
+
+def outlives(store: Store) -> bool:
+    """Whether what is put away is still there when the iteration is over: in a container from before it."""
+    if not store.context or not isinstance(store.holder, (Sequence, Mapping)):
+        return False
+    entry = store.context[-1][0]
+    return all(active is not entry for active, _ in store.holder.context or ())
 
 
 def is_kept(store: Store, kept: set[int]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 
+from graphfix.autograd.graph import Node
 from graphfix.interpreter.frames import Env, Frame
 from graphfix.interpreter.interpreter import MAX_DEPTH, Interpreter, Raise, Return
 from graphfix.interpreter.iteration import iterate

@@ -221,7 +221,7 @@ def public(tree: ast.Module) -> Iterator[ast.AST]:
 def open_ends(code: Sight, calls: Calls, document: Document, offers: Collection[ast.AST]) -> None:
     """What code that is not in sight gives to functions, and gets from them. `offers`: those that it calls beside calls in sight."""
     for place in dict.fromkeys(source for sources in code.flow.values.values() for source in sources):
-        if isinstance(place, Field) and place not in code.flow.values:
+        if isinstance(place, Field) and place not in code.flow.values and not library.cuts_method(place.name):
             code.flow.opaque.setdefault(place, code.first_read.get(place.name, document.tree))
     own = {part for part in ast.walk(document.tree)}
     for function in code.functions:

@@ -29,14 +29,17 @@ OF_CONTAINERS = frozenset("clear remove index count sort reverse copy rotate qsi
 OF_MODULES = frozenset(
     "parameters named_parameters buffers named_buffers modules children named_modules named_children state_dict load_state_dict "
     "parse_args parse_known_args add_argument "
-    "train eval to cuda cpu half zero_grad register_buffer register_parameter add_module add_param_group step double".split()
+    "train eval to cuda cpu half share_memory share_memory_ pin_memory zero_grad register_buffer register_parameter "
+    "add_module add_param_group step double".split()
 )
 LEAVES = frozenset("parameters named_parameters buffers named_buffers state_dict load_state_dict step zero_grad".split())
 
 # https://docs.pytorch.org/docs/stable/distributions.html
 OF_DISTRIBUTIONS = frozenset("sample rsample log_prob entropy cdf icdf enumerate_support perplexity".split())
 # methods that give back what they are called on
-FLUENT = frozenset("to cuda cpu train eval half double float requires_grad_ share_memory apply contiguous retain_grad".split())
+FLUENT = frozenset(
+    "to cuda cpu train eval half double float requires_grad_ share_memory share_memory_ pin_memory apply contiguous retain_grad".split()
+)
 
 # roots of libraries that neither walk a graph nor keep what they are given, but for what is listed below
 TAME = frozenset(
