@@ -53,6 +53,7 @@ from collections.abc import Iterator
 
 from graphfix.analysis.evaluations import Region
 from graphfix.analysis.evidence import Evidence
+from graphfix.analysis.unrecorded_callers import called_unrecorded
 from graphfix.analysis.volatile import flagged_in
 from graphfix.codemods.base import rule
 from graphfix.model import Finding, Severity
@@ -63,7 +64,9 @@ from graphfix.verify.symptoms import MAKES_MORE, SECOND_WALK
 
 def find(evidence: Evidence) -> Iterator[Finding]:
     for region in evidence.regions.found:
-        if not flagged_in(evidence, region):  # what `volatile` was there for is GF903's to tell
+        around = evidence.document.enclosing(region.first, (ast.FunctionDef, ast.AsyncFunctionDef))
+        # what `volatile` was there for is GF903's to tell
+        if not flagged_in(evidence, region) and (around is None or not called_unrecorded(evidence, around.name)):
             yield report(evidence, region)
 
 

@@ -198,3 +198,26 @@ def test_a_rollout_that_is_walked_is_left_alone() -> None:
         "torch.cat(actions).data", "torch.cat(actions)"
     )
     assert {code for code in told(walked) if code < "GF9"} == set()
+
+
+@pytest.mark.parametrize(
+    ("use", "codes"),
+    [("print(model(x).max().item())", {"GF103"}), ("print(model(x).shape)", set()), ("print((x @ logits).item())", set())],
+    ids=("numbers are read", "nothing is read", "no module"),
+)
+def test_a_file_that_goes_backward_nowhere(use: str, codes: set[str]) -> None:
+    program = (
+        "import torch\nfrom torch import nn\nmodel = nn.Linear(4, 4)\nx, logits = torch.ones(4), nn.Parameter(torch.ones(4))\n"
+    )
+    program += f"for step in range(100):\n    {use}\n"
+    assert {finding.code for finding in findings_of(Path("play.py"), program)} == codes
+
+
+@pytest.mark.parametrize(("caller", "codes"), [("with torch.no_grad():", set()), ("if True:", {"GF103"})])
+def test_a_function_that_the_project_calls_under_no_grad(tmp_path: Path, caller: str, codes: set[str]) -> None:
+    program = "from torch import nn\n\n\ndef score(data):\n    model = nn.Linear(4, 1)\n    model.eval()\n    return show(model, data)\n\n\n"
+    program += "def show(model, data):\n    for x in data:\n        print(model(x).sum().item())\n"
+    path = tmp_path / "scores.py"
+    path.write_text(program)
+    (tmp_path / "main.py").write_text(f"import torch\nfrom scores import score\n{caller}\n    score(torch.ones(2, 4))\n")
+    assert {finding.code for finding in findings_of(path, program, (tmp_path,))} == codes

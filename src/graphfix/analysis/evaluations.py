@@ -16,7 +16,18 @@ from graphfix.autograd.graph import Leaf, Node, history
 from graphfix.autograd.iteration import Context, split_loop
 from graphfix.interpreter.frames import CallStack, Env, Frame
 from graphfix.interpreter.recording import Store
-from graphfix.interpreter.values import Class, Instance, Mapping, Project, Sequence, TorchModule, Unknown, Value, leaves_in
+from graphfix.interpreter.values import (
+    Class,
+    Instance,
+    Mapping,
+    Project,
+    Sequence,
+    TorchModule,
+    Unknown,
+    Value,
+    leaves_in,
+    nodes_in,
+)
 from graphfix.models.words import ASKS
 from graphfix.source.document import Document
 
@@ -241,12 +252,11 @@ class Regions:
         """Whether `part`, in `frame`, is an evaluation: in that mode, or a loop over a forward pass that is trained elsewhere."""
         if not self.is_sound(part):
             return False
-        evaluates = node.training is False
+        cut = self.is_cut_at_once(node)
+        evaluates = node.training is False or node in self.only_read
         loops = {e.loop: e.frame for e, _ in node.context if isinstance(e.loop, LOOPS) and e.frame in frames}
-        if self.is_cut_at_once(node) and not (
-            evaluates and any(isinstance(inner, LOOPS) and inner in loops for inner in ast.walk(part))
-        ):
-            self.detached.add(part)
+        if cut and not (evaluates and any(isinstance(inner, LOOPS) and inner in loops for inner in ast.walk(part))):
+            self.detached.update(() if self.only_read else (part,))
             return False
         if isinstance(part, LOOPS):
             return part in loops and (evaluates or self.is_trained(node) or node.callee is not None and self.is_cut_late(node))
@@ -261,6 +271,17 @@ class Regions:
         # one forward pass beside the training of the same loop
         beside = any(loop in self.asking for loop, where in loops.items() if where is frame)
         return evaluates and beside and calls_module(frame, node)
+
+    @cached_property
+    def only_read(self) -> set[Node]:
+        """The forward passes of modules out of which numbers are read, in a file that goes backward nowhere, and asks for no gradient."""
+        recordings = [run.recording for run in self.tape.runs]
+        if self.tape.truncated or any(r.walks or r.asks or r.updates for r in recordings):
+            return set()
+        read = [node for r in recordings for number in r.numbers for node in nodes_in(number.value)]
+        carried = {node.site for node in self.carried}  # that is state, which is detached
+        every = {*history(read), *self.cut}
+        return {node for node in every if node.site not in carried and any(leaf.module for leaf in node.leaves)}
 
     def is_cut_at_once(self, node: Node) -> bool:
         """Whether the iteration that makes the node also detaches what it becomes, so that no graph outlives it."""

@@ -1,0 +1,55 @@
+"""Functions that all of the project calls without recording: what they build, they build for nobody's graph."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+from graphfix.analysis.call_graph import word
+from graphfix.analysis.evidence import Evidence, asked_once
+from graphfix.analysis.importers import importing
+from graphfix.interpreter.imports import parsed
+from graphfix.source.document import Document
+
+MAX_FILES = 16
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+SWITCHES = frozenset(("no_grad", "inference_mode"))
+
+
+@asked_once
+def called_unrecorded(evidence: Evidence, name: str, depth: int = 3) -> bool:
+    """Whether calls by this name are in sight, and each stands under `no_grad`, as written, or in a function of which that is true."""
+    calls = [
+        (document, part)
+        for document in documents(evidence)
+        for part in ast.walk(document.tree)
+        if name in document.words and isinstance(part, ast.Call) and word(part.func) == name
+    ]
+    return bool(calls) and depth > 0 and all(is_unrecorded(evidence, document, part, depth) for document, part in calls)
+
+
+def documents(evidence: Evidence) -> Iterator[Document]:
+    """The file, and those that import it."""
+    yield evidence.document
+    for path in itertools.islice(importing(Path(evidence.document.path), evidence.tape.roots), MAX_FILES):
+        document = parsed(path, path.stem)
+        if document is not None:
+            yield document
+
+
+def is_unrecorded(evidence: Evidence, document: Document, call: ast.Call, depth: int) -> bool:
+    above = document.parents.get(call)
+    while above is not None:
+        switches: list[ast.expr] = []
+        if isinstance(above, (ast.With, ast.AsyncWith)):
+            switches = [item.context_expr for item in above.items]
+        elif isinstance(above, FUNCTIONS):
+            switches = above.decorator_list
+        if any(word(each.func if isinstance(each, ast.Call) else each) in SWITCHES for each in switches):
+            return True
+        if isinstance(above, FUNCTIONS):
+            return called_unrecorded(evidence, above.name, depth - 1)
+        above = document.parents.get(above)
+    return False
