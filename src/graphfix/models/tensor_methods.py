@@ -51,6 +51,8 @@ PROVES_MODULE = frozenset(("train", "eval", "parameters", "zero_grad", "state_di
 # the other tensor gives a shape, a type or a device, and gets no gradient
 MODELLED_ON = frozenset("view_as expand_as reshape_as type_as to".split())
 
+SAVED = frozenset(("saved_tensors", "saved_variables"))
+
 
 def call_torch_method(
     m: Interpreter, receiver: Value, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST
@@ -72,8 +74,19 @@ def call_torch_method(
         and any(base == "torch.autograd.Function" for base in receiver.external_bases())
         and name == "apply"
     ):
-        return Tensor(m.record(site, arguments, True))
+        return Tensor(m.record(site, arguments, saves_for_backward(receiver)))
     return None
+
+
+def saves_for_backward(operation: Class) -> bool:
+    """Whether an operation of the program's own reads saved tensors as it goes backward, which a walk frees; what `ctx` keeps stays.
+
+    https://docs.pytorch.org/docs/stable/notes/extending.html#how-to-use
+    """
+    method = operation.find("backward")
+    if not isinstance(method, Function):
+        return True
+    return any(isinstance(part, ast.Attribute) and part.attr in SAVED for part in ast.walk(method.definition))
 
 
 def tensor_like_method(

@@ -25,8 +25,15 @@ OPERATIONS = frozenset(
 )
 
 
+# what Python and torch call by these names, so that giving an object another one changes what a program does
+CALLED = frozenset("forward backward __call__ _call_impl zero_grad _forward_hooks _forward_pre_hooks _backward_hooks".split())
+# settings of torch, whatever is written there
+SETTINGS = ("torch.backends", "torch._dynamo", "torch._inductor", "torch.version")
+
+
 def seen(flow: Flow) -> Iterator[Open]:
     """The first place of each kind in the code in sight."""
+    yield from replaced(flow)
     for document in flow.code.documents.values():
         if document.words & (VARIABLES | OPERATIONS):
             named = [part for part in ast.walk(document.tree) if word_of(part) in VARIABLES | OPERATIONS]
@@ -39,9 +46,50 @@ def seen(flow: Flow) -> Iterator[Open]:
             return
 
 
+def replaced(flow: Flow) -> Iterator[Open]:
+    """Where an object, a class or torch itself is given another method: what the name says is not what runs."""
+    for document in flow.code.documents.values():
+        for part in ast.walk(document.tree):
+            if isinstance(part, ast.Attribute) and replaces(flow, part, document.parents.get(part)):
+                yield Open(part, "replaces a method")
+                return
+    for call, dotted in flow.code.calls.items():
+        if dotted == "setattr" and len(call.args) == 3:
+            named = isinstance(call.args[1], ast.Constant) and call.args[1].value in CALLED
+            if named or flow.code.dotted_in(call.args[0]):
+                yield Open(call, "replaces a method")
+                return
+
+
+def replaces(flow: Flow, part: ast.Attribute, above: ast.AST | None) -> bool:
+    if isinstance(part.ctx, ast.Load):
+        return part.attr.endswith("_hooks") and part.attr in CALLED
+    if part.attr in CALLED:
+        return True
+    if part.attr == "step" and isinstance(above, ast.Assign):
+        return any(is_function(flow, source) for source in flow.graph.sources(above.value))
+    return flow.code.dotted_in(part.value) and not _spelled(flow, part).startswith(SETTINGS)
+
+
+def is_function(flow: Flow, source: object) -> bool:
+    made = isinstance(source, ast.Call) and flow.code.calls.get(source, "").startswith("functools.")
+    return made or isinstance(source, (ast.FunctionDef, ast.Lambda))
+
+
+def _spelled(flow: Flow, part: ast.Attribute) -> str:
+    names = {name: dotted for known in flow.code.libraries.values() for name, dotted in known.items()}
+    root, parts = part.value, [part.attr]
+    while isinstance(root, ast.Attribute):
+        parts.append(root.attr)
+        root = root.value
+    return ".".join([names.get(root.id, ""), *reversed(parts)]) if isinstance(root, ast.Name) else ""
+
+
 def word_of(part: ast.AST) -> str:
     if isinstance(part, (ast.FunctionDef, ast.alias)):
         return part.name.rpartition(".")[2]
+    if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id == "getattr":
+        return next((str(each.value) for each in part.args[1:2] if isinstance(each, ast.Constant)), "")
     return part.attr if isinstance(part, ast.Attribute) else part.id if isinstance(part, ast.Name) else ""
 
 

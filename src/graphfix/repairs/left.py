@@ -13,6 +13,7 @@ from graphfix.analysis.flow.graph import Field, Place, Sink
 from graphfix.analysis.flow.scopes import FUNCTIONS
 from graphfix.model import Ground, InsertAfter, InsertBefore
 from graphfix.repairs.inquiry import Inquiry, Open
+from graphfix.repairs.objects import Objects
 from graphfix.repairs.readers import Readers
 
 # methods by which a dict gets, or loses, items
@@ -46,6 +47,9 @@ class Left(Inquiry):
                 other = self.readers.no_tensor(place, operation.text.startswith("if "))
                 if other is not None:
                     yield Open(other, "may be no tensor")
+            for place in self.bindings(None, loop, target):
+                if isinstance(place, ast.expr):
+                    yield from Objects(self.flow).told_apart(place)
         until = anchor if isinstance(operation, InsertAfter) else None
         since = last_bound(loop, target, until) if until is not None and isinstance(loop, LOOPS) else None
         if not operation.text.startswith("if "):

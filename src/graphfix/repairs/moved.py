@@ -5,16 +5,31 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from graphfix.analysis.flow import library
 from graphfix.analysis.flow.calls import name_of
 from graphfix.analysis.flow.freed import LOOPS, leaves, surely_called
 from graphfix.analysis.flow.scopes import FUNCTIONS
 from graphfix.model import Move
+from graphfix.models.table import facts
 from graphfix.models.words import WALKS
 from graphfix.repairs.inquiry import Inquiry, Open
+from graphfix.repairs.introspection import word_of
 from graphfix.repairs.joined import Joined
 
 # modules that keep statistics of what they are given: https://docs.pytorch.org/docs/stable/generated/torch.nn.BatchNorm1d.html
 KEEP_STATISTICS = frozenset("BatchNorm1d BatchNorm2d BatchNorm3d SyncBatchNorm LazyBatchNorm1d LazyBatchNorm2d".split())
+
+
+# methods that change no number of a tensor, and no module
+HARMLESS = frozenset(
+    "zero_grad parameters named_parameters state_dict modules children named_modules named_children buffers parse_args "
+    "parse_known_args add_argument append extend format join split strip lower upper replace keys copy index count sort get".split()
+)
+CHANGING = frozenset(
+    "setattr delattr exec eval next input open map filter torch.manual_seed random.seed numpy.random.seed".split()
+)
+# ways to switch recording off that are not followed
+SWITCHES = frozenset("__enter__ enter_context _set_grad_enabled".split())
 
 
 class Moved(Inquiry):
@@ -27,6 +42,8 @@ class Moved(Inquiry):
         for reflection in self.flow.calls.reflections:
             yield Open(reflection, "may read it under its name")
         yield from self.side_effects(operation)
+        yield from self.passed(operation)
+        yield from self.mode_unknown()
         for loop in (
             part for part in ast.walk(self.evidence.document.tree) if isinstance(part, LOOPS) and self.at(part.body[0], before)
         ):
@@ -36,6 +53,69 @@ class Moved(Inquiry):
                 if leaves(statement):
                     yield Open(statement, "may go on to the next iteration before the backward()")
             yield Open(loop.body[-1], "may be reached without a backward()")
+
+    def passed(self, operation: Move) -> Iterator[Open]:
+        """The statements that it moves past change nothing that it reads: neither parameters and data, nor modules, nor modes."""
+        document = self.evidence.document
+        for statement in (part for part in ast.walk(document.tree) if isinstance(part, ast.stmt)):
+            span = document.span(statement)
+            if operation.span.end <= span.start and span.end <= operation.before.start:
+                for part in own_parts(statement):
+                    if self.may_change(part):
+                        yield Open(part, "may change what is computed there")
+                        break
+
+    def may_change(self, part: ast.AST, inside: bool = False) -> bool:
+        """Whether a part of a statement may change something. `inside`: of a function that is looked through already."""
+        if isinstance(part, (ast.Attribute, ast.Subscript)):
+            return not isinstance(part.ctx, ast.Load)
+        if isinstance(part, (ast.Delete, ast.AugAssign, ast.With, ast.AsyncWith, ast.Await, ast.Yield, ast.YieldFrom)):
+            return not (isinstance(part, ast.AugAssign) and isinstance(part.value, ast.Constant))
+        if not isinstance(part, ast.Call):
+            return False
+        dotted = self.flow.code.calls.get(part, "")
+        if dotted:
+            known = facts(dotted)
+            writes = known is not None and (known.inplace or known.mutates) or dotted.endswith("_") or "init." in dotted
+            return writes or dotted in CHANGING or not library.lets_go(dotted)
+        method = part.func.attr if isinstance(part.func, ast.Attribute) else ""
+        sources = self.graph.sources(part.func)
+        if any(isinstance(source, ast.ClassDef) for source in sources):
+            return False
+        if all(self.is_layer(source) for source in sources):
+            return False
+        if part in self.flow.calls.targets and part not in self.flow.calls.opaque:
+            codes = [code for code in self.flow.reached(part) if code is not part] if not inside else []
+            return any(self.may_change(each, True) for code in codes for each in ast.walk(code))
+        if part in self.flow.calls.opaque or not method:
+            return True
+        known = facts(f"torch.Tensor.{method}")
+        harmless = method in HARMLESS or method in library.WRITERS or method in library.TAKES
+        return not (harmless or known is not None and not known.inplace and not known.mutates and not method.endswith("_"))
+
+    def is_layer(self, source: object) -> bool:
+        """Whether a source makes a module of torch that keeps nothing of what it is called with."""
+        dotted = self.flow.code.calls.get(source, "") if isinstance(source, ast.Call) else ""
+        return dotted.startswith("torch.nn.") and dotted.rpartition(".")[2] not in KEEP_STATISTICS | {"Sequential", "ModuleList"}
+
+    def mode_unknown(self) -> Iterator[Open]:
+        """Parameters may be frozen, or recording be off, in ways that are not followed: there is no graph then, and nothing to free."""
+        for document in self.flow.code.documents.values():
+            for part in ast.walk(document.tree):
+                word = word_of(part)
+                above = document.parents.get(part)
+                if word == "requires_grad" and isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store):
+                    if not (isinstance(above, ast.Assign) and isinstance(above.value, ast.Constant)):
+                        yield Open(part, "may freeze what is computed with")
+                elif word == "requires_grad_" and isinstance(above, ast.Call):
+                    given = [*above.args, *(keyword.value for keyword in above.keywords)]
+                    inner = document.enclosing(part, (ast.Lambda, ast.FunctionDef)) if part in document.parents else None
+                    if isinstance(inner, ast.Lambda) or not all(isinstance(each, ast.Constant) for each in given):
+                        yield Open(part, "may freeze what is computed with")
+                elif isinstance(part, ast.Constant) and part.value in ("requires_grad", "requires_grad_"):
+                    yield Open(part, "may freeze what is computed with")
+                elif word in SWITCHES or word.startswith(("register_forward", "register_module_forward")):
+                    yield Open(part, "may keep the graph from being recorded")
 
     def side_effects(self, operation: Move) -> Iterator[Open]:
         """A loop may run no iteration, or write before its first: what is moved has no effect of its own, and what yields writes nothing."""
@@ -84,6 +164,19 @@ class Moved(Inquiry):
             for part in ast.walk(home):  # type: ignore[arg-type]
                 if isinstance(part, ast.Name) and part.id in bound and (isinstance(part.ctx, ast.Del) or part in head):
                     yield Open(part, "needs it outside of the loop's body")
+
+
+def own_parts(statement: ast.stmt) -> Iterator[ast.AST]:
+    """The parts of a statement that run with it: not the bodies of the functions that it defines, nor the statements in it."""
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)):
+        return
+    pending: list[ast.AST] = [statement]
+    while pending:
+        part = pending.pop()
+        yield part
+        pending.extend(
+            each for each in ast.iter_child_nodes(part) if not isinstance(each, (ast.stmt, ast.Lambda, ast.ExceptHandler))
+        )
 
 
 def read_before_bound(loop: ast.For | ast.AsyncFor | ast.While, name: str) -> ast.Name | None:

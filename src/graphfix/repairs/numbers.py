@@ -12,6 +12,10 @@ from graphfix.analysis.flow.calls import name_of
 from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.graph import Place, Use
 
+# functions whose result differs no more than the number that they are given
+STEADY = frozenset(
+    f"math.{name}" for name in "exp sqrt log log2 log10 log1p expm1 fabs isnan isinf isfinite isclose fsum".split()
+)
 LARGEST = 3e38  # of 32 bits
 LESS_PRECISE = frozenset("half bfloat16 float16 autocast amp bf16 fp16".split())
 MORE_PRECISE = frozenset("double float64 DoubleTensor set_default_dtype set_default_tensor_type from_numpy complex128".split())
@@ -66,6 +70,8 @@ class Numbers:
             return not computed and self.is_condition(use.site) and self.is_exact(use.site, place, stored)
         if use.how == "argument" and use.name == "int":
             return not computed
+        if use.how == "argument" and is_sensitive(use.name, computed):
+            return False
         if use.how == "argument" and use.name.rpartition(".")[2] in ("isinf", "isnan", "isfinite", "isclose"):
             return not computed  # what is too large for 32 bits is not for 64
         if spells_out(use):
@@ -151,6 +157,14 @@ class Numbers:
                 if own == name and not asked and not isinstance(each.value, ast.Compare):
                     return True
         return False
+
+
+def is_sensitive(name: str, computed: bool) -> bool:
+    """Whether a function raises where a tensor's does not, or makes much of the last bits of what was computed in 64."""
+    if name in ("pow", "divmod"):
+        return True
+    root = name.split(".")[0]
+    return computed and (root == "random" or ".random." in name or root == "math" and name not in STEADY)
 
 
 def spells_out(use: Use) -> bool:

@@ -31,6 +31,7 @@ from graphfix.model import (
     Wrap,
 )  # fmt: skip
 from graphfix.models.words import WALKS
+from graphfix.repairs.drawn import Drawn
 from graphfix.repairs.inquiry import Inquiry, Open
 from graphfix.repairs.introspection import seen
 from graphfix.repairs.joined import Joined
@@ -51,11 +52,15 @@ class Proof(Inquiry):
     def readers(self) -> Readers:
         return Readers(self.evidence.flow)
 
+    @cached_property
+    def seen(self) -> list[Open]:
+        return list(seen(self.flow))
+
     def open_of(self, finding: Finding) -> Iterator[Open]:
         """What is left open of the fix of `finding`."""
         assert finding.fix is not None
         yield from self.swallowed(finding)
-        yield from seen(self.flow)
+        yield from self.seen
         if finding.fix.ground in (Ground.DROPPED, Ground.UNTRAINED):
             trained = finding.fix.ground is Ground.DROPPED
             cuts = [each for operation in finding.fix.operations for each in self.cut_by(operation)]
@@ -184,6 +189,7 @@ class Proof(Inquiry):
                 ):
                     yield Open(part, "may read what is saved once more")
         for root in [*call.args[:1], *([receiver] if receiver is not None else [])]:
+            yield from Drawn(self.evidence).again(root)
             for given in self.flow.given_below(root, without=cuts):
                 yield Open(given, "may get another backward() from who gives it")
             starts = self.flow.computations_below(root, without=cuts)

@@ -39,8 +39,12 @@ class Observers(Inquiry):
                     yield Open(part, "leaves zeros, with which an optimizer still steps")
                 if isinstance(part, ast.Constant) and part.value == "step":
                     yield Open(part, "may step")
+                if isinstance(part, ast.Subscript) and regroups(part):
+                    yield Open(part, "may be given what lies below")
                 if not isinstance(part, ast.Attribute):
                     continue
+                if part.attr.startswith("register_module_") and part.attr.endswith("hook"):
+                    yield Open(part, "may read the gradients")
                 if not trained and part.attr in ("requires_grad_", "requires_grad") and freezes(part, document.parents.get(part)):
                     yield Open(part, "may leave backward() nothing else to reach")
                 if part.attr == "step" and part not in seen or part.attr == "methodcaller":
@@ -89,6 +93,12 @@ class Observers(Inquiry):
         if dotted:
             return dotted.startswith("torch.nn.") or any(keyword.arg == "requires_grad" for keyword in call.keywords)
         return any(isinstance(source, ast.ClassDef) for source in self.graph.sources(call.func))
+
+
+def regroups(part: ast.Subscript) -> bool:
+    """Whether the parameters of a group of an optimizer are set."""
+    other = isinstance(part.slice, ast.Constant) and part.slice.value != "params"
+    return not other and isinstance(part.ctx, ast.Store) and "param_groups" in ast.unparse(part.value)
 
 
 def leaves_zeros(call: ast.Call) -> bool:

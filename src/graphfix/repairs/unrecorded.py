@@ -20,6 +20,8 @@ from graphfix.repairs.readers import Readers
 
 # https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.weight_norm.html and its kind compute weights before each forward pass
 LEFT_IN_MODULES = frozenset(("weight_norm", "spectral_norm", "parametrize", "parametrizations"))
+# https://docs.python.org/3/reference/datamodel.html#special-writable-attributes
+OF_FUNCTIONS = frozenset("__defaults__ __kwdefaults__ __globals__ __code__ __closure__".split())
 # what says of a tensor whether its computation was recorded
 GRADIENT_FLAGS = frozenset(("requires_grad", "grad_fn", "is_leaf", "needs_input_grad"))
 # methods by which a mapping takes something in under a key
@@ -50,6 +52,8 @@ class Unrecorded(Inquiry):
         yield from self.left_in_modules()
         yield from self.walked_while_it_runs(inside)
         yield from self.kept(inside)
+        if isinstance(operation, Decorate):
+            yield from self.taken_apart()
         own = {part for each in inside for part in ast.walk(each) if isinstance(part, ast.Call)}
         walked = {walk.site for run in self.evidence.tape.runs for walk in run.recording.walks}
         for arrival in reach.arrivals:
@@ -72,6 +76,13 @@ class Unrecorded(Inquiry):
                         yield Open(part, "asks whether gradients are recorded")
                     elif refuses_graphs(part) and swallowed(self.flow, part):
                         yield Open(part, "raises only where gradients are recorded")
+
+    def taken_apart(self) -> Iterator[Open]:
+        """What belongs to a function, and not to one that is wrapped around it."""
+        for document in self.flow.code.documents.values():
+            for part in ast.walk(document.tree) if document.words & OF_FUNCTIONS else ():
+                if word_of(part) in OF_FUNCTIONS:
+                    yield Open(part, "looks into the function itself")
 
     def written(self, inside: list[ast.AST]) -> Iterator[ast.AST]:
         """What writes in place, with gradients on, to a view that is made inside: autograd refuses that for views made without them."""
