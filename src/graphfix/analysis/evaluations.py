@@ -7,6 +7,7 @@ walk reaches is made, and out of which graph gets to code that is not in sight. 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -252,6 +253,9 @@ class Regions:
         """Whether `part`, in `frame`, is an evaluation: in that mode, or a loop over a forward pass that is trained elsewhere."""
         if not self.is_sound(part):
             return False
+        inside = set(ast.walk(part))
+        if all(leaf.site in inside for leaf in node.leaves if leaf.site is not None) and any(leaf.site for leaf in node.leaves):
+            return False  # its parameters are made there
         cut = self.is_cut_at_once(node)
         evaluates = node.training is False or node in self.only_read
         loops = {e.loop: e.frame for e, _ in node.context if isinstance(e.loop, LOOPS) and e.frame in frames}
@@ -310,7 +314,14 @@ class Regions:
             word = inner.attr if isinstance(inner, ast.Attribute) else inner.arg if isinstance(inner, ast.keyword) else ""
             if word in ASKS:
                 return False
-        return True
+        return not any(spelled_in(item.context_expr) & ASKS for item in self.contexts_of(part))
+
+    def contexts_of(self, part: ast.stmt) -> Iterator[ast.withitem]:
+        """The contexts that its function has entered around `part`."""
+        above = self.document.parents.get(part)
+        while above is not None and not isinstance(above, SCOPES):
+            yield from above.items if isinstance(above, (ast.With, ast.AsyncWith)) else ()
+            above = self.document.parents.get(above)
 
     def extent(self, part: ast.stmt) -> tuple[ast.stmt, ...]:
         """A function or loop stands for itself; a statement goes together with those after it that go on with what it makes."""
@@ -350,6 +361,15 @@ class Regions:
         if self.torch is None:
             return False
         return any(r.sure and r.holds(store.trace) and all(r.holds(node.trace) for node in store.nodes) for r in self.found)
+
+
+def spelled_in(expression: ast.expr) -> set[str]:
+    """The names of attributes and variables in an expression."""
+    return {
+        part.attr if isinstance(part, ast.Attribute) else part.id
+        for part in ast.walk(expression)
+        if isinstance(part, (ast.Attribute, ast.Name))
+    }
 
 
 def is_module_call(frame: Frame) -> bool:

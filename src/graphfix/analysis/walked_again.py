@@ -8,6 +8,7 @@ from graphfix.analysis.explore import Run
 from graphfix.autograd.backward import BackwardPass
 from graphfix.autograd.graph import Node, history
 from graphfix.autograd.iteration import Context
+from graphfix.interpreter.interning import Key, kind_of
 from graphfix.interpreter.recording import Store
 from graphfix.interpreter.values import Instance
 
@@ -22,7 +23,20 @@ def met(event: BackwardPass) -> list[Node]:
 
 def may_share(one: list[Node], two: list[Node], context: Context) -> bool:
     """Whether two graphs have a node in common, or may have: that of an unknown object which was made in the iteration `context`."""
-    return not set(rumoured(one, context)).isdisjoint(rumoured(two, context))
+    first, second = rumoured(one, context), rumoured(two, context)
+    return not set(first).isdisjoint(second) or not taken_from(first).isdisjoint(taken_from(second))
+
+
+def taken_from(nodes: list[Node]) -> set[object]:
+    """What those graphs were taken from, of which nothing else is known: the container of which `losses[0]` is an item."""
+    keys = [node.callee.parts[1] for node in nodes if kind_of(node.callee) == "given" and isinstance(node.callee, Key)]
+    return {
+        part
+        for key in keys
+        if kind_of(key) in ("item", "slice") and isinstance(key, Key)
+        for part in key.parts
+        if isinstance(part, Key)
+    }
 
 
 def rumoured(nodes: list[Node], context: Context) -> list[Node]:
@@ -63,7 +77,8 @@ def shared_with_given(run: Run, event: BackwardPass) -> bool:
         for node, escapes in run.recording.escapes.items()
         if node not in walked and any(why == "argument" and order > event.order for _, why, order in escapes)
     ]
-    later = (walk for walk in run.recording.walks if walk.order > event.order and walk.context == event.context)
+    depth = len(event.context)
+    later = (w for w in run.recording.walks if w.order > event.order and w.context[:depth] == event.context)
     for walk in later:
         others += met(walk) if walked.isdisjoint(met(walk)) else ()
     return bool(others) and may_share(list(walked), others, event.context)

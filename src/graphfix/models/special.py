@@ -57,11 +57,17 @@ def set_grad_enabled(m: Interpreter, arguments: Arguments, keywords: Keywords, s
     known = flag.truth
     enabled = known if known is not None else decide_key(m, flag.identity, site, False)
     statement = m.frame.statement
-    if enabled or isinstance(statement, ast.Expr):
-        m.recording.asks.append(m.trace())
+    if enabled or isinstance(statement, ast.Expr) or not isinstance(flag, Constant) or not is_literal(site):
+        m.recording.asks.append(m.trace())  # the program says itself where gradients are wanted
     if isinstance(statement, ast.Expr) and statement.value is site:
         m.grad_enabled = enabled
     return GradMode(enabled)
+
+
+def is_literal(site: ast.AST) -> bool:
+    """Whether a call is given a constant, as it is written."""
+    given = [*site.args, *(keyword.value for keyword in site.keywords)] if isinstance(site, ast.Call) else []
+    return all(isinstance(value, ast.Constant) for value in given)
 
 
 @models(
