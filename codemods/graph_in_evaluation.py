@@ -66,7 +66,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
     for region in evidence.regions.found:
         around = evidence.document.enclosing(region.first, (ast.FunctionDef, ast.AsyncFunctionDef))
         # what `volatile` was there for is GF903's to tell
-        if not flagged_in(evidence, region) and (around is None or not called_unrecorded(evidence, around.name)):
+        if not flagged_in(evidence, region) and (around is None or not called_unrecorded(evidence, around)):
             yield report(evidence, region)
 
 

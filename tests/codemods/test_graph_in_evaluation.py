@@ -221,3 +221,24 @@ def test_a_function_that_the_project_calls_under_no_grad(tmp_path: Path, caller:
     path.write_text(program)
     (tmp_path / "main.py").write_text(f"import torch\nfrom scores import score\n{caller}\n    score(torch.ones(2, 4))\n")
     assert {finding.code for finding in findings_of(path, program, (tmp_path,))} == codes
+
+
+@pytest.mark.parametrize(
+    ("freeze", "codes"),
+    [
+        ("", {"GF103"}),
+        ("for param in model.parameters():\n    param.requires_grad = False", set()),
+        ("model.requires_grad_(False)", set()),
+    ],
+)
+def test_an_unknown_model_that_is_frozen(freeze: str, codes: set[str]) -> None:
+    program = f"""
+from elsewhere import load
+
+model = load("model")
+model.eval()
+{freeze}
+for x in torch.ones(3, 4):
+    print(model(x).argmax().item())
+"""
+    assert told(program) == codes

@@ -201,6 +201,8 @@ class Regions:
         """Whether a module (or an operation on parameters) made the node and saved tensors for their gradient."""
         if not node.saves or not self.facts.is_sure(node):
             return False
+        if node.callee is not None and any(node.callee in run.recording.frozen for run in self.tape.runs):
+            return False
         is_module = node.callee in self.facts.modules or node.callee in self.callees
         return bool(node.leaves) or (is_module and (node.training is False or self.is_cut_late(node)))
 

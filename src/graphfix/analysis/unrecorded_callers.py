@@ -19,15 +19,28 @@ SWITCHES = frozenset(("no_grad", "inference_mode"))
 
 
 @asked_once
-def called_unrecorded(evidence: Evidence, name: str, depth: int = 3) -> bool:
-    """Whether calls by this name are in sight, and each stands under `no_grad`, as written, or in a function of which that is true."""
+def called_unrecorded(evidence: Evidence, function: ast.FunctionDef | ast.AsyncFunctionDef, depth: int = 3) -> bool:
+    """Whether calls by its name are in sight, and each stands under `no_grad`, as written, or in a function of which that is true."""
     calls = [
         (document, part)
         for document in documents(evidence)
         for part in ast.walk(document.tree)
-        if name in document.words and isinstance(part, ast.Call) and word(part.func) == name
+        if function.name in document.words
+        and isinstance(part, ast.Call)
+        and word(part.func) == function.name
+        and fits(part, function)
     ]
     return bool(calls) and depth > 0 and all(is_unrecorded(evidence, document, part, depth) for document, part in calls)
+
+
+def fits(call: ast.Call, function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether a call gives a function as many arguments as it takes."""
+    if any(isinstance(each, ast.Starred) for each in call.args) or function.args.vararg is not None:
+        return True
+    names = [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
+    most = len(names) - (names[:1] == ["self"])
+    given = len(call.args) + len(call.keywords)
+    return most - len(function.args.defaults) <= given <= most + len(function.args.kwonlyargs)
 
 
 def documents(evidence: Evidence) -> Iterator[Document]:
@@ -50,6 +63,6 @@ def is_unrecorded(evidence: Evidence, document: Document, call: ast.Call, depth:
         if any(word(each.func if isinstance(each, ast.Call) else each) in SWITCHES for each in switches):
             return True
         if isinstance(above, FUNCTIONS):
-            return called_unrecorded(evidence, above.name, depth - 1)
+            return called_unrecorded(evidence, above, depth - 1)
         above = document.parents.get(above)
     return False

@@ -51,6 +51,16 @@ def kind_of(key: object) -> object:
     return key.parts[0] if isinstance(key, Key) and key.parts else None
 
 
+def computed_from(key: object, depth: int) -> set[object]:
+    """The key, and those of what it was computed from, at most `depth` computations away."""
+    found = {key}
+    level = {key} if isinstance(key, Key) else set()
+    for _ in range(depth):
+        level = {part for each in level for part in each.parts if isinstance(part, Key)} - found
+        found |= level
+    return found
+
+
 def mentions(key: object, kind: str, depth: int) -> bool:
     """Whether a value was computed from one of this kind, at most `depth` computations away."""
     seen: set[Key] = set()

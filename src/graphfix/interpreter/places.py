@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from graphfix.autograd.graph import Leaf, Node
-from graphfix.interpreter.interning import kind_of
+from graphfix.interpreter.interning import computed_from, kind_of
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.memory import overwrite
 from graphfix.interpreter.recording import Store, StoreKind
@@ -104,6 +104,8 @@ def set_attribute(m: Interpreter, target: ast.Attribute, value: Value, source: a
         for leaf in leaves_in(holder):
             leaf.requires_grad = not value.is_off
         return
+    if isinstance(holder, Unknown) and name == "requires_grad" and value.is_off:
+        m.recording.frozen.update(computed_from(holder.key, 3))
     attributes = holder.namespace
     if attributes is None:
         return

@@ -172,7 +172,8 @@ class Recording:
     `asks`: where gradients are asked for, or grad mode is set; `builds`: where modules are made; `cuts`: nodes that the
     program detaches, and the iterations in which it does. `written`: tensors that were written in place, and whether that
     may have given them a graph or another shape. `empty`: where a tensor without a graph is walked. `given`: what code that is
-    not in sight got hold of; `kept`: what was put into attributes. `ended_by`: what broke the run off; `left`: what it
+    not in sight got hold of; `kept`: what was put into attributes. `frozen`: keys of unknown values, of which
+    something was told to need no gradient. `ended_by`: what broke the run off; `left`: what it
     had in hand where its steps ended, and might have walked.
     """
 
@@ -198,6 +199,7 @@ class Recording:
     proven: set[Node] = field(default_factory=set)
     single: set[Node] = field(default_factory=set)
     modules: set[object] = field(default_factory=set)
+    frozen: set[object] = field(default_factory=set)
     escapes: dict[Node, list[tuple[ast.AST, str, int]]] = field(default_factory=dict)
     updates: list[Update] = field(default_factory=list)
     covered: set[tuple[ast.AST, bool]] = field(default_factory=set)

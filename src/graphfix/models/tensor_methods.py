@@ -170,6 +170,8 @@ def opaque_method(
     if name in ("train", "eval"):
         m.set_mode([receiver], mode_given(name, arguments, keywords), site)
         return receiver
+    if name == "requires_grad_" and any(value.is_off for value in (*arguments, *keywords.values())):
+        m.recording.frozen.add(receiver.key)
     if name in ("to", "cuda", "cpu", "double", "float", "half", "requires_grad_") and receiver.node is None:
         return receiver
     if name in ("parameters", "named_parameters"):
