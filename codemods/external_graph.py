@@ -31,7 +31,8 @@ for x, y in loader:
 
 ## Fix safety
 The second iteration always raises, so a run that worked had one iteration, in which the moved computation gives the same
-value. Safe where what it reads does not change in between, it is not random and nothing else reads the result; unsafe
+value. Safe where nothing that it is moved past may change what it reads (no write, no mode, no code out of sight), parameters
+are frozen in no way that is not followed, it is not random and nothing else reads the result; unsafe
 where it draws random numbers (one draw for all iterations and one per iteration are different models). Where nothing below
 the tensor is trained it is detached instead, and also where all of it is trained by a loss of its own (an advantage that
 weighs a policy loss): safe where the gradient that the loop's loss sends there is cleared before any step uses it.

@@ -2,7 +2,9 @@
 
 ## What it does
 Finds loops and functions that run forward passes over parameters, in which nothing asks for a gradient and out of which no graph
-gets to a `backward()`: validation, testing, sampling and rollouts without `torch.no_grad()`.
+gets to a `backward()`: validation, testing, sampling and rollouts without `torch.no_grad()`, also where lists keep what is made
+until only its numbers are used. In a file that goes backward nowhere, a loop that reads numbers out of a module is one. What the
+whole project calls under `no_grad` is none, nor is what runs in a context that asks for gradients.
 A test builds what is gone when it ends: in modules named like tests, and where pytest or unittest is imported, the finding is
 optional.
 

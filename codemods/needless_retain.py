@@ -30,6 +30,7 @@ optimizer.step()
 ## Fix safety
 Safe where every `backward()` through the graph is in sight and none follows. Unsafe where a part of the graph is handed to code
 that is not in sight, or where the model itself is not in sight, as either may go backward through the graph once more.
+So is a loop that may take the same loss out of something twice (`cycle`, `choices`, `zip(losses, losses[1:])`).
 The losses of a loop that may be a generator have no fix: which of them is the last is not known.
 
 ## References

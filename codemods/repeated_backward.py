@@ -24,7 +24,8 @@ optimizer.step()
 ```
 
 ## Fix safety
-Where the second call is a statement of its own that can only raise, deleting it changes no run that worked; it is deleted where
+Where the second call is a statement of its own that can only raise (an operation of the code's own that reads no saved tensors
+does not), deleting it changes no run that worked; it is deleted where
 nothing has changed a parameter in between, or where its gradient would be cleared unused. Otherwise a second forward pass is
 offered: that is what the author may have meant. A loss on which `backward()` is called once per iteration of a loop is computed
 in each iteration: safe where what it reads does not change in between and is not random, as a run that worked had one iteration.
