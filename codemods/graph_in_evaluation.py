@@ -53,8 +53,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from graphfix.analysis.evaluations import Region
 from graphfix.analysis.evidence import Evidence
+from graphfix.analysis.region import Region
 from graphfix.analysis.unrecorded_callers import called_unrecorded
 from graphfix.analysis.volatile import flagged_in
 from graphfix.codemods.base import rule

@@ -45,9 +45,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from graphfix.analysis.evaluations import Region as Evaluation
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run, Tape
+from graphfix.analysis.region import Region as Evaluation
 from graphfix.analysis.volatile import Region, flag, flagged, flagged_in, region, trial
 from graphfix.analysis.walked_again import in_sight, needed
 from graphfix.autograd.backward import BackwardPass, WalkKind

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from graphfix.analysis.contributors import Facts
-from graphfix.analysis.evaluations import Region, Regions
+from graphfix.analysis.evaluations import Regions
 from graphfix.analysis.explore import Explorer
+from graphfix.analysis.region import Region
 from graphfix.interpreter import interpreter
 from graphfix.source.document import Document
 

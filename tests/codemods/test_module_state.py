@@ -12,6 +12,34 @@ from graphfix.run.selection import Wanted
 
 from .toys import PREAMBLE, told
 
+REDIRECTED = """
+class Neuron(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.kept = {{"v": {empty}}}
+
+    def __getattr__(self, name):
+        if "kept" in self.__dict__ and name in self.__dict__["kept"]:
+            return self.__dict__["kept"][name]
+        return super().__getattr__(name)
+
+    def __setattr__(self, name, value):
+        kept = self.__dict__.get("kept")
+        if kept is not None and name in kept:
+            kept[name] = value
+        else:
+            super().__setattr__(name, value)
+
+    def forward(self, x):
+        {step}
+        return v
+
+model = nn.Sequential(nn.Linear(4, 4), Neuron())
+for x, y in loader:
+    loss = F.mse_loss(model(x), y)
+    loss.backward()
+    model[1].kept["v"] = {empty}
+"""
 LEFT_ALONE = {
     "it is detached where it is read": """
 class Tagger(nn.Module):
@@ -32,63 +60,10 @@ for x, y in loader:
     loss.backward()
     optimizer.step()
 """,
-    "the class keeps attributes elsewhere, and clears them there": """
-class Neuron(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.kept = {"v": 0.0}
-
-    def __getattr__(self, name):
-        if "kept" in self.__dict__ and name in self.__dict__["kept"]:
-            return self.__dict__["kept"][name]
-        return super().__getattr__(name)
-
-    def __setattr__(self, name, value):
-        kept = self.__dict__.get("kept")
-        if kept is not None and name in kept:
-            kept[name] = value
-        else:
-            super().__setattr__(name, value)
-
-    def forward(self, x):
-        self.v = self.v + x / 2
-        return self.v
-
-model = nn.Sequential(nn.Linear(4, 4), Neuron())
-for x, y in loader:
-    loss = F.mse_loss(model(x), y)
-    loss.backward()
-    model[1].kept["v"] = 0.0
-""",
-    "the class keeps attributes elsewhere, two in a tuple": """
-class Neuron(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.kept = {"v": (0.0, 0)}
-
-    def __getattr__(self, name):
-        if "kept" in self.__dict__ and name in self.__dict__["kept"]:
-            return self.__dict__["kept"][name]
-        return super().__getattr__(name)
-
-    def __setattr__(self, name, value):
-        kept = self.__dict__.get("kept")
-        if kept is not None and name in kept:
-            kept[name] = value
-        else:
-            super().__setattr__(name, value)
-
-    def forward(self, x):
-        v = self.v[0] + x / 2
-        self.v = v, 1
-        return v
-
-model = nn.Sequential(nn.Linear(4, 4), Neuron())
-for x, y in loader:
-    loss = F.mse_loss(model(x), y)
-    loss.backward()
-    model[1].kept["v"] = 0.0, 0
-""",
+    "the class keeps attributes elsewhere, and clears them there": REDIRECTED.format(
+        empty="0.0", step="self.v = v = self.v + x / 2"
+    ),
+    "the class keeps two in a tuple elsewhere": REDIRECTED.format(empty="(0.0, 0)", step="v = self.v[0] + x / 2; self.v = v, 1"),
     "the loop sets it up anew": """
 class Tagger(nn.Module):
     def __init__(self):

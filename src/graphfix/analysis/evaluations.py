@@ -8,21 +8,18 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import cached_property
 
 from graphfix.analysis.contributors import Facts
 from graphfix.analysis.explore import Run, Tape
+from graphfix.analysis.outliving import is_kept, out_of_sight, outlives
+from graphfix.analysis.region import Region
 from graphfix.autograd.graph import Leaf, Node, history
 from graphfix.autograd.iteration import Context, split_loop
-from graphfix.interpreter.frames import CallStack, Env, Frame
+from graphfix.interpreter.frames import CallStack, Frame
 from graphfix.interpreter.recording import Store
 from graphfix.interpreter.values import (
-    Class,
     Instance,
-    Mapping,
-    Project,
-    Sequence,
     TorchModule,
     Unknown,
     Value,
@@ -38,46 +35,6 @@ SCOPES = (*FUNCTIONS, ast.Lambda, ast.ClassDef)
 YIELDS = (ast.Yield, ast.YieldFrom, ast.Await)
 # https://pytorch.org/docs/stable/generated/torch.nn.TransformerEncoder.html: these take a fast path where no gradient is recorded
 FAST_PATHS = ("Transformer", "MultiheadAttention")
-
-
-@dataclass(eq=False)
-class Region:
-    """A function, a loop, or adjacent statements (`parts`) in which no gradient is wanted.
-
-    `forwards`: the forward passes in it, each with the statement of the region's own frame that runs it. `evaluates`: a
-    module in evaluation mode runs there. `grows`: an iteration's forward pass is made of an earlier one's, or is put away, so that
-    the graphs of all are kept. `sure`: everything that is called there is in sight. `within`: functions in which all of them happen, that
-    are evaluations themselves.
-    """
-
-    parts: tuple[ast.stmt, ...]
-    forwards: list[tuple[Node, ast.stmt]] = field(default_factory=list)
-    within: list[ast.FunctionDef] | None = None
-    evaluates: bool = False
-    grows: bool = False
-    sure: bool = True
-
-    @property
-    def function(self) -> ast.FunctionDef | None:
-        """The function that is the region, None where it is a loop or statements."""
-        return self.parts[0] if isinstance(self.parts[0], ast.FunctionDef) else None
-
-    @property
-    def first(self) -> ast.stmt:
-        """The first statement that runs a forward pass."""
-        return min((statement for _, statement in self.forwards), key=lambda statement: statement.lineno)
-
-    @cached_property
-    def statements(self) -> set[ast.AST]:
-        """All statements of the region; of a function those of its body."""
-        within = {inner for part in self.parts for inner in ast.walk(part) if isinstance(inner, ast.stmt)}
-        return within - {self.function}
-
-    def contains(self, other: Region) -> bool:
-        return other is not self and self.statements >= set(other.parts)
-
-    def holds(self, trace: CallStack) -> bool:
-        return any(statement in self.statements for _, statement in trace)
 
 
 class Regions:
@@ -389,41 +346,6 @@ def is_score(node: Node) -> bool:
     made = history([node])
     adds = any(split_loop(parent.context, below.context) is not None for below in made for parent in below.parents)
     return adds and any(below.training is False and below.context for below in made)
-
-
-def out_of_sight(run: Run) -> set[int]:
-    """What code that is not in sight may read: the object whose method was run, and what it holds (by identity)."""
-    env = run.recording.env
-    pending: list[Value] = [env.variables["self"]] if env is not None and "self" in env.variables else []
-    found: set[int] = set()
-    while pending:
-        value = pending.pop()
-        if id(value) in found:
-            continue
-        found.add(id(value))
-        if isinstance(value, (Instance, TorchModule)):
-            pending.extend(value.attributes.values())
-        elif isinstance(value, Sequence):
-            pending.extend(value.items)
-        elif isinstance(value, Mapping):
-            pending.extend(value.items.values())
-    return found
-
-
-def outlives(store: Store) -> bool:
-    """Whether what is put away is still there when the iteration is over: in a container from before it."""
-    if not store.context or not isinstance(store.holder, (Sequence, Mapping)):
-        return False
-    entry = store.context[-1][0]
-    return all(active is not entry for active, _ in store.holder.context or ())
-
-
-def is_kept(store: Store, kept: set[int]) -> bool:
-    """Whether what is stored outlives a run of which the callers are not in sight."""
-    holder, place = store.holder, store.place[0]
-    if any(isinstance(value, (Unknown, Class, Project)) for value in (holder, place)):
-        return True
-    return id(holder) in kept or id(place) in kept or (isinstance(place, Env) and place.parent is None)
 
 
 def calls_module(frame: Frame, node: Node) -> bool:

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from graphfix.analysis.contributors import Facts
-from graphfix.analysis.evaluations import Region as Evaluation
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run, Tape
+from graphfix.analysis.region import Region as Evaluation
 from graphfix.analysis.second_backward import statement_in
 from graphfix.autograd.graph import Node
 from graphfix.interpreter.interpreter import Interpreter

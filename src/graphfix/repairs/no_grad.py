@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphfix.analysis.evaluations import Region
 from graphfix.analysis.evidence import Evidence
+from graphfix.analysis.region import Region
 from graphfix.model import Decorate, Label, Operation, Wrap
 from graphfix.repairs.fixes import naming_torch, short
 

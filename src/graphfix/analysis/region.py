@@ -1,0 +1,50 @@
+"""A piece of code in which no gradient is wanted."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from graphfix.autograd.graph import Node
+from graphfix.interpreter.frames import CallStack
+
+
+@dataclass(eq=False)
+class Region:
+    """A function, a loop, or adjacent statements (`parts`) in which no gradient is wanted.
+
+    `forwards`: the forward passes in it, each with the statement of the region's own frame that runs it. `evaluates`: a
+    module in evaluation mode runs there. `grows`: an iteration's forward pass is made of an earlier one's, or is put away, so that
+    the graphs of all are kept. `sure`: everything that is called there is in sight. `within`: functions in which all of them happen, that
+    are evaluations themselves.
+    """
+
+    parts: tuple[ast.stmt, ...]
+    forwards: list[tuple[Node, ast.stmt]] = field(default_factory=list)
+    within: list[ast.FunctionDef] | None = None
+    evaluates: bool = False
+    grows: bool = False
+    sure: bool = True
+
+    @property
+    def function(self) -> ast.FunctionDef | None:
+        """The function that is the region, None where it is a loop or statements."""
+        return self.parts[0] if isinstance(self.parts[0], ast.FunctionDef) else None
+
+    @property
+    def first(self) -> ast.stmt:
+        """The first statement that runs a forward pass."""
+        return min((statement for _, statement in self.forwards), key=lambda statement: statement.lineno)
+
+    @cached_property
+    def statements(self) -> set[ast.AST]:
+        """All statements of the region; of a function those of its body."""
+        within = {inner for part in self.parts for inner in ast.walk(part) if isinstance(inner, ast.stmt)}
+        return within - {self.function}
+
+    def contains(self, other: Region) -> bool:
+        return other is not self and self.statements >= set(other.parts)
+
+    def holds(self, trace: CallStack) -> bool:
+        return any(statement in self.statements for _, statement in trace)
