@@ -48,7 +48,7 @@ from collections.abc import Iterable, Iterator
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run, Tape
 from graphfix.analysis.region import Region as Evaluation
-from graphfix.analysis.volatile import Region, flag, flagged, flagged_in, region, trial
+from graphfix.analysis.volatile import Region, flag, flagged, flagged_in, handed_on, region, trial
 from graphfix.analysis.walked_again import in_sight, needed
 from graphfix.autograd.backward import BackwardPass, WalkKind
 from graphfix.codemods.base import rule
@@ -110,6 +110,12 @@ def wraps(evidence: Evidence) -> Iterator[Finding]:
             yield finding
     for around, parts in evaluations.items():
         yield in_evaluation(evidence, around, parts, volatile)
+    spans = set()
+    for call in handed_on(evidence):
+        finding = told(evidence, {call}, IGNORED, (), None)
+        if finding.span not in spans:
+            spans.add(finding.span)
+            yield finding
 
 
 def ignored(evidence: Evidence, tried: Tape, sites: dict[ast.Call, Seen], old: set[ast.Call]) -> Finding:

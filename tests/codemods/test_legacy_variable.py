@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from graphfix.run.engine import findings_of
 from graphfix.run.examine import Job, examine
 from graphfix.run.selection import Wanted
 
@@ -244,3 +245,25 @@ def test_an_evaluation_with_flags_is_one_fault(tmp_path: Path) -> None:
     assert finding.code == "GF903" and len(finding.story) >= 3
     after = examine(path, Job((tmp_path,), Wanted(("GF103", "GF903"), unsafe=True), repair=True)).after.decode()
     assert "@torch.no_grad()\ndef evaluate(net):" in after and "Variable(" not in after.replace(HEAD, "")
+
+
+def test_a_flag_that_is_handed_to_another_file(tmp_path: Path) -> None:
+    (tmp_path / "inputs.py").write_text(
+        "from torch.autograd import Variable\n\n\ndef made(x, volatile=False):\n    return Variable(x, volatile=volatile)\n"
+    )
+    program = """import torch
+from torch import nn
+from inputs import *
+
+net, target = nn.Linear(3, 1), nn.Linear(3, 1)
+for x in torch.ones(4, 2, 3):
+    aim = target(made(x, volatile=True))
+    loss = (net(made(x)) - aim).pow(2).mean()
+    loss.backward()
+"""
+    path = tmp_path / "train.py"
+    path.write_text(program)
+    found = [finding for finding in findings_of(path, program, (tmp_path,)) if finding.code == "GF903"]
+    assert [(finding.message, finding.fix) for finding in found] == [
+        ("`volatile` of `made(x, volatile=True)` is ignored: the graph is built", None)
+    ]

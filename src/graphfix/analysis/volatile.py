@@ -7,7 +7,7 @@ marked by a node of its own, what has that node in its history is what the input
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from graphfix.analysis.contributors import Facts
@@ -38,6 +38,26 @@ def flagged(evidence: Evidence) -> set[ast.Call]:
         if alias.kind is AliasKind.VARIABLE and isinstance(alias.site, ast.Call) and evidence.holds(alias.site)
         if flag(alias, "volatile") is True
     }
+
+
+def handed_on(evidence: Evidence) -> list[ast.Call]:
+    """The calls in this file that hand the flag to code of another file, which makes a volatile input with it."""
+    found: dict[ast.Call, None] = {}
+    for run in evidence.tape.runs:
+        for alias in run.recording.aliases:
+            if alias.kind is AliasKind.VARIABLE and not evidence.holds(alias.site) and flag(alias, "volatile") is True:
+                own = [statement for _, statement in alias.trace if evidence.holds(statement)]
+                found.update(dict.fromkeys(call for call in calls_in(own[-1:]) if is_written(call)))
+    return list(found)
+
+
+def calls_in(statements: Iterable[ast.stmt]) -> Iterator[ast.Call]:
+    return (part for statement in statements for part in ast.walk(statement) if isinstance(part, ast.Call))
+
+
+def is_written(call: ast.Call) -> bool:
+    """Whether the flag is written out as set: what is passed on as a parameter is another caller's business, too."""
+    return any(k.arg == "volatile" and isinstance(k.value, ast.Constant) and bool(k.value.value) for k in call.keywords)
 
 
 def flagged_in(evidence: Evidence, held: Evaluation) -> set[ast.Call]:
