@@ -202,8 +202,13 @@ def test_a_rollout_that_is_walked_is_left_alone() -> None:
 
 @pytest.mark.parametrize(
     ("use", "codes"),
-    [("print(model(x).max().item())", {"GF103"}), ("print(model(x).shape)", set()), ("print((x @ logits).item())", set())],
-    ids=("numbers are read", "nothing is read", "no module"),
+    [
+        ("print(model(x).max().item())", {"GF103"}),
+        ("print(model(x).detach().cpu().numpy()[0])", {"GF103"}),
+        ("print(model(x).shape)", set()),
+        ("print((x @ logits).item())", set()),
+    ],
+    ids=("numbers are read", "an array is read", "nothing is read", "no module"),
 )
 def test_a_file_that_goes_backward_nowhere(use: str, codes: set[str]) -> None:
     program = (
@@ -242,3 +247,37 @@ for x in torch.ones(3, 4):
     print(model(x).argmax().item())
 """
     assert told(program) == codes
+
+
+def test_a_flag_that_is_read_asks_for_no_gradient() -> None:
+    program = """
+def summary(model):
+    model.eval()
+    for x in torch.ones(3, 4):
+        print(model(x).sum().item(), sum(p.numel() for p in model.parameters() if p.requires_grad))
+
+summary(model)
+"""
+    assert told(program) == {"GF103"}
+    assert told(program.replace("p.requires_grad)", "p.requires_grad_(True) is p)")) == set()
+
+
+def test_a_dict_of_data_is_no_graph() -> None:
+    program = """
+from elsewhere import load, score
+
+def tensors(batch):
+    found = {}
+    for key, value in batch.items():
+        found[key] = value
+    return found
+
+def evaluate(net, loader):
+    net.eval()
+    for batch in loader:
+        batch = tensors(batch)
+        print(net(batch).sum().item())
+
+evaluate(load("net"), load("data"))
+"""
+    assert told(program) == {"GF103"}

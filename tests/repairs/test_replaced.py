@@ -168,3 +168,27 @@ for step in range(4):
 def test_numbers_of_which_much_is_made(read: str, number: bool) -> None:
     titles = [title for code, title in safe_titles(SETUP + TOTAL.format(read=read)) if code == "GF101"]
     assert [".item()" in title for title in titles] == [number]
+
+
+FOREIGN = """
+class Batch:
+    def __init__(self, parts):
+        self.parts = parts
+    def __getitem__(self, item):
+        return self.parts[item]
+kept = torch.zeros(9, 1)
+for step in range(9):
+    batch = Batch([torch.ones(1, 3)])
+    out = net(batch[0])
+    mask = torch.ones(2, 1)
+    loss = (out * mask[:1]).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    kept[step:step + 1] = out
+print(kept.detach())
+"""
+
+
+def test_an_index_into_a_tensor_is_no_method_of_the_codes_own() -> None:
+    assert [code for code, _ in safe_titles(SETUP + FOREIGN)] == ["GF101"]

@@ -271,7 +271,8 @@ class Regions:
             if isinstance(inner, YIELDS):
                 return False
             word = inner.attr if isinstance(inner, ast.Attribute) else inner.arg if isinstance(inner, ast.keyword) else ""
-            if word in ASKS:
+            reads_flag = word == "requires_grad" and isinstance(inner, ast.Attribute) and isinstance(inner.ctx, ast.Load)
+            if word in ASKS and not reads_flag:
                 return False
         return not any(spelled_in(item.context_expr) & ASKS for item in self.contexts_of(part))
 

@@ -135,6 +135,9 @@ def call(m: Interpreter, callee: Value, arguments: Arguments, keywords: Keywords
     return call_unknown(m, callee, arguments, keywords, site, callee.identity)
 
 
+OF_DICTS = frozenset(("items", "values", "keys"))
+
+
 def call_unknown(m: Interpreter, callee: Value, arguments: Arguments, keywords: Keywords, site: ast.AST, key: object) -> Value:
     """A call that cannot be entered: its result depends on all arguments, and it may keep them."""
     values = [*arguments, *keywords.values()]
@@ -149,6 +152,8 @@ def call_unknown(m: Interpreter, callee: Value, arguments: Arguments, keywords: 
     force = isinstance(callee, (Unknown, Instance)) or (
         isinstance(callee, BoundMethod) and isinstance(callee.receiver, (Unknown, Instance))
     )
+    if isinstance(callee, BoundMethod) and isinstance(source, Unknown) and source.node is None and callee.name in OF_DICTS:
+        force = False  # what a dict of data gives is data
     # what is called is no tensor: of an unknown object, only a graph that it is known to hold surely goes on
     is_bare = isinstance(source, Unknown) and source.node is not None and is_unproven(source.node)
     node = m.record(site, values if is_bare else [source, *values], True, certain=False, callee=key, force=force)

@@ -13,13 +13,13 @@ WALKS = frozenset(("backward", "grad")) | LAUNCHERS
 # https://lightning.ai/docs/pytorch/stable/common/lightning_module.html: automatic optimization walks what it returns
 WALKED_BY_TRAINER = frozenset(("training_step",))
 # a number that is read out of a graph, an evaluation, and old ways to cut one
-READS = frozenset(("item", "data", "tolist", "eval", "Variable"))
+READS = frozenset(("item", "data", "tolist", "numpy", "eval", "Variable"))
 # torch's own ways to ask for a gradient
 ASKS = WALKS | {"requires_grad_", "requires_grad", "enable_grad", "set_grad_enabled"}
 
 # the same in a text that is not parsed yet: a word may be the end of a longer one (`my_backward`), `grad` stands for too much
 _WALK = re.compile(r"backward\b|\bautograd\b|\bgrad\(|" + "|".join(rf"\b{word}\b" for word in sorted(WALKED_BY_TRAINER)))
-_READ = re.compile(r"\.data\b|\.item\b|\.tolist\b|\.eval\(|\bVariable\b")
+_READ = re.compile(r"\.data\b|\.item\b|\.tolist\b|\.numpy\b|\.eval\(|\bVariable\b")
 
 
 def spells_walk(text: str) -> bool:

@@ -53,6 +53,7 @@ class Calls:
                 self.callbacks(call, arguments(call), self.code.calls[call])
             for call, origins in self.methods.origins(self.of_methods).items():
                 self.methods.link(call, origins, last)
+            self.methods.subscripted(last)
             for call, callees in self.callables.of(self.unknown).items():
                 self.through_value(call, callees, last)
 

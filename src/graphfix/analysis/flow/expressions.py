@@ -32,6 +32,7 @@ class Expressions:
         self.wrapped: set[ast.AST] = set()
         self.taken: dict[ast.AST, None] = {}
         self.inside: dict[ast.Call, tuple[ast.ClassDef | None, ast.arg | None]] = {}
+        self.subscripts: list[ast.Subscript] = []
         self.compared: list[tuple[ast.expr, list[ast.expr], list[ast.expr]]] = []
         self.first_read: dict[str, ast.Attribute] = {}
         self.asked: list[Place] = []
@@ -122,7 +123,8 @@ class Expressions:
             self.flow.use(node.slice, "key", "", node)
             key = node.slice.value if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, (str, int)) else None
             self.flow.add(node.value, node, Kind.OUT, key)
-        self.special("__getitem__", [node.slice], node)
+        if "__getitem__" in self.methods:
+            self.subscripts.append(node)
 
     def of_BinOp(self, node: ast.BinOp) -> None:
         self.expression(node.left)
@@ -289,10 +291,13 @@ class Expressions:
     def enter_named(self, name: str, given: Sequence[Place], result: Place, bound: Place | None = None) -> None:
         """Every method of this name may be entered with what is `given`."""
         for method in self.methods.get(name, ()):
-            positional = [*method.args.posonlyargs, *method.args.args][1:]
-            for parameter, value in zip(positional, given):
-                self.flow.add(value, parameter, Kind.SAME)
-            self.flow.add(Result(method), bound if bound is not None else result, Kind.SAME)
+            self.enter_special(method, given, bound if bound is not None else result)
+
+    def enter_special(self, method: ast.FunctionDef | ast.AsyncFunctionDef, given: Sequence[Place], result: Place) -> None:
+        positional = [*method.args.posonlyargs, *method.args.args][1:]
+        for parameter, value in zip(positional, given):
+            self.flow.add(value, parameter, Kind.SAME)
+        self.flow.add(Result(method), result, Kind.SAME)
 
     def hand_over(self, function: Place, method: ast.AST) -> None:
         """A function is given to code that may call it with anything."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from graphfix.analysis.flow import library
 from graphfix.analysis.flow.components import gathered
@@ -22,6 +23,7 @@ class Origins:
     open: bool
 
 
+Asked = TypeVar("Asked", ast.Call, ast.Subscript)
 FOREIGN, OPEN = "foreign", "open"
 
 
@@ -74,11 +76,21 @@ class Methods:
 
     def origins(self, calls: Iterable[ast.Call]) -> dict[ast.Call, Origins]:
         """What the objects may be on which `calls` call a method, as far as the ways are linked by now."""
-        receivers = {call: call.func.value for call in calls if isinstance(call.func, ast.Attribute)}
+        return self.origins_of({call: call.func.value for call in calls if isinstance(call.func, ast.Attribute)})
+
+    def subscripted(self, last: bool) -> None:
+        """Enter what `x[i]` may mean for an object of a class in sight; of a tensor or a container of Python it is none of them."""
+        for node, found in self.origins_of({node: node.value for node in self.code.subscripts}).items():
+            for method in self.code.methods.get("__getitem__", ()):
+                if any(self.code.class_of[method] in self.family(cls) for cls in found.classes) or found.open and last:
+                    self.code.enter_special(method, [node.slice], node)
+
+    def origins_of(self, receivers: Mapping[Asked, ast.expr]) -> dict[Asked, Origins]:
+        """The same, for what asks it of each object."""
         found = gathered(receivers.values(), self.before, self.said_of)
         return {
-            call: Origins([each for each in said if isinstance(each, ast.ClassDef)], FOREIGN in said, OPEN in said)
-            for call, receiver in receivers.items()
+            asking: Origins([each for each in said if isinstance(each, ast.ClassDef)], FOREIGN in said, OPEN in said)
+            for asking, receiver in receivers.items()
             for said in (found[receiver],)
         }
 
