@@ -224,7 +224,7 @@ class Options:
     after: float | None = option(
         "--after", min=0.1, metavar="SECONDS", help="End the program after this time.", show_default=False
     )
-    apply_fixes: bool = option("--apply", default=False, help="Write the repairs that are shown.")
+    apply_fixes: bool = option("--apply", default=False, help="Make the repairs that are shown, as apply does.")
     save: Path | None = option("--save", metavar="FILE", help="Keep what the run told, as JSON.")
 
     # why
