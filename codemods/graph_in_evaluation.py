@@ -3,7 +3,8 @@
 ## What it does
 Finds loops and functions that run forward passes over parameters, in which nothing asks for a gradient and out of which no graph
 gets to a `backward()`: validation, testing, sampling and rollouts without `torch.no_grad()`, also where lists keep what is made
-until only its numbers are used. In a file that goes backward nowhere, a loop that reads numbers out of a module is one. What the
+until only its numbers are used, and forward passes beside the training of which only detached values are used (the target network, the
+choice of an action), unless they are detached on the spot. In a file that goes backward nowhere, a loop that reads numbers out of a module is one. What the
 whole project calls under `no_grad` is none, nor is what runs in a context that asks for gradients.
 A test builds what is gone when it ends: in modules named like tests, and where pytest or unittest is imported, the finding is
 optional.
@@ -42,7 +43,7 @@ print(evaluate(model, loader))
 Safe where all code of the evaluation is in sight and runs in the simulation: nothing in it can want a gradient, and what it
 computes does not depend on grad mode. Unsafe where a module or function that is not in sight is called, as one that uses
 `torch.autograd.grad` inside would fail, and where a transformer layer would take its fast path, which rounds differently. A
-forward pass in training mode that is no loop, and one next to a `backward()` of the same iteration, are left alone.
+forward pass that runs once, and one whose very statement detaches it, are left alone.
 
 ## References
 - https://pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation

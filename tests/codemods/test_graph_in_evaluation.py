@@ -281,3 +281,47 @@ def evaluate(net, loader):
 evaluate(load("net"), load("data"))
 """
     assert told(program) == {"GF103"}
+
+
+BESIDE = """
+class Agent:
+    def __init__(self):
+        self.net, self.target = nn.Linear(4, 2), nn.Linear(4, 2)
+        self.optimizer = torch.optim.SGD(self.net.parameters(), 0.1)
+
+    def act(self, state):
+        values = self.net(state)
+        return values{read}
+
+    def learn(self, state, following):
+        later = self.target(following)
+        aim = 0.9 * later.max(1)[0].detach()
+        loss = (self.net(state).max(1)[0] - aim).pow(2).mean()
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+
+agent = Agent()
+for _ in range(9):
+    agent.act(torch.ones(3, 4))
+    agent.learn(torch.ones(3, 4), torch.ones(3, 4))
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        (BESIDE.format(read=".data.numpy()"), ["values = self.net(state)", "later = self.target(following)"]),
+        (BESIDE.format(read=""), ["later = self.target(following)"]),
+        (BESIDE.format(read="").replace("self.target(following)", "self.target(following).detach()"), []),
+    ],
+    ids=("both", "one is given away", "detached on the spot"),
+)
+def test_a_forward_pass_beside_training_of_which_only_detached_values_are_used(text: str, lines: list[str]) -> None:
+    program = PREAMBLE + text
+    found = [finding for finding in findings_of(Path("train.py"), program) if finding.code == "GF103"]
+    assert [program.encode()[f.span.start : f.span.end].decode() for f in found] == lines
+
+
+def test_a_forward_pass_that_runs_once_is_left_alone() -> None:
+    assert {code for code in told("shown = model(x)\nprint(shown.data.numpy())\n") if code < "GF9"} == set()

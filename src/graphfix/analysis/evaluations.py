@@ -168,18 +168,19 @@ class Regions:
     def place(self, node: Node, run: Run, placed: dict[ast.stmt, Region]) -> None:
         """Find the widest region around a forward pass that nobody walks."""
         chains = self.chains(node)
+        often = not run.entry.is_module or any(entry.loop is not None for entry, _ in node.context)
         frames = [frame for frame, _, _ in chains]
         wide = [(frame, statement, part) for frame, statement, around in chains for part in around]
         tried = [*wide, *((frame, statement, statement) for frame, statement, _ in chains[-1:])]
         for index, (frame, statement, part) in enumerate(tried):
-            if part not in self.touched and self.qualifies(part, node, frames, frame):
+            if part not in self.touched and self.qualifies(part, node, frames, frame, often):
                 region = placed.setdefault(part, Region((part,)))
                 region.forwards.append((node, statement))
                 region.within = [
                     inner
                     for where, _, inner in tried[index + 1 :]
                     if isinstance(inner, ast.FunctionDef) and (region.within is None or inner in region.within)
-                    if inner not in self.touched and self.qualifies(inner, node, frames, where)
+                    if inner not in self.touched and self.qualifies(inner, node, frames, where, often)
                 ]
                 region.evaluates |= node.training is False
                 region.grows |= node in self.carried or node in self.kept
@@ -208,8 +209,11 @@ class Regions:
             part = self.document.parents.get(part)
         return chain[::-1]
 
-    def qualifies(self, part: ast.stmt, node: Node, frames: list[Frame], frame: Frame) -> bool:
-        """Whether `part`, in `frame`, is an evaluation: in that mode, or a loop over a forward pass that is trained elsewhere."""
+    def qualifies(self, part: ast.stmt, node: Node, frames: list[Frame], frame: Frame, often: bool) -> bool:
+        """Whether `part`, in `frame`, is an evaluation: in that mode, or a loop over a forward pass that is trained elsewhere.
+
+        `often`: it runs more than once, or its callers are not in sight.
+        """
         if not self.is_sound(part):
             return False
         inside = set(ast.walk(part))
@@ -219,6 +223,8 @@ class Regions:
         evaluates = node.training is False or node in self.only_read
         loops = {e.loop: e.frame for e, _ in node.context if isinstance(e.loop, LOOPS) and e.frame in frames}
         if cut and not (evaluates and any(isinstance(inner, LOOPS) and inner in loops for inner in ast.walk(part))):
+            if often and self.is_spare(part, node, frame):
+                return True
             self.detached.update(() if self.only_read else (part,))
             return False
         if isinstance(part, LOOPS):
@@ -234,6 +240,20 @@ class Regions:
         # one forward pass beside the training of the same loop
         beside = any(loop in self.asking for loop, where in loops.items() if where is frame)
         return evaluates and beside and calls_module(frame, node)
+
+    def is_spare(self, part: ast.stmt, node: Node, frame: Frame) -> bool:
+        """Whether a function, or a statement, runs a module of which nothing but detached values is used.
+
+        Where the very statement detaches them its author has decided.
+        """
+        statement = next((own for where, own in node.trace if where is frame), None)
+        if statement is None or "detach" in {word for each in ast.iter_child_nodes(statement) for word in spelled_in(each)}:
+            return False
+        if not calls_module(frame, node) or has_own_module(frame, node) or part in self.building:
+            return False
+        if not any(leaf.module for leaf in node.leaves):
+            return False
+        return isinstance(part, (ast.FunctionDef, ast.Assign, ast.Expr, ast.AnnAssign, ast.AugAssign))
 
     @cached_property
     def only_read(self) -> set[Node]:
@@ -323,8 +343,8 @@ class Regions:
         return any(r.sure and r.holds(store.trace) and all(r.holds(node.trace) for node in store.nodes) for r in self.found)
 
 
-def spelled_in(expression: ast.expr) -> set[str]:
-    """The names of attributes and variables in an expression."""
+def spelled_in(expression: ast.AST) -> set[str]:
+    """The names of attributes and variables in a piece of code."""
     return {
         part.attr if isinstance(part, ast.Attribute) else part.id
         for part in ast.walk(expression)
