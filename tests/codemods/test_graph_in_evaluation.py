@@ -314,8 +314,15 @@ for _ in range(9):
         (BESIDE.format(read=".data.numpy()"), ["values = self.net(state)", "later = self.target(following)"]),
         (BESIDE.format(read=""), ["later = self.target(following)"]),
         (BESIDE.format(read="").replace("self.target(following)", "self.target(following).detach()"), []),
+        (
+            BESIDE.format(read="").replace(
+                "later = self.target(following)",
+                "parts = []\n        for each in following:\n            parts.append(self.target(each))\n        later = torch.stack(parts)",
+            ),
+            ["parts.append(self.target(each))"],
+        ),
     ],
-    ids=("both", "one is given away", "detached on the spot"),
+    ids=("both", "one is given away", "detached on the spot", "collected first"),
 )
 def test_a_forward_pass_beside_training_of_which_only_detached_values_are_used(text: str, lines: list[str]) -> None:
     program = PREAMBLE + text

@@ -227,6 +227,8 @@ class Regions:
                 return True
             self.detached.update(() if self.only_read else (part,))
             return False
+        if often and not evaluates and self.is_cut_later(node) and self.is_spare(part, node, frame):
+            return True
         if isinstance(part, LOOPS):
             return part in loops and (evaluates or self.is_trained(node) or node.callee is not None and self.is_cut_late(node))
         if isinstance(part, FUNCTIONS):
@@ -271,6 +273,10 @@ class Regions:
         if node in self.carried or node in self.kept:
             return False
         return any(context[: len(node.context)] == node.context for context in self.cut.get(node, ()))
+
+    def is_cut_later(self, node: Node) -> bool:
+        """Whether what becomes of the node is put away, and detached only then."""
+        return node in self.kept and node not in self.carried and bool(self.cut.get(node))
 
     def is_cut_late(self, node: Node) -> bool:
         """Whether the graphs of a loop's iterations are kept until they are cut as a whole, behind the loop."""
