@@ -288,7 +288,8 @@ def imports(evidence: Evidence) -> Iterator[Finding]:
 def is_script(tree: ast.Module) -> bool:
     """Whether the file is started, and not a module from which others may import the name."""
     started = any(isinstance(part, ast.If) and "__main__" in ast.unparse(part.test) for part in tree.body)
-    return started or any(isinstance(part, (ast.For, ast.While)) for part in tree.body)
+    inside = [part for each in tree.body if isinstance(each, ast.With) for part in each.body]
+    return started or any(isinstance(part, (ast.For, ast.While)) for part in (*tree.body, *inside))
 
 
 RULE = rule(
