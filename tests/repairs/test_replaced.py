@@ -67,6 +67,8 @@ opt.step()
         ("for one, two in zip(losses, losses[1:]):\n    loss = two - one", []),
         ("turns = itertools.cycle(losses)\nfor turn in range(8):\n    loss = next(turns)", []),
         ("for one in random.sample(range(4), 4):\n    loss = losses[one]", []),
+        ("for one in range(8):\n    loss = losses[one % 4]", []),
+        ("for one in range(8):\n    loss = losses[random.randrange(4)]", []),
     ],
 )
 def test_items_that_may_come_again(loop: str, codes: list[str]) -> None:
@@ -97,6 +99,17 @@ for epoch in range(3):
         ("x[0] = 0", []),
         ("del net", []),
         ("net.eval()", []),
+        ("net.double()", []),
+        ("x *= 2", []),
+        ("nn.utils.vector_to_parameters(torch.zeros(21), net.parameters())", []),
+        ("torch.set_default_dtype(torch.float64)", []),
+        ("items = [x]; items.sort()", []),
+        ("import numpy; numpy.random.shuffle(x.numpy())", []),
+        ("class Doubled:\n    def __init__(self, net):\n        net[0].weight.data.mul_(2)\nDoubled(net)", []),
+        ("class Holder:\n    def __init__(self, net):\n        self.net = net\nHolder(net)", ["GF203"]),
+        ("count = 0; count += 1", ["GF203"]),
+        ("def later():\n    x[0] = 1", ["GF203"]),
+        ("print(nn.MSELoss()(x, x), torch.cuda.is_available())", ["GF203"]),
         ("for n, p in net.named_parameters(): p.requires_grad = 'head' in n", []),
     ],
 )
@@ -122,6 +135,8 @@ def test_state_that_is_told_apart(after: str, codes: list[str]) -> None:
 
 
 SCALE = """
+def read(ctx):
+    return ctx.saved_tensors
 class Scale(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -138,7 +153,9 @@ loss.backward()
 """
 
 
-@pytest.mark.parametrize(("read", "codes"), [("ctx.needs_input_grad", []), ("(x,) = ctx.saved_tensors", ["GF302"])])
+@pytest.mark.parametrize(
+    ("read", "codes"), [("ctx.needs_input_grad", []), ("(x,) = ctx.saved_tensors", ["GF302"]), ("read(ctx)", ["GF302"])]
+)
 def test_an_operation_that_reads_nothing_saved(read: str, codes: list[str]) -> None:
     assert [code for code, _ in safe_titles(SETUP + SCALE.format(read=read)) if code == "GF302"] == codes
 

@@ -86,7 +86,10 @@ def saves_for_backward(operation: Class) -> bool:
     method = operation.find("backward")
     if not isinstance(method, Function):
         return True
-    return any(isinstance(part, ast.Attribute) and part.attr in SAVED for part in ast.walk(method.definition))
+    first = [each.arg for each in method.definition.args.args[:1]]
+    parts = list(ast.walk(method.definition))
+    handed_on = (each for part in parts if isinstance(part, ast.Call) for each in part.args if isinstance(each, ast.Name))
+    return any(isinstance(part, ast.Attribute) and part.attr in SAVED for part in parts) or any(e.id in first for e in handed_on)
 
 
 def tensor_like_method(

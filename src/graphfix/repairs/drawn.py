@@ -11,7 +11,7 @@ from graphfix.models.table import facts
 from graphfix.repairs.inquiry import Inquiry, Open
 
 # what hands on the items of its only argument, each once
-EACH_ONCE = frozenset("enumerate list tuple reversed sorted iter set tqdm tqdm.tqdm tqdm.auto.tqdm tqdm.trange".split())
+EACH_ONCE = frozenset("enumerate list tuple reversed sorted iter set tqdm tqdm.tqdm tqdm.auto.tqdm".split())
 
 
 class Drawn(Inquiry):
@@ -67,11 +67,12 @@ class Drawn(Inquiry):
         """Whether a subscript is a constant, or what a loop over a range counts."""
         if isinstance(index, (ast.Constant, ast.Slice)):
             return True
-        for source in self.graph.values.get(index, ()):
+        definitions = self.graph.values.get(index, {})
+        for source in definitions:
             above = self.evidence.document.parents.get(source)  # type: ignore[arg-type]
             while isinstance(above, ast.Tuple):
                 above = self.evidence.document.parents.get(above)
             loops = isinstance(above, (ast.For, ast.comprehension)) and isinstance(above.iter, ast.Call)
             if not loops or self.flow.code.calls.get(above.iter) not in ("range", "enumerate"):  # type: ignore[union-attr]
                 return False
-        return True
+        return bool(definitions)

@@ -20,14 +20,19 @@ from graphfix.repairs.joined import Joined
 KEEP_STATISTICS = frozenset("BatchNorm1d BatchNorm2d BatchNorm3d SyncBatchNorm LazyBatchNorm1d LazyBatchNorm2d".split())
 
 
-# methods that change no number of a tensor, and no module
+# methods that change no number, no module and no container
 HARMLESS = frozenset(
     "zero_grad parameters named_parameters state_dict modules children named_modules named_children buffers parse_args "
-    "parse_known_args add_argument append extend format join split strip lower upper replace keys copy index count sort get".split()
+    "parse_known_args add_argument format join split strip lower upper replace keys values items get copy index count __init__".split()
 )
-CHANGING = frozenset(
-    "setattr delattr exec eval next input open map filter torch.manual_seed random.seed numpy.random.seed".split()
-)
+# methods that a list, or a module, has as well as a tensor, and that change it
+OF_OTHERS = library.FLUENT | {"sort", "type", "bfloat16"}
+# what has an effect of its own, of builtins that else only read
+CHANGING = frozenset("setattr delattr exec eval next map filter".split())
+# libraries of which no function changes what a computation reads
+STILL = ("time.", "math.", "os.", "datetime.", "argparse.", "pathlib.", "sys.", "logging.", "torch.cuda.", "torch.backends.")
+# and functions of torch that are in no table of operations
+STILL_OF_TORCH = frozenset("torch.load torch.device torch.save torch.is_tensor torch.no_grad".split())
 # ways to switch recording off that are not followed
 SWITCHES = frozenset("__enter__ enter_context _set_grad_enabled".split())
 
@@ -57,9 +62,13 @@ class Moved(Inquiry):
     def passed(self, operation: Move) -> Iterator[Open]:
         """The statements that it moves past change nothing that it reads: neither parameters and data, nor modules, nor modes."""
         document = self.evidence.document
-        for statement in (part for part in ast.walk(document.tree) if isinstance(part, ast.stmt)):
+        around = (*FUNCTIONS, ast.ClassDef, ast.Module)
+        statements = [part for part in ast.walk(document.tree) if isinstance(part, ast.stmt)]
+        homes = {document.enclosing(part, around) for part in statements if self.at(part, operation.span)}
+        for statement in statements:
             span = document.span(statement)
-            if operation.span.end <= span.start and span.end <= operation.before.start:
+            between = operation.span.end <= span.start and span.end <= operation.before.start
+            if between and document.enclosing(statement, around) in homes:
                 for part in own_parts(statement):
                     if self.may_change(part):
                         yield Open(part, "may change what is computed there")
@@ -69,34 +78,40 @@ class Moved(Inquiry):
         """Whether a part of a statement may change something. `inside`: of a function that is looked through already."""
         if isinstance(part, (ast.Attribute, ast.Subscript)):
             return not isinstance(part.ctx, ast.Load)
-        if isinstance(part, (ast.Delete, ast.AugAssign, ast.With, ast.AsyncWith, ast.Await, ast.Yield, ast.YieldFrom)):
-            return not (isinstance(part, ast.AugAssign) and isinstance(part.value, ast.Constant))
-        if not isinstance(part, ast.Call):
-            return False
-        dotted = self.flow.code.calls.get(part, "")
-        if dotted:
-            known = facts(dotted)
-            writes = known is not None and (known.inplace or known.mutates) or dotted.endswith("_") or "init." in dotted
-            return writes or dotted in CHANGING or not library.lets_go(dotted)
-        method = part.func.attr if isinstance(part.func, ast.Attribute) else ""
-        sources = self.graph.sources(part.func)
-        if any(isinstance(source, ast.ClassDef) for source in sources):
-            return False
+        if isinstance(part, ast.AugAssign):
+            return not self.is_counter(part)
+        if isinstance(part, ast.Call):
+            dotted = self.flow.code.calls.get(part, "")
+            return not is_still(dotted) if dotted else self.method_may_change(part, inside)
+        return isinstance(part, (ast.Delete, ast.With, ast.AsyncWith, ast.Await, ast.Yield, ast.YieldFrom))
+
+    def is_counter(self, statement: ast.AugAssign) -> bool:
+        """Whether a number is counted up: an object, such as a tensor, would be written to in place."""
+        sources = self.graph.sources(statement.target)
+        numbers = [source for source in sources if isinstance(source, ast.Constant)]
+        return bool(numbers) and all(isinstance(source, (ast.Constant, ast.AugAssign)) for source in sources)
+
+    def method_may_change(self, call: ast.Call, inside: bool) -> bool:
+        """The same of a call of code in sight, of an object, or of what is not known."""
+        sources = self.graph.sources(call.func)
         if all(self.is_layer(source) for source in sources):
             return False
-        if part in self.flow.calls.targets and part not in self.flow.calls.opaque:
-            codes = [code for code in self.flow.reached(part) if code is not part] if not inside else []
-            return any(self.may_change(each, True) for code in codes for each in ast.walk(code))
-        if part in self.flow.calls.opaque or not method:
+        if call in self.flow.calls.targets and call not in self.flow.calls.opaque:
+            codes = [code for code in self.flow.reached(call) if code is not call] if not inside else []
+            return any(self.may_change(each, True) for code in codes for each in ast.walk(code) if not sets_up(each, code))
+        if any(isinstance(source, ast.ClassDef) for source in sources):
+            return False  # a class that only takes on what another one sets up
+        method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+        if call in self.flow.calls.opaque or not method:
             return True
         known = facts(f"torch.Tensor.{method}")
-        harmless = method in HARMLESS or method in library.WRITERS or method in library.TAKES
-        return not (harmless or known is not None and not known.inplace and not known.mutates and not method.endswith("_"))
+        writes = known is None or known.inplace or known.mutates or method.endswith("_") or method in OF_OTHERS
+        return writes and method not in HARMLESS | library.WRITERS
 
     def is_layer(self, source: object) -> bool:
         """Whether a source makes a module of torch that keeps nothing of what it is called with."""
         dotted = self.flow.code.calls.get(source, "") if isinstance(source, ast.Call) else ""
-        return dotted.startswith("torch.nn.") and dotted.rpartition(".")[2] not in KEEP_STATISTICS | {"Sequential", "ModuleList"}
+        return dotted.startswith("torch.nn.") and facts(dotted) is not None and dotted.rpartition(".")[2] not in KEEP_STATISTICS
 
     def mode_unknown(self) -> Iterator[Open]:
         """Parameters may be frozen, or recording be off, in ways that are not followed: there is no graph then, and nothing to free."""
@@ -164,6 +179,22 @@ class Moved(Inquiry):
             for part in ast.walk(home):  # type: ignore[arg-type]
                 if isinstance(part, ast.Name) and part.id in bound and (isinstance(part.ctx, ast.Del) or part in head):
                     yield Open(part, "needs it outside of the loop's body")
+
+
+def is_still(dotted: str) -> bool:
+    """Whether a function of a library changes nothing that a computation reads."""
+    if dotted.startswith("torch."):
+        known = facts(dotted)
+        makes = dotted.startswith(("torch.nn.", "torch.optim.", "torch.utils.data.")) and dotted.rpartition(".")[2][:1].isupper()
+        writes = known is None or known.inplace or known.mutates or dotted.endswith("_")
+        return makes or not writes or dotted in STILL_OF_TORCH or dotted.startswith(STILL)
+    return dotted in library.READERS - CHANGING or dotted.startswith(STILL)
+
+
+def sets_up(part: ast.AST, code: ast.AST) -> bool:
+    """Whether an object gets an attribute where it is made."""
+    own = isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id == "self"
+    return own and getattr(code, "name", "") == "__init__"
 
 
 def own_parts(statement: ast.stmt) -> Iterator[ast.AST]:
