@@ -50,9 +50,10 @@ from collections.abc import Iterator
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.piles import faulty_piles
+from graphfix.analysis.region import Region
 from graphfix.codemods.base import rule
-from graphfix.model import Finding
-from graphfix.repairs.put_away import piled_up
+from graphfix.model import Finding, Span
+from graphfix.repairs.put_away import name_of, piled_up
 from graphfix.verify.expected import CUT
 from graphfix.verify.symptoms import GROWS, RETAINS, SECOND_WALK
 
@@ -64,26 +65,23 @@ def find(evidence: Evidence) -> Iterator[Finding]:
             if finding.span not in told:
                 told.add(finding.span)
                 yield finding
-    within = {}
+    evaluations: dict[Region | None, dict[Span, tuple[str, Finding]]] = {}
     for pile in faulty_piles(evidence, True):
+        around = evidence.regions.covering(pile.stores[0])
         for finding in evidence.told(piled_up, pile, RULE.finding):
             if finding.span not in told:
-                within.setdefault(finding.span, finding)
-    if within:
-        yield evaluated(list(within.values()))
+                evaluations.setdefault(around, {}).setdefault(finding.span, (name_of(pile), finding))
+    for kept in evaluations.values():
+        yield evaluated(list(kept.values()))
 
 
-def evaluated(kept: list[Finding]) -> Finding:
-    """What evaluations keep is one finding beside theirs: under no_grad there is no graph to be kept."""
-    first = kept[0]
-    name, _, rest = first.message.partition(" keeps ")
-    if len(kept) > 1:
-        message = f"{name} and {len(kept) - 1} more keep graphs that are built for no backward() (GF103)"
-    else:
-        message = f"{name} keeps {rest}, which is built for no backward() (GF103)"
-    return dataclasses.replace(
-        first, message=message, story=tuple(label for finding in kept for label in finding.story), fix=None
-    )
+def evaluated(kept: list[tuple[str, Finding]]) -> Finding:
+    """What an evaluation keeps is one finding beside its own: under no_grad there is no graph to be kept."""
+    name, first = kept[0]
+    more = f" and {len(kept) - 1} more keep" if len(kept) > 1 else " keeps"
+    story = tuple(label for _, finding in kept for label in finding.story)
+    message = f"`{name}`{more} graphs that are built for no backward() (GF103)"
+    return dataclasses.replace(first, message=message, story=story, fix=None)
 
 
 def cuts(evidence: Evidence) -> Iterator[ast.expr]:

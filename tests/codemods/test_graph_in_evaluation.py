@@ -332,3 +332,20 @@ def test_a_forward_pass_beside_training_of_which_only_detached_values_are_used(t
 
 def test_a_forward_pass_that_runs_once_is_left_alone() -> None:
     assert {code for code in told("shown = model(x)\nprint(shown.data.numpy())\n") if code < "GF9"} == set()
+
+
+def test_what_two_evaluations_keep_is_two_findings() -> None:
+    program = PREAMBLE
+    for name in ("validate", "score"):
+        program += f"""
+def {name}(data):
+    kept = []
+    model.eval()
+    for x in data:
+        kept.append(model(x))
+    return torch.stack(kept).argmax().item()
+
+print({name}(torch.ones(3, 4)))
+"""
+    found = [finding for finding in findings_of(Path("train.py"), program) if finding.code in ("GF102", "GF103")]
+    assert sorted(finding.code for finding in found) == ["GF102", "GF102", "GF103", "GF103"]

@@ -366,6 +366,7 @@ def test_a_picture(installed: Any, tmp_path: Path) -> None:
     ("words", "said"),
     (
         (("--save", "no/such.json", "t.py"), b"no such folder"),
+        (("--config", "none.toml", "t.py"), b"none.toml"),
         (("nope.py",), b"no such script"),
         ((), b"which program"),
         (("--plot", "x.pdf", "t.py"), b"--plot writes"),

@@ -18,14 +18,7 @@ from graphfix.autograd.graph import Leaf, Node, history
 from graphfix.autograd.iteration import Context, split_loop
 from graphfix.interpreter.frames import CallStack, Frame
 from graphfix.interpreter.recording import Store
-from graphfix.interpreter.values import (
-    Instance,
-    TorchModule,
-    Unknown,
-    Value,
-    leaves_in,
-    nodes_in,
-)
+from graphfix.interpreter.values import Instance, TorchModule, Unknown, Value, leaves_in, nodes_in
 from graphfix.models.words import ASKS
 from graphfix.source.document import Document
 
@@ -344,9 +337,13 @@ class Regions:
 
     def covers(self, store: Store) -> bool:
         """Whether what is put away is made, and put away, in a region whose repair is safe: without graphs it keeps none."""
-        if self.torch is None:
-            return False
-        return any(r.sure and r.holds(store.trace) and all(r.holds(node.trace) for node in store.nodes) for r in self.found)
+        return self.torch is not None and self.covering(store) is not None
+
+    def covering(self, store: Store) -> Region | None:
+        """The region whose repair is safe in which what is put away is made, and put away."""
+        return next(
+            (r for r in self.found if r.sure and r.holds(store.trace) and all(r.holds(node.trace) for node in store.nodes)), None
+        )
 
 
 def spelled_in(expression: ast.AST) -> set[str]:

@@ -25,7 +25,7 @@ def piled_up(evidence: Evidence, pile: GrowingPlace, tell: Tell) -> Finding | No
         blamed = evidence.document.statement_of(own[0].target)
     else:
         return None
-    what = short(ast.unparse(pile.stores[0].target))
+    what = name_of(pile)
     ground = Ground.RAISES if pile.raises else Ground.UNUSED
     repair = (
         fix(safe_if(pile.freed or not pile.escaped), cut.title, *cut.operations(evidence), ground=ground)
@@ -39,6 +39,11 @@ def piled_up(evidence: Evidence, pile: GrowingPlace, tell: Tell) -> Finding | No
         story.append(evidence.label(own[0].target, "it is kept here"))
     message = f"`{what}` keeps the graph of {'the iteration that it is from' if pile.keeps_one else 'every value put into it'}"
     return tell(evidence, message, evidence.span(blamed), story, repair)
+
+
+def name_of(pile: GrowingPlace) -> str:
+    """The container, as its owner writes it."""
+    return short(ast.unparse(pile.stores[0].target))
 
 
 def held_by_instance(evidence: Evidence, store: Store) -> bool:
