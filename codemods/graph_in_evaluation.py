@@ -4,7 +4,8 @@
 Finds loops and functions that run forward passes over parameters, in which nothing asks for a gradient and out of which no graph
 gets to a `backward()`: validation, testing, sampling and rollouts without `torch.no_grad()`, also where lists keep what is made
 until only its numbers are used, and forward passes beside the training of which only detached values are used (the target network, the
-choice of an action), unless they are detached on the spot. In a file that goes backward nowhere, a loop that reads numbers out of a module is one. What the
+choice of an action), unless they are detached on the spot. A loop that training and evaluation share (`if training: loss.backward()`)
+records in evaluation mode, too. In a file that goes backward nowhere, a loop that reads numbers out of a module is one. What the
 whole project calls under `no_grad` is none, nor is what runs in a context that asks for gradients.
 A test builds what is gone when it ends: in modules named like tests, and where pytest or unittest is imported, the finding is
 optional.
@@ -55,13 +56,14 @@ import ast
 from collections.abc import Iterator
 
 from graphfix.analysis.evidence import Evidence
+from graphfix.analysis.passes_in_both_modes import passes_in_both_modes
 from graphfix.analysis.region import Region
-from graphfix.analysis.unrecorded_callers import called_unrecorded
+from graphfix.analysis.unrecorded_callers import called_unrecorded, calls_of, is_unrecorded
 from graphfix.analysis.volatile import flagged_in
 from graphfix.codemods.base import rule
 from graphfix.model import Finding, Severity
 from graphfix.repairs.fixes import fix, safe_if, short
-from graphfix.repairs.no_grad import no_grad_around, story_of
+from graphfix.repairs.no_grad import evaluation_mode, no_grad_around, recorded_in_training, story_of
 from graphfix.verify.symptoms import MAKES_MORE, SECOND_WALK
 
 
@@ -71,6 +73,23 @@ def find(evidence: Evidence) -> Iterator[Finding]:
         # what `volatile` was there for is GF903's to tell
         if not flagged_in(evidence, region) and (around is None or not called_unrecorded(evidence, around)):
             yield report(evidence, region)
+    for statement, module in passes_in_both_modes(evidence):
+        around = evidence.document.enclosing(statement, (ast.FunctionDef, ast.AsyncFunctionDef))
+        calls = () if around is None else calls_of(evidence, around)
+        if not any(is_unrecorded(evidence, document, call, 1) for document, call in calls):
+            yield evaluated(evidence, statement, module)
+
+
+def evaluated(evidence: Evidence, statement: ast.stmt, module: ast.expr | None) -> Finding:
+    """A forward pass that training shares: it has to record in training mode, and only then."""
+    name = short(ast.unparse(module or statement))
+    story = (
+        evidence.label(statement, "records a graph in both modes, and backward() goes only through those of training"),
+        *evaluation_mode(evidence),
+    )
+    message = f"`{name}` builds graphs for no backward() in evaluation mode"
+    repair = recorded_in_training(evidence, statement, module)
+    return RULE.finding(evidence, message, evidence.span(statement), story, repair)
 
 
 def report(evidence: Evidence, region: Region) -> Finding:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from graphfix.analysis.contributors import Facts
-from graphfix.analysis.evaluations import Regions
+from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Explorer
 from graphfix.analysis.region import Region
 from graphfix.interpreter import interpreter
@@ -34,7 +34,7 @@ LOOP = "for x, y in data:\n    print(F.mse_loss(net(x), y).item())\n"
 
 def regions(text: str, head: str = HEAD) -> list[Region]:
     tape = Explorer(Document("program.py", head + text), (Path("/nowhere"),)).explore()
-    return Regions(tape, Facts(tape)).found
+    return Evidence(tape, Facts(tape)).regions.found
 
 
 def function(body: str, call: str = "print(score())") -> str:

@@ -151,3 +151,50 @@ for _ in range(10):
     {second}
 """
     assert told(program) == set()
+
+
+@pytest.mark.parametrize("body", ("pass", '"""Subclasses build it."""', "...", "raise NotImplementedError"))
+def test_a_method_that_a_subclass_defines_may_return_a_network(body: str) -> None:
+    program = f"""
+class Base:
+    def build(self):
+        {body}
+
+    def setup(self):
+        self.critic = self.build()
+
+    def step(self, x, optimizer, penalised):
+        self.setup()
+        score, features = self.critic(x)
+        score.mean().backward(retain_graph=True)
+        if penalised:
+            features.pow(2).mean().backward()
+        optimizer.step()
+"""
+    assert told(program) == set()
+
+
+RECORD = """
+import helper
+from dataclasses import dataclass
+
+@dataclass
+class Scores:
+    chosen: torch.Tensor
+    rejected: torch.Tensor
+
+def scored(network, batch):
+    out = network(batch)
+    return Scores(out[:2], out[2:])
+
+for _ in range(10):
+    scores = scored(model, x)
+    shown = scores.chosen.detach().mean()
+    loss = helper.objective(scores)
+    loss.backward()
+"""
+
+
+def test_a_record_that_is_handed_over_takes_its_graphs_along() -> None:
+    assert told(RECORD) == set()
+    assert told(RECORD.replace("helper.objective(scores)", "helper.objective(x)")) == {"GF103"}

@@ -85,3 +85,35 @@ two.backward()
 def test_walks_that_a_hook_tells_apart_stay_two(tmp_path: Path) -> None:
     after = repaired(tmp_path, HOOKED, select=())
     assert after == HOOKED.replace("one.backward()", "one.backward(retain_graph=True)")
+
+
+KNOWING = """
+def adapt(order, train, tasks):
+    second_order = order == 2 and train
+    creates = True if order == 2 else False
+    losses = []
+    for task in tasks:
+        loss = model(task).mean()
+        torch.autograd.grad(loss, model.parameters(), create_graph=creates)
+        losses.append(loss)
+    if order == 1:
+        return losses[0].item()
+    elif order == 2:
+        total = torch.stack(losses).mean()
+        if train:
+            total.backward()
+        return total.item()
+    else:
+        raise ValueError("1 or 2")
+
+def use(options):
+    for _ in range(9):
+        adapt(options.order, True, [x, x])
+
+use(parse())
+"""
+
+
+def test_a_run_knows_from_its_start_what_a_check_refuses() -> None:
+    assert told(KNOWING) == set()
+    assert told(KNOWING.replace("create_graph=creates", "create_graph=False")) == {"GF301"}

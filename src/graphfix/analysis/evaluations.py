@@ -7,18 +7,19 @@ walk reaches is made, and out of which graph gets to code that is not in sight. 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 
 from graphfix.analysis.contributors import Facts
 from graphfix.analysis.explore import Run, Tape
+from graphfix.analysis.forwards import calls_module, has_own_module, is_module_call, is_score
 from graphfix.analysis.outliving import is_kept, out_of_sight, outlives
 from graphfix.analysis.region import Region
 from graphfix.autograd.graph import Leaf, Node, history
 from graphfix.autograd.iteration import Context, split_loop
 from graphfix.interpreter.frames import CallStack, Frame
 from graphfix.interpreter.recording import Store
-from graphfix.interpreter.values import Instance, TorchModule, Unknown, Value, leaves_in, nodes_in
+from graphfix.interpreter.values import Instance, nodes_in
 from graphfix.models.words import ASKS
 from graphfix.source.document import Document
 
@@ -33,9 +34,11 @@ FAST_PATHS = ("Transformer", "MultiheadAttention")
 class Regions:
     """Finds the regions of one file."""
 
-    def __init__(self, tape: Tape, facts: Facts) -> None:
+    def __init__(self, tape: Tape, facts: Facts, stays_inside: Callable[[str], bool]) -> None:
+        """`stays_inside`: whether what attributes of this name hold gets to no walk, and not out of sight."""
         self.tape = tape
         self.facts = facts
+        self.stays_inside = stays_inside
         self.document: Document = tape.document
         self.touched: set[ast.AST] = set()
         self.asking: set[ast.AST] = set()
@@ -44,9 +47,11 @@ class Regions:
         self.trained: set[Leaf] = set()
         self.callees: set[object] = set()
         self.cut: dict[Node, set[Context]] = {}
+        self.chosen: dict[Node, set[Context]] = {}
         self.carried: set[Node] = set()
         self.kept: set[Node] = set()
         self.detached: set[ast.stmt] = set()
+        self.handed: set[Node] = set()
         self.recording: set[ast.AST] = set()
         self.found: list[Region] = []
         self.find()
@@ -69,7 +74,7 @@ class Regions:
                     if self.is_forward(node):
                         self.place(node, run, placed)
         for part, region in placed.items():
-            if part in self.detached and not region.grows:
+            if part in self.detached and not (region.grows or region.evaluates):
                 continue  # a forward pass that is detached is meant to be
             start = region.within[0] if isinstance(part, LOOPS) and region.within else part  # what only calls it needs nothing
             if not any(start in other.parts for other in self.found):
@@ -93,7 +98,7 @@ class Regions:
         self.carried.update(history(list(crossing)))
         self.kept.update(history([node for store in run.recording.stores if outlives(store) for node in store.nodes]))
         for node in history(run.recording.left):  # the walk may lie behind the end of the run
-            self.mark(self.touched, node.trace)
+            self.hand_on(node)
         for node in run.recording.nodes:
             if node.walks:
                 self.mark(self.touched, node.trace)
@@ -103,13 +108,14 @@ class Regions:
 
     def note_asked(self, run: Run) -> None:
         recording = run.recording
-        by_context: dict[Context, list[Node]] = {}
-        for node, contexts in recording.cuts.items():
-            for context in contexts:
-                by_context.setdefault(context, []).append(node)
-        for context, nodes in by_context.items():
-            for node in history(nodes):
-                self.cut.setdefault(node, set()).add(context)
+        for found, noted in ((self.cut, recording.cuts), (self.chosen, recording.choices)):
+            by_context: dict[Context, list[Node]] = {}
+            for node, contexts in noted.items():
+                for context in contexts:
+                    by_context.setdefault(context, []).append(node)
+            for context, nodes in by_context.items():
+                for node in history(nodes):
+                    found.setdefault(node, set()).add(context)
         steps = [update.trace for update in recording.updates if update.steps and update.leaves]
         for trace in (*recording.asks, *steps):
             self.mark(self.touched, trace)
@@ -125,17 +131,30 @@ class Regions:
         for node, escapes in recording.escapes.items():
             given = [site for site, why, _ in escapes if why != "returned" or node not in scores]
             if any(not self.returns_graph(called.get(site)) for site in given):
-                self.mark(self.touched, node.trace)
+                self.hand_on(node)
         if not run.entry.is_module:
             kept = out_of_sight(run)
             for store in recording.stores:
-                if store.nodes and is_kept(store, kept):
+                if store.nodes and is_kept(store, kept) and not self.is_private(store):
                     for node in store.nodes:
-                        self.mark(self.touched, node.trace)
+                        self.hand_on(node)
+
+    def hand_on(self, node: Node) -> None:
+        """Whoever gets it may walk it."""
+        self.mark(self.touched, node.trace)
+        self.handed.add(node)
+
+    def is_private(self, store: Store) -> bool:
+        """Whether an object keeps it for itself, as a network's state is kept: nothing that reads it walks it."""
+        return (
+            isinstance(store.target, ast.Attribute)
+            and isinstance(store.place[0], Instance)
+            and self.stays_inside(store.target.attr)
+        )
 
     def returns_graph(self, callees: set[object] | None) -> bool:
-        """Whether an unknown callee hands the graph on, as a walk over its result shows elsewhere: it does not walk itself."""
-        return bool(callees) and callees <= self.callees
+        """Whether an unknown callee hands the graph on and does not walk itself: a module, or what a walk elsewhere shows to do so."""
+        return bool(callees) and callees <= self.callees | self.facts.modules
 
     def mark(self, marked: set[ast.AST], trace: CallStack) -> None:
         """All statements and functions of this file in which `trace` lies."""
@@ -153,8 +172,9 @@ class Regions:
             return False
         if node.callee is not None and any(node.callee in run.recording.frozen for run in self.tape.runs):
             return False
-        is_module = node.callee in self.facts.modules or node.callee in self.callees
-        return bool(node.leaves) or (is_module and (node.training is False or self.is_cut_late(node)))
+        if node.leaves or node.callee in self.facts.modules:
+            return True
+        return node.callee in self.callees and (node.training is False or self.is_cut_late(node))
 
     # Where the regions are
 
@@ -220,7 +240,12 @@ class Regions:
                 return True
             self.detached.update(() if self.only_read else (part,))
             return False
-        if often and not evaluates and self.is_cut_later(node) and self.is_spare(part, node, frame):
+        if (
+            often
+            and not evaluates
+            and (self.is_cut_later(node) or self.is_chosen_from(node))
+            and self.is_spare(part, node, frame)
+        ):
             return True
         if isinstance(part, LOOPS):
             return part in loops and (evaluates or self.is_trained(node) or node.callee is not None and self.is_cut_late(node))
@@ -239,14 +264,17 @@ class Regions:
     def is_spare(self, part: ast.stmt, node: Node, frame: Frame) -> bool:
         """Whether a function, or a statement, runs a module of which nothing but detached values is used.
 
-        Where the very statement detaches them its author has decided.
+        Where the very statement detaches them its author has decided, unless there was no choice: numpy takes no graphs.
         """
         statement = next((own for where, own in node.trace if where is frame), None)
-        if statement is None or "detach" in {word for each in ast.iter_child_nodes(statement) for word in spelled_in(each)}:
+        words = (
+            {word for each in ast.iter_child_nodes(statement) for word in spelled_in(each)} if statement is not None else set()
+        )
+        if statement is None or "detach" in words and "numpy" not in words:
             return False
         if not calls_module(frame, node) or has_own_module(frame, node) or part in self.building:
             return False
-        if not any(leaf.module for leaf in node.leaves):
+        if node.callee not in self.facts.modules and not any(leaf.module for leaf in node.leaves):
             return False
         return isinstance(part, (ast.FunctionDef, ast.Assign, ast.Expr, ast.AnnAssign, ast.AugAssign))
 
@@ -266,6 +294,10 @@ class Regions:
         if node in self.carried or node in self.kept:
             return False
         return any(context[: len(node.context)] == node.context for context in self.cut.get(node, ()))
+
+    def is_chosen_from(self, node: Node) -> bool:
+        """Whether the iteration that makes the node takes an index out of what it becomes: an action, a class."""
+        return node not in self.carried and any(c[: len(node.context)] == node.context for c in self.chosen.get(node, ()))
 
     def is_cut_later(self, node: Node) -> bool:
         """Whether what becomes of the node is put away, and detached only then."""
@@ -353,43 +385,3 @@ def spelled_in(expression: ast.AST) -> set[str]:
         for part in ast.walk(expression)
         if isinstance(part, (ast.Attribute, ast.Name))
     }
-
-
-def is_module_call(frame: Frame) -> bool:
-    """Whether the frame is a module's forward pass."""
-    receiver = frame.receiver
-    return (
-        getattr(frame.definition, "name", "") in ("forward", "__call__")
-        and isinstance(receiver, Instance)
-        and (receiver.is_module() or receiver.cls.is_open())
-    )
-
-
-def is_score(node: Node) -> bool:
-    """Whether a value adds up what a loop computes in evaluation mode: over a loader that is a score, and no objective."""
-    made = history([node])
-    adds = any(split_loop(parent.context, below.context) is not None for below in made for parent in below.parents)
-    return adds and any(below.training is False and below.context for below in made)
-
-
-def calls_module(frame: Frame, node: Node) -> bool:
-    """Whether `frame` itself runs the module that made `node`, and no function of another file does."""
-    below = [inner for inner, _ in node.trace if inner.depth > frame.depth]
-    return not below or is_module_call(below[0])
-
-
-def has_own_module(frame: Frame, node: Node) -> bool:
-    """Whether the module that made `node` is a local variable of the call: what builds or loads it is no evaluation alone."""
-    arguments = getattr(frame.definition, "args", None)
-    given = {a.arg for a in ast.walk(arguments) if isinstance(a, ast.arg)} if arguments is not None else set()
-    leaves = {leaf for below in history([node]) for leaf in below.leaves}
-
-    def holds(value: Value) -> bool:
-        if isinstance(value, Unknown):
-            return node.callee is not None and value.key == node.callee
-        return isinstance(value, (TorchModule, Instance)) and not leaves.isdisjoint(leaves_in(value))
-
-    variables = frame.env.variables
-    return any(holds(v) for n, v in variables.items() if n not in given) and not any(
-        holds(variables[n]) for n in given if n in variables
-    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,10 +15,11 @@ from graphfix.analysis.contributors import Facts
 from graphfix.analysis.evaluations import Regions
 from graphfix.analysis.explore import Run, Tape
 from graphfix.analysis.flow.flow import Flow, flow_of
-from graphfix.analysis.importers import is_offered
+from graphfix.analysis.flow.graph import Field, Sink
+from graphfix.analysis.importers import importing, is_offered
 from graphfix.analysis.second_backward import SecondBackward, second_backwards
 from graphfix.autograd.graph import history
-from graphfix.interpreter.imports import NEVER, Importer
+from graphfix.interpreter.imports import NEVER, Importer, parsed
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.recording import ReadKind, Store
 from graphfix.interpreter.values import NonTensor, Tensor, Unknown, Value, nodes_in
@@ -27,6 +29,8 @@ from graphfix.source.document import Document
 Cuts = Callable[["Evidence"], Iterator[ast.expr]]
 Details = ParamSpec("Details")
 Answer = TypeVar("Answer")
+# programs that are looked at for what they do with a file which they import
+MAX_IMPORTERS = 16
 
 
 def asked_once(
@@ -99,7 +103,31 @@ class Evidence:
     @cached_property
     def regions(self) -> Regions:
         """The loops, functions and statements that build graphs which nobody walks."""
-        return Regions(self.tape, self.facts)
+        return Regions(self.tape, self.facts, self.stays_inside)
+
+    @cached_property
+    def importers(self) -> list[Document]:
+        """The closest programs of the project that import the file."""
+        paths = itertools.islice(importing(Path(self.document.path), self.tape.roots), MAX_IMPORTERS)
+        return [document for path in paths if (document := parsed(path, path.stem)) is not None]
+
+    @asked_once
+    def stays_inside(self, attribute: str) -> bool:
+        """Whether nobody is seen to call backward() on what attributes of this name hold, or to take it where it cannot be followed.
+
+        Nobody calls a method of the file that returns it where no program that imports the file spells its name.
+        """
+        if any(attribute in each.words for each in self.importers):
+            return False
+        for arrival in self.flow.graph.reach([Field(attribute)]).arrivals:
+            site = arrival.site
+            if isinstance(site, ast.FunctionDef) and site in self.flow.calls.entered:
+                is_open = any(site.name in each.words for each in self.importers)
+            else:
+                is_open = arrival.sink is not Sink.ASKED
+            if is_open:
+                return False
+        return True
 
     def loses_nothing(self, expressions: list[ast.expr]) -> bool:
         """Whether, with all of `expressions` detached, each walk that works still carries every gradient that is used."""

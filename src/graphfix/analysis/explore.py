@@ -15,7 +15,7 @@ from graphfix.autograd.gradients import Fates
 from graphfix.interpreter.conventions import NO_CONVENTIONS, Conventions
 from graphfix.interpreter.frames import Env, Frame
 from graphfix.interpreter.imports import Importer
-from graphfix.interpreter.interpreter import Interpreter, OutOfSteps, Stop
+from graphfix.interpreter.interpreter import Contradicted, Interpreter, OutOfSteps, Stop
 from graphfix.interpreter.recording import Recording
 from graphfix.interpreter.values import Value
 from graphfix.models.assembly import assembled
@@ -26,6 +26,7 @@ from graphfix.source.document import Document
 TOTAL_STEPS = 100_000
 LEAST_STEPS = 4_000  # for each entry, until there are MOST_STEPS
 MOST_STEPS = 160_000
+MOST_CORRECTIONS = 2  # of one run
 
 
 @dataclass(eq=False)
@@ -176,7 +177,18 @@ class Explorer:
         return extra
 
     def run_once(self, entry: EntryPoint, start: Start, policy: Policy) -> Run:
+        """One run; where the code refuses what it had decided, it begins anew and knows better."""
+        answers: dict[object, bool] = {}
+        while True:
+            try:
+                return self.run_knowing(entry, start, policy, answers)
+            except Contradicted as wrong:
+                answers = {**answers, wrong.key: wrong.answer}
+
+    def run_knowing(self, entry: EntryPoint, start: Start, policy: Policy, answers: dict[object, bool]) -> Run:
         interpreter = assembled(policy, self.importer)
+        interpreter.decisions.update(answers)
+        interpreter.corrections = MOST_CORRECTIONS - len(answers)
         self.importer.begin(interpreter)
         interpreter.substitutions = self.substitutions
         interpreter.conventions = self.tape.conventions
@@ -192,5 +204,6 @@ class Explorer:
             self.tape.truncated = True
         except Stop as stop:
             interpreter.recording.ended_by = type(stop)
-        self.steps += interpreter.steps
+        finally:
+            self.steps += interpreter.steps
         return Run(entry, interpreter.recording)

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import ast
-import itertools
 from collections.abc import Iterator
-from pathlib import Path
 
 from graphfix.analysis.call_graph import word
 from graphfix.analysis.evidence import Evidence, asked_once
-from graphfix.analysis.importers import importing
-from graphfix.interpreter.imports import parsed
 from graphfix.source.document import Document
 
 MAX_FILES = 16
@@ -21,16 +17,16 @@ SWITCHES = frozenset(("no_grad", "inference_mode"))
 @asked_once
 def called_unrecorded(evidence: Evidence, function: ast.FunctionDef | ast.AsyncFunctionDef, depth: int = 3) -> bool:
     """Whether calls by its name are in sight, and each stands under `no_grad`, as written, or in a function of which that is true."""
-    calls = [
-        (document, part)
-        for document in documents(evidence)
-        for part in ast.walk(document.tree)
-        if function.name in document.words
-        and isinstance(part, ast.Call)
-        and word(part.func) == function.name
-        and fits(part, function)
-    ]
-    return bool(calls) and depth > 0 and all(is_unrecorded(evidence, document, part, depth) for document, part in calls)
+    answers = [is_unrecorded(evidence, document, part, depth) for document, part in calls_of(evidence, function)]
+    return bool(answers) and depth > 0 and all(answers)
+
+
+def calls_of(evidence: Evidence, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[Document, ast.Call]]:
+    """The calls by its name in the file and in those that import it."""
+    for document in (evidence.document, *evidence.importers):
+        for part in ast.walk(document.tree) if function.name in document.words else ():
+            if isinstance(part, ast.Call) and word(part.func) == function.name and fits(part, function):
+                yield document, part
 
 
 def fits(call: ast.Call, function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
@@ -43,16 +39,8 @@ def fits(call: ast.Call, function: ast.FunctionDef | ast.AsyncFunctionDef) -> bo
     return most - len(function.args.defaults) <= given <= most + len(function.args.kwonlyargs)
 
 
-def documents(evidence: Evidence) -> Iterator[Document]:
-    """The file, and those that import it."""
-    yield evidence.document
-    for path in itertools.islice(importing(Path(evidence.document.path), evidence.tape.roots), MAX_FILES):
-        document = parsed(path, path.stem)
-        if document is not None:
-            yield document
-
-
 def is_unrecorded(evidence: Evidence, document: Document, call: ast.Call, depth: int) -> bool:
+    """Whether the code around a call switches recording off."""
     above = document.parents.get(call)
     while above is not None:
         switches: list[ast.expr] = []

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-import builtins
 
 from graphfix.autograd.graph import Node
+from graphfix.interpreter.definitions import holds_no_graph, is_abstract
 from graphfix.interpreter.frames import Env, Frame
 from graphfix.interpreter.interpreter import MAX_DEPTH, Interpreter, Raise, Return
 from graphfix.interpreter.iteration import iterate
@@ -171,7 +171,7 @@ def is_unproven(node: Node) -> bool:
 def enter(m: Interpreter, function: Function, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     """Simulate a call of a function of the project."""
     definition = function.definition
-    if is_abstract(definition):
+    if is_abstract(definition, function.owner):
         return call_unknown(m, Unknown(("abstract", function.key)), arguments, keywords, site, ("abstract", function.key))
     if len(m.frames) >= MAX_DEPTH or m.active.get(definition, 0) >= 2:
         return m.unknown(site, [*arguments, *keywords.values()], callee=None)
@@ -213,13 +213,6 @@ def enter(m: Interpreter, function: Function, arguments: Arguments, keywords: Ke
     return frame.returned or NONE
 
 
-def is_abstract(definition: ast.AST) -> bool:
-    """A method that only says that a subclass defines it."""
-    body = [s for s in getattr(definition, "body", ()) if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))] \
-        if not isinstance(definition, ast.Lambda) else [definition]  # fmt: skip
-    return len(body) == 1 and isinstance(body[0], ast.Raise) and "NotImplemented" in ast.unparse(body[0])
-
-
 def run_body(m: Interpreter, frame: Frame, definition: ast.AST) -> None:
     if isinstance(definition, ast.Lambda):
         frame.statement = frame.prefix[-1][1] if frame.prefix else None
@@ -229,28 +222,6 @@ def run_body(m: Interpreter, frame: Frame, definition: ast.AST) -> None:
         m.execute(definition.body)
     except Return:
         pass
-
-
-def holds_no_graph(function: Function, given: Arguments) -> bool:
-    """Whether a function gets no tensor, module or object, and names nothing but Python itself: its loops need one iteration."""
-    return all(is_plain(value) for value in given) and names_only_python(function.definition)
-
-
-def is_plain(value: Value) -> bool:
-    if isinstance(value, (Sequence, Mapping)):
-        return all(is_plain(part) for part in value.parts())
-    return isinstance(value, (Constant, NonTensor))
-
-
-def names_only_python(definition: ast.AST) -> bool:
-    """Whether all names that a function reads are its own, or Python's."""
-    parts = list(ast.walk(definition))
-    if any(isinstance(part, (ast.Global, ast.Nonlocal)) for part in parts):
-        return False
-    names = [part for part in parts if isinstance(part, ast.Name)]
-    own = {part.arg for part in parts if isinstance(part, ast.arg)} | {getattr(definition, "name", "")}
-    own |= {name.id for name in names if not isinstance(name.ctx, ast.Load)}
-    return all(name.id in own or hasattr(builtins, name.id) for name in names)
 
 
 def bind_arguments(m: Interpreter, function: Function, env: Env, arguments: Arguments, keywords: Keywords) -> None:
@@ -321,10 +292,14 @@ def note_defaults(m: Interpreter, function: Function) -> None:
 
 def call_method(m: Interpreter, receiver: Value, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     """Call a method that no code of the project defines."""
+    if isinstance(receiver, SuperProxy):
+        receiver = receiver.receiver  # no class of the project is left to define it: it is the library's
     for model in m.models.methods:
         made = model(m, receiver, name, arguments, keywords, site)
         if made is not None:
             return made
+    if isinstance(receiver, Unknown) and name == "forward":
+        return call_unknown(m, receiver, arguments, keywords, site, receiver.identity)
     if isinstance(receiver, Unknown):
         inner = BoundMethod(receiver, name)
         return call_unknown(m, inner, arguments, keywords, site, ("method", receiver.key, name))

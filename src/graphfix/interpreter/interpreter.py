@@ -21,6 +21,7 @@ from graphfix.interpreter.interning import interned
 from graphfix.interpreter.recording import Mode, Read, ReadKind, Recording, Update, Use
 from graphfix.interpreter.values import (
     Arguments,
+    Instance,
     Keywords,
     Mapping,
     Parameters,
@@ -59,6 +60,15 @@ class Return(Stop):
 
 class Raise(Stop):
     pass
+
+
+class Contradicted(Exception):
+    """The code refuses what the run had decided earlier: `key` is the question, `answer` the other answer."""
+
+    def __init__(self, key: object, answer: bool) -> None:
+        super().__init__(key, answer)
+        self.key = key
+        self.answer = answer
 
 
 def mode_key(module: Value) -> object:
@@ -116,6 +126,8 @@ class Interpreter:
         self.modes: dict[object, tuple[Value, bool | None]] = {}
         self.frames: list[Frame] = []
         self.decisions: dict[object, bool] = {}
+        self.corrections = 0  # how often the run may still begin anew with another answer
+        self.recalled: object = None  # the last question that had been decided before it was asked
         self.active: dict[object, int] = {}
         self.tries = 0
         self.decorates = False  # handlers that wait for what is raised
@@ -181,6 +193,7 @@ class Interpreter:
     def decide(self, key: object, site: ast.AST, negated: bool = False) -> bool:
         """Which way an undecided question goes in this run; `negated` where the branch is taken when the answer is no."""
         if key in self.decisions:
+            self.recalled = key
             return self.decisions[key]
         iteration = self.context[-1][1] if self.context else 0
         answer = self.policy(site, iteration, key, negated) is not negated
@@ -220,7 +233,7 @@ class Interpreter:
                 direct.append(value.leaf)
             elif value.node is not None:
                 parents[value.node] = None
-            elif isinstance(value, (Sequence, Mapping)):
+            elif isinstance(value, (Sequence, Mapping)) or isinstance(value, Instance) and value.is_record():
                 parents.update(dict.fromkeys(self.held_in(value)))
                 direct.extend(leaf for leaf in held_leaves(value) if leaf.requires_grad)
         if not parents and not direct and not force:
@@ -357,6 +370,11 @@ class Interpreter:
         """The program detaches `value` itself."""
         if value.node is not None:
             self.recording.cuts.setdefault(value.node, []).append(self.context)
+
+    def note_choice(self, value: Value) -> None:
+        """The program takes an index or an answer out of `value`: no gradient goes there."""
+        if value.node is not None:
+            self.recording.choices.setdefault(value.node, []).append(self.context)
 
     def note_use(self, expression: ast.expr | None, value: Value) -> None:
         """Remember whether `expression`, which is added, stored or passed on, carries a graph."""

@@ -170,11 +170,11 @@ class Recording:
     """The record of one run.
 
     `asks`: where gradients are asked for, or grad mode is set; `builds`: where modules are made; `cuts`: nodes that the
-    program detaches, and the iterations in which it does. `written`: tensors that were written in place, and whether that
-    may have given them a graph or another shape. `empty`: where a tensor without a graph is walked. `given`: what code that is
-    not in sight got hold of; `kept`: what was put into attributes. `frozen`: keys of unknown values, of which
-    something was told to need no gradient. `ended_by`: what broke the run off; `left`: what it
-    had in hand where its steps ended, and might have walked.
+    program detaches, and the iterations in which it does; `choices`: those out of which it takes an index or an answer.
+    `written`: tensors that were written in place, and whether that may have given them a graph or another shape. `empty`:
+    where a tensor without a graph is walked. `given`: what code that is not in sight got hold of; `kept`: what was put into
+    attributes. `frozen`: keys of unknown values, of which something was told to need no gradient. `ended_by`: what broke the
+    run off; `left`: what it had in hand where its steps ended, and might have walked.
     """
 
     walks: list[BackwardPass] = field(default_factory=list)
@@ -182,6 +182,7 @@ class Recording:
     asks: list[CallStack] = field(default_factory=list)
     builds: list[CallStack] = field(default_factory=list)
     cuts: dict[Node, list[Context]] = field(default_factory=dict)
+    choices: dict[Node, list[Context]] = field(default_factory=dict)
     writes: list[Write] = field(default_factory=list)
     foreign: list[Foreign] = field(default_factory=list)
     modes: list[Mode] = field(default_factory=list)

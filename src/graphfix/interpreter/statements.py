@@ -14,7 +14,7 @@ from graphfix.interpreter.conditions import truth
 from graphfix.interpreter.expressions import evaluate
 from graphfix.interpreter.frames import Env, Frame
 from graphfix.interpreter.interning import interned
-from graphfix.interpreter.interpreter import BreakLoop, ContinueLoop, Interpreter, Raise, Return
+from graphfix.interpreter.interpreter import BreakLoop, ContinueLoop, Contradicted, Interpreter, Raise, Return
 from graphfix.interpreter.iteration import iterate, rounds
 from graphfix.interpreter.places import assign, delete
 from graphfix.interpreter.recording import StoreKind
@@ -99,7 +99,9 @@ def begins_anew(loop: ast.AST | None, counting: ast.stmt, name: str) -> bool:
 
 
 def run_if(m: Interpreter, s: ast.If) -> None:
+    m.recalled = None
     taken = truth(m, s.test, s)
+    recalled = m.recalled
     m.recording.covered.add((s, taken))
     try:
         execute(m, s.body if taken else s.orelse)
@@ -107,6 +109,8 @@ def run_if(m: Interpreter, s: ast.If) -> None:
         refused, other = (s.body, s.orelse) if taken else (s.orelse, s.body)
         if m.tries or not isinstance(refused[-1], ast.Raise):
             raise
+        if recalled is not None and m.corrections > 0:
+            raise Contradicted(recalled, not m.decisions[recalled]) from None
         execute(m, other)  # code that is analysed works: what a check would refuse is taken as passed
 
 

@@ -73,6 +73,9 @@ def operation(m: Interpreter, known: OpFacts | None, values: Arguments, keywords
         return NONE
     if known.result == "other" and not known.differentiable:
         return NonTensor((name, site, m.now()))
+    if known.cuts or "cut" in (known.items or ()):
+        for value in values:
+            m.note_choice(value)
     if known.cuts or not known.differentiable:
         return Tensor(single=single, base=values[0] if values else None, shape=OTHER if shape is None else shape)
     if isinstance(keywords.get("out"), Tensor):

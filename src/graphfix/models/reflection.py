@@ -54,7 +54,18 @@ def get_named(m: Interpreter, arguments: list[Value], keywords: dict[str, Value]
         return m.get_attribute(arguments[0], arguments[1].value, site)
     if arguments and isinstance(arguments[0], External):
         return External(f"{arguments[0].name}.<attribute>")
-    return Unknown(("getattr", *identities(arguments)))
+    made = Unknown(("getattr", *identities(arguments)))
+    if arguments and in_forward(m, arguments[0]):
+        m.recording.modules.add(made.key)  # a name that is put together there is that of a layer
+    return made
+
+
+def in_forward(m: Interpreter, value: Value) -> bool:
+    """Whether a module looks at itself in its forward pass."""
+    frame = m.frames[-1] if m.frames else None
+    if frame is None or frame.receiver is not value or not isinstance(value, Instance):
+        return False
+    return value.is_module() and getattr(frame.definition, "name", "") == "forward"
 
 
 @models("builtins.setattr")

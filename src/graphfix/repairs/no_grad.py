@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.region import Region
-from graphfix.model import Decorate, Label, Operation, Wrap
-from graphfix.repairs.fixes import naming_torch, short
+from graphfix.model import Applicability, Decorate, Fix, Label, Operation, Wrap
+from graphfix.repairs.fixes import fix, naming_torch, short
 
 
 def no_grad_around(evidence: Evidence, held: Region) -> tuple[str, tuple[Operation, ...]] | None:
@@ -23,11 +24,23 @@ def no_grad_around(evidence: Evidence, held: Region) -> tuple[str, tuple[Operati
     return "run it under no_grad", naming_torch(evidence, operation)
 
 
+def recorded_in_training(evidence: Evidence, statement: ast.stmt, module: ast.expr | None) -> Fix | None:
+    """The forward pass of a module that has a name, under a mode that is on where the module is in training."""
+    torch = evidence.regions.torch
+    if torch is None or module is None or not isinstance(statement, (ast.Assign, ast.AnnAssign, ast.Expr)):
+        return None
+    wrap = Wrap((evidence.span(statement),), f"with {torch}.set_grad_enabled({ast.unparse(module)}.training):")
+    return fix(Applicability.UNSAFE, "record it in training mode only", *naming_torch(evidence, wrap))
+
+
 def story_of(evidence: Evidence, held: Region) -> Iterator[Label]:
     """The first forward pass, and where its module was put into evaluation mode, if that is in the evaluation or beside it."""
     yield evidence.label(held.first, "records a graph for no backward()")
-    if not held.evaluates:
-        return
+    if held.evaluates:
+        yield from evaluation_mode(evidence)
+
+
+def evaluation_mode(evidence: Evidence) -> Iterator[Label]:
     for run in evidence.tape.runs:
         for event in run.recording.modes:
             if event.training is False and evidence.holds(event.site):

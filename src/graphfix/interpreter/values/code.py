@@ -140,7 +140,7 @@ class Instance(Value):
         self.key = interned(key)
 
     def members(self, attributes: bool = False) -> Iterable[Value]:
-        return self.attributes.values() if attributes or self.cls.is_tuple() else ()
+        return self.attributes.values() if attributes or self.is_record() else ()
 
     @property
     def namespace(self) -> dict[str, Value]:
@@ -156,6 +156,10 @@ class Instance(Value):
 
     def _told(self) -> str:
         return f" of {self.cls.name}"
+
+    def is_record(self) -> bool:
+        """Whether it is there to hold its fields: a named tuple or dataclass."""
+        return self.cls.fields is not None and not self.is_module()
 
     def is_module(self) -> bool:
         return any(name.endswith("Module") for name in self.cls.external_bases())

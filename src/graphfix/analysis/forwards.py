@@ -1,0 +1,70 @@
+"""How a forward pass is run: by which call, and of whose module."""
+
+from __future__ import annotations
+
+import ast
+
+from graphfix.autograd.graph import Leaf, Node, history
+from graphfix.autograd.iteration import split_loop
+from graphfix.interpreter.frames import Frame
+from graphfix.interpreter.values import Instance, TorchModule, Unknown, Value, leaves_in
+
+
+def is_module_call(frame: Frame) -> bool:
+    """Whether the frame is a module's forward pass."""
+    return getattr(frame.definition, "name", "") in ("forward", "__call__") and is_of_module(frame)
+
+
+def is_of_module(frame: Frame) -> bool:
+    """Whether the frame is a method of a module."""
+    receiver = frame.receiver
+    return isinstance(receiver, Instance) and (receiver.is_module() or receiver.cls.is_open())
+
+
+def is_score(node: Node) -> bool:
+    """Whether a value adds up what a loop computes in evaluation mode: over a loader that is a score, and no objective."""
+    made = history([node])
+    adds = any(split_loop(parent.context, below.context) is not None for below in made for parent in below.parents)
+    return adds and any(below.training is False and below.context for below in made)
+
+
+def calls_module(frame: Frame, node: Node) -> bool:
+    """Whether `frame` itself runs the module that made `node`, and no function of another file does."""
+    below = [inner for inner, _ in node.trace if inner.depth > frame.depth]
+    return not below or is_of_module(below[0])
+
+
+def has_own_module(frame: Frame, node: Node) -> bool:
+    """Whether the module that made `node` is a local variable of the call: what builds or loads it is no evaluation alone."""
+    arguments = getattr(frame.definition, "args", None)
+    given = {a.arg for a in ast.walk(arguments) if isinstance(a, ast.arg)} if arguments is not None else set()
+    variables, leaves = frame.env.variables, leaves_below(node)
+    return any(made(v, node, leaves) for n, v in variables.items() if n not in given) and not any(
+        made(variables[n], node, leaves) for n in given if n in variables
+    )
+
+
+def leaves_below(node: Node) -> set[Leaf]:
+    return {leaf for below in history([node]) for leaf in below.leaves}
+
+
+def made(value: Value | None, node: Node, leaves: set[Leaf]) -> bool:
+    """Whether `value` is the module by which, or by part of which, `node` with its `leaves` was made."""
+    if isinstance(value, Unknown):
+        return node.callee is not None and value.key == node.callee
+    return isinstance(value, (TorchModule, Instance)) and not leaves.isdisjoint(leaves_in(value))
+
+
+def module_called(frame: Frame, statement: ast.stmt, node: Node) -> ast.expr | None:
+    """The module that `statement`, in `frame`, calls for `node`, where it has a name there."""
+    leaves = leaves_below(node)
+    calls = (part for part in ast.walk(statement) if isinstance(part, ast.Call))
+    return next((call.func for call in calls if made(named(frame, call.func), node, leaves)), None)
+
+
+def named(frame: Frame, expression: ast.expr) -> Value | None:
+    """What a name, or an attribute of what has one, is at the end of the call."""
+    if isinstance(expression, ast.Name):
+        return frame.env.lookup(expression.id)
+    holder = named(frame, expression.value) if isinstance(expression, ast.Attribute) else None
+    return getattr(holder, "attributes", {}).get(expression.attr) if isinstance(expression, ast.Attribute) else None

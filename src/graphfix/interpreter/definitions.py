@@ -1,0 +1,45 @@
+"""What the text of a function says of all of its calls."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+
+from graphfix.interpreter.values import Class, Constant, Function, Mapping, NonTensor, Sequence, Value
+
+
+def is_abstract(definition: ast.AST, owner: Class | None) -> bool:
+    """A method that only says that a subclass defines it, or that does nothing until one does."""
+    if isinstance(definition, ast.Lambda):
+        return False
+    body = [s for s in getattr(definition, "body", ()) if not isinstance(s, ast.Pass) and not is_constant(s)]
+    if not body:
+        return owner is not None
+    return len(body) == 1 and isinstance(body[0], ast.Raise) and "NotImplemented" in ast.unparse(body[0])
+
+
+def is_constant(statement: ast.stmt) -> bool:
+    """A docstring, or `...`."""
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+def holds_no_graph(function: Function, given: list[Value]) -> bool:
+    """Whether a function gets no tensor, module or object, and names nothing but Python itself: its loops need one iteration."""
+    return all(is_plain(value) for value in given) and names_only_python(function.definition)
+
+
+def is_plain(value: Value) -> bool:
+    if isinstance(value, (Sequence, Mapping)):
+        return all(is_plain(part) for part in value.parts())
+    return isinstance(value, (Constant, NonTensor))
+
+
+def names_only_python(definition: ast.AST) -> bool:
+    """Whether all names that a function reads are its own, or Python's."""
+    parts = list(ast.walk(definition))
+    if any(isinstance(part, (ast.Global, ast.Nonlocal)) for part in parts):
+        return False
+    names = [part for part in parts if isinstance(part, ast.Name)]
+    own = {part.arg for part in parts if isinstance(part, ast.arg)} | {getattr(definition, "name", "")}
+    own |= {name.id for name in names if not isinstance(name.ctx, ast.Load)}
+    return all(name.id in own or hasattr(builtins, name.id) for name in names)
