@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from graphfix.run.engine import findings_of
+
 from .toys import is_left_alone, repaired
 
 LEFT_ALONE = {
@@ -39,3 +41,20 @@ def test_a_helper_that_gets_a_vector_too_is_left_alone(tmp_path: Path) -> None:
 
 def test_a_helper_that_all_callers_give_a_loss_is_repaired(tmp_path: Path) -> None:
     assert "return t.item()\n" in repaired(tmp_path, HELPER, select=("GF901",))
+
+
+@pytest.mark.parametrize(
+    ("total", "told"),
+    [("2 * a + b", {"a.data[0]", "b.data[0]"}), ("a @ b", set()), ("a", {"a.data[0]"})],
+)
+def test_parts_of_one_number_have_one_element(total: str, told: set[str]) -> None:
+    program = f"""import torch
+model = torch.nn.Linear(3, 3)
+def step(x, shape):
+    a, b = model(x).reshape(shape), model(x).reshape(shape)
+    loss = {total}
+    loss.backward()
+    print(a.data[0], b.data[0])
+"""
+    found = [f for f in findings_of(Path("toy.py"), program) if f.code == "GF901"]
+    assert {f.message.split("`")[1] for f in found} == told

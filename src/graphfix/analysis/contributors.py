@@ -68,13 +68,20 @@ class Facts:
 
 
 def alone_single(roots: Iterable[Node]) -> Iterator[Node]:
-    """Values of one element, and what each was computed from alone by arithmetic."""
+    """Values of one element, and what each was computed from by arithmetic: what has more would give the result more."""
     pending = list(roots)
+    seen: set[Node] = set()
     while pending:
         node = pending.pop()
-        yield node
-        if node.callee is None and isinstance(node.site, (ast.BinOp, ast.UnaryOp)) and len(node.parents) == 1 and not node.leaves:
-            pending.extend(node.parents)
+        if node not in seen:
+            seen.add(node)
+            yield node
+            if node.callee is None and is_elementwise(node.site):
+                pending.extend(node.parents)
+
+
+def is_elementwise(site: ast.AST) -> bool:
+    return isinstance(site, ast.UnaryOp) or isinstance(site, ast.BinOp) and not isinstance(site.op, ast.MatMult)
 
 
 def brought_by(root: Node) -> Iterator[Node]:
