@@ -37,7 +37,7 @@ COMMANDS = (
     Command(
         "check",
         (
-            "paths", SELECTION, "unsafe_fixes", "baseline", "write_baseline", "report_unused_suppressions", "output_format",
+            "paths", SELECTION, "unsafe_fixes", "baseline", "evidence", "write_baseline", "report_unused_suppressions", "output_format",
             "output_file", "statistics", SETTINGS, "stdin_filename", PROCESS,
         ),
         "Report findings.",
@@ -46,7 +46,7 @@ COMMANDS = (
     Command(
         "diff",
         (
-            "paths", SELECTION, "unsafe_fixes", "baseline", "patch_file", "by_rule", "statistics", SETTINGS, "stdin_filename",
+            "paths", SELECTION, "unsafe_fixes", "baseline", "evidence", "patch_file", "by_rule", "statistics", SETTINGS, "stdin_filename",
             PROCESS,
         ),
         "Print the patch that apply would make.",
@@ -55,7 +55,7 @@ COMMANDS = (
     Command(
         "apply",
         (
-            "paths", SELECTION, "unsafe_fixes", "baseline", "dry_run", "allow_dirty", "verify", "timeout", "output_format",
+            "paths", SELECTION, "unsafe_fixes", "baseline", "evidence", "dry_run", "allow_dirty", "verify", "timeout", "output_format",
             "output_file", "statistics", SETTINGS, "stdin_filename", PROCESS,
         ),
         "Fix in place.",

@@ -31,7 +31,8 @@ def run(options: Options) -> int:
             if not options.quiet and not session.only_findings(options):
                 OUT.say(report.found())
                 if options.form == "text" and report.findings and session.shows_prose(options) and not options.stdin:
-                    OUT.say(report.next_step(options.places))
+                    seen = [word for file in options.evidence or () for word in ("--evidence", str(file))]
+                    OUT.say(report.next_step([*options.places, *seen]))
     except KeyboardInterrupt:
         ERR.say(report.interrupted(()))
         return INTERRUPTED

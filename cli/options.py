@@ -132,6 +132,13 @@ class Options:
         setting="baseline",
         again=True,
     )
+    evidence: list[Path] | None = option(
+        "--evidence",
+        metavar="FILE",
+        help="Go by what a run has shown of values, too: what trace --save has kept.",
+        show_default=False,
+        again=True,
+    )
     config: Path | None = option(
         "--config", metavar="FILE", help="Take settings from this file only.", group=SETTINGS, again=True
     )

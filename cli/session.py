@@ -27,6 +27,7 @@ from graphfix.settings.errors import SettingsError
 from graphfix.settings.scope import Scope
 
 if TYPE_CHECKING:
+    from graphfix.interpreter.witness import Witness
     from graphfix.report.view import View
     from graphfix.run.baseline import Baseline
 
@@ -67,7 +68,18 @@ def start(options: Options, *, repair: bool = False, stages: bool = False, ahead
         fail(str(error))
     edits = FORMS[options.form].edits
     roots = tuple(dict.fromkeys(map(project_root, found.roots)))
-    job = Job(roots, Wanted(unsafe=options.unsafe), repair, edits, options.verbose, scopes, known, stages, ahead)
+    job = Job(
+        roots,
+        Wanted(unsafe=options.unsafe),
+        repair,
+        edits,
+        options.verbose,
+        scopes,
+        known,
+        stages,
+        ahead,
+        witness=_witness(options),
+    )
     return Session(options, found, job)
 
 
@@ -113,6 +125,17 @@ def _baseline(options: Options) -> Baseline | None:
     try:
         return load(Path(options.baseline))
     except BaselineError as error:
+        fail(str(error))
+
+
+def _witness(options: Options) -> Witness | None:
+    if not options.evidence:
+        return None
+    from graphfix.traced.evidence import EvidenceError, witness_of
+
+    try:
+        return witness_of(options.evidence)
+    except EvidenceError as error:
         fail(str(error))
 
 

@@ -24,6 +24,7 @@ from graphfix.model import Finding
 from graphfix.report.escape import escaped, shown
 from graphfix.report.report import Report
 from graphfix.report.text import Line, Piece
+from graphfix.run.engine import by_run
 from graphfix.run.outcome import Outcome
 from graphfix.traced import attached
 from graphfix.traced.cells import Cells
@@ -55,7 +56,7 @@ def run(options: Options) -> int:
         if done.report is None:
             ERR.say("graphfix: the program left no report: it was killed, or ended itself without a word")
             return _code(done.code) or ERROR
-        _tell(options, done.report if notebook is None else notebook.named(done.report))
+        _tell(options, done.report if notebook is None else notebook.named(done.report), folder)
     ended_by_us = done.late or options.max_iterations and done.report.get("walk_count", 0) >= options.max_iterations
     return 0 if ended_by_us else _code(done.code)
 
@@ -74,10 +75,10 @@ def _cells(path: Path, folder: Path) -> Cells:
         session.fail(f"{path}: {error.reason}")
 
 
-def _tell(options: Options, report: dict[str, Any]) -> None:
+def _tell(options: Options, report: dict[str, Any], folder: Path) -> None:
     trace = from_data(report)
-    if options.save is not None:
-        _write(options.save, json.dumps(report, indent=1) + "\n")
+    kept = options.save or folder / "run.json"  # also what the repairs go by
+    _write(kept, json.dumps(report, indent=1) + "\n")
     if options.plot is not None:
         from graphfix.traced.plot import draw
 
@@ -90,7 +91,7 @@ def _tell(options: Options, report: dict[str, Any]) -> None:
             else:
                 OUT.say(text)
             return
-        _story(options, trace)
+        _story(replace(options, evidence=[kept]), trace)
 
 
 def _story(options: Options, trace: Trace) -> None:
@@ -143,7 +144,10 @@ def _offer(options: Options, name: str, found: list[Finding]) -> None:
         ERR.say("unsafe repairs were left out; --unsafe-fixes applies them, too")
     elif not options.apply_fixes:
         command = ["graphfix", "apply", name, "--select", ",".join(codes), *(["--unsafe-fixes"] if unsafe else [])]
-        ERR.line((Piece("to apply: ", "bold"), Piece(escaped(shlex.join(command)))))
+        if any(by_run(finding) for finding in found):
+            command += ["--evidence", str(options.save or "FILE")]
+        later = "" if options.save or "FILE" not in command else ", with the FILE of trace --save FILE"
+        ERR.line((Piece("to apply: ", "bold"), Piece(escaped(shlex.join(command)) + later)))
 
 
 def _asked(options: Options, name: str, **more: Any) -> Options:
@@ -151,8 +155,9 @@ def _asked(options: Options, name: str, **more: Any) -> Options:
     from graphfix.cli.effective_options import settled
 
     given = Options(
-        paths=[name], config=options.config, isolated=options.isolated, allow_dirty=options.allow_dirty, quiet=True, jobs=1
-    )
+        paths=[name], config=options.config, isolated=options.isolated, allow_dirty=options.allow_dirty, quiet=True, jobs=1,
+        evidence=options.evidence,
+    )  # fmt: skip
     return settled(replace(given, **more))
 
 

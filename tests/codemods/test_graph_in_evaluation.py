@@ -448,3 +448,17 @@ def test_a_target_network_that_keeps_its_state_on_an_object(change: tuple[str, s
     program = PREAMBLE + RECURRENT.replace(*change)
     found = [finding for finding in findings_of(Path("train.py"), program) if finding.code == "GF103"]
     assert len(found) == expected
+
+
+def test_evaluations_that_call_each_other() -> None:
+    program = """
+def walk(data, depth):
+    model.eval()
+    for x in data:
+        print(model(x).argmax().item())
+    return again(data, depth - 1) if depth else 0
+
+def again(data, depth):
+    return walk(data, depth)
+"""
+    assert told(program) == {"GF103"}

@@ -17,8 +17,8 @@ SWITCHES = frozenset(("no_grad", "inference_mode"))
 @asked_once
 def called_unrecorded(evidence: Evidence, function: ast.FunctionDef | ast.AsyncFunctionDef, depth: int = 3) -> bool:
     """Whether calls by its name are in sight, and each stands under `no_grad`, as written, or in a function of which that is true."""
-    answers = [is_unrecorded(evidence, document, part, depth) for document, part in calls_of(evidence, function)]
-    return bool(answers) and depth > 0 and all(answers)
+    calls = list(calls_of(evidence, function)) if depth > 0 else []
+    return bool(calls) and all(is_unrecorded(evidence, document, part, depth) for document, part in calls)
 
 
 def calls_of(evidence: Evidence, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[Document, ast.Call]]:

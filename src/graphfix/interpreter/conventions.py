@@ -5,6 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from graphfix.interpreter.witness import Witness
 
 ACCUMULATE = ("auto", "item", "detach")
 NAME_PATTERN = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$"
@@ -16,12 +21,13 @@ class Conventions:
 
     `accumulate`: what a value becomes where it is put away: `detach` always, `item` a number also where readers that are out of
     sight may get it. `tensor_functions`: their result is a tensor on the graph of their arguments. `backward_functions`: they
-    walk the graph of their first argument.
+    walk the graph of their first argument. `witness`: what a traced run has shown of it.
     """
 
     accumulate: str = "auto"
     tensor_functions: tuple[str, ...] = ()
     backward_functions: tuple[str, ...] = ()
+    witness: Witness | None = None
 
     @cached_property
     def walking(self) -> frozenset[str]:
@@ -31,6 +37,10 @@ class Conventions:
     def spelled_in(self, text: str) -> bool:
         """Whether `text` spells a function that walks."""
         return bool(self.walking) and re.search(rf"\b(?:{'|'.join(sorted(self.walking))})\b", text) is not None
+
+    def saw(self, path: Path) -> bool:
+        """Whether a traced run went through the file."""
+        return self.witness is not None and self.witness.speaks_of(path)
 
     def walks(self, name: str) -> bool:
         """Whether the function with the qualified `name` walks its first argument."""

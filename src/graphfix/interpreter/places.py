@@ -29,11 +29,13 @@ from graphfix.interpreter.values import (
     leaves_in,
     nodes_in,
 )
+from graphfix.interpreter.witness import witnessed
 
 
 def assign(m: Interpreter, target: ast.expr, value: Value, source: ast.expr | None, kind: StoreKind) -> None:
     """Bind `value`, computed by the expression `source`, to an assignment target."""
     if isinstance(target, ast.Name):
+        value = witnessed(m, target, value)
         env = m.frame.env_of(target.id)
         note_store(m, target, (env, target.id), value, source, kind, env.variables.get(target.id))
         env.variables[target.id] = value
@@ -113,6 +115,7 @@ def set_attribute(m: Interpreter, target: ast.Attribute, value: Value, source: a
         m.escape(value, target, "argument")  # the class keeps it where it likes, and gives back what it likes
         attributes[name] = Unknown(("redirected", holder.key, name, m.now()))
         return
+    value = witnessed(m, target, value)
     note_store(m, target, (holder, name), value, source, kind, attributes.get(name))
     attributes[name] = value
     m.recording.kept.append(value)

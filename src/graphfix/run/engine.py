@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphfix.interpreter.conventions import NO_CONVENTIONS, Conventions
-from graphfix.model import Finding
+from graphfix.model import Applicability, Finding, Label
 from graphfix.models.words import spells_read, spells_walk
 
 if TYPE_CHECKING:
+    from graphfix.analysis.evidence import Evidence
     from graphfix.analysis.explore import Tape
     from graphfix.analysis.health import Health
+
+
+SHOWN = "a traced run has shown what kinds of values there are"
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,7 @@ def analyse(path: Path, text: str, roots: tuple[Path, ...] = (), conventions: Co
     `conventions`: what the project's settings say of its own functions.
     Raises `SourceError` where `text` does not parse.
     """
-    if not (is_relevant(text) or conventions.spelled_in(text)):
+    if not (is_relevant(text) or conventions.spelled_in(text) or conventions.saw(path)):
         return Analysis()
     return _uncollected(lambda: _analysed(path, text, roots, conventions, is_blamed=False))
 
@@ -80,26 +84,62 @@ def _uncollected(look: Callable[[], Analysis]) -> Analysis:
 
 
 def _analysed(path: Path, text: str, roots: tuple[Path, ...], conventions: Conventions, *, is_blamed: bool) -> Analysis:
-    from graphfix.analysis.contributors import Facts
-    from graphfix.analysis.evidence import Evidence
-    from graphfix.analysis.explore import Explorer
     from graphfix.analysis.health import health_of
     from graphfix.analysis.told_by_callers import told_by_callers
     from graphfix.codemods import RULES
-    from graphfix.repairs.proof import proven
-    from graphfix.source.document import Document
 
-    cuts = tuple(rule.cuts for rule in RULES)
-    tape = Explorer(Document(str(path), text), roots or (path.parent,), conventions).explore()
-    evidence = Evidence(tape, Facts(tape), cuts)
-    found: list[Finding] = []
     faults: list[Fault] = []
-    for rule in RULES:
-        _guarded(rule.code, lambda rule=rule: proven(evidence, rule.find(evidence)), found, faults)
-    witnessed = [rule.find for rule in RULES if rule.witnessed]
-    _guarded("callers", lambda: told_by_callers(tape, found, witnessed, cuts, all_functions=is_blamed), found, faults)
+    evidence = _evidence(path, text, roots, replace(conventions, witness=None))
+    found = _ruled(evidence, faults)
+    rules = [rule.find for rule in RULES if rule.witnessed]
+    tape = evidence.tape
+    _guarded("callers", lambda: told_by_callers(tape, found, rules, evidence.cuts, all_functions=is_blamed), found, faults)
+    if conventions.saw(path):
+        found = list(joined(found, _ruled(_evidence(path, text, roots, conventions), faults)))
     ordered = sorted(found, key=lambda f: (f.span.start, f.code, f.span.end))
     return Analysis(tuple(ordered), tuple(faults), _unfinished(tape), health_of(tape))
+
+
+def _evidence(path: Path, text: str, roots: tuple[Path, ...], conventions: Conventions) -> Evidence:
+    from graphfix.analysis.contributors import Facts
+    from graphfix.analysis.evidence import Evidence
+    from graphfix.analysis.explore import Explorer
+    from graphfix.codemods import RULES
+    from graphfix.source.document import Document
+
+    tape = Explorer(Document(str(path), text), roots or (path.parent,), conventions).explore()
+    return Evidence(tape, Facts(tape), tuple(rule.cuts for rule in RULES))
+
+
+def _ruled(evidence: Evidence, faults: list[Fault]) -> list[Finding]:
+    """What each rule finds and the flow bears out."""
+    from graphfix.codemods import RULES
+    from graphfix.repairs.proof import proven
+
+    found: list[Finding] = []
+    for rule in RULES:
+        _guarded(rule.code, lambda rule=rule: proven(evidence, rule.find(evidence)), found, faults)
+    return found
+
+
+def by_run(finding: Finding) -> bool:
+    """Whether only a traced run has shown it."""
+    return any(label.message == SHOWN for label in finding.story)
+
+
+def joined(found: list[Finding], shown: list[Finding]) -> Iterator[Finding]:
+    """What was found, and what more a traced run has `shown`: as it did in that run only, no fix is safe by it."""
+    repairable = {(finding.code, finding.span) for finding in shown if finding.fix is not None}
+    kept = [finding for finding in found if finding.fix is not None or (finding.code, finding.span) not in repairable]
+    yield from kept
+    known = {(finding.code, finding.span) for finding in kept}
+    for finding in shown:
+        if (finding.code, finding.span) not in known:
+            label = Label(finding.path, finding.span, SHOWN)
+            repair = finding.fix
+            if repair is not None and repair.applicability is Applicability.SAFE:
+                repair = replace(repair, applicability=Applicability.UNSAFE)
+            yield replace(finding, story=(*finding.story, label), fix=repair)
 
 
 def _guarded(code: str, find: Callable[[], Iterable[Finding]], found: list[Finding], faults: list[Fault]) -> None:

@@ -21,6 +21,7 @@ from graphfix.source.guard import parse, parses
 from graphfix.source.text import Source
 
 if TYPE_CHECKING:
+    from graphfix.interpreter.witness import Witness
     from graphfix.rewrite.fixpoint import Repaired
     from graphfix.run.baseline import Baseline, Known
     from graphfix.run.engine import Analysis
@@ -36,7 +37,7 @@ class Job:
 
     `scopes`: the settings by the folder from which on they hold, None for everywhere else; without any, `wanted` holds.
     `stages`: tell what a file is after each rule's repairs. `ahead`: without repairs, tell what these would bring to light, too.
-    `is_blamed`: a run has failed there, as in `analyse_blamed`.
+    `is_blamed`: a run has failed there, as in `analyse_blamed`. `witness`: what traced runs have shown.
     """
 
     roots: tuple[Path, ...]
@@ -49,9 +50,16 @@ class Job:
     stages: bool = False
     ahead: bool = False
     is_blamed: bool = False
+    witness: Witness | None = None
 
     def wanted_for(self, path: Path) -> Wanted:
         """What is wanted of the file at `path`."""
+        wanted = self._wanted_for(path)
+        if self.witness is None:
+            return wanted
+        return replace(wanted, conventions=replace(wanted.conventions, witness=self.witness))
+
+    def _wanted_for(self, path: Path) -> Wanted:
         if not self.scopes:
             return self.wanted
         folders = Path(os.path.abspath(path)).parents

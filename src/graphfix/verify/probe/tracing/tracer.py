@@ -16,6 +16,7 @@ from .carriers import held_in, user_frames
 from .failures import explain, kind_of, named, place
 from .growth import Growth
 from .lives import NEVER, Life, Lives, Place
+from .values import Values
 from .writes import Writes, is_write
 
 CARRIERS = 400  # crossings of a line at which names are looked for
@@ -32,6 +33,7 @@ class Tracer(Watch):
         self.tally = Lives()
         self.writes = Writes(self.tally)
         self.growth = Growth(self.tally)
+        self.values = Values()
         self.walks = TracedWalks(self.tally, self.results, self)
         self.limit = limit
         self.failures: list[dict[str, Any]] = []
@@ -82,6 +84,7 @@ class Tracer(Watch):
             "unwalked": [{**place(s, NEVER), "graphs": s.graphs, "nodes": s.lost, "bytes": s.lost_bytes} for s in lost[:8]],
             "lost": self.tally.lost,
             "compiled": self.compiled,
+            "values": self.values.told(),
         }
 
 
@@ -147,7 +150,9 @@ class TracedWalks(Walks):
         self.tally.step = self.count
         if self.tracer.limit and self.count >= self.tracer.limit:
             raise SystemExit(0)
-        self.tracer.growth.now_and_then(sys._getframe(2))
+        frame = sys._getframe(2)
+        self.tracer.growth.now_and_then(frame)
+        self.tracer.values.now_and_then(site, user_frames(frame, self.tally.is_foreign))
 
     def sites(self) -> list[dict[str, Any]]:
         """The lines that walk, and how often each did."""

@@ -1,0 +1,47 @@
+"""What `trace --save` has kept, as far as `check`, `diff` and `apply` can use it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from graphfix.interpreter.witness import Witness
+from graphfix.source.decode import read_bytes
+from graphfix.source.errors import SourceError
+from graphfix.traced.record import CELL
+
+MAX_BYTES = 64_000_000
+
+
+class EvidenceError(Exception):
+    """A file that `trace --save` did not write, or that cannot be read."""
+
+
+def witness_of(paths: Iterable[Path]) -> Witness:
+    """What all of the saved runs have shown; raises `EvidenceError` with one line."""
+    return Witness(tuple(entry for path in paths for entry in _entries(path)))
+
+
+def witness_in(report: dict[str, Any]) -> Witness:
+    """What one report holds; raises KeyError or TypeError where it is none."""
+    return Witness(tuple(_rows(report)))
+
+
+def _entries(path: Path) -> list[tuple[str, str, str, str]]:
+    try:
+        report = json.loads(read_bytes(path, MAX_BYTES))
+        return list(_rows(report))
+    except SourceError as error:
+        raise EvidenceError(f"cannot read {path}: {error.reason}") from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise EvidenceError(f"{path}: not what `graphfix trace --save` writes") from None
+
+
+def _rows(report: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
+    for row in report["trace"]["values"]:
+        file, function, name, kind = (row[key] for key in ("file", "function", "name", "kind"))
+        if not all(isinstance(part, str) for part in (file, function, name, kind)):
+            raise TypeError
+        yield file.partition(CELL)[0], function, name, kind

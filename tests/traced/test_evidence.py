@@ -1,0 +1,116 @@
+"""What a traced run has shown, used by `check`, `diff` and `apply`: a witness, by which no fix is safe."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from graphfix.model import Applicability, Finding, Fix, Replace, Span
+from graphfix.run.engine import by_run, joined
+
+# it lies in a folder that only the running program knows of
+ENGINE = """
+class Engine:
+    def __init__(self, net, optimizer):
+        self.net, self.optimizer = net, optimizer
+
+    def advance(self, x):
+        loss = self.net(x).pow(2).mean()
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+        return {returned}
+"""
+PROGRAM = """import sys
+import torch
+
+sys.path.append("elsewhere")
+from machinery import Engine
+
+net = torch.nn.Linear(3, 3)
+engine = Engine(net, torch.optim.SGD(net.parameters(), lr=0.1))
+
+
+def epoch(batches):
+    total = 0
+    for x in batches:
+        score = engine.advance(x)
+        total += score
+    return total
+
+
+print(float(epoch([torch.ones(2, 3)] * 4)))
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "train.py").write_text(PROGRAM)
+    return tmp_path
+
+
+def traced(installed: Any, project: Path, returned: str) -> list[dict[str, Any]]:
+    (project / "elsewhere" / "machinery.py").write_text(ENGINE.format(returned=returned))
+    assert installed("trace", "--save", "run.json", "train.py").returncode == 0
+    return json.loads((project / "run.json").read_text())["trace"]["values"]
+
+
+def test_a_total_of_what_only_the_run_knows(installed: Any, project: Path) -> None:
+    values = traced(installed, project, "loss")
+    assert {"function": "epoch", "name": "score", "kind": "scalar"}.items() <= next(v for v in values if v["name"] == "score").items()
+    assert b"No findings" in installed("check", "train.py").stdout
+    for jobs in ("1", "2"):
+        told = installed("check", "train.py", "--evidence", "run.json", "--jobs", jobs)
+        assert told.returncode == 1 and b"GF101" in told.stdout and b"fix (unsafe)" in told.stdout
+        assert b"a traced run has shown" in told.stdout and b"graphfix apply train.py --evidence run.json" in told.stdout
+    installed("apply", "train.py", "--evidence", "run.json")
+    assert (project / "train.py").read_text() == PROGRAM
+    installed("apply", "train.py", "--evidence", "run.json", "--unsafe-fixes")
+    assert (project / "train.py").read_text() == PROGRAM.replace("total += score", "total += score.item()")
+    assert b"No findings" in installed("check", "train.py", "--evidence", "run.json").stdout
+
+
+@pytest.mark.parametrize("returned", ("loss.item()", "loss.detach()"))
+def test_a_run_that_shows_no_graph(installed: Any, project: Path, returned: str) -> None:
+    traced(installed, project, returned)
+    assert b"No findings" in installed("check", "train.py", "--evidence", "run.json").stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    (
+        (None, b"cannot read run.json"),
+        ("", b"run.json: not what"),
+        ("[1, 2]", b"run.json: not what"),
+        ('{"trace": {"values": [{"file": 1}]}}', b"run.json: not what"),
+        ("[" * 100_000, b"run.json: not what"),
+    ),
+    ids=("missing", "empty", "a list", "other rows", "deep"),
+)
+def test_bad_evidence_is_one_line(installed: Any, project: Path, text: str | None, said: bytes) -> None:
+    if text is not None:
+        (project / "run.json").write_text(text)
+    done = installed("check", "train.py", "--evidence", "run.json")
+    assert done.returncode == 2 and said in done.stderr and done.stderr.count(b"\n") == 1
+
+
+def finding(code: str, applicability: Applicability | None) -> Finding:
+    span = Span(0, 4)
+    repair = None if applicability is None else Fix(applicability, "do", (Replace(span, "done"),))
+    return Finding(code, code.lower(), "it is wrong", "a.py", span, (), repair)
+
+
+def test_a_witness_makes_no_fix_safe() -> None:
+    [told] = joined([], [finding("GF101", Applicability.SAFE)])
+    assert by_run(told) and told.fix is not None and told.fix.applicability is Applicability.UNSAFE
+
+
+def test_what_was_found_without_a_run_stays_as_it_is() -> None:
+    proven = finding("GF101", Applicability.SAFE)
+    assert list(joined([proven], [finding("GF101", Applicability.UNSAFE)])) == [proven]
+    [told] = joined([finding("GF101", None)], [finding("GF101", Applicability.SAFE)])
+    assert by_run(told) and told.fix is not None
