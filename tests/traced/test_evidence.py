@@ -61,7 +61,9 @@ def traced(installed: Any, project: Path, returned: str) -> list[dict[str, Any]]
 
 def test_a_total_of_what_only_the_run_knows(installed: Any, project: Path) -> None:
     values = traced(installed, project, "loss")
-    assert {"function": "epoch", "name": "score", "kind": "scalar"}.items() <= next(v for v in values if v["name"] == "score").items()
+    assert {"function": "epoch", "name": "score", "kind": "scalar"}.items() <= next(
+        v for v in values if v["name"] == "score"
+    ).items()
     assert b"No findings" in installed("check", "train.py").stdout
     for jobs in ("1", "2"):
         told = installed("check", "train.py", "--evidence", "run.json", "--jobs", jobs)

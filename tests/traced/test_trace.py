@@ -136,6 +136,38 @@ sys.exit(1)
     ),
 }
 
+for word, made, call, inner, outer in (
+    ("compiled", "torch.compile(step, backend='aot_eager')", "f(x, h)", "", "made, taken in"),  # as one
+    ("in another precision", "torch.autocast('cpu', torch.bfloat16)(step)", "f(x, h)", "made, taken in", ""),
+    ("checkpointed", "checkpoint", "f(step, x, h, use_reentrant=False)", "made, taken in", ""),
+):
+    ERRORS[word] = (
+        f"""
+from torch.utils.checkpoint import checkpoint
+def step(x, h):
+    return torch.tanh(net(x) + h)  # {inner}
+f = {made}
+h = torch.zeros(2, 4)
+for _ in range(3):
+    h = {call}  # {outer}
+    h.sum().backward()  # freed, hit
+""",
+        {"freed": "freed", "crossing": "taken in", "now": "hit", "carrier": "h"},
+    )
+ERRORS["workers that load"] = (
+    """
+from torch.utils.data import DataLoader
+def main():
+    h = torch.zeros(2, 4)
+    for batch in DataLoader(list(torch.ones(8, 4)), batch_size=2, num_workers=2):
+        h = torch.tanh(net(batch) + h)  # made, taken in
+        h.sum().backward()  # freed, hit
+if __name__ == "__main__":
+    main()
+""",
+    {"made": "made", "freed": "freed", "crossing": "taken in", "now": "hit", "carrier": "h"},
+)
+
 
 def line_of(script: str, word: str) -> int:
     (row,) = [row for row, line in enumerate(script.splitlines(), 1) if word in line.partition("# ")[2].split(", ")]
@@ -376,3 +408,24 @@ def test_bad_input_is_one_line(installed: Any, tmp_path: Path, words: tuple[str,
     (tmp_path / "t.py").write_text("")
     done = installed("trace", *words)
     assert done.returncode == 2 and said in done.stderr and done.stderr.count(b"\n") <= 1
+
+
+def test_what_a_compiler_makes_stays_what_it_is(installed: Any, tmp_path: Path) -> None:
+    """The walk of the compiler itself, over tensors without values, is none of the program's."""
+    done, kept = traced(installed, tmp_path, HEAD + ERRORS["compiled"][0].replace("f(x, h)", "f(x, h.detach())"), "--quiet")
+    assert done.returncode == 0 and b"graph break" not in done.stderr
+    assert kept["walk_count"] == 3 and b"compiled: 3 calls" in done.stderr
+
+
+def test_processes_that_a_program_starts_are_not_watched(installed: Any, tmp_path: Path) -> None:
+    program = """import torch.multiprocessing as mp
+
+def work(rank):
+    raise RuntimeError("elsewhere")
+
+if __name__ == "__main__":
+    mp.spawn(work, nprocs=1)
+"""
+    done, _ = traced(installed, tmp_path, program, "--quiet")
+    assert done.returncode == 1
+    assert "processes that it starts are not watched" in " ".join(done.stderr.decode().split())

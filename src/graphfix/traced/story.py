@@ -20,6 +20,9 @@ GROWING = "memory grows"
 WIDTH = 100
 LEAST = 3  # iterations that show a rise
 SMALL = 64  # nodes that are lost are not worth a line
+# https://docs.pytorch.org/docs/stable/multiprocessing.html#spawning-subprocesses, and torchrun's
+OF_PROCESSES = ("ProcessRaisedException", "ProcessExitedException", "ChildFailedError")
+UNWATCHED = "processes that it starts are not watched, run each under graphfix trace"
 
 
 def lines(trace: Trace) -> Iterator[Line]:
@@ -33,6 +36,9 @@ def lines(trace: Trace) -> Iterator[Line]:
         for line in part:
             yield line
             told = True
+    if trace.compiled:
+        calls = "a call" if trace.compiled == 1 else f"{trace.compiled} calls"
+        yield (Piece(f"compiled: {calls} ran compiled code; what it makes is told as one step, at the line that called it"),)
     if not told:
         for text in textwrap.wrap(f"graphfix trace: {_figures(trace)}; {_verdict(trace)}", WIDTH, break_on_hyphens=False):
             yield (Piece(text, "bold"),)
@@ -234,13 +240,14 @@ def _verdict(trace: Trace) -> str:
     run = trace.run
     if run.ending is Ending.FAILED:
         what = f" ({escaped(str(run.failure))})" if run.failure else ""
-        return f"nothing wrong with its graphs before it failed{what}"
+        elsewhere = str(run.failure).partition(":")[0] in OF_PROCESSES
+        return f"nothing wrong with its graphs before it failed{what}" + (f": {UNWATCHED}" if elsewhere else "")
     if run.ending is Ending.LATE:
         return "nothing wrong until its time was over"
     if run.ending not in (Ending.FINISHED, Ending.EXITED):
         ended = {Ending.RUNNING: "was killed", Ending.TERMINATED: "was ended"}.get(run.ending, f"was {run.ending.value}")
         return f"nothing wrong until it {ended}"
-    return "nothing wrong" if run.walk_count or run.torch is None else "it never called backward()"
+    return "nothing wrong" if run.walk_count or run.torch is None else f"it never called backward() itself: {UNWATCHED}"
 
 
 def _bytes(count: float) -> str:

@@ -36,8 +36,8 @@ class Walks:
 
         @functools.wraps(walk)
         def watched_walk(*args: Any, **kwargs: Any) -> Any:
-            # a walk inside of a walk (checkpoints, hooks) is part of it, and under vmap nothing has a value
-            if getattr(self._depth, "inside", False) or torch._C._are_functorch_transforms_active():
+            # a walk inside of a walk (checkpoints, hooks) is part of it
+            if getattr(self._depth, "inside", False) or has_no_values():
                 return walk(*args, **kwargs)
             self._depth.inside = True
             way: list[Birth] = []
@@ -105,6 +105,11 @@ class Walks:
         tally.pass_bytes = tally.saved_bytes
         if len(self.rows) >= ROWS:
             self.rows, self._every = self.rows[::2], self._every * 2
+
+
+def has_no_values() -> bool:
+    """Whether tensors stand for others: under vmap, and where a compiler traces code that it is making."""
+    return torch._C._are_functorch_transforms_active() or torch._guards.TracingContext.try_get() is not None
 
 
 def several(value: Any) -> list[Any]:

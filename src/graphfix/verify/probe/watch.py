@@ -55,6 +55,12 @@ class Watch(TorchFunctionMode):
             self.read(func, args, result)
         return result
 
+    def compiled(self, result: Any) -> None:
+        """Compiled code, which no mode sees into, has made `result`."""
+        for value in result if isinstance(result, (tuple, list)) else (result,):
+            if isinstance(value, _Tensor):
+                self.tally.note(value)
+
     def stepped(self, optimizer: Any) -> None:
         """An optimizer has made a step."""
 
@@ -134,15 +140,16 @@ class Instrument:
 
     def _watch_functions(self) -> None:
         """`Function.apply` is not told to modes."""
-        apply, tally = torch.autograd.Function.apply.__func__, self.watch.tally  # type: ignore[attr-defined]
+        apply, watch = torch.autograd.Function.apply.__func__, self.watch  # type: ignore[attr-defined]
 
         @functools.wraps(apply)
         def watched_apply(cls: type, *args: Any, **kwargs: Any) -> Any:
             result = apply(cls, *args, **kwargs)
-            with PLAIN():
-                for value in result if isinstance(result, (tuple, list)) else (result,):
-                    if isinstance(value, _Tensor):
-                        tally.note(value)
+            if _is_among(watch):  # else it is part of a call that is noted as a whole
+                with PLAIN():
+                    for value in result if isinstance(result, (tuple, list)) else (result,):
+                        if isinstance(value, _Tensor):
+                            watch.tally.note(value)
             return result
 
         self._lay(torch.autograd.Function, "apply", classmethod(watched_apply))
@@ -196,9 +203,7 @@ class Instrument:
                 with _without(self.watch):
                     result = function(*args, **kwargs)
                 with PLAIN():
-                    for value in result if isinstance(result, (tuple, list)) else (result,):
-                        if isinstance(value, _Tensor):
-                            self.watch.tally.note(value)
+                    self.watch.compiled(result)
                 return result
 
             return call
@@ -214,6 +219,10 @@ class Instrument:
             return unwatched(made)
 
         self._lay(torch, "compile", watched_compile)
+
+
+def _is_among(mode: TorchFunctionMode) -> bool:
+    return any(torch._C._get_function_stack_at(at) is mode for at in range(torch._C._len_torch_function_stack()))
 
 
 def _is_on_top(mode: TorchFunctionMode) -> bool:

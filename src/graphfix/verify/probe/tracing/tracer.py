@@ -37,7 +37,7 @@ class Tracer(Watch):
         self.walks = TracedWalks(self.tally, self.results, self)
         self.limit = limit
         self.failures: list[dict[str, Any]] = []
-        self.compiled = 0
+        self.compiled_calls = 0
         self._looked: dict[Site, int] = {}
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -50,6 +50,12 @@ class Tracer(Watch):
         if self.tally.crossed:
             self._name_what_crossed(sys._getframe(1))
         return result
+
+    def compiled(self, result: Any) -> None:
+        super().compiled(result)
+        self.compiled_calls += 1
+        if self.tally.crossed:
+            self._name_what_crossed(sys._getframe(1))
 
     def _name_what_crossed(self, frame: Any) -> None:
         """Something new is made of what is older than the last walk: note the names of that, while they hold it."""
@@ -83,7 +89,7 @@ class Tracer(Watch):
             "retained": self.walks.retained(),
             "unwalked": [{**place(s, NEVER), "graphs": s.graphs, "nodes": s.lost, "bytes": s.lost_bytes} for s in lost[:8]],
             "lost": self.tally.lost,
-            "compiled": self.compiled,
+            "compiled": self.compiled_calls,
             "values": self.values.told(),
         }
 
