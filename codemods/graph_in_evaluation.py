@@ -59,7 +59,7 @@ from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.passes_in_both_modes import passes_in_both_modes
 from graphfix.analysis.region import Region
 from graphfix.analysis.unrecorded_callers import called_unrecorded, calls_of, is_unrecorded
-from graphfix.analysis.volatile import flagged_in
+from graphfix.analysis.volatile import computed_from_flagged, flagged_in
 from graphfix.codemods.base import rule
 from graphfix.model import Finding, Severity
 from graphfix.repairs.fixes import fix, safe_if, short
@@ -71,7 +71,8 @@ def find(evidence: Evidence) -> Iterator[Finding]:
     for region in evidence.regions.found:
         around = evidence.document.enclosing(region.first, (ast.FunctionDef, ast.AsyncFunctionDef))
         # what `volatile` was there for is GF903's to tell
-        if not flagged_in(evidence, region) and (around is None or not called_unrecorded(evidence, around)):
+        old = flagged_in(evidence, region) or computed_from_flagged(evidence) & {statement for _, statement in region.forwards}
+        if not old and (around is None or not called_unrecorded(evidence, around)):
             yield report(evidence, region)
     for statement, module in passes_in_both_modes(evidence):
         around = evidence.document.enclosing(statement, (ast.FunctionDef, ast.AsyncFunctionDef))

@@ -462,3 +462,28 @@ def again(data, depth):
     return walk(data, depth)
 """
     assert told(program) == {"GF103"}
+
+
+def test_a_forward_pass_for_a_score_that_is_shown() -> None:
+    program = """
+for _ in range(9):
+    loss = model(x).pow(2).mean()
+    loss.backward()
+    shown = trunk(model(x))
+    print(shown.abs().mean().item())
+trunk(x).sum().backward()
+"""
+    found = [f for f in findings_of(Path("train.py"), PREAMBLE + program) if f.code == "GF103"]
+    assert [(PREAMBLE + program).encode()[f.span.start : f.span.end] for f in found] == [b"shown = trunk(model(x))"]
+
+
+def test_what_is_volatile_is_told_once() -> None:
+    program = """
+from torch.autograd import Variable
+for _ in range(9):
+    noise = Variable(torch.ones(3, 4), volatile=True)
+    made = Variable(generator(noise).data)
+    critic(made).mean().backward()
+    critic(generator(torch.ones(3, 4))).mean().backward()
+"""
+    assert {f.code for f in findings_of(Path("train.py"), PREAMBLE + program) if not f.optional} == {"GF903"}

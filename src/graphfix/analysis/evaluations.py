@@ -272,7 +272,7 @@ class Regions:
         )
         if statement is None or "detach" in words and "numpy" not in words:
             return False
-        if not calls_module(frame, node) or has_own_module(frame, node) or part in self.building:
+        if not calls_module(frame, node) or has_own_module(frame, node) and not self.is_trained(node) or part in self.building:
             return False
         if node.callee not in self.facts.modules and not any(leaf.module for leaf in node.leaves):
             return False
@@ -296,7 +296,7 @@ class Regions:
         return any(context[: len(node.context)] == node.context for context in self.cut.get(node, ()))
 
     def is_chosen_from(self, node: Node) -> bool:
-        """Whether the iteration that makes the node takes an index out of what it becomes: an action, a class."""
+        """Whether the iteration that makes the node takes but a number or an index out of what it becomes: a score, an action."""
         return node not in self.carried and any(c[: len(node.context)] == node.context for c in self.chosen.get(node, ()))
 
     def is_cut_later(self, node: Node) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from graphfix.analysis.contributors import Facts
-from graphfix.analysis.evidence import Evidence
+from graphfix.analysis.evidence import Evidence, asked_once
 from graphfix.analysis.explore import Run, Tape
 from graphfix.analysis.region import Region as Evaluation
 from graphfix.analysis.second_backward import statement_in
@@ -107,6 +107,14 @@ def region(evidence: Evidence, tried: Tape, sites: set[ast.Call]) -> Region | No
         return Region((), True)
     block = common_block(evidence, next(iter(sites)), set(consumers))
     return checked(evidence, tried, block, sites) if block and evidence.regions.torch else None
+
+
+@asked_once
+def computed_from_flagged(evidence: Evidence) -> set[ast.stmt | None]:
+    """The statements that compute something from what is marked volatile."""
+    sites = flagged(evidence)
+    tried = trial(evidence, sites).runs if sites else []
+    return {statement_in(node.trace, start.trace[-1][0]) for run in tried for start, nodes in fed(run, sites) for node in nodes}
 
 
 def fed(run: Run, sites: set[ast.Call]) -> list[tuple[Node, list[Node]]]:

@@ -372,7 +372,7 @@ class Interpreter:
             self.recording.cuts.setdefault(value.node, []).append(self.context)
 
     def note_choice(self, value: Value) -> None:
-        """The program takes an index or an answer out of `value`: no gradient goes there."""
+        """The program takes a number, an index or an answer out of `value`: no gradient goes there."""
         if value.node is not None:
             self.recording.choices.setdefault(value.node, []).append(self.context)
 

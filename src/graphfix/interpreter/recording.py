@@ -170,7 +170,7 @@ class Recording:
     """The record of one run.
 
     `asks`: where gradients are asked for, or grad mode is set; `builds`: where modules are made; `cuts`: nodes that the
-    program detaches, and the iterations in which it does; `choices`: those out of which it takes an index or an answer.
+    program detaches, and the iterations in which it does; `choices`: those out of which it takes a number or an index.
     `written`: tensors that were written in place, and whether that may have given them a graph or another shape. `empty`:
     where a tensor without a graph is walked. `given`: what code that is not in sight got hold of; `kept`: what was put into
     attributes. `frozen`: keys of unknown values, of which something was told to need no gradient. `ended_by`: what broke the

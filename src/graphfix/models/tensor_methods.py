@@ -114,6 +114,7 @@ def tensor_like_method(
         return receiver
     if name in ("item", "tolist", "numpy", "__float__", "__int__"):
         m.recording.numbers.append(Number(site, m.trace(), receiver, name, 0, m.grad_enabled))
+        m.note_choice(receiver)
         return NonTensor(("read", name, receiver.identity), cut=site if name == "item" else None, source=receiver)
     if name in ("detach",):
         m.note_cut(receiver)
