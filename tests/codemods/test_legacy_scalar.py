@@ -58,3 +58,13 @@ def step(x, shape):
 """
     found = [f for f in findings_of(Path("toy.py"), program) if f.code == "GF901"]
     assert {f.message.split("`")[1] for f in found} == told
+
+
+@pytest.mark.parametrize("score", ("(net(x) > 0.5).float().mean()", "(net(x).argmax(1) == labels).sum()"))
+def test_a_score_of_comparisons_has_no_dimension(tmp_path: Path, score: str) -> None:
+    program = f"""
+labels = torch.zeros(4)
+shown = {score}.data[0]
+print("%.3f" % shown)
+"""
+    assert f"shown = {score}.item()\n" in repaired(tmp_path, program, select=("GF901",))

@@ -15,6 +15,7 @@ from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.iteration import iterate
 from graphfix.interpreter.places import assign
 from graphfix.interpreter.recording import Alias, AliasKind, StoreKind
+from graphfix.interpreter.shapes import OTHER
 from graphfix.interpreter.values import (
     NONE,
     Constant,
@@ -108,6 +109,9 @@ def boolean(m: Interpreter, node: ast.BoolOp) -> Value:
     return value
 
 
+ELEMENTWISE = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
+
+
 def compare(m: Interpreter, node: ast.Compare) -> Value:
     left = evaluate(m, node.left)
     rights = [evaluate(m, part) for part in node.comparators]
@@ -117,6 +121,9 @@ def compare(m: Interpreter, node: ast.Compare) -> Value:
         assert isinstance(left, NonTensor) and left.source is not None
         m.recording.aliases.append(Alias(node, m.trace(), left.source, left.source, AliasKind.TYPE))
         return Constant(isinstance(node.ops[0], (ast.Eq, ast.Is)))  # as it was meant: no program relies on the opposite
+    if isinstance(left, Tensor) and not left.single and isinstance(node.ops[0], ELEMENTWISE) and not rights[0].is_none:
+        m.note_choice(left)
+        return Tensor(base=left, shape=OTHER)  # one answer for each element
     return compare_two(left, rights[0], node.ops[0])
 
 
