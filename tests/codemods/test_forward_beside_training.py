@@ -1,0 +1,219 @@
+"""GF103: forward passes beside the training, of which nothing but numbers is used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from graphfix.model import Applicability
+from graphfix.run.engine import findings_of
+from graphfix.run.examine import Job, examine
+from graphfix.run.selection import Wanted
+
+from .toys import PREAMBLE, told
+
+BESIDE = """
+class Agent:
+    def __init__(self):
+        self.net, self.target = nn.Linear(4, 2), nn.Linear(4, 2)
+        self.optimizer = torch.optim.SGD(self.net.parameters(), 0.1)
+
+    def act(self, state):
+        values = self.net(state)
+        return values{read}
+
+    def learn(self, state, following):
+        later = self.target(following)
+        aim = 0.9 * later.max(1)[0].detach()
+        loss = (self.net(state).max(1)[0] - aim).pow(2).mean()
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+
+agent = Agent()
+for _ in range(9):
+    agent.act(torch.ones(3, 4))
+    agent.learn(torch.ones(3, 4), torch.ones(3, 4))
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        (BESIDE.format(read=".data.numpy()"), ["values = self.net(state)", "later = self.target(following)"]),
+        (BESIDE.format(read=""), ["later = self.target(following)"]),
+        (BESIDE.format(read="").replace("self.target(following)", "self.target(following).detach()"), []),
+        (
+            BESIDE.format(read="").replace(
+                "later = self.target(following)",
+                "parts = []\n        for each in following:\n            parts.append(self.target(each))\n        later = torch.stack(parts)",
+            ),
+            ["parts.append(self.target(each))"],
+        ),
+    ],
+    ids=("both", "one is given away", "detached on the spot", "collected first"),
+)
+def test_a_forward_pass_beside_training_of_which_only_detached_values_are_used(text: str, lines: list[str]) -> None:
+    program = PREAMBLE + text
+    found = [finding for finding in findings_of(Path("train.py"), program) if finding.code == "GF103"]
+    assert [program.encode()[f.span.start : f.span.end].decode() for f in found] == lines
+
+
+def test_a_forward_pass_that_runs_once_is_left_alone() -> None:
+    assert {code for code in told("shown = model(x)\nprint(shown.data.numpy())\n") if code < "GF9"} == set()
+
+
+def test_what_two_evaluations_keep_is_two_findings() -> None:
+    program = PREAMBLE
+    for name in ("validate", "score"):
+        program += f"""
+def {name}(data):
+    kept = []
+    model.eval()
+    for x in data:
+        kept.append(model(x))
+    return torch.stack(kept).argmax().item()
+
+print({name}(torch.ones(3, 4)))
+"""
+    found = [finding for finding in findings_of(Path("train.py"), program) if finding.code in ("GF102", "GF103")]
+    assert sorted(finding.code for finding in found) == ["GF102", "GF102", "GF103", "GF103"]
+
+
+BOTH = """
+def run(data, training):
+    if training:
+        model.train()
+    else:
+        model.eval()
+    total = 0.0
+    for x in data:
+        out = model(x)
+        loss = out.pow(2).mean()
+        if training:
+            loss.backward()
+        total += loss.item()
+    return total
+
+for epoch in range(3):
+    run(torch.ones(3, 4), True)
+    {scored}
+"""
+
+
+def test_a_loop_that_training_and_evaluation_share(tmp_path: Path) -> None:
+    program = PREAMBLE + BOTH.format(scored="print(run(torch.ones(2, 4), False))")
+    [found] = [finding for finding in findings_of(Path("train.py"), program) if finding.code < "GF9"]
+    assert found.code == "GF103" and program.encode()[found.span.start : found.span.end] == b"out = model(x)"
+    assert found.fix is not None and found.fix.applicability is Applicability.UNSAFE
+    path = tmp_path / "train.py"
+    path.write_text(program)
+    again = examine(path, Job((tmp_path,), Wanted(("GF1",), unsafe=True), repair=True)).after.decode()
+    assert "        with torch.set_grad_enabled(model.training):\n            out = model(x)\n" in again
+    assert not [finding for finding in findings_of(Path("train.py"), again) if finding.code < "GF9"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        BOTH.format(scored="with torch.no_grad():\n        print(run(torch.ones(2, 4), False))"),
+        BOTH.format(scored="print(run(torch.ones(2, 4), False))").replace(
+            "if training:\n            loss", "if True:\n            loss"
+        ),
+        BOTH.format(scored="print(run(torch.ones(2, 4), False))").replace("loss.item()", "loss.item()\n        keep(out)"),
+    ],
+    ids=("called under no_grad", "walked in both modes", "handed on"),
+)
+def test_a_loop_that_is_shared_and_right(text: str) -> None:
+    program = PREAMBLE + text
+    assert not [finding for finding in findings_of(Path("train.py"), program) if finding.code < "GF9"]
+
+
+def test_what_is_detached_for_numpy_was_not_decided() -> None:
+    program = PREAMBLE + BESIDE.format(read=".data.numpy()").replace(
+        "values = self.net(state)\n        return values.data.numpy()", "return self.net(state).detach().cpu().numpy().argmax(1)"
+    )
+    found = [finding for finding in findings_of(Path("train.py"), program) if finding.code == "GF103"]
+    assert [f.message.split("`")[1] for f in found][0] == "act"
+
+
+RECURRENT = """
+class Learner:
+    def __init__(self):
+        self.net = nn.GRUCell(3, 4)
+        self.target = nn.GRUCell(3, 4)
+        self.optimizer = torch.optim.Adam(self.net.parameters())
+
+    def unrolled(self, batch, steps):
+        mine, theirs = [], []
+        for i in range(steps):
+            self.h = self.net(batch[:, i], self.h)
+            self.later = self.target(batch[:, i], self.later)
+            mine.append(self.h)
+            theirs.append(self.later)
+        return torch.stack(mine, 1), torch.stack(theirs, 1)
+
+    def learn(self, batch, steps):
+        self.h = torch.zeros(2, 4)
+        self.later = torch.zeros(2, 4)
+        mine, theirs = self.unrolled(batch, steps)
+        loss = ((mine - (theirs * 0.9).detach()) ** 2).mean()
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (("", ""), 1),
+        (("(theirs * 0.9).detach()", "theirs * 0.9"), 0),
+        (("self.optimizer.step()", "self.optimizer.step()\n\n    def drift(self):\n        self.later.sum().backward()"), 0),
+    ],
+    ids=("nobody walks it", "the loss walks it", "another method walks the state"),
+)
+def test_a_target_network_that_keeps_its_state_on_an_object(change: tuple[str, str], expected: int) -> None:
+    program = PREAMBLE + RECURRENT.replace(*change)
+    found = [finding for finding in findings_of(Path("train.py"), program) if finding.code == "GF103"]
+    assert len(found) == expected
+
+
+def test_evaluations_that_call_each_other() -> None:
+    program = """
+def walk(data, depth):
+    model.eval()
+    for x in data:
+        print(model(x).argmax().item())
+    return again(data, depth - 1) if depth else 0
+
+def again(data, depth):
+    return walk(data, depth)
+"""
+    assert told(program) == {"GF103"}
+
+
+def test_a_forward_pass_for_a_score_that_is_shown() -> None:
+    program = """
+for _ in range(9):
+    loss = model(x).pow(2).mean()
+    loss.backward()
+    shown = trunk(model(x))
+    print(shown.abs().mean().item())
+trunk(x).sum().backward()
+"""
+    found = [f for f in findings_of(Path("train.py"), PREAMBLE + program) if f.code == "GF103"]
+    assert [(PREAMBLE + program).encode()[f.span.start : f.span.end] for f in found] == [b"shown = trunk(model(x))"]
+
+
+def test_what_is_volatile_is_told_once() -> None:
+    program = """
+from torch.autograd import Variable
+for _ in range(9):
+    noise = Variable(torch.ones(3, 4), volatile=True)
+    made = Variable(generator(noise).data)
+    critic(made).mean().backward()
+    critic(generator(torch.ones(3, 4))).mean().backward()
+"""
+    assert {f.code for f in findings_of(Path("train.py"), PREAMBLE + program) if not f.optional} == {"GF903"}
