@@ -43,8 +43,10 @@ print(evaluate(model, loader))
 ## Fix safety
 Safe where all code of the evaluation is in sight and runs in the simulation: nothing in it can want a gradient, and what it
 computes does not depend on grad mode. Unsafe where a module or function that is not in sight is called, as one that uses
-`torch.autograd.grad` inside would fail, and where a transformer layer would take its fast path, which rounds differently. A
-forward pass that runs once, and one whose very statement detaches it, are left alone.
+`torch.autograd.grad` inside would fail, and where torch takes another way without recording, which rounds differently or warns: a
+transformer layer's fast path, attention kernels, products with computed factors, singular values alone, checkpoints. A forward pass
+that runs once, and one whose very statement detaches it for anything but numpy, are left alone. A pass that training shares is
+recorded in training mode only, under an unsafe fix.
 
 ## References
 - https://pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation
@@ -71,7 +73,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
     for region in evidence.regions.found:
         around = evidence.document.enclosing(region.first, (ast.FunctionDef, ast.AsyncFunctionDef))
         # what `volatile` was there for is GF903's to tell
-        old = flagged_in(evidence, region) or computed_from_flagged(evidence) & {statement for _, statement in region.forwards}
+        old = flagged_in(evidence, region) or computed_from_flagged(evidence) & set(region.parts)
         if not old and (around is None or not called_unrecorded(evidence, around)):
             yield report(evidence, region)
     for statement, module in passes_in_both_modes(evidence):

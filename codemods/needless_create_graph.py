@@ -28,7 +28,7 @@ print(saliency.abs().mean().item())
 ## Fix safety
 Safe where everything that is made of the gradients is in sight and no `backward()` goes through it; `retain_graph=True` takes its
 place where a later `backward()` needs the forward pass's graph. Unsafe where code that is not in sight gets hold of a part of
-the graph.
+the graph, and where torch has another formula for gradients that are recorded, which rounds differently.
 
 ## References
 - https://pytorch.org/docs/stable/generated/torch.autograd.grad.html

@@ -194,3 +194,40 @@ print("{total:.5f}".format_map(globals()))
 """
     )
     assert safe_titles(text) == []
+
+
+@pytest.mark.parametrize(
+    ("after", "codes"),
+    [("print(len(str(rows[0])))", []), ("print(sum(len(str(row)) for row in rows))", []), ("print(len(rows))", ["GF102"])],
+)
+def test_the_text_of_a_record(after: str, codes: list[str]) -> None:
+    text = (
+        SETUP
+        + f"""
+import collections
+Row = collections.namedtuple("Row", "step loss")
+rows = []
+for step in range(4):
+    loss = net(torch.randn(5, 3)).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    rows.append(Row(step, loss))
+{after}
+"""
+    )
+    assert [code for code, _ in safe_titles(text)] == codes
+
+
+@pytest.mark.parametrize(("layer", "codes"), [("nn.Tanh()", ["GF307"]), ("nn.SiLU()", []), ("nn.GroupNorm(1, 3)", [])])
+def test_gradients_that_torch_computes_otherwise_where_they_are_recorded(layer: str, codes: list[str]) -> None:
+    text = f"""
+import torch
+from torch import nn
+model = nn.Sequential(nn.Linear(3, 3), {layer}, nn.Linear(3, 1))
+x = torch.randn(4, 3, requires_grad=True)
+for _ in range(3):
+    slope = torch.autograd.grad(model(x).sum(), x, create_graph=True)[0]
+    print(slope.pow(3).sum().item())
+"""
+    assert [code for code, _ in safe_titles(text)] == codes

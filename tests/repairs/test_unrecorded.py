@@ -154,3 +154,21 @@ print(first.sum().item())
 """
     assert safe_titles(program) == []
     assert [code for code, _ in safe_titles(program.replace("first *=", "first = first *"))] == ["GF103"]
+
+
+@pytest.mark.parametrize(
+    ("body", "codes"),
+    [
+        ("return self.a(x) @ torch.ones(1, 1)", []),
+        ("return x @ self.a.weight.T", []),
+        ("return self.a.weight @ x.T", ["GF103"]),
+        ("return self.a(x) * torch.linalg.svdvals(x * self.a.weight)[0]", []),
+        ("return torch.norm(x * self.a.weight, 'nuc')", []),
+        ("return torch.norm(x * self.a.weight, 2)", ["GF103"]),
+        ("return nn.functional.scaled_dot_product_attention(x[None], x[None], x[None] * self.a.weight)", []),
+        ("return torch.utils.checkpoint.checkpoint(self.a, x, use_reentrant=True)", []),
+    ],
+)
+def test_what_torch_computes_otherwise_without_recording(body: str, codes: list[str]) -> None:
+    program = "import torch.utils.checkpoint\n" + LOOP.replace("{net}", PLAIN.replace("{body}", body))
+    assert [code for code, _ in safe_titles(program)] == codes

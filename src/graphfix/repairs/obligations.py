@@ -44,6 +44,12 @@ from graphfix.repairs.unrecorded import Unrecorded, asks_for_recording
 
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
+# `GradMode::is_enabled() ?` in https://github.com/pytorch/pytorch/blob/main/tools/autograd/derivatives.yaml: the last bits differ
+OTHER_FORMULAS = frozenset(
+    "GroupNorm group_norm RMSNorm rms_norm SiLU silu Mish mish logit weight_norm LSTM GRU RNN LSTMCell GRUCell RNNCell "
+    "native_dropout".split()
+)
+
 
 class Proof(Inquiry):
     """Asks the flow of one file about the fixes of its findings."""
@@ -144,6 +150,8 @@ class Proof(Inquiry):
             part for part in inner if isinstance(part, ast.Call) and name_of(part.func) in WALKS
         }  # only works where it records
         for document in self.flow.code.documents.values():
+            if document.words & OTHER_FORMULAS:
+                yield Open(document.tree.body[0], "may compute gradients by another formula where they are recorded")
             for part in ast.walk(document.tree):
                 hook = isinstance(part, ast.Attribute) and part.attr.endswith("_hook") and "forward" not in part.attr
                 if hook or part in asking:

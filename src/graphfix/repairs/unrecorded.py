@@ -24,6 +24,13 @@ LEFT_IN_MODULES = frozenset(("weight_norm", "spectral_norm", "parametrize", "par
 OF_FUNCTIONS = frozenset("__defaults__ __kwdefaults__ __globals__ __code__ __closure__".split())
 # what says of a tensor whether its computation was recorded
 GRADIENT_FLAGS = frozenset(("requires_grad", "grad_fn", "is_leaf", "needs_input_grad"))
+# these compute more where gradients are recorded (https://docs.pytorch.org/docs/stable/linalg.html), choose their kernel by that
+# (https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.scaled_dot_product_attention.html), or warn
+# (https://docs.pytorch.org/docs/stable/checkpoint.html)
+BY_MODE = frozenset(
+    "svdvals eigvals eigvalsh matrix_norm nuclear_norm cond matrix_rank scaled_dot_product_attention matmul checkpoint "
+    "checkpoint_sequential".split()
+)
 # methods by which a mapping takes something in under a key
 FILLS = frozenset(("update", "setdefault", "__setitem__"))
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
@@ -74,6 +81,8 @@ class Unrecorded(Inquiry):
                 for part in ast.walk(code):
                     if asks_for_recording(self.flow, part):
                         yield Open(part, "asks whether gradients are recorded")
+                    elif computes_otherwise(self.flow, part):
+                        yield Open(part, "computes otherwise where no gradients are recorded")
                     elif refuses_graphs(part) and swallowed(self.flow, part):
                         yield Open(part, "raises only where gradients are recorded")
 
@@ -168,6 +177,24 @@ def asks_for_recording(flow: Flow, part: ast.AST) -> bool:
         name = part.args[1]
         return name.value in GRADIENT_FLAGS if isinstance(name, ast.Constant) else not is_itself(flow, part.args[0])
     return dotted.endswith("is_grad_enabled")
+
+
+def computes_otherwise(flow: Flow, part: ast.AST) -> bool:
+    """Whether torch takes another way to the same numbers, or warns, where nothing is recorded.
+
+    A product folds its larger factor where the smaller one requires grad, which a parameter does in either mode:
+    `should_fold` of https://github.com/pytorch/pytorch/blob/main/aten/src/ATen/native/LinearAlgebra.cpp.
+    """
+    if isinstance(part, ast.BinOp):
+        return isinstance(part.op, ast.MatMult) and not is_parameter(part.left) and not is_parameter(part.right)
+    dotted = flow.code.calls.get(part, "") if isinstance(part, ast.Call) else ""
+    name = dotted.rpartition(".")[2] if dotted else name_of(part.func) if isinstance(part, ast.Call) else ""
+    return name in BY_MODE or name == "norm" and any(ast.unparse(each) == "'nuc'" for each in arguments(part))  # type: ignore[arg-type]
+
+
+def is_parameter(factor: ast.expr) -> bool:
+    """Whether an object holds it as it is, and not another view of it."""
+    return isinstance(factor, ast.Attribute) and factor.attr not in ("T", "mT", "H", "mH")
 
 
 def is_itself(flow: Flow, receiver: ast.expr) -> bool:

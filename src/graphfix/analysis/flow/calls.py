@@ -205,8 +205,15 @@ class Calls:
                 self.flow.add(place, call, Kind.DRAWN)
         if self.is_partial(call.func):
             self.flow.add(call.func, call, Kind.MADE)  # it holds what it was given
+        for place in given if self.is_record(call.func) else ():
+            self.flow.add(place, call, Kind.IN)
         if opaque and last:
             self.through_anything(call, given)
+
+    def is_record(self, callee: ast.expr) -> bool:
+        """Whether a class is called that was made of the names of its fields."""
+        made = (self.code.calls.get(source, "") for source in self.flow.sources(callee) if isinstance(source, ast.Call))
+        return any(dotted in library.RECORDS for dotted in made)
 
     def through_anything(self, call: ast.Call, given: list[ast.expr]) -> None:
         """A call of what is not known: of code that is not in sight, or of any function that was handed on."""

@@ -62,6 +62,8 @@ READERS = frozenset(
 NUMBERS = frozenset("len str repr format int float bool hash isinstance issubclass id type callable range ascii hasattr".split())
 # what calls a function that it is given
 APPLY = frozenset("map filter functools.reduce functools.partial itertools.starmap itertools.accumulate".split())
+# what makes a class out of the names of its fields
+RECORDS = frozenset("collections.namedtuple typing.NamedTuple dataclasses.make_dataclass".split())
 # https://docs.pytorch.org/docs/stable/data.html: what yields the tensors that it is given
 LOADERS = frozenset(
     f"torch.utils.data.{name}"
