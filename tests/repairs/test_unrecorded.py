@@ -172,3 +172,10 @@ print(first.sum().item())
 def test_what_torch_computes_otherwise_without_recording(body: str, codes: list[str]) -> None:
     program = "import torch.utils.checkpoint\n" + LOOP.replace("{net}", PLAIN.replace("{body}", body))
     assert [code for code, _ in safe_titles(program)] == codes
+
+
+@pytest.mark.parametrize(("function", "codes"), [("torch.linalg.svdvals", []), ("torch.linalg.det", ["GF103"])])
+def test_a_function_that_is_taken_out_of_a_table(function: str, codes: list[str]) -> None:
+    body = "return self.a(x).mean() + TABLE['one'](torch.ones(3, 3)).sum()"
+    program = LOOP.replace("{net}", f"TABLE = {{'one': {function}}}\n" + PLAIN.replace("{body}", body))
+    assert [code for code, _ in safe_titles(program)] == codes

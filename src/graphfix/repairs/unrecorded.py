@@ -57,6 +57,7 @@ class Unrecorded(Inquiry):
         made = [part for each in inside for part in ast.walk(each) if isinstance(part, (ast.Call, ast.BinOp, ast.UnaryOp))]
         reach = self.graph.reach([part for part in made if part in self.flow.carrying and not self.flow.is_graphless(part)])
         yield from self.left_in_modules()
+        yield from self.taken_elsewhere()
         yield from self.walked_while_it_runs(inside)
         yield from self.kept(inside)
         if isinstance(operation, Decorate):
@@ -85,6 +86,17 @@ class Unrecorded(Inquiry):
                         yield Open(part, "computes otherwise where no gradients are recorded")
                     elif refuses_graphs(part) and swallowed(self.flow, part):
                         yield Open(part, "raises only where gradients are recorded")
+
+    def taken_elsewhere(self) -> Iterator[Open]:
+        """Functions of torch that depend on the mode, where they are no call but a value: it may be called inside."""
+        for document in self.flow.code.documents.values():
+            for part in ast.walk(document.tree) if document.words & BY_MODE else ():
+                above = document.parents.get(part)
+                called = isinstance(above, ast.Call) and above.func is part
+                if called or not isinstance(part, (ast.Name, ast.Attribute)) or word_of(part) not in BY_MODE:
+                    continue
+                if self.flow.code.dotted_in(part):
+                    yield Open(part, "may compute otherwise where no gradients are recorded")
 
     def taken_apart(self) -> Iterator[Open]:
         """What belongs to a function, and not to one that is wrapped around it."""
