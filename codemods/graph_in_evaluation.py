@@ -3,10 +3,11 @@
 ## What it does
 Finds loops and functions that run forward passes over parameters, in which nothing asks for a gradient and out of which no graph
 gets to a `backward()`: validation, testing, sampling and rollouts without `torch.no_grad()`, also where lists keep what is made
-until only its numbers are used, and forward passes beside the training of which only detached values are used (the target network, the
-choice of an action), unless they are detached on the spot. A loop that training and evaluation share (`if training: loss.backward()`)
-records in evaluation mode, too. In a file that goes backward nowhere, a loop that reads numbers out of a module is one. What the
-whole project calls under `no_grad` is none, nor is what runs in a context that asks for gradients.
+until only its numbers are used, and forward passes beside the training of which only detached values, numbers or indices are used
+(a target network, a score that is shown, the choice of an action), unless they are detached on the spot. A loop that training and
+evaluation share (`if training: loss.backward()`) records in evaluation mode, too. In a file that goes backward nowhere, a loop that
+reads numbers out of a module is one. What the whole project calls under `no_grad` is none, nor is what runs in a context that asks
+for gradients.
 A test builds what is gone when it ends: in modules named like tests, and where pytest or unittest is imported, the finding is
 optional.
 

@@ -60,7 +60,9 @@ def step(x, shape):
     assert {f.message.split("`")[1] for f in found} == told
 
 
-@pytest.mark.parametrize("score", ("(net(x) > 0.5).float().mean()", "(net(x).argmax(1) == labels).sum()"))
+@pytest.mark.parametrize(
+    "score", ("(net(x) > 0.5).float().mean()", "(0.5 < net(x)).float().mean()", "(net(x).argmax(1) == labels).sum()")
+)
 def test_a_score_of_comparisons_has_no_dimension(tmp_path: Path, score: str) -> None:
     program = f"""
 labels = torch.zeros(4)

@@ -198,3 +198,17 @@ for _ in range(10):
 def test_a_record_that_is_handed_over_takes_its_graphs_along() -> None:
     assert told(RECORD) == set()
     assert told(RECORD.replace("helper.objective(scores)", "helper.objective(x)")) == {"GF103"}
+
+
+def test_what_an_empty_init_is_given_is_not_handed_on() -> None:
+    program = """
+class Mark:
+    def __init__(self, value):
+        pass
+
+for _ in range(10):
+    loss = model(x).pow(2).mean()
+    mark = Mark(loss)
+    loss.backward(retain_graph=True)
+"""
+    assert told(program) == {"GF305"}

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from .toys import repaired, told
+from graphfix.run.engine import findings_of
+
+from .toys import PREAMBLE, repaired, told
 
 LEFT_ALONE = {
     "the sum is walked": """
@@ -117,3 +119,24 @@ use(parse())
 def test_a_run_knows_from_its_start_what_a_check_refuses() -> None:
     assert told(KNOWING) == set()
     assert told(KNOWING.replace("create_graph=creates", "create_graph=False")) == {"GF301"}
+
+
+def test_a_module_whose_check_refuses_a_choice_is_defined_whole(tmp_path: Path) -> None:
+    """A run that would begin anew in the middle of an import would leave half of the module to all runs."""
+    options = (
+        "import os\nKIND = os.environ.get('KIND')\nFAST = 0 if KIND != 'fast' else 1\n"
+        "if KIND == 'fast':\n    LIMIT = 2\nelse:\n    raise ValueError(KIND)\n"
+        "def walk(loss):\n    loss.backward()\n"
+    )
+    program = """
+import options
+for _ in range(9):
+    loss = model(x).pow(2).mean()
+    if options.FAST:
+        print(options.LIMIT)
+    options.walk(loss)
+    options.walk(loss)
+"""
+    (tmp_path / "options.py").write_text(options)
+    (tmp_path / "train.py").write_text(PREAMBLE + program)
+    assert {finding.code for finding in findings_of(tmp_path / "options.py", options, (tmp_path,))} == {"GF302"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -116,3 +117,42 @@ def test_what_was_found_without_a_run_stays_as_it_is() -> None:
     assert list(joined([proven], [finding("GF101", Applicability.UNSAFE)])) == [proven]
     [told] = joined([finding("GF101", None)], [finding("GF101", Applicability.SAFE)])
     assert by_run(told) and told.fix is not None
+
+
+LOOKED_AT = """import weakref
+import torch
+
+net = torch.nn.Linear(2, 2)
+base, scale = torch.zeros(4), torch.ones(4, requires_grad=True)
+with torch.no_grad():
+    part = base[:2]
+base.mul_(scale)  # nobody may ask `part` for its graph any more
+
+
+def main():
+    gone = []
+    for _ in range(4):
+        loss = net(torch.ones(1, 2)).sum()
+        loss.backward()
+        seen = weakref.ref(loss)
+        del loss
+        gone.append(seen() is None)
+    print(gone)
+
+
+main()
+"""
+
+
+def test_a_look_at_names_keeps_nothing_alive_and_breaks_nothing(installed: Any, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(LOOKED_AT)
+    done = installed("trace", "--quiet", "train.py")
+    assert (done.returncode, done.stdout) == (0, b"[True, True, True, True]\n"), done.stderr
+
+
+def test_two_findings_at_one_place_are_two() -> None:
+    one, two = (
+        finding("GF901", Applicability.SAFE),
+        dataclasses.replace(finding("GF901", Applicability.SAFE), message="so is this"),
+    )
+    assert [told.message for told in joined([one], [one, two])] == ["it is wrong", "so is this"]

@@ -9,12 +9,12 @@ from graphfix.interpreter.values import Class, Constant, Function, Mapping, NonT
 
 
 def is_abstract(definition: ast.AST, owner: Class | None) -> bool:
-    """A method that only says that a subclass defines it, or that does nothing until one does."""
-    if isinstance(definition, ast.Lambda):
-        return False
-    body = [s for s in getattr(definition, "body", ()) if not isinstance(s, ast.Pass) and not is_constant(s)]
+    """A method that only says that a subclass defines it, or that does nothing until one does; `__init__` and its kind just do nothing."""
+    name = getattr(definition, "name", "")
+    statements = definition.body if isinstance(definition, (ast.FunctionDef, ast.AsyncFunctionDef)) else [definition]
+    body = [s for s in statements if not isinstance(s, ast.Pass) and not is_constant(s)]
     if not body:
-        return owner is not None
+        return owner is not None and not name.startswith("__")
     return len(body) == 1 and isinstance(body[0], ast.Raise) and "NotImplemented" in ast.unparse(body[0])
 
 

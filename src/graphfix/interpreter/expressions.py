@@ -121,9 +121,11 @@ def compare(m: Interpreter, node: ast.Compare) -> Value:
         assert isinstance(left, NonTensor) and left.source is not None
         m.recording.aliases.append(Alias(node, m.trace(), left.source, left.source, AliasKind.TYPE))
         return Constant(isinstance(node.ops[0], (ast.Eq, ast.Is)))  # as it was meant: no program relies on the opposite
-    if isinstance(left, Tensor) and not left.single and isinstance(node.ops[0], ELEMENTWISE) and not rights[0].is_none:
-        m.note_choice(left)
-        return Tensor(base=left, shape=OTHER)  # one answer for each element
+    compared = next((v for v in (left, rights[0]) if isinstance(v, Tensor) and not v.single), None)
+    if compared is not None and isinstance(node.ops[0], ELEMENTWISE) and not (left.is_none or rights[0].is_none):
+        for value in (left, rights[0]):
+            m.note_choice(value)
+        return Tensor(base=compared, shape=OTHER)  # one answer for each element
     return compare_two(left, rights[0], node.ops[0])
 
 

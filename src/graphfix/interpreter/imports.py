@@ -131,7 +131,8 @@ DEFINING = (
 
 def define(m: Interpreter, env: Env, body: list[ast.stmt]) -> None:
     """Execute what a module defines: no loops, no calls for their effect, not the part for running as a script."""
-    frames, context, steps = m.frames, m.context, m.steps
+    frames, context, steps, corrections = m.frames, m.context, m.steps, m.corrections
+    m.corrections = 0  # what is half defined would stay so for the runs to come
     frame = Frame(env, ast.Module([], []), (), (), 0)
     m.frames, m.context = [frame], ()
     try:
@@ -144,7 +145,7 @@ def define(m: Interpreter, env: Env, body: list[ast.stmt]) -> None:
     except (OutOfSteps, RecursionError):
         pass  # what was defined until then stands
     finally:
-        m.frames, m.context, m.steps = frames, context, steps
+        m.frames, m.context, m.steps, m.corrections = frames, context, steps, corrections
 
 
 def sets_mode(statement: ast.stmt) -> bool:

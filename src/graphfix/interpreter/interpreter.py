@@ -127,7 +127,7 @@ class Interpreter:
         self.frames: list[Frame] = []
         self.decisions: dict[object, bool] = {}
         self.corrections = 0  # how often the run may still begin anew with another answer
-        self.recalled: object = None  # the last question that had been decided before it was asked
+        self.recalled: object = None  # the last question, where it had been decided before it was asked
         self.active: dict[object, int] = {}
         self.tries = 0
         self.decorates = False  # handlers that wait for what is raised
@@ -192,8 +192,8 @@ class Interpreter:
 
     def decide(self, key: object, site: ast.AST, negated: bool = False) -> bool:
         """Which way an undecided question goes in this run; `negated` where the branch is taken when the answer is no."""
+        self.recalled = key if key in self.decisions else None
         if key in self.decisions:
-            self.recalled = key
             return self.decisions[key]
         iteration = self.context[-1][1] if self.context else 0
         answer = self.policy(site, iteration, key, negated) is not negated

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphfix.interpreter.conventions import NO_CONVENTIONS, Conventions
-from graphfix.model import Applicability, Finding, Label
+from graphfix.model import Applicability, Finding, Label, Span
 from graphfix.models.words import spells_read, spells_walk
 
 if TYPE_CHECKING:
@@ -129,17 +129,21 @@ def by_run(finding: Finding) -> bool:
 
 def joined(found: list[Finding], shown: list[Finding]) -> Iterator[Finding]:
     """What was found, and what more a traced run has `shown`: as it did in that run only, no fix is safe by it."""
-    repairable = {(finding.code, finding.span) for finding in shown if finding.fix is not None}
-    kept = [finding for finding in found if finding.fix is not None or (finding.code, finding.span) not in repairable]
+    repairable = {key_of(finding) for finding in shown if finding.fix is not None}
+    kept = [finding for finding in found if finding.fix is not None or key_of(finding) not in repairable]
     yield from kept
-    known = {(finding.code, finding.span) for finding in kept}
+    known = set(map(key_of, kept))
     for finding in shown:
-        if (finding.code, finding.span) not in known:
+        if key_of(finding) not in known:
             label = Label(finding.path, finding.span, SHOWN)
             repair = finding.fix
             if repair is not None and repair.applicability is Applicability.SAFE:
                 repair = replace(repair, applicability=Applicability.UNSAFE)
             yield replace(finding, story=(*finding.story, label), fix=repair)
+
+
+def key_of(finding: Finding) -> tuple[str, Span, str]:
+    return finding.code, finding.span, finding.message
 
 
 def _guarded(code: str, find: Callable[[], Iterable[Finding]], found: list[Finding], faults: list[Fault]) -> None:

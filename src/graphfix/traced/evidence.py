@@ -24,11 +24,6 @@ def witness_of(paths: Iterable[Path]) -> Witness:
     return Witness(tuple(entry for path in paths for entry in _entries(path)))
 
 
-def witness_in(report: dict[str, Any]) -> Witness:
-    """What one report holds; raises KeyError or TypeError where it is none."""
-    return Witness(tuple(_rows(report)))
-
-
 def _entries(path: Path) -> list[tuple[str, str, str, str]]:
     try:
         report = json.loads(read_bytes(path, MAX_BYTES))
@@ -39,7 +34,7 @@ def _entries(path: Path) -> list[tuple[str, str, str, str]]:
         raise EvidenceError(f"{path}: not what `graphfix trace --save` writes") from None
 
 
-def _rows(report: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
+def _rows(report: Any) -> Iterator[tuple[str, str, str, str]]:
     for row in report["trace"]["values"]:
         file, function, name, kind = (row[key] for key in ("file", "function", "name", "kind"))
         if not all(isinstance(part, str) for part in (file, function, name, kind)):

@@ -90,11 +90,7 @@ class Tally:
 
     def note(self, tensor: torch.Tensor) -> None:
         """Give the tensor's node, and what lies unseen below it, their births."""
-        node: Any  # torch declares its metadata a method
-        try:
-            node = tensor.grad_fn
-        except RuntimeError:  # a view whose base was written in place under other rules refuses the question
-            return
+        node = node_of(tensor)
         if node is None or KEY in node.metadata:
             return
         site = self.here(2)
@@ -178,9 +174,17 @@ class Tally:
         return count
 
 
+def node_of(tensor: torch.Tensor) -> Any:
+    """The tensor's node, which torch declares with metadata that is a method; None where it has none, or cannot say."""
+    try:
+        return tensor.grad_fn
+    except RuntimeError:  # a view whose base was written in place under other rules refuses the question
+        return None
+
+
 def birth_of(tensor: Any) -> Birth | None:
     """The birth of a tensor's node (or of a gradient edge's)."""
-    node: Any = tensor.grad_fn if isinstance(tensor, torch.Tensor) else getattr(tensor, "node", None)
+    node = node_of(tensor) if isinstance(tensor, torch.Tensor) else getattr(tensor, "node", None)
     return None if node is None else node.metadata.get(KEY)
 
 

@@ -60,17 +60,23 @@ def held_in(frames: Iterable[Any], matches: Matches) -> list[Held]:
     """All names in `frames` under which a tensor that matches can be reached, the best first."""
     found: list[Held] = []
     for depth, frame in enumerate(frames):
-        names = frame.f_locals
         code = frame.f_code
-        for name, tensor in reached(dict(names).items(), matches):
+        for name, tensor in reached(variables(frame), matches):
             found.append(Held(name, tensor, code.co_filename, code.co_name, frame.f_lineno, depth))
         if code.co_flags & OPTIMIZED:
-            if type(names) is dict:
-                names.clear()  # a copy, which would keep everything alive until the call ends
             used = {name: frame.f_globals[name] for name in code.co_names if name in frame.f_globals}
             for name, tensor in reached(used.items(), matches):
                 found.append(Held(name, tensor, code.co_filename, "<module>", frame.f_lineno, depth + 1000))
     return sorted(found, key=lambda held: (*held.rank, len(held.name)))
+
+
+def variables(frame: Any) -> list[tuple[str, Any]]:
+    """The variables of a call, or of a module that runs."""
+    names = frame.f_locals
+    found = list(names.items())
+    if frame.f_code.co_flags & OPTIMIZED and type(names) is dict:
+        names.clear()  # a copy, which would keep everything alive until the call ends
+    return found
 
 
 def held_by_modules(modules: Iterable[Any], matches: Matches) -> list[Held]:

@@ -8,7 +8,8 @@ from typing import Any
 
 import torch
 
-from ..births import Site
+from ..births import Site, node_of
+from .carriers import variables
 
 WALKS = 3  # of each line that walks, after which names are looked at
 MOST = 2000  # names
@@ -31,15 +32,16 @@ class Values:
 
     def _look(self, frame: Any) -> None:
         code = frame.f_code
-        names = dict(frame.f_locals)
-        held = list(names.items())
-        if code.co_varnames[:1] and code.co_argcount:
+        held = variables(frame)
+        if code.co_argcount:
             first = code.co_varnames[0]
-            held += [(f"{first}.{name}", value) for name, value in list(getattr(names.get(first), "__dict__", {}).items())]
-        for name, value in held:
-            key = (code.co_filename, code.co_name, name)
-            if value is not None and (key in self._kinds or len(self._kinds) < MOST) and not name.startswith("__"):
-                self._kinds.setdefault(key, set()).add(kind_of(value))
+            own = getattr(dict(held).get(first), "__dict__", {})
+            held += [(f"{first}.{name}", value) for name, value in list(own.items())]
+        with torch._C.DisableTorchFunction():
+            for name, value in held:
+                key = (code.co_filename, code.co_name, name)
+                if value is not None and (key in self._kinds or len(self._kinds) < MOST) and not name.startswith("__"):
+                    self._kinds.setdefault(key, set()).add(kind_of(value))
 
     def told(self) -> list[dict[str, Any]]:
         """Those that say something: names which held a number, or a tensor, and nothing else."""
@@ -51,9 +53,9 @@ class Values:
 
 
 def kind_of(value: Any) -> str:
-    """A number, a tensor without a graph, one with a graph and one element or more, or something else."""
+    """A number, a tensor that needs no gradient, one with a graph and one element or more, or something else."""
     if isinstance(value, torch.Tensor):
-        if value.grad_fn is None:
-            return DATA
+        if node_of(value) is None:
+            return OTHER if value.requires_grad else DATA
         return SCALAR if value.numel() == 1 else GRAPH
     return NUMBER if isinstance(value, numbers.Number) and not isinstance(value, bool) else OTHER
