@@ -47,7 +47,6 @@ reaches code that is not in sight with a graph that is still alive.
 from __future__ import annotations
 
 import ast
-import dataclasses
 from collections.abc import Iterator
 
 from graphfix.analysis.evidence import Evidence
@@ -57,9 +56,10 @@ from graphfix.analysis.totals import faulty_totals
 from graphfix.autograd.graph import history
 from graphfix.codemods.base import rule
 from graphfix.interpreter.values import Instance
-from graphfix.model import Finding, Label
+from graphfix.model import Finding, Fix, Label, NoFix
 from graphfix.repairs.cut import Cut, plan
 from graphfix.repairs.fixes import fix, safe_if, short
+from graphfix.repairs.no_grad import UNDER_NO_GRAD
 from graphfix.verify.symptoms import GROWS, SECOND_WALK
 
 
@@ -70,7 +70,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
             for finding in evidence.told(report, total):
                 if finding.span not in told:
                     told.add(finding.span)
-                    yield dataclasses.replace(finding, fix=None) if covered else finding  # no_grad is the repair there
+                    yield finding.without_fix(UNDER_NO_GRAD) if covered else finding
 
 
 def cuts(evidence: Evidence) -> Iterator[ast.expr]:
@@ -95,7 +95,7 @@ def report(evidence: Evidence, total: GrowingPlace) -> Finding | None:
         blamed = evidence.document.statement_of(cut.texts[0][0])
     story = [evidence.label(blamed, "each iteration adds its graph to those of all iterations before")]
     story.extend(other_places(evidence, total, cut, blamed))
-    repair = None
+    repair: Fix | NoFix = NoFix("what is added is computed in another file, or by no expression that could be cut")
     if cut is not None:
         repair = fix(safe_if(total.freed or not total.escaped), cut.title, *cut.operations(evidence))
     return RULE.finding(evidence, f"`{name}` keeps the graph of every iteration alive", evidence.span(blamed), story, repair)

@@ -46,7 +46,7 @@ from collections.abc import Iterator
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.second_backward import Cause
 from graphfix.codemods.base import rule
-from graphfix.model import AddArgument, Applicability, Finding, Fix
+from graphfix.model import AddArgument, Applicability, Finding, Fix, NoFix
 from graphfix.repairs.fixes import fix, short
 from graphfix.verify.expected import Expected
 from graphfix.verify.symptoms import SECOND_WALK
@@ -72,10 +72,10 @@ def find(evidence: Evidence) -> Iterator[Finding]:
         yield RULE.finding(evidence, message, evidence.span(blamed), story, repair_of(evidence, list(sites)))
 
 
-def repair_of(evidence: Evidence, sites: list[ast.Call]) -> Fix | None:
+def repair_of(evidence: Evidence, sites: list[ast.Call]) -> Fix | NoFix:
     """Keep the graph in every thread: none of them knows whether it is the last."""
     if any(not evidence.holds(site) or any(k.arg in ("retain_graph", None) for k in site.keywords) for site in sites):
-        return None
+        return NoFix("the backward() of a thread is in another file, or says `retain_graph` already")
     changes = (AddArgument(evidence.span(site), "retain_graph", "True") for site in sites)
     return fix(Applicability.UNSAFE, "keep the graph for the other threads", *changes)
 

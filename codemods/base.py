@@ -10,7 +10,7 @@ from typing import Any
 
 from graphfix.analysis.evidence import Cuts, Evidence
 from graphfix.analysis.testing import is_test
-from graphfix.model import Finding, Fix, Label, Severity, Span
+from graphfix.model import Finding, Fix, Label, NoFix, Severity, Span
 from graphfix.verify.expected import SAME, Expected
 from graphfix.verify.symptoms import Symptom
 
@@ -52,13 +52,17 @@ class Rule:
         return URL.format(code=self.code)
 
     def finding(
-        self, evidence: Evidence, message: str, span: Span, story: Iterable[Label], fix: Fix | None = None,
+        self, evidence: Evidence, message: str, span: Span, story: Iterable[Label], fix: Fix | NoFix | None = None,
         *, severity: Severity | None = None, optional: bool = False,
     ) -> Finding:  # fmt: skip
-        """A finding of this rule in the file of `evidence`."""
+        """A finding of this rule in the file of `evidence`, with its fix or why there is none."""
         path = evidence.document.path
         optional = optional or self.bounded and is_test(evidence.document)
-        return Finding(self.code, self.name, message, path, span, tuple(story), fix, severity or self.severity, optional)
+        unfixed = fix.reason if isinstance(fix, NoFix) else ""
+        repair = fix if isinstance(fix, Fix) else None
+        return Finding(
+            self.code, self.name, message, path, span, tuple(story), repair, severity or self.severity, optional, unfixed
+        )
 
 
 def rule(code: str, name: str, module: dict, find: Callable[[Evidence], Iterator[Finding]], **declared: Any) -> Rule:

@@ -60,7 +60,7 @@ from graphfix.autograd.backward import BackwardPass, Overwritten
 from graphfix.autograd.graph import Write, history
 from graphfix.codemods.base import rule
 from graphfix.interpreter.values import TorchModule
-from graphfix.model import Delete, Finding, Fix, Ground, InsertBefore, Operation, RemoveArgument, Replace
+from graphfix.model import Delete, Finding, Fix, Ground, InsertBefore, NoFix, Operation, RemoveArgument, Replace, in_time
 from graphfix.models.table import facts
 from graphfix.repairs.fixes import fix, safe_if, short
 from graphfix.verify.expected import Expected
@@ -119,10 +119,10 @@ def report(evidence: Evidence, fault: Fault) -> Finding:
         story.append(evidence.label(fault.walk.site, "needs the saved one and raises"))
     text = short(ast.unparse(statement).splitlines()[0])
     message = f"`{text}` changes what backward still needs"
-    return RULE.finding(evidence, message, evidence.span(statement), story, repair_of(evidence, fault))
+    return RULE.finding(evidence, message, evidence.span(statement), in_time(*story), repair_of(evidence, fault))
 
 
-def repair_of(evidence: Evidence, fault: Fault) -> Fix | None:
+def repair_of(evidence: Evidence, fault: Fault) -> Fix | NoFix:
     """The out-of-place form, where nobody else holds what is written to."""
     layer = fault.write.layer
     made = layer.site if isinstance(layer, TorchModule) else None
@@ -131,10 +131,10 @@ def repair_of(evidence: Evidence, fault: Fault) -> Fix | None:
         if write.site is fault.write.site or (made is not None and isinstance(write.layer, TorchModule) and write.layer.site is made)
     ]  # fmt: skip
     if any(write.others for _, write in writes) or evidence.tape.truncated:
-        return None
+        return NoFix("others may hold the tensor that is written to, and would no longer see what is written")
     written = made_without(evidence, made) if made is not None else out_of_place(evidence, fault.write)
     if written is None:
-        return None
+        return NoFix("the write has no plain form that makes a new tensor")
     title, operations = written
     always = all(run in fault.raising for run, _ in writes)
     alone = not may_promote(evidence, fault.write.site) and not is_hooked(evidence)

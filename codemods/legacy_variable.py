@@ -64,6 +64,7 @@ from graphfix.model import (
     Ground,
     InsertBefore,
     Label,
+    NoFix,
     Operation,
     RemoveArgument,
     Replace,
@@ -77,6 +78,7 @@ from graphfix.verify.expected import Expected
 from graphfix.verify.symptoms import OLD_ARGUMENT, OLD_FLAG, OLD_SHAPE
 
 IGNORED = "is ignored: the graph is built"
+NO_PLACE = "no run of statements in one block is the evaluation that was to build no graph"
 ORIGINS = ("torch.autograd", "torch.autograd.variable")
 
 
@@ -112,7 +114,7 @@ def wraps(evidence: Evidence) -> Iterator[Finding]:
         yield in_evaluation(evidence, around, parts, volatile)
     spans = set()
     for call in handed_on(evidence):
-        finding = told(evidence, {call}, IGNORED, (), None)
+        finding = told(evidence, {call}, IGNORED, (), NoFix("what it is handed to is computed in another function"))
         if finding.span not in spans:
             spans.add(finding.span)
             yield finding
@@ -122,7 +124,7 @@ def ignored(evidence: Evidence, tried: Tape, sites: dict[ast.Call, Seen], old: s
     """A `volatile=True` that builds a graph all the same."""
     place = region(evidence, tried, old)
     ready = {site: made for site, made in texts_of(evidence, sites).items() if made.safe or site in old}
-    repair = None
+    repair: Fix | NoFix = NoFix(NO_PLACE)
     if place is not None and old <= ready.keys() and all(map(is_constant, old)):
         repair = without_graph(evidence, place, ready, all(ready[site].alone for site in old))
     what = "builds no graph here anyway" if place is not None and not place.statements else IGNORED
@@ -143,11 +145,11 @@ def in_evaluation(
         if ready:
             edits += operations(evidence, {site: made.text for site, made in ready.items()}, held.function is not None)
     around = no_grad_around(evidence, held)
-    repair = fix(safe_if(held.sure and alone), around[0], *edits, *around[1]) if around is not None else None
+    repair = fix(safe_if(held.sure and alone), around[0], *edits, *around[1]) if around is not None else NoFix(NO_PLACE)
     return told(evidence, old, IGNORED, story_of(evidence, held), repair)
 
 
-def told(evidence: Evidence, old: set[ast.Call], what: str, story: Iterable[Label], repair: Fix | None) -> Finding:
+def told(evidence: Evidence, old: set[ast.Call], what: str, story: Iterable[Label], repair: Fix | NoFix) -> Finding:
     first = min(old, key=lambda site: (site.lineno, site.col_offset))
     keyword = next((k for k in first.keywords if k.arg == "volatile"), None)
     label = evidence.label(first if keyword is None else keyword.value, "torch 0.4 has no volatile tensors any more")

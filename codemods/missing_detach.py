@@ -61,7 +61,7 @@ from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.unretained import unretained
 from graphfix.analysis.walked_again import in_sight
 from graphfix.codemods.base import rule
-from graphfix.model import Append, Finding, Ground, Operation, RemoveArgument, Severity
+from graphfix.model import Append, Finding, Ground, Operation, RemoveArgument, Severity, in_time
 from graphfix.repairs.fixes import fix, safe_if, short
 from graphfix.verify.expected import Expected
 from graphfix.verify.symptoms import RETAINS, SECOND_WALK, WRITTEN_IN_PLACE
@@ -100,7 +100,7 @@ def report(evidence: Evidence, meeting: Meeting, cuts: list[ast.expr]) -> Findin
     blamed = document.statement_of(cuts[0])
     message = f"{short(names)} leads a loss into a network that it does not train"
     severity = Severity.WARNING if meeting.retained else Severity.ERROR
-    return RULE.finding(evidence, message, evidence.span(blamed), story, repair, severity=severity)
+    return RULE.finding(evidence, message, evidence.span(blamed), in_time(*story), repair, severity=severity)
 
 
 def kept_for_this(evidence: Evidence, meeting: Meeting) -> ast.Call | None:

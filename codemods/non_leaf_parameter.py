@@ -65,7 +65,7 @@ from collections.abc import Iterator
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.nameless_leaves import nameless
 from graphfix.codemods.base import rule
-from graphfix.model import Append, Applicability, Finding, Fix, Ground, RemoveArgument, Replace
+from graphfix.model import Append, Applicability, Finding, Fix, Ground, NoFix, RemoveArgument, Replace
 from graphfix.repairs.fixes import fix, safe_if, short
 from graphfix.verify.expected import Expected
 from graphfix.verify.symptoms import NOT_A_LEAF, SECOND_WALK
@@ -90,7 +90,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
         )
 
 
-def repair_of(evidence: Evidence, statement: ast.Assign, made: ast.Call) -> Fix | None:
+def repair_of(evidence: Evidence, statement: ast.Assign, made: ast.Call) -> Fix | NoFix:
     if any(keyword.arg == "requires_grad" for keyword in made.keywords):
         return fix(
             safe_if(keeps_elements(evidence, statement.value, made)), f"build `{short(ast.unparse(statement.targets[0]), 30)}` first, then let it require grad",
@@ -107,16 +107,16 @@ def repair_of(evidence: Evidence, statement: ast.Assign, made: ast.Call) -> Fix 
         )
     if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
         return applied_where_read(evidence, statement, target, made)
-    return None
+    return NoFix("whether the leaf or the result is to be trained is not seen")
 
 
-def applied_where_read(evidence: Evidence, statement: ast.Assign, target: ast.Attribute, made: ast.Call) -> Fix | None:
+def applied_where_read(evidence: Evidence, statement: ast.Assign, target: ast.Attribute, made: ast.Call) -> Fix | NoFix:
     """Keep the parameter in the attribute, and compute with it where the attribute is read."""
     document = evidence.document
     owner = document.enclosing(statement, (ast.ClassDef,))
     method = document.enclosing(statement, (ast.FunctionDef,))
     if owner is None or not isinstance(method, ast.FunctionDef):
-        return None
+        return NoFix("whether the leaf or the result is to be trained is not seen")
     same = [
         part for part in ast.walk(owner)
         if isinstance(part, ast.Attribute) and part.attr == target.attr and ast.unparse(part) == ast.unparse(target)
@@ -133,7 +133,7 @@ def applied_where_read(evidence: Evidence, statement: ast.Assign, target: ast.At
     parameter = set(ast.walk(made))
     used = {part.id for part in ast.walk(statement.value) if isinstance(part, ast.Name) and part not in parameter}
     if not reads or len(same) != len(reads) + 1 or others or used & local or any(read in ast.walk(method) for read in reads):
-        return None
+        return NoFix(f"`{ast.unparse(target)}` is read or set in other places, too")
     applied = spliced(evidence, statement.value, made, document.source(target))
     return fix(
         Applicability.UNSAFE, f"keep the parameter in `{ast.unparse(target)}` and compute with it where it is read",

@@ -46,7 +46,7 @@ from graphfix.analysis.outer_graph import external_nodes, statements_of
 from graphfix.analysis.second_backward import Cause, SecondBackward
 from graphfix.autograd.graph import Node
 from graphfix.codemods.base import rule
-from graphfix.model import Applicability, Delete, Finding, Fix, Ground, InsertBefore, Move, Operation, Replace
+from graphfix.model import Applicability, Delete, Finding, Fix, Ground, InsertBefore, Move, NoFix, Operation, Replace, in_time
 from graphfix.repairs.fixes import fix, short
 from graphfix.repairs.recompute import recomputed
 from graphfix.repairs.reorder import is_harmless
@@ -74,26 +74,30 @@ def report(evidence: Evidence, walk: SecondBackward) -> Finding:
     root = walk.walk.receiver
     name = short(evidence.document.source(root)) if root is not None else "the loss"
     return RULE.finding(
-        evidence, f"backward() is called twice on `{name}`", evidence.span(statement), story, repair_of(evidence, walk)
+        evidence, f"backward() is called twice on `{name}`", evidence.span(statement), in_time(*story), repair_of(evidence, walk)
     )
 
 
-def repair_of(evidence: Evidence, walk: SecondBackward) -> Fix | None:
+def repair_of(evidence: Evidence, walk: SecondBackward) -> Fix | NoFix:
     """Delete a second call that always raises; compute anew what a loop or a closure walks each time."""
     if not walk.always:
-        return None
+        return NoFix("only some runs call it twice")
     statement = evidence.document.statement_of(walk.walk.site)
     alone = isinstance(statement, ast.Expr) and statement.value is walk.walk.site
     if walk.walk.site is not walk.freed_by.site:
         if not alone or walk.loop is not None:
-            return None
+            return NoFix("the second call is more than a statement of its own")
         if is_mere_copy(evidence, walk) or is_unused(walk):
             return fix(Applicability.SAFE, "remove the second backward()", Delete(evidence.span(statement)), ground=Ground.RAISES)
         return computed_again(evidence, walk)
     nodes = external_nodes(walk)
     closure = evidence.document.enclosing(walk.walk.site, (ast.FunctionDef,))
     if isinstance(walk.loop, ast.Call):
-        return into_closure(evidence, walk, closure) if isinstance(closure, ast.FunctionDef) else None
+        return (
+            into_closure(evidence, walk, closure)
+            if isinstance(closure, ast.FunctionDef)
+            else NoFix("the closure is no function of its own")
+        )
     return recomputed(evidence, walk, nodes, statements_of(evidence, walk, nodes))
 
 
@@ -117,7 +121,7 @@ def is_unused(walk: SecondBackward) -> bool:
     )
 
 
-def computed_again(evidence: Evidence, walk: SecondBackward) -> Fix | None:
+def computed_again(evidence: Evidence, walk: SecondBackward) -> Fix | NoFix:
     """The parameters have changed in between: walk the loss of a forward pass of its own, where one statement computes it."""
     root, document = walk.walk.receiver, evidence.document
     second = document.statement_of(walk.walk.site)
@@ -129,10 +133,10 @@ def computed_again(evidence: Evidence, walk: SecondBackward) -> Fix | None:
         or not isinstance(loss, ast.Assign)
         or [ast.unparse(target) for target in loss.targets] != [root.id]
     ):
-        return None
+        return NoFix("the parameters change in between, and the loss is not computed by one statement beside it")
     between = block[block.index(loss) + 1 : block.index(second)]
     if names_in([loss.value], ast.Load) & names_in(between, ast.Store):
-        return None
+        return NoFix("what the loss is computed from changes in between")
     return fix(
         Applicability.UNSAFE,
         f"compute `{root.id}` anew for the second backward()",
@@ -140,7 +144,7 @@ def computed_again(evidence: Evidence, walk: SecondBackward) -> Fix | None:
     )
 
 
-def into_closure(evidence: Evidence, walk: SecondBackward, closure: ast.FunctionDef) -> Fix | None:
+def into_closure(evidence: Evidence, walk: SecondBackward, closure: ast.FunctionDef) -> Fix | NoFix:
     """The optimizer calls the closure several times: move into it what computes the loss, and take the loss that `step` returns."""
     document, step, root = evidence.document, walk.loop, walk.walk.receiver
     assert isinstance(step, ast.Call)
@@ -149,9 +153,9 @@ def into_closure(evidence: Evidence, walk: SecondBackward, closure: ast.Function
     written = names_in(moved, ast.Store)
     between = [s for s in block[block.index(moved[0]) : block.index(closure)] if s not in moved] if moved else []
     if not isinstance(root, ast.Name) or root.id not in written or not all(isinstance(s, ast.Assign) for s in moved):
-        return None
+        return NoFix("the loss is not computed by plain assignments before the closure")
     if (names_in(moved, ast.Load) | written) & names_in(between, ast.Store) or written & names_in(between, ast.Load):
-        return None
+        return NoFix("what the loss is computed from is used between it and the closure")
     operations: list[Operation] = [Move(evidence.span(s), evidence.span(document.statement_of(walk.walk.site))) for s in moved]
     call = document.statement_of(step)
     scope = document.enclosing(closure, (ast.FunctionDef, ast.AsyncFunctionDef)) or document.tree
@@ -160,7 +164,7 @@ def into_closure(evidence: Evidence, walk: SecondBackward, closure: ast.Function
         returns = [part.value for part in ast.walk(closure) if isinstance(part, ast.Return)]
         same = len(returns) == 1 and isinstance(returns[0], ast.Name) and {returns[0].id} == later
         if not same or not isinstance(call, ast.Expr) or call.value is not step or call not in block:
-            return None
+            return NoFix("what is moved into the closure is read after it")
         operations += [InsertBefore(evidence.span(call), f"{later.pop()} = {document.source(call)}"), Delete(evidence.span(call))]
     return fix(Applicability.UNSAFE, f"compute `{root.id}` in each call of `{closure.name}`", *operations)
 

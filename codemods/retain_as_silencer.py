@@ -54,7 +54,7 @@ from graphfix.analysis.hidden import Hidden, hidden
 from graphfix.analysis.second_backward import Cause, SecondBackward
 from graphfix.analysis.unretained import Unretained, across_iterations
 from graphfix.codemods.base import rule
-from graphfix.model import Finding, Fix, Ground, Operation, RemoveArgument, Severity
+from graphfix.model import Finding, Fix, Ground, NoFix, Operation, RemoveArgument, Severity, in_time
 from graphfix.repairs.detach import boundary_fix, carried_finding
 from graphfix.repairs.fixes import fix, safe_if, short
 from graphfix.repairs.put_away import piled_up
@@ -74,7 +74,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
             yield told(evidence, trial, sites, finding, repair)
 
 
-def shown(trial: Evidence, group: Hidden) -> Iterator[tuple[Finding, Fix | None]]:
+def shown(trial: Evidence, group: Hidden) -> Iterator[tuple[Finding, Fix | NoFix]]:
     """What the walks would be told as without retaining, and the repair for that."""
     if group.cause is Cause.CARRIED:
         found = state(trial, group.loop, group.carriers)
@@ -83,7 +83,7 @@ def shown(trial: Evidence, group: Hidden) -> Iterator[tuple[Finding, Fix | None]
         return
     what, findings = without_retaining(trial, group)
     for finding in findings:
-        yield dataclasses.replace(finding, message=what), finding.fix
+        yield dataclasses.replace(finding, message=what), finding.fix or NoFix(finding.unfixed)
 
 
 def without_retaining(trial: Evidence, group: Hidden) -> tuple[str, Iterable[Finding]]:
@@ -96,29 +96,31 @@ def without_retaining(trial: Evidence, group: Hidden) -> tuple[str, Iterable[Fin
     return "a graph from before the loop is used again", external(trial, group.walks, RULE.finding)
 
 
-def state(trial: Evidence, loop: ast.AST | None, carriers: dict[str, list[SecondBackward]]) -> tuple[Finding, Fix | None] | None:
+def state(trial: Evidence, loop: ast.AST | None, carriers: dict[str, list[SecondBackward]]) -> tuple[Finding, Fix | NoFix] | None:
     """All that one loop carries, detached together: with a part of it still attached the walk would raise."""
     findings = [carried_finding(trial, loop, name, group, RULE.finding) for name, group in carriers.items()]
     told = [finding for finding in findings if finding is not None]
     if not told:
         return None
     repairs = [boundary_fix(trial, loop, name, group[0]) for name, group in carriers.items()]
-    operations = [operation for repair in repairs if repair is not None for operation in repair.operations]
+    operations = [operation for repair in repairs if isinstance(repair, Fix) for operation in repair.operations]
+    refused = [repair for repair in repairs if isinstance(repair, NoFix)]
     names = ", ".join(f"`{name}`" for name in carriers)
-    whole = None if None in repairs else fix(safe_if(False), f"detach {names} where an iteration begins", *operations)
+    whole = refused[0] if refused else fix(safe_if(False), f"detach {names} where an iteration begins", *operations)
     kept = "keeps old graphs" if len(carriers) == 1 else "keep old graphs"
     return dataclasses.replace(told[0], message=f"{short(names, 22)} {kept}"), whole
 
 
-def told(evidence: Evidence, trial: Unretained, sites: list[ast.Call], finding: Finding, repair: Fix | None) -> Finding:
+def told(evidence: Evidence, trial: Unretained, sites: list[ast.Call], finding: Finding, repair: Fix | NoFix) -> Finding:
     """The finding that the loop would be without retaining, told as what retaining hides."""
     statement = evidence.document.statement_of(sites[0])
-    story = (
-        *finding.story[:-1],
+    walked = {evidence.span(site) for site in sites}
+    story = in_time(
+        *(label for label in finding.story if label.span not in walked),
         evidence.label(trial.sites[sites[0]].value, "hides it: every backward() goes through all iterations before"),
     )
-    whole: Fix | None = None
-    if repair is not None:
+    whole: Fix | NoFix = repair
+    if isinstance(repair, Fix):
         removed: list[Operation] = [RemoveArgument(evidence.span(site), str(trial.sites[site].arg)) for site in sites]
         title, anyway = f"{repair.title}, and free each graph", raises_anyway(evidence, sites)
         whole = fix(safe_if(anyway), title, *repair.operations, *removed, ground=Ground.RAISES)

@@ -49,7 +49,7 @@ from graphfix.analysis.second_backward import Cause, SecondBackward
 from graphfix.autograd.backward import BackwardPass, WalkKind
 from graphfix.codemods.base import rule
 from graphfix.interpreter.recording import Store, StoreKind
-from graphfix.model import AddArgument, Delete, Finding, Fix, Ground, InsertAfter, InsertBefore, Replace
+from graphfix.model import AddArgument, Delete, Finding, Fix, Ground, InsertAfter, InsertBefore, NoFix, Replace, in_time
 from graphfix.repairs.fixes import fix, safe_if, short
 from graphfix.repairs.joined import Joined
 from graphfix.repairs.reorder import is_harmless
@@ -75,7 +75,7 @@ def report(evidence: Evidence, site: ast.AST, walks: list[SecondBackward]) -> Fi
     ]
     story.append(evidence.label(blamed, "this backward() goes through the freed part again and raises"))
     message = f"`{short(evidence.document.source(blamed))}` meets a graph that is freed already"
-    return RULE.finding(evidence, message, evidence.span(blamed), story, repair_of(evidence, walks))
+    return RULE.finding(evidence, message, evidence.span(blamed), in_time(*story), repair_of(evidence, walks))
 
 
 def caller_site(evidence: Evidence, walk: SecondBackward, site: ast.AST) -> ast.AST:
@@ -85,20 +85,20 @@ def caller_site(evidence: Evidence, walk: SecondBackward, site: ast.AST) -> ast.
     return site
 
 
-def repair_of(evidence: Evidence, walks: list[SecondBackward]) -> Fix | None:
+def repair_of(evidence: Evidence, walks: list[SecondBackward]) -> Fix | NoFix:
     always = all(walk.always for walk in walks) and not any(trains_two(walk) for walk in walks)
     walk = walks[0]
     if walk.loop is not None:
-        return summed_loop(evidence, walk) if len(walks) == 1 else None
+        return summed_loop(evidence, walk) if len(walks) == 1 else NoFix("several loops meet the freed graph")
     frees = list(dict.fromkeys(walk.freed_by.site for walk in walks))
     if not all(evidence.holds(free) and isinstance(free, ast.Call) for free in frees):
-        return None
+        return NoFix("the backward() that frees the graph is in another file")
     if len(frees) == 1 and len(walks) == 1:
         summed = summed_pair(evidence, walk)
         if summed is not None and not any(Joined(evidence).told_apart()):
             return fix(safe_if(always), "call backward() on the sum of the losses once", *summed, ground=Ground.JOINED)
     if any(walk.freed_by.keyword is not None for walk in walks):
-        return None
+        return NoFix("`retain_graph` is given already, and not always true")
     changes = tuple(AddArgument(evidence.span(free), "retain_graph", "True") for free in frees)
     return fix(safe_if(always), "keep the graph for the backward() that follows", *changes, ground=Ground.JOINED)
 
@@ -139,13 +139,13 @@ def plain_walk(statement: ast.stmt, walk: BackwardPass) -> bool:
     )
 
 
-def summed_loop(evidence: Evidence, walk: SecondBackward) -> Fix | None:
+def summed_loop(evidence: Evidence, walk: SecondBackward) -> Fix | NoFix:
     """`for loss in losses: walk(loss)` becomes one walk over a sum: of the items, or of what the loop computes."""
     loop, site = walk.loop, walk.walk.site
     if not isinstance(loop, ast.For) or not evidence.holds(loop) or loop.orelse:
-        return None
+        return NoFix("the loop over the losses is no plain `for` of this file")
     if any(isinstance(part, (ast.Break, ast.Continue, ast.Return)) for part in ast.walk(loop)):
-        return None
+        return NoFix("the loop may be left before all losses are there")
     body = (
         [evidence.document.statement_of(site)] if any(s is evidence.document.statement_of(site) for s in loop.body) else loop.body
     )
@@ -154,10 +154,10 @@ def summed_loop(evidence: Evidence, walk: SecondBackward) -> Fix | None:
         return fix(safe_if(walk.always), "call backward() on the sum of the losses once", *summed, ground=Ground.JOINED)
     statement = body[0]
     if len(body) != 1 or walk.freed_by.site is not site or not plain_walk(statement, walk.walk) or walk.walk.receiver is None:
-        return None
+        return NoFix("the loop's backward() is no plain `loss.backward()` in the loop's own block")
     rest = [s for s in loop.body if s is not statement]
     if any(update_in(run, loop) or not all(is_harmless(s, run) for s in rest) for run, _, _ in walk.hits):
-        return None
+        return NoFix("the loop steps, clears gradients or does something else between the losses")
     root = evidence.document.source(walk.walk.receiver)
     if not rest:
         text = f"sum({root} for {evidence.document.source(loop.target)} in {evidence.document.source(loop.iter)}).backward()"

@@ -50,7 +50,7 @@ from collections.abc import Iterator
 from graphfix.analysis.conflicts import Meeting, meetings
 from graphfix.analysis.evidence import Evidence
 from graphfix.codemods.base import rule
-from graphfix.model import Finding, Label
+from graphfix.model import Finding, Label, in_time
 from graphfix.repairs.fixes import short
 from graphfix.repairs.reorder import reordered
 from graphfix.verify.expected import Expected
@@ -78,7 +78,7 @@ def report(evidence: Evidence, meeting: Meeting) -> Finding:
     story.append(evidence.label(meeting.site, "needs the saved ones and raises"))
     message = f"`{short(document.source(meeting.site), 30)}` needs parameters that were stepped since"
     blamed = document.statement_of(meeting.site)
-    return RULE.finding(evidence, message, evidence.span(blamed), story, reordered(evidence, meeting))
+    return RULE.finding(evidence, message, evidence.span(blamed), in_time(*story), reordered(evidence, meeting))
 
 
 RULE = rule(

@@ -53,6 +53,7 @@ from graphfix.analysis.piles import faulty_piles
 from graphfix.analysis.region import Region
 from graphfix.codemods.base import rule
 from graphfix.model import Finding, Span
+from graphfix.repairs.no_grad import UNDER_NO_GRAD
 from graphfix.repairs.put_away import name_of, piled_up
 from graphfix.verify.expected import CUT
 from graphfix.verify.symptoms import GROWS, RETAINS, SECOND_WALK
@@ -81,7 +82,7 @@ def evaluated(kept: list[tuple[str, Finding]]) -> Finding:
     more = f" and {len(kept) - 1} more keep" if len(kept) > 1 else " keeps"
     story = tuple(label for _, finding in kept for label in finding.story)
     message = f"`{name}`{more} graphs that are built for no backward() (GF103)"
-    return dataclasses.replace(first, message=message, story=story, fix=None)
+    return dataclasses.replace(first, message=message, story=story).without_fix(UNDER_NO_GRAD)
 
 
 def cuts(evidence: Evidence) -> Iterator[ast.expr]:

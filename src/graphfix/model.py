@@ -7,7 +7,7 @@ a byte order mark); lines and columns are derived where they are shown.
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 class Applicability(enum.Enum):
@@ -138,18 +138,34 @@ class Fix:
 
 
 @dataclass(frozen=True)
+class NoFix:
+    """Why there is no repair that could be proposed; the end of a sentence that begins with "no fix:"."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
 class Label:
-    """One step of a finding's story: what happens at `span` of `path`."""
+    """What happens at `span` of `path`. `step`: its place in the order of time, from 1; 0 where the story has no such order."""
 
     path: str
     span: Span
     message: str
+    step: int = 0
+
+
+def in_time(*labels: Label) -> tuple[Label, ...]:
+    """The labels, given in the order in which they happen, as numbered steps; a single one needs no number."""
+    if len(labels) < 2:
+        return labels
+    return tuple(replace(label, step=number) for number, label in enumerate(labels, 1))
 
 
 @dataclass(frozen=True)
 class Finding:
     """One place that misuses the graph. `span` is the statement to blame, `story` the way from birth to failure.
 
+    `unfixed`: why there is no fix, where that is known.
     `optional`: old code that works; told only where its code is selected by name or prefix.
     """
 
@@ -162,6 +178,11 @@ class Finding:
     fix: Fix | None = None
     severity: Severity = Severity.ERROR
     optional: bool = False
+    unfixed: str = ""
+
+    def without_fix(self, why: str) -> Finding:
+        """The finding without its fix; what has no fix keeps its own reason."""
+        return replace(self, fix=None, unfixed=why if self.fix is not None or not self.unfixed else self.unfixed)
 
 
 @dataclass(frozen=True)

@@ -49,6 +49,14 @@ def runs(process: int) -> bool:
 Start = Callable[..., subprocess.Popen[bytes]]
 
 
+@pytest.fixture(autouse=True)
+def heeded() -> Iterator[None]:
+    """Hang-ups end programs, as in a terminal, also where the tests themselves run under nohup."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
 @pytest.fixture
 def start(tmp_path: Path, command: str) -> Iterator[Start]:
     """Starts the installed command in the folder of the test, with a place of its own for temporary folders."""

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from graphfix.model import Append, Applicability, Edit, Finding, Fix, Label, Span
+from graphfix.codemods import RULES
+from graphfix.model import Append, Applicability, Edit, Finding, Fix, Label, Span, in_time
 from graphfix.report.escape import escaped
 from graphfix.report.text import Line, concise, indexes_of, story
 from graphfix.source.lines import LineIndex
@@ -64,6 +66,37 @@ error[GF201] carried-state: `h` brings the graph of the previous iteration into 
 35 |         loss.backward()
    |         --------------- iteration 1 frees that graph; in iteration 2 backward() meets it again and raises
    = fix (safe): detach `h` where it enters the iteration"""
+    )
+
+
+def test_steps_are_numbered_by_time_and_stand_where_they_happen() -> None:
+    told_in_time = in_time(
+        Label("train.py", at(CODE, "out, h"), "made"),
+        Label("train.py", at(CODE, "loss.backward()"), "freed"),
+        Label("train.py", at(CODE, "rnn(x, h)"), "read"),
+        Label("train.py", at(CODE, "loss.backward()"), "met"),
+    )
+    found = replace(finding(CODE, at(CODE, "out, h")), story=(*told_in_time, Label("train.py", Span(0, 3), "a remark")))
+    assert [line.strip(" |") for line in told(found, CODE)[3:]][1:8] == [
+        "^^^^^^ (1) made",
+        "--------- (3) read",
+        "...",
+        "4 |         loss.backward()",
+        "--------------- (2) freed",
+        "(4) met",
+        "...",
+    ]
+
+
+def test_a_single_step_needs_no_number() -> None:
+    assert in_time(Label("a.py", Span(0, 1), "made"))[0].step == 0
+
+
+def test_what_has_no_fix_says_why() -> None:
+    (rule,) = (rule for rule in RULES if rule.code == "GF201")
+    found = finding(CODE, at(CODE, "rnn(x, h)")).without_fix("it is seen by callers only")
+    assert [plain(line) for line in story(found, indexes_of(Source(Path("train.py"), CODE)), rule)][-1] == (
+        "  = no fix: it is seen by callers only; `graphfix rule GF201` shows what to write"
     )
 
 

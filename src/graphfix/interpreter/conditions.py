@@ -6,7 +6,7 @@ import ast
 import operator
 from collections.abc import Callable
 
-from graphfix.interpreter.interning import Key, interned
+from graphfix.interpreter.interning import Key, interned, kind_of
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.values import (
     Constant,
@@ -59,6 +59,10 @@ def compare_two(left: Value, right: Value, op: ast.cmpop) -> Value:
         if found is not None:
             return Constant(found is isinstance(op, ast.In))
     first, second = left.identity, right.identity
+    goes_on = is_followed(first, second, op, BEFORE_LAST)
+    goes_on = is_followed(second, first, op, LAST_BEFORE) if goes_on is None else goes_on
+    if goes_on is not None:
+        return Constant(goes_on)
     if isinstance(op, (ast.Eq, ast.NotEq, ast.Is, ast.IsNot)):
         key: object = ("==", first, second)
         return NonTensor(key if isinstance(op, (ast.Eq, ast.Is)) else ("not", key))
@@ -91,6 +95,38 @@ def compare_known(left: object, right: object, op: ast.cmpop) -> bool | None:
         return bool(tests[type(op)](left, right))
     except TypeError:
         return None
+
+
+# What a counter, on the left or on the right, gives against the number of iterations before the last one.
+BEFORE_LAST: dict[type, bool] = {ast.Lt: True, ast.LtE: True, ast.NotEq: True, ast.Eq: False, ast.Gt: False, ast.GtE: False}
+LAST_BEFORE: dict[type, bool] = {ast.Gt: True, ast.GtE: True, ast.NotEq: True, ast.Eq: False, ast.Lt: False, ast.LtE: False}
+
+
+def is_followed(counter: object, number: object, op: ast.cmpop, answers: dict[type, bool]) -> bool | None:
+    """The answer to "is this the last iteration?" (`i < len(losses) - 1`) in one that another iteration follows; None for other questions."""
+    counter, number = without_offset(counter), without_offset(number)
+    if not isinstance(counter, Key) or kind_of(counter) != "counter" or len(counter.parts) != 3:
+        return None
+    loop, index = counter.parts[1], counter.parts[2]
+    if not isinstance(loop, Key) or len(loop.parts) != 4 or not isinstance(index, int):
+        return None
+    counted, last = loop.parts[2:]
+    if counted is None or index >= last or not (number == counted or is_length(number, counted)):
+        return None
+    return answers.get(type(op))
+
+
+def without_offset(key: object) -> object:
+    """`n` of `n - 1` and `i` of `i + 1`."""
+    if isinstance(key, Key) and kind_of(key) in ("Add", "Sub") and len(key.parts) == 3 and key.parts[2] == 1:
+        return key.parts[1]
+    return key
+
+
+def is_length(key: object, counted: object) -> bool:
+    """Whether a number is `len(x)`, `x.shape[0]` or `x.size(0)` of what is counted."""
+    forms = (("len", counted), ("size", counted, 0), ("item", ("size", counted), 0), ("item", ("shape", counted), 0))
+    return isinstance(key, Key) and (key in map(interned, forms) or kind_of(key) == "len" and key.parts[1] == counted)
 
 
 def compare_counter(first: bool, op: ast.cmpop, key: object) -> Value:

@@ -71,6 +71,8 @@ def operation(m: Interpreter, known: OpFacts | None, values: Arguments, keywords
         return NonTensor((name, *identities(values)))
     if known.result in ("none", "dict"):
         return NONE
+    if word == "size":
+        return NonTensor(("size", *identities(values)))
     if known.result == "other" and not known.differentiable:
         return NonTensor((name, site, m.now()))
     if known.cuts or "cut" in (known.items or ()):

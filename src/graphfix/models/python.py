@@ -98,8 +98,13 @@ def note_numbers(m: Interpreter, name: str, arguments: list[Value], site: ast.AS
 def length(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
     value = arguments[0] if arguments else NONE
     if isinstance(value, Sequence):
-        return NonTensor(("len", id(value), len(value.items)))
-    return NonTensor(("len", value.identity))
+        return NonTensor(("len", measured(value), len(value.items)))
+    return NonTensor(("len", measured(value)))
+
+
+def measured(value: Value) -> object:
+    """What names a value in its length: a list is the same one while it grows."""
+    return id(value) if isinstance(value, Sequence) else value.identity
 
 
 @models(
@@ -116,7 +121,7 @@ def numbers_up_to(m: Interpreter, arguments: list[Value], keywords: dict[str, Va
         if len(numbers) <= 3 and (len(numbers) != 1 or all(isinstance(part, ast.Constant) for part in getattr(site, "args", ()))):
             return Sequence("tuple", [Constant(number) for number in numbers])
     from_zero = len(arguments) == 1
-    key = (site, m.now())
+    key = (site, m.now(), arguments[0].identity if from_zero else None, 1)
     if from_zero:
         return Sequence("tuple", [counter(key, 0), counter(key, 1)], True)
     return Sequence("tuple", [NonTensor(("counter", key, index)) for index in range(2)], True)
@@ -126,9 +131,9 @@ def numbers_up_to(m: Interpreter, arguments: list[Value], keywords: dict[str, Va
     "builtins.enumerate",
 )
 def enumerated(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
-    key = (site, m.now())
     start = keywords.get("start") or (arguments[1] if len(arguments) > 1 else None)
     items = iterate(m, arguments[0], site) if arguments else []
+    key = (site, m.now(), measured(arguments[0]) if arguments else None, len(items) - 1)
     from_zero = start is None or (isinstance(start, Constant) and start.value == 0)
     pairs: list[Value] = []
     for index, item in enumerate(items):

@@ -11,7 +11,7 @@ from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.second_backward import SecondBackward, held_at, statement_in
 from graphfix.interpreter.recording import Boundary, Store
 from graphfix.interpreter.values import Instance, Mapping, Sequence, Tensor, Unknown, Value
-from graphfix.model import Finding, Fix, Ground, InsertAfter, InsertBefore, Label, Operation
+from graphfix.model import Finding, Fix, Ground, InsertAfter, InsertBefore, Label, NoFix, Operation, in_time
 from graphfix.repairs.fixes import Tell, fix, safe_if
 
 
@@ -101,13 +101,12 @@ def as_one(alike: list[tuple[str, Finding]]) -> Finding:
     fixes = [finding.fix for _, finding in alike if finding.fix is not None]
     if len(alike) == 1:
         return first
-    repair = None
+    message = f"`{name}` and {len(alike) - 1} more bring the graph of the previous iteration into this one"
     if len(fixes) == len(alike) and len({each.applicability for each in fixes}) == 1:
         operations = [operation for each in fixes for operation in each.operations]
         repair = fix(fixes[0].applicability, f"{fixes[0].title}, and {len(alike) - 1} more", *operations, ground=fixes[0].ground)
-    return replace(
-        first, message=f"`{name}` and {len(alike) - 1} more bring the graph of the previous iteration into this one", fix=repair
-    )
+        return replace(first, message=message, fix=repair)
+    return replace(first, message=message).without_fix("one of them has none, or another kind of fix")
 
 
 def carried_finding(
@@ -119,38 +118,37 @@ def carried_finding(
     if where is None:
         return None
     again = 1 + max((iteration for entry, iteration in walk.walk.context if entry.loop is loop), default=1)
+    site = walk.walk.site if evidence.holds(walk.walk.site) else None
     story: list[Label] = [evidence.label(where, f"iteration 1 leaves its graph in `{carrier}`")]
+    if site is not None:
+        story.append(evidence.label(site, "iteration 1 frees that graph"))
     below = next(
         (hit.path[hit.path.index(crossing) - 1] for _, _, hit in walk.hits if crossing in hit.path and hit.path.index(crossing)),
         None,
     )
     if below is not None and evidence.holds(below.site) and below.site is not where:
         story.append(evidence.label(below.site, f"iteration {again} reads the `{carrier}` of iteration 1 here"))
-    if evidence.holds(walk.walk.site):
-        story.append(
-            evidence.label(
-                walk.walk.site, f"iteration 1 frees that graph; in iteration {again} backward() meets it again and raises"
-            )
-        )
+    if site is not None:
+        story.append(evidence.label(site, f"in iteration {again} backward() meets the freed graph and raises"))
     blamed = evidence.document.statement_of(where)
     repair = boundary_fix(evidence, loop, carrier, walk)
     message = f"`{carrier}` brings the graph of the previous iteration into this one"
-    return tell(evidence, message, evidence.span(blamed), story, repair)
+    return tell(evidence, message, evidence.span(blamed), in_time(*story), repair)
 
 
-def boundary_fix(evidence: Evidence, loop: ast.AST | None, carrier: str, walk: SecondBackward) -> Fix | None:
+def boundary_fix(evidence: Evidence, loop: ast.AST | None, carrier: str, walk: SecondBackward) -> Fix | NoFix:
     """Detach `carrier` once per iteration of `loop`, where every walk over what it holds would raise."""
     if loop is None or not isinstance(loop, (ast.For, ast.AsyncFor, ast.While)) or not evidence.holds(loop):
-        return None
+        return NoFix("the loop that goes backward is in another file, or in none that can be seen")
     seen = held_at(evidence.tape, loop, carrier)
     statements = {detaching(carrier, value) for _, value, _, _ in seen}
     statement = statements.pop() if len(statements) == 1 else None
     if statement is None:
-        return None
+        return NoFix(f"`{carrier}` holds values of different kinds, or of one that is not known")
     freed = all(was_freed and not unfreed for _, _, was_freed, unfreed in seen)
     operation = placed(evidence, loop, carrier, walk, seen, statement)
     if operation is None:
-        return None
+        return NoFix(f"there is no one place in the loop where `{carrier}` surely holds a tensor whose graph is freed")
     return fix(safe_if(freed), f"detach `{carrier}` where it enters the iteration", operation, ground=Ground.FREED)
 
 

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.region import Region
-from graphfix.model import Applicability, Decorate, Fix, Label, Operation, Wrap
+from graphfix.model import Applicability, Decorate, Fix, Label, NoFix, Operation, Wrap
 from graphfix.repairs.fixes import fix, naming_torch, short
+
+UNDER_NO_GRAD = "the repair is the `no_grad` that GF103 proposes around the evaluation"
 
 
 def no_grad_around(evidence: Evidence, held: Region) -> tuple[str, tuple[Operation, ...]] | None:
@@ -24,11 +26,13 @@ def no_grad_around(evidence: Evidence, held: Region) -> tuple[str, tuple[Operati
     return "run it under no_grad", naming_torch(evidence, operation)
 
 
-def recorded_in_training(evidence: Evidence, statement: ast.stmt, module: ast.expr | None) -> Fix | None:
+def recorded_in_training(evidence: Evidence, statement: ast.stmt, module: ast.expr | None) -> Fix | NoFix:
     """The forward pass of a module that has a name, under a mode that is on where the module is in training."""
     torch = evidence.regions.torch
-    if torch is None or module is None or not isinstance(statement, (ast.Assign, ast.AnnAssign, ast.Expr)):
-        return None
+    if torch is None:
+        return NoFix("the file has no name for torch")
+    if module is None or not isinstance(statement, (ast.Assign, ast.AnnAssign, ast.Expr)):
+        return NoFix("the forward pass is part of a larger statement, or its module has no name")
     wrap = Wrap((evidence.span(statement),), f"with {torch}.set_grad_enabled({ast.unparse(module)}.training):")
     return fix(Applicability.UNSAFE, "record it in training mode only", *naming_torch(evidence, wrap))
 

@@ -9,7 +9,7 @@ from graphfix.analysis.growing_places import GrowingPlace
 from graphfix.analysis.second_backward import document_of
 from graphfix.interpreter.recording import Store
 from graphfix.interpreter.values import Instance
-from graphfix.model import Finding, Ground
+from graphfix.model import Finding, Ground, NoFix
 from graphfix.repairs.cut import plan
 from graphfix.repairs.fixes import Tell, fix, safe_if, short
 
@@ -30,7 +30,7 @@ def piled_up(evidence: Evidence, pile: GrowingPlace, tell: Tell) -> Finding | No
     repair = (
         fix(safe_if(pile.freed or not pile.escaped), cut.title, *cut.operations(evidence), ground=ground)
         if cut is not None
-        else None
+        else NoFix("what is put away is computed in another file, or by no expression that could be cut")
     )
     kept = "keeps a tensor with its graph beyond its iteration"
     what_it_does = kept if pile.keeps_one else "puts a tensor with its graph into a container that outlives the iteration"

@@ -19,7 +19,7 @@ from graphfix.analysis.second_backward import Cause, SecondBackward
 from graphfix.autograd.graph import Node
 from graphfix.interpreter.recording import Store
 from graphfix.interpreter.values import Sequence, Tensor
-from graphfix.model import Append, Applicability, Finding, Fix, Ground, Move
+from graphfix.model import Append, Applicability, Finding, Fix, Ground, Label, Move, NoFix, in_time
 from graphfix.models.table import facts
 from graphfix.repairs.fixes import Tell, fix, safe_if, short
 from graphfix.source.names import names_in, names_read_outside
@@ -46,13 +46,19 @@ def external(evidence: Evidence, walks: list[SecondBackward], tell: Tell) -> Ite
             continue
         done.add(blamed)
         what = short(ast.unparse(blamed.targets[0])) if isinstance(blamed, ast.Assign) else short(ast.unparse(births[0].site))
-        story = (
-            evidence.label(blamed, "built once, outside of the loop"),
-            evidence.label(walk.walk.site, "iteration 1 frees its graph; in iteration 2 backward() meets it again and raises"),
-        )
+        story = met_again(evidence, blamed, walk)
         repair = repair_of(evidence, walk, nodes, statements)
         message = f"`{what}` is built before the loop and met by every backward()"
         yield tell(evidence, message, evidence.span(blamed), story, repair)
+
+
+def met_again(evidence: Evidence, built: ast.stmt, walk: SecondBackward) -> tuple[Label, ...]:
+    """The story of a graph that outlives the iteration that frees it."""
+    return in_time(
+        evidence.label(built, "built once, outside of the loop"),
+        evidence.label(walk.walk.site, "iteration 1 frees its graph"),
+        evidence.label(walk.walk.site, "in iteration 2 backward() meets the freed graph and raises"),
+    )
 
 
 def bound_outside(evidence: Evidence, walk: SecondBackward) -> list[ast.Assign]:
@@ -75,14 +81,11 @@ def kept_outside(evidence: Evidence, walk: SecondBackward, nodes: list[Node], st
     """A graph that was computed elsewhere and kept: detached where it is kept, where nothing below it is trained."""
     names = ", ".join(f"`{short(ast.unparse(statement.targets[0]), 30)}`" for statement in stored)
     cuts = [cut for statement in stored for cut in (of_tensors(evidence, statement.value),) if cut is not None]
-    repair = None
+    repair: Fix | NoFix = NoFix("something below it is trained: which loss is to train it has to be decided")
     if walk.always and not trained_leaves(nodes) and len(cuts) == len(stored):
         appended = (Append(evidence.span(cut), ".detach()") for cut in cuts)
         repair = fix(Applicability.SAFE, f"detach {names}: nothing below is trained", *appended, ground=Ground.UNTRAINED)
-    story = (
-        evidence.label(stored[0], "built once, outside of the loop"),
-        evidence.label(walk.walk.site, "iteration 1 frees its graph; in iteration 2 backward() meets it again and raises"),
-    )
+    story = met_again(evidence, stored[0], walk)
     message = f"{short(names, 24)} is built before the loop and met by every backward()"
     span = evidence.span(stored[0])
     return tell(evidence, message, span, story, repair)
@@ -98,12 +101,14 @@ def of_tensors(evidence: Evidence, value: ast.expr) -> ast.expr | None:
     return value if uses and is_tensor_always(evidence.facts, value) else None
 
 
-def repair_of(evidence: Evidence, walk: SecondBackward, nodes: list[Node], statements: list[ast.stmt]) -> Fix | None:
+def repair_of(evidence: Evidence, walk: SecondBackward, nodes: list[Node], statements: list[ast.stmt]) -> Fix | NoFix:
     loop = walk.loop
-    if not isinstance(loop, (ast.For, ast.AsyncFor, ast.While)) or not evidence.holds(loop) or not statements or not walk.always:
-        return None
-    if not are_tensors(evidence, statements):
-        return None
+    if not isinstance(loop, (ast.For, ast.AsyncFor, ast.While)) or not evidence.holds(loop):
+        return NoFix("the loop is not in this function")
+    if not walk.always:
+        return NoFix("not every iteration comes to the old graph")
+    if not statements or not are_tensors(evidence, statements):
+        return NoFix("what builds the graph is no plain assignment of this file")
     leaves = trained_leaves(nodes)
     if not leaves:
         return detach_fix(evidence, statements, Ground.UNTRAINED, "nothing below it is trained")
@@ -120,13 +125,15 @@ def are_tensors(evidence: Evidence, statements: list[ast.stmt]) -> bool:
 
 def recomputed(
     evidence: Evidence, walk: SecondBackward, nodes: list[Node], statements: list[ast.stmt], safe: bool = True
-) -> Fix | None:
+) -> Fix | NoFix:
     """Move what computes the tensor to the top of the loop, where nothing that it reads changes in between."""
     loop = walk.loop
-    if not isinstance(loop, (ast.For, ast.AsyncFor, ast.While)) or not evidence.holds(loop) or not statements:
-        return None
-    if not are_tensors(evidence, statements) or not may_move(evidence, loop, statements):
-        return None
+    if not isinstance(loop, (ast.For, ast.AsyncFor, ast.While)) or not evidence.holds(loop):
+        return NoFix("the loop is not in this function")
+    if not statements or not are_tensors(evidence, statements):
+        return NoFix("what builds the graph is no plain assignment of this file")
+    if not may_move(evidence, loop, statements):
+        return NoFix("what builds the graph reads, or is read by, other statements before or in the loop")
     random = any(node.random for node in nodes) or any(draws(part) for s in statements for part in ast.walk(s))
     top = evidence.span(loop.body[0])
     moves = tuple(Move(evidence.span(statement), top) for statement in statements)
@@ -142,14 +149,14 @@ def draws(part: ast.AST) -> bool:
     return known is not None and known.random
 
 
-def detach_fix(evidence: Evidence, statements: list[ast.stmt], ground: Ground, why: str) -> Fix | None:
+def detach_fix(evidence: Evidence, statements: list[ast.stmt], ground: Ground, why: str) -> Fix | NoFix:
     last = statements[-1]
     if (
         not isinstance(last, ast.Assign)
         or not isinstance(last.targets[0], ast.Name)
         or not is_tensor_always(evidence.facts, last.value)
     ):
-        return None
+        return NoFix("what is built before the loop is not one tensor with a name")
     return fix(
         Applicability.SAFE, f"detach `{last.targets[0].id}`: {why}", Append(evidence.span(last.value), ".detach()"), ground=ground
     )

@@ -16,37 +16,37 @@ from graphfix.interpreter.boundaries import visible
 from graphfix.interpreter.frames import Frame
 from graphfix.interpreter.recording import Update
 from graphfix.interpreter.values import Instance, Optimizer, TorchModule, leaves_in
-from graphfix.model import AddArgument, Applicability, Delete, Fix, InsertAfter, Move, Operation
+from graphfix.model import AddArgument, Applicability, Delete, Fix, InsertAfter, Move, NoFix, Operation
 from graphfix.repairs.fixes import fix
 
 
-def reordered(evidence: Evidence, meeting: Meeting) -> Fix | None:
-    """The repair on which all runs agree; None where there is none."""
+def reordered(evidence: Evidence, meeting: Meeting) -> Fix | NoFix:
+    """The repair on which all runs agree."""
     if any(isinstance(keyword.arg, str) and keyword.arg == "inputs" for keyword in meeting.site.keywords):
-        return None
+        return NoFix("backward() is limited by `inputs` already")
     answers = {repair_of(evidence, conflict) for conflict in meeting.conflicts if conflict.stale}
-    return answers.pop() if len(answers) == 1 else None
+    return answers.pop() if len(answers) == 1 else NoFix("different runs ask for different repairs")
 
 
-def repair_of(evidence: Evidence, conflict: Conflict) -> Fix | None:
+def repair_of(evidence: Evidence, conflict: Conflict) -> Fix | NoFix:
     loop = loop_of_items(evidence, conflict)
     if loop is not None:
         return one_step(evidence, conflict, loop)
     trained = trained_by(conflict.run, conflict.event)
     own = parameters_of(conflict.event.trace[-1][0], trained)
     if own is None or not trained:
-        return None
+        return NoFix("which parameters this loss is to train is not seen")
     restricted = AddArgument(evidence.span(conflict.event.site), "inputs", own)
     retained = retained_for(evidence, conflict)
     if retained is None:
-        return None
+        return NoFix("the backward() before is in another function")
     if not passes_stale(conflict, trained):
         return fix(Applicability.UNSAFE, f"limit backward() to `{own}`", *retained, restricted)
     moved = steps_behind(evidence, conflict, trained)
     return (
         fix(Applicability.UNSAFE, "call both backward() before the steps", *retained, restricted, *moved)
         if moved is not None
-        else None
+        else NoFix("the step before it cannot simply be moved behind this backward()")
     )
 
 
@@ -205,20 +205,20 @@ def step_context(conflict: Conflict, update: Update) -> bool:
     return isinstance(loop, ast.For) and any(statement in loop.body for _, statement in update.trace)
 
 
-def one_step(evidence: Evidence, conflict: Conflict, loop: ast.For) -> Fix | None:
+def one_step(evidence: Evidence, conflict: Conflict, loop: ast.For) -> Fix | NoFix:
     """Clear the gradients before the loop, step once behind it."""
     run, frame = conflict.run, conflict.event.trace[-1][0]
     steps = list(dict.fromkeys(statement_in(update.trace, frame) for update in conflict.steps))
     stepped = frozenset(leaf for update in conflict.steps for leaf in update.leaves)
     if any(s not in loop.body or not is_call(s, "step") for s in steps) or loop.orelse:
-        return None
+        return NoFix("the step inside of the loop is no plain `optimizer.step()`")
     clears = [s for s in loop.body if any(statement_in(u.trace, frame) is s and not u.steps for u in run.recording.updates)]
     if any(not is_call(s, "zero_grad") for s in clears) or any(isinstance(p, (ast.Break, ast.Return)) for p in ast.walk(loop)):
-        return None
+        return NoFix("the loop may be left early, or clears gradients in its own way")
     walk = evidence.document.statement_of(conflict.event.site)
     rest = [s for s in loop.body if s not in steps and s not in clears and s is not walk]
     if walk not in loop.body or any(isinstance(s, ast.Expr) and not is_harmless(s, run) for s in rest) or not stepped:
-        return None
+        return NoFix("the loop does more than to go backward, step and clear")
     moves: list[Operation] = [Move(evidence.span(s), evidence.span(loop)) for s in clears]
     text = "\n".join(evidence.document.source(s) for s in steps if s is not None)
     moves.extend(Delete(evidence.span(s)) for s in steps if s is not None)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.second_backward import Cause, SecondBackward
-from graphfix.model import Append, Applicability, Finding, Fix, Ground, Move, Replace
+from graphfix.model import Append, Applicability, Finding, Fix, Ground, Move, NoFix, Replace, in_time
 from graphfix.repairs.fixes import Tell, fix, safe_if, short
 from graphfix.source.names import names_read_outside
 
@@ -35,11 +35,11 @@ def report(evidence: Evidence, walk: SecondBackward, total: str, tell: Tell) -> 
     ]
     if initial is not None:
         story.insert(0, evidence.label(initial, "set up once, outside of the loop"))
-    repair = repair_of(evidence, walk, total, initial) if initial is not None and walk.always else None
-    if initial is not None and repair is not None and isinstance(repair.operations[0], Move):
+    repair = repair_of(evidence, walk, total, initial)
+    if initial is not None and isinstance(repair, Fix) and isinstance(repair.operations[0], Move):
         blamed = initial
     message = f"`{short(total)}` still holds the losses of earlier iterations at its backward()"
-    return tell(evidence, message, evidence.span(blamed), story, repair)
+    return tell(evidence, message, evidence.span(blamed), in_time(*story), repair)
 
 
 def initialiser(evidence: Evidence, walk: SecondBackward, name: str) -> ast.Assign | None:
@@ -56,15 +56,19 @@ def initialiser(evidence: Evidence, walk: SecondBackward, name: str) -> ast.Assi
     return found[0] if len(found) == 1 else None
 
 
-def repair_of(evidence: Evidence, walk: SecondBackward, name: str, initial: ast.Assign) -> Fix | None:
+def repair_of(evidence: Evidence, walk: SecondBackward, name: str, initial: ast.Assign | None) -> Fix | NoFix:
     loop = walk.loop
+    if not walk.always:
+        return NoFix("not every iteration comes to an older loss")
+    if initial is None:
+        return NoFix(f"`{short(name, 20)}` is not set up by one plain assignment before the loop")
     if not isinstance(loop, (ast.For, ast.AsyncFor, ast.While)):
-        return None
+        return NoFix("the loop is not in this function")
     scope = evidence.document.enclosing(loop, (ast.FunctionDef, ast.AsyncFunctionDef)) or evidence.document.tree
     if name in names_read_outside(scope, loop, [initial]):
         return as_log(evidence, walk, name)
     if evidence.document.block_of(initial) is not evidence.document.block_of(loop):
-        return None
+        return NoFix(f"`{short(name, 20)}` is set up in another block than the loop's")
     return fix(
         safe_if(not is_shown(evidence, walk, name)),
         f"set up `{name}` in each iteration",
@@ -93,7 +97,7 @@ def is_handed_to(evidence: Evidence, part: ast.Name) -> bool:
     return isinstance(above, ast.Call) and part in above.args and bool(evidence.flow.calls.targets.get(above))
 
 
-def as_log(evidence: Evidence, walk: SecondBackward, name: str) -> Fix | None:
+def as_log(evidence: Evidence, walk: SecondBackward, name: str) -> Fix | NoFix:
     """The total is read after the loop: walk the loss, keep the total as a log."""
     receiver = walk.walk.receiver
     loop = walk.loop
@@ -103,7 +107,7 @@ def as_log(evidence: Evidence, walk: SecondBackward, name: str) -> Fix | None:
         if isinstance(part, ast.AugAssign) and isinstance(part.target, ast.Name) and part.target.id == name
     ]  # fmt: skip
     if len(adds) != 1 or not isinstance(adds[0].value, ast.Name) or not isinstance(receiver, ast.Name) or receiver.id != name:
-        return None
+        return NoFix(f"`{name}` is read after the loop, too, and fed in other ways than by one `{name} += loss`")
     loss = adds[0].value.id
     return fix(
         Applicability.SAFE, f"call backward() on `{loss}` and keep `{name}` as a log", Replace(evidence.span(receiver), loss),

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.growing_places import GrowingPlace
 from graphfix.analysis.state import unwalked_state
-from graphfix.model import Applicability, Finding, Fix, InsertAfter
+from graphfix.model import Applicability, Finding, Fix, InsertAfter, NoFix
 from graphfix.repairs.detach import detached
 from graphfix.repairs.fixes import Tell, fix, short
 
@@ -27,16 +27,16 @@ def report(evidence: Evidence, target: ast.AST, place: GrowingPlace, tell: Tell)
     return tell(evidence, message, evidence.span(statement), story, repair_of(evidence, statement, text, place))
 
 
-def repair_of(evidence: Evidence, statement: ast.stmt, text: str, place: GrowingPlace) -> Fix | None:
+def repair_of(evidence: Evidence, statement: ast.stmt, text: str, place: GrowingPlace) -> Fix | NoFix:
     """Detach right after the store: nobody walks what is stored, so nothing is lost."""
     values = {detached(store.value, text) for store in place.stores}
     if len(values) != 1 or None in values or not isinstance(statement, ast.Assign):
-        return None
+        return NoFix("what is stored is of several kinds, or not stored by a plain assignment")
     made = values.pop()
     if is_asked(evidence, place):
         made = f"{made}.requires_grad_()"
         if made != f"{text}.detach().requires_grad_()":
-            return None
+            return NoFix("gradients are asked for with respect to what is stored, which is no single tensor")
     after = InsertAfter(evidence.span(statement), f"{text} = {made}")
     return fix(Applicability.SAFE, f"detach `{short(text)}` where it is stored", after)
 

@@ -107,7 +107,8 @@ def _ending(finding: Finding, rule: Rule | None, index: LineIndex, edits: Sequen
         yield (head, Piece(f"shows as: {shows}"))
     if finding.fix is None:
         if rule is not None:
-            yield (head, Piece(f"no fix that surely keeps what is computed; `graphfix rule {finding.code}` says what to write"))
+            why = escaped(finding.unfixed) or "none surely keeps what is computed"
+            yield (head, Piece(f"no fix: {why}; `graphfix rule {finding.code}` shows what to write"))
         return
     kind = finding.fix.applicability.value
     kind = "shown only" if kind == "display" else kind
@@ -139,10 +140,11 @@ def _row(label: Label, indexes: Indexes) -> int:
 
 
 def _excerpts(finding: Finding, labels: tuple[Label, ...], indexes: Indexes, gutter: int) -> Iterator[Line]:
-    primary = _primary(finding, labels)
+    """The marked lines; steps are numbered in the order of time."""
+    primary = labels[_primary(finding, labels)]
     own = indexes(finding.path)
-    file, above = (finding.path, own.cell(finding.span.start) if own is not None else None), 0
-    for number, label in enumerate(labels):
+    file, above, marked = (finding.path, own.cell(finding.span.start) if own is not None else None), 0, None
+    for label in _from_top_to_bottom(labels):
         index = indexes(label.path)
         if index is None:
             yield (Piece(f"  {escaped(label.path)}: {escaped(label.message)}"),)
@@ -152,16 +154,29 @@ def _excerpts(finding: Finding, labels: tuple[Label, ...], indexes: Indexes, gut
         if (label.path, cell) != file:
             yield (Piece(f"  {escaped(label.path)}:{shown_cell(cell)}{row}"),)
             file, above = (label.path, cell), 0
-        mark = "^" if number == primary else "-"
-        source, *below = _marked(index, label.span, row, mark, label.message, columns() - gutter - 3)
+        blamed = (label.path, label.span) == (primary.path, primary.span)
+        mark = "^" if blamed else "-"
+        if above == row and label.span == marked:
+            mark = " "
+        message = f"({label.step}) {label.message}" if label.step else label.message
+        source, *below = _marked(index, label.span, row, mark, message, columns() - gutter - 3)
         if above and row not in (above, above + 1):
             yield (Piece("...", "blue"),)
         if row != above:
             yield (Piece(f"{row:>{gutter}} |", "blue"), Piece((" " + source).rstrip()))
-        style = "bold red" if mark == "^" else "blue"
+        style = "bold red" if blamed else "blue"
         for line in below:
-            yield (Piece(" " * gutter + " |", "blue"), Piece(" " + line, style))
-        above = row
+            if line.strip():
+                yield (Piece(" " * gutter + " |", "blue"), Piece(" " + line, style))
+        above, marked = row, label.span
+
+
+def _from_top_to_bottom(labels: tuple[Label, ...]) -> Iterator[Label]:
+    """The steps as they stand in their files, then the remarks as they were made."""
+    steps = [label for label in labels if label.step]
+    paths = list(dict.fromkeys(label.path for label in steps))
+    yield from sorted(steps, key=lambda step: (paths.index(step.path), step.span.start))
+    yield from (label for label in labels if not label.step)
 
 
 def _primary(finding: Finding, labels: tuple[Label, ...]) -> int:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from graphfix.model import Delete, Finding, Fix, InsertAfter, InsertBefore, Move, Operation, Replace, Span, Wrap
@@ -89,7 +89,7 @@ class Notebook(Source):
         index = CellIndex(text)
         sealed = {code.number for code in self.codes if code.is_sealed}
         return [
-            replace(finding, fix=None)
+            finding.without_fix("it would reach over the edge of a cell, or into a command of IPython")
             if finding.fix is not None and (_reaches_out(data, edges, finding.fix) or sealed & _cells(index, finding.fix))
             else finding
             for finding in findings

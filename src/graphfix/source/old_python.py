@@ -105,8 +105,9 @@ class OldSource(Source):
         other = {line for line, as_written in zip(old, written) if line != as_written}
         lines = lines_of(text)
         index = LineIndex(text)
+        why = "it would change a line that only Python 2 reads"
         return [
-            replace(finding, fix=None) if finding.fix is not None and _touches(index, lines, other, finding.fix) else finding
+            finding.without_fix(why) if finding.fix is not None and _touches(index, lines, other, finding.fix) else finding
             for finding in findings
         ]
 
