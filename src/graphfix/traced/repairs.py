@@ -55,7 +55,8 @@ def headed(findings: Iterable[Finding], name: str) -> Iterator[Line]:
     for finding in findings:
         yield (Piece(f"{finding.code} ", "bold"), Piece(f"{escaped(finding.message)} ({escaped(name)})"))
         if finding.fix is None or not finding.fix.operations:
-            yield (Piece("       no automatic repair: ", "blue"), Piece("`graphfix rule " + finding.code + "` says what to do"))
+            why = f"{escaped(finding.unfixed)}; " if finding.unfixed else ""
+            yield (Piece("       no fix: ", "blue"), Piece(f"{why}`graphfix rule {finding.code}` shows what to write"))
             continue
         safe = finding.fix.applicability is Applicability.SAFE
         kind = "safe" if safe else "unsafe: read it, it may change what the program computes"

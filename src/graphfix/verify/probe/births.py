@@ -88,6 +88,10 @@ class Tally:
             found = self._sites[id(code), frame.f_lasti] = (site, code)
         return found[0]
 
+    def walked_at(self, depth: int = 1) -> Site:
+        """The line that a walk is told at."""
+        return self.here(depth + 1)
+
     def note(self, tensor: torch.Tensor) -> None:
         """Give the tensor's node, and what lies unseen below it, their births."""
         node = node_of(tensor)

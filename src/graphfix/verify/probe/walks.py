@@ -68,7 +68,7 @@ class Walks:
                 if isinstance(root, torch.Tensor):
                     self.tally.note(root)
             way += self.tally.walked(starts, None if inputs is None else several(inputs))
-            return self.tally.here(2), self.results.loss_of(starts)
+            return self.tally.walked_at(2), self.results.loss_of(starts)
 
     def _after(self, name: str, site: Site, loss: Any, way: list[Birth], retained: bool) -> None:
         tally = self.tally

@@ -67,7 +67,7 @@ class Lives(Tally):
         self.lost = 0
         self.foreign_folders = (*installed(), *OURS)
         self._foreign: dict[str, bool] = {}
-        self._places: dict[tuple[tuple[str, int], tuple[tuple[str, int], ...]], Place] = {}
+        self._places: dict[tuple[object, ...], Place] = {}
 
     def born(self, site: Site) -> Birth:
         assert isinstance(site, Place)
@@ -101,7 +101,13 @@ class Lives(Tally):
 
     def here(self, depth: int = 1) -> Site:
         """The deepest line of the user's own code, with the line of a library below it; without any, that of the library."""
-        frame: Any = sys._getframe(depth + 1)
+        return self._place(sys._getframe(depth + 1), told_apart=False)
+
+    def walked_at(self, depth: int = 1) -> Site:
+        """The same of a walk: two that a library does in its own lines below one line of the user's are two."""
+        return self._place(sys._getframe(depth + 1), told_apart=True)
+
+    def _place(self, frame: Any, *, told_apart: bool) -> Site:
         while self.is_torch(frame) and frame.f_back is not None:
             frame = frame.f_back
         library, top = None, frame
@@ -113,9 +119,10 @@ class Lives(Tally):
             frame, library = top, None
         name = (frame.f_code.co_filename, frame.f_lineno)
         callers = self._callers(frame)
-        found = self._places.get((name, callers))
+        key = (name, callers, library if told_apart else None)
+        found = self._places.get(key)
         if found is None:
-            found = self._places[name, callers] = Place(*name, library, callers)
+            found = self._places[key] = Place(*name, library, callers)
         return found
 
     def _callers(self, frame: Any) -> tuple[tuple[str, int], ...]:

@@ -119,7 +119,7 @@ class TracedWalks(Walks):
             if kind_of(error) and len(self.tracer.failures) < 20:
                 roots = args[0] if args else kwargs.get("tensors", kwargs.get("outputs", ()))
                 frame = sys._getframe(1)
-                site = self.tally.here(1)
+                site = self.tally.walked_at(1)
                 frames = list(user_frames(frame, self.tally.is_foreign))
                 assert isinstance(site, Place)
                 told = explain(error, several(roots), site, self.count, frames, self.tracer.writes)
