@@ -167,3 +167,17 @@ for _ in range(9):
     (tmp_path / "options.py").write_text(options)
     (tmp_path / "train.py").write_text(PREAMBLE + program)
     assert {finding.code for finding in findings_of(tmp_path / "options.py", options, (tmp_path,))} == {"GF302"}
+
+
+def test_checks_of_which_one_always_refuses_end_the_run() -> None:
+    """Whatever is answered, one of the two raises: the run is begun anew as often as it helps, and no more."""
+    program = """
+def train(a, x):
+    if a:
+        raise ValueError
+    loss = F.mse_loss(head_a(x), x)
+    if not a:
+        raise ValueError
+    loss.backward()
+"""
+    assert told(program) == set()

@@ -59,9 +59,13 @@ class CallerExplorer(Explorer):
         super().__init__(caller, tape.roots, tape.conventions)
         self.importer = CallerImporter(Path(caller.path), tape.roots, tape.document)
         self.names = names
-        self.budget = CALLER_STEPS
+        self.most = CALLER_STEPS
         self.kinds = ()  # each side of a branch once is enough to see how the file is used
         self.times = 1
+
+    def give_share(self) -> None:
+        """All entries share one budget: what one of them shows is enough."""
+        self.budget = self.most
 
     def entries(self) -> Iterator[tuple[EntryPoint, ast.AST, Start]]:
         """Those that spell a walk themselves first: the budget may end before the others."""

@@ -86,6 +86,7 @@ class Explorer:
         self.importer = Importer(Path(document.path), roots)
         self.steps = 0
         self.budget = 0
+        self.most = MOST_STEPS
         self.kinds: tuple[PolicyKind, ...] = (PolicyKind.OTHER, PolicyKind.LATE, PolicyKind.EARLY)
         self.times = 2
         self.substitutions: dict[ast.AST, Callable[[Interpreter, ast.AST, Value], Value]] = {}
@@ -96,7 +97,7 @@ class Explorer:
         entered = {definition for run in self.tape.runs for definition in run.recording.entered}
         for entry, definition, start in self.entries():
             if definition not in entered and self.is_relevant(definition):
-                if self.steps > MOST_STEPS:
+                if self.steps > self.most:
                     self.tape.truncated = True
                     break
                 self.give_share()
@@ -179,16 +180,17 @@ class Explorer:
     def run_once(self, entry: EntryPoint, start: Start, policy: Policy) -> Run:
         """One run; where the code refuses what it had decided, it begins anew and knows better."""
         answers: dict[object, bool] = {}
-        while True:
+        for left in range(MOST_CORRECTIONS, 0, -1):
             try:
-                return self.run_knowing(entry, start, policy, answers)
+                return self.run_knowing(entry, start, policy, answers, left)
             except Contradicted as wrong:
                 answers = {**answers, wrong.key: wrong.answer}
+        return self.run_knowing(entry, start, policy, answers, 0)
 
-    def run_knowing(self, entry: EntryPoint, start: Start, policy: Policy, answers: dict[object, bool]) -> Run:
+    def run_knowing(self, entry: EntryPoint, start: Start, policy: Policy, answers: dict[object, bool], corrections: int) -> Run:
         interpreter = assembled(policy, self.importer)
         interpreter.decisions.update(answers)
-        interpreter.corrections = MOST_CORRECTIONS - len(answers)
+        interpreter.corrections = corrections
         self.importer.begin(interpreter)
         interpreter.substitutions = self.substitutions
         interpreter.conventions = self.tape.conventions
