@@ -79,6 +79,7 @@ def start(options: Options, *, repair: bool = False, stages: bool = False, ahead
         stages,
         ahead,
         witness=_witness(options),
+        named=frozenset(map(Path, options.places)),
     )
     return Session(options, found, job)
 

@@ -79,7 +79,7 @@ def test_files_that_a_run_does_not_see_keep_their_entries(project: Path, graphfi
     before = (project / "base.json").read_bytes()
     assert graphfix("check", "--write-baseline", "base.json", "sub").returncode == 0
     assert (project / "base.json").read_bytes() == before
-    (project / "sub/b.py").write_text("def f(:\n")
+    (project / "sub/b.py").write_text("def backward(:\n")
     assert graphfix("check", "--write-baseline", "base.json", "sub").returncode == 2
     assert (project / "base.json").read_bytes() == before
 

@@ -127,7 +127,7 @@ def test_a_filter_from_stdin_to_stdout(graphfix: Run, loops: SimpleNamespace) ->
     assert graphfix("check", "-", input=code).stdout.decode().splitlines()[1].startswith("  --> <stdin>:13:")
     patch = graphfix("diff", "-", "--stdin-filename", "train.py", input=code).stdout
     assert patch.startswith(b"--- a/train.py\n")
-    broken = graphfix("apply", "-", input=b"def f(:\n")
+    broken = graphfix("apply", "-", input=b"def backward(:\n")
     assert (broken.returncode, broken.stdout) == (2, b"")
 
 

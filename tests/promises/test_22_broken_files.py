@@ -55,6 +55,7 @@ FINE: dict[str, bytes] = {
     "no final newline": b"x = 1",
     "control-z": b"x = 1\n# \x1a\n",
 }
+MATTERS = b"\n# backward()\n"  # bytes that make graphfix look at a file
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 
 
@@ -63,12 +64,22 @@ def checked(tmp_path_factory: pytest.TempPathFactory, command: str, loops: Simpl
     """All broken files at once, next to a good one, through `apply`."""
     root = tmp_path_factory.mktemp("broken")
     for number, data in enumerate([*(data for data, _ in BROKEN.values()), *FINE.values()]):
-        (root / f"f{number:02}.py").write_bytes(data)
+        (root / f"f{number:02}.py").write_bytes(data + MATTERS)
     (root / "good.py").write_text(loops.total)
     before = {path.name: path.read_bytes() for path in root.iterdir()}
     done = subprocess.run([command, "apply", "."], cwd=root, capture_output=True, timeout=600)
     after = {path.name: path.read_bytes() for path in root.iterdir()}
     return SimpleNamespace(done=done, lines=done.stderr.decode().splitlines(), before=before, after=after)
+
+
+@pytest.mark.parametrize("kind", [kind for kind, (_, reason) in BROKEN.items() if "syntax" in reason or "deep" in reason])
+def test_syntax_that_cannot_matter_is_nobodys_concern(tmp_path: Path, graphfix: Run, kind: str) -> None:
+    """Bytes that spell nothing of graphs are not parsed, unless somebody asks for the file: other tools tell what is wrong."""
+    (tmp_path / "other.py").write_bytes(BROKEN[kind][0])
+    done = graphfix("apply", ".")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert graphfix("apply", "other.py").returncode == 2
+    assert (tmp_path / "other.py").read_bytes() == BROKEN[kind][0]
 
 
 @pytest.mark.parametrize("kind", BROKEN)

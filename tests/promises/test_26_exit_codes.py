@@ -37,16 +37,16 @@ def test_exit_code_by_outcome(tmp_path: Path, loops: SimpleNamespace, graphfix: 
     texts = {
         "silenced": loops.total.replace("+= loss", "+= loss  # noqa: GF101"),
         "skip-file": "# graphfix: skip-file\n" + loops.total,
-        "broken": "def f(:\n",
-        "binary": "\0",
-        "too deep": "(" * 1000,
+        "broken": "loss.backward(:\n",
+        "binary": "\0backward",
+        "too deep": "backward" + "(" * 1000,
         "clean": loops.clean,
         "legacy": loops.legacy,
     }
     if kind != "empty folder":
         file.write_text(texts.get(kind, loops.total))
     if kind == "total and broken":
-        (tmp_path / "y.py").write_text("def f(:\n")
+        (tmp_path / "y.py").write_text("def backward(:\n")
     if kind == "read-only":
         file.chmod(0o444)
     if kind == "hard link":

@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+import contextlib
 import os
 import random
+import signal
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 import graphfix.run.engine
+from graphfix.run import limits
 from graphfix.run.engine import Analysis
 from graphfix.run.examine import Job
 from graphfix.run.outcome import Outcome, Status
@@ -17,7 +21,7 @@ from graphfix.run.workers import examine_all
 def many(folder: Path, loops: SimpleNamespace, number: int = 60) -> list[Path]:
     files = [folder / f"f{count:03}.py" for count in range(number)]
     for count, file in enumerate(files):
-        file.write_text([loops.total, loops.legacy, loops.clean, "broken("][count % 4])
+        file.write_text([loops.total, loops.legacy, loops.clean, "backward("][count % 4])
     return files
 
 
@@ -73,3 +77,40 @@ def test_an_engine_that_raises_costs_its_file_only(
     first, second = examine_all(files, Job((tmp_path,)), 1)
     assert (first.status, second.status) == (Status.INTERNAL, Status.EXAMINED)
     assert type(error).__name__ in first.reason
+
+
+def test_a_file_that_takes_too_long_is_told_and_the_others_go_on(
+    tmp_path: Path, loops: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = many(tmp_path, loops, 3)
+
+    def endless(path: Path, text: str, roots: tuple[Path, ...], conventions: object) -> Analysis:
+        while path == files[1]:
+            with contextlib.suppress(Exception):  # as a rule's own fault would be survived
+                hash(text)
+        return Analysis()
+
+    monkeypatch.setattr(graphfix.run.engine, "analyse", endless)
+    monkeypatch.setattr(limits, "SECONDS", 0.3)
+    outcomes = list(examine_all(files, Job((tmp_path,)), 1))
+    assert [bool(outcome.unfinished) for outcome in outcomes] == [False, True, False]
+    assert "takes more than" in outcomes[1].unfinished and not outcomes[1].changed
+    assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("cost", ["memory", "code that heeds no signal"])
+def test_a_worker_that_has_to_be_ended_costs_the_file_it_was_at(
+    tmp_path: Path, loops: SimpleNamespace, monkeypatch: pytest.MonkeyPatch, cost: str
+) -> None:
+    files = many(tmp_path, loops, 40)
+
+    def costs(path: Path, text: str, roots: tuple[Path, ...], conventions: object) -> Analysis:
+        if path == files[10]:
+            bytearray(3 << 30) if cost == "memory" else time.sleep(600)
+        return Analysis()
+
+    monkeypatch.setattr(graphfix.run.engine, "analyse", costs)
+    monkeypatch.setattr(limits, "PATIENCE", 2.0)
+    outcomes = list(examine_all(files, Job((tmp_path,)), 2))
+    assert [outcome.path for outcome in outcomes] == files
+    assert [outcome.path for outcome in outcomes if outcome.status is Status.INTERNAL] == [files[10]]

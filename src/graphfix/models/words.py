@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 # methods of trainers and launchers that run the backward pass of their first argument:
 # https://lightning.ai/docs/pytorch/stable/common/optimization.html, and the toggling of
@@ -21,6 +22,10 @@ ASKS = WALKS | {"requires_grad_", "requires_grad", "enable_grad", "set_grad_enab
 _WALK = re.compile(r"backward\b|\bautograd\b|\bgrad\(|" + "|".join(rf"\b{word}\b" for word in sorted(WALKED_BY_TRAINER)))
 _READ = re.compile(r"\.data\b|\.item\b|\.tolist\b|\.numpy\b|\.eval\(|\bVariable\b")
 
+# the same in bytes: what holds none of these does not match above
+_WALK_BYTES = tuple(word.encode() for word in ("backward", "autograd", "grad(", *sorted(WALKED_BY_TRAINER)))
+_READ_BYTES = tuple(word.encode() for word in (".data", ".item", ".tolist", ".numpy", ".eval(", "Variable"))
+
 
 def spells_walk(text: str) -> bool:
     """Whether the text may hold a backward pass."""
@@ -30,3 +35,10 @@ def spells_walk(text: str) -> bool:
 def spells_read(text: str) -> bool:
     """Whether the text may read a number out of a graph, or evaluate a module."""
     return "torch" in text and _READ.search(text) is not None
+
+
+def may_spell(data: bytes, more: Iterable[str] = ()) -> bool:
+    """Whether a file with these bytes, in an encoding that writes ASCII as it is, may spell a walk, a read or one of `more`."""
+    if any(word in data for word in _WALK_BYTES) or any(word.encode() in data for word in more):
+        return True
+    return b"torch" in data and any(word in data for word in _READ_BYTES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,10 +13,13 @@ from typing import TYPE_CHECKING
 
 from graphfix.interpreter.conventions import Conventions
 from graphfix.model import Applicability, Edit, Finding, Fix, Label
+from graphfix.models.words import may_spell
+from graphfix.run import limits
+from graphfix.run.limits import TookTooLong, limited_time
 from graphfix.run.outcome import Fixed, Outcome, Stage, Status
 from graphfix.run.selection import Wanted
 from graphfix.run.suppression import suppressions
-from graphfix.source.decode import decode, read
+from graphfix.source.decode import decode, decode_text, read_bytes, writes_ascii
 from graphfix.source.errors import Skipped, SourceError
 from graphfix.source.guard import parse, parses
 from graphfix.source.text import Source
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
 
 # trees within the gate's depth still need some frames per level in the analysis
 _FRAMES = 10_000
+_NOQA = re.compile(rb"noqa", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,7 @@ class Job:
 
     `scopes`: the settings by the folder from which on they hold, None for everywhere else; without any, `wanted` holds.
     `stages`: tell what a file is after each rule's repairs. `ahead`: without repairs, tell what these would bring to light, too.
+    `named`: files that somebody asked for by name, which are parsed whatever they hold.
     `is_blamed`: a run has failed there, as in `analyse_blamed`. `witness`: what traced runs have shown.
     """
 
@@ -51,6 +57,7 @@ class Job:
     ahead: bool = False
     is_blamed: bool = False
     witness: Witness | None = None
+    named: frozenset[Path] = frozenset()
 
     def wanted_for(self, path: Path) -> Wanted:
         """What is wanted of the file at `path`."""
@@ -98,13 +105,14 @@ class _Confined:
 def examine(path: Path, job: Job, data: bytes | None = None) -> Outcome:
     """The outcome of the file at `path` (or of `data` in its stead); raises nothing but a keyboard interrupt."""
     sys.setrecursionlimit(max(sys.getrecursionlimit(), _FRAMES))
+    given = data is not None or path in job.named
     try:
-        source = read(path) if data is None else decode(path, data)
-        parse(source.text)
-        if suppressions(source.text).skip_file:
-            return Outcome(path, before=source.data, after=source.data, left_out=source.left_out)
-        outcome = _repaired(source, job) if job.repair else _checked(source, job)
-        return replace(outcome, left_out=source.left_out)
+        data = read_bytes(path) if data is None else data
+        if given or _may_matter(path, data, job):
+            return _limited_examination(path, job, data)
+        if path.suffix == ".py":
+            decode_text(path, data)
+        return Outcome(path, before=data, after=data)
     except SourceError as error:
         status = Status.SKIPPED if isinstance(error, Skipped) else Status.UNREADABLE
         return Outcome(path, status, error.reason, error.row, error.column, error.cell)
@@ -112,6 +120,28 @@ def examine(path: Path, job: Job, data: bytes | None = None) -> Outcome:
         if job.debug:
             traceback.print_exc()
         return Outcome(path, Status.INTERNAL, _named(error))
+
+
+def _limited_examination(path: Path, job: Job, data: bytes) -> Outcome:
+    """The outcome of a file, or that it would cost too much; then nothing of it is told, and nothing is changed."""
+    try:
+        with limited_time():
+            source = decode(path, data)
+            parse(source.text)
+            if suppressions(source.text).skip_file:
+                return Outcome(path, before=source.data, after=source.data, left_out=source.left_out)
+            outcome = _repaired(source, job) if job.repair else _checked(source, job)
+            return replace(outcome, left_out=source.left_out)
+    except TookTooLong:
+        return Outcome(path, before=data, after=data, unfinished=f"it takes more than {limits.SECONDS:.0f} seconds")
+
+
+def _may_matter(path: Path, data: bytes, job: Job) -> bool:
+    """Whether the file may hold anything to tell: what cannot is not parsed, and its syntax is nobody's concern here."""
+    if not writes_ascii(data) or b"graphfix" in data or b"GF" in data and _NOQA.search(data):
+        return True  # comments that speak to graphfix are looked at wherever they stand
+    conventions = job.wanted_for(path).conventions
+    return may_spell(data, conventions.walking) or conventions.saw(path)
 
 
 def _named(error: Exception) -> str:

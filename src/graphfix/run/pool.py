@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import signal
 import threading
+from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -14,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from graphfix.run.examine import Job, examine
+from graphfix.run.limits import ended_when_stuck, limit_memory, spare_memory
 from graphfix.run.outcome import Outcome, Status
 
 _BATCH = 8
@@ -25,18 +27,27 @@ _jobs: list[Job] = []
 def pooled(files: Sequence[Path], job: Job, jobs: int) -> Iterator[Outcome]:
     """One outcome per file, in order, from `jobs` workers at most."""
     _warm(job)
-    batches = [list(files[start : start + _BATCH]) for start in range(0, len(files), _BATCH)]
+    batches = deque(list(files[start : start + _BATCH]) for start in range(0, len(files), _BATCH))
+    while batches:
+        yield from _until_broken(batches, job, jobs)
+        # a worker died: find the file that killed it, the others still get their outcome, and those after it a new pool
+        for path in batches.popleft() if batches else ():
+            yield _alone(path, job)
+
+
+def _until_broken(batches: deque[list[Path]], job: Job, jobs: int) -> Iterator[Outcome]:
+    """The outcomes of the batches, which it takes away, up to one whose worker died."""
     pool = _pool(min(jobs, len(batches)), job)
     try:
         with _no_interrupt():
             pending: list[Future[list[Outcome]]] = [pool.submit(_examine_batch, batch) for batch in batches]
-        for batch, future in zip(batches, pending, strict=True):
-            try:
-                yield from future.result()
-            except BrokenProcessPool:
-                # a worker died: find the file that killed it, the others still get their outcome
-                for path in batch:
-                    yield _alone(path, job)
+        for future in pending:
+            done = future.result()
+            batches.popleft()
+            yield from done
+    except (BrokenProcessPool, MemoryError):  # or the worker had no memory left to send what it had found
+        pool.shutdown(wait=True, cancel_futures=True)
+        return
     except BaseException:
         # Ctrl-C, or a reader that stopped: nobody waits for the files still under way, nor for a worker that died with a
         # lock of the pool in its hands
@@ -72,6 +83,7 @@ def _start_worker(job: Job) -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     gc.set_threshold(100_000)
+    limit_memory()
 
 
 def _end_with_parent() -> None:
@@ -93,12 +105,19 @@ def _warm(job: Job) -> None:
 
 
 def _examine_batch(batch: list[Path]) -> list[Outcome]:
-    return [examine(path, _jobs[0]) for path in batch]
+    done = []
+    for path in batch:
+        with ended_when_stuck():
+            done.append(examine(path, _jobs[0]))
+        spare_memory()
+    return done
 
 
 def _alone(path: Path, job: Job) -> Outcome:
     with _pool(1, job) as pool:
         try:
             return pool.submit(_examine_batch, [path]).result()[0]
-        except BrokenProcessPool:
-            return Outcome(path, Status.INTERNAL, "the worker process died")
+        except (BrokenProcessPool, MemoryError):
+            return Outcome(
+                path, Status.INTERNAL, "its worker died: it takes too long or too much memory, or was ended from outside"
+            )

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from graphfix.run.examine import Job, examine
+from graphfix.run.limits import spare_memory
 from graphfix.run.outcome import Outcome
 
 MIN_FILES = 32
@@ -32,3 +33,4 @@ def examine_all(files: Sequence[Path], job: Job, jobs: int) -> Iterator[Outcome]
         gc.set_threshold(100_000)
         for path in files:
             yield examine(path, job)
+            spare_memory()

@@ -21,6 +21,7 @@ from graphfix.source.old_python import OldSource, modernised
 from graphfix.source.text import BOM, Source
 
 MAX_BYTES = 10_000_000
+_PLAIN = re.compile(rb"coding[:=][ \t]*(?:utf[-_]?8|latin|iso[-_]8859|ascii|us-ascii|cp125)", re.IGNORECASE)
 _FIRST_LINES = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 
 
@@ -61,14 +62,19 @@ def _why_unreadable(error: OSError) -> str:
 
 
 def decode(path: Path, data: bytes) -> Source:
-    """Decode as Python itself would (mark, then cookie, then UTF-8), or raise `SourceError`."""
+    """The source in these bytes, as Python 2 where only that reads it; or raise `SourceError`."""
+    if path.suffix == ".ipynb" and b"\0" not in data and len(data) <= MAX_BYTES:
+        return decode_notebook(path, data)
+    return of_its_age(decode_text(path, data))
+
+
+def decode_text(path: Path, data: bytes) -> Source:
+    """Decode as Python itself would (mark, then cookie, then UTF-8), whatever the text is; or raise `SourceError`."""
     if len(data) > MAX_BYTES:
         raise Skipped("too large")
     null = data.find(b"\0")
     if null >= 0:
         raise SourceError("null byte, is it a binary file?", _row_of(data, null), 1)
-    if path.suffix == ".ipynb":
-        return decode_notebook(path, data)
     encoding = _encoding_of(data)
     bom = data.startswith(BOM)
     try:
@@ -80,7 +86,7 @@ def decode(path: Path, data: bytes) -> Source:
     source = Source(path, text, encoding, bom, data)
     if not _round_trips(source):
         raise SourceError(f"the encoding {encoding} does not give back the same bytes", 1, 1)
-    return of_its_age(source)
+    return source
 
 
 def of_its_age(source: Source) -> Source:
@@ -96,6 +102,12 @@ def of_its_age(source: Source) -> Source:
         note = f"line {error.row}: {error.reason}; read as Python 2"
         return OldSource(source.path, text, source.encoding, source.bom, source.data, (note,), written=source.text)
     return source
+
+
+def writes_ascii(data: bytes) -> bool:
+    """Whether ASCII stands in the bytes as itself, as far as their first lines tell: their cookie, if any, names such an encoding."""
+    head = data[:400]
+    return b"coding" not in head or _PLAIN.search(head) is not None
 
 
 def _round_trips(source: Source) -> bool:

@@ -1,0 +1,90 @@
+"""What one file may cost: time and memory, so that no file keeps the others waiting."""
+
+from __future__ import annotations
+
+import faulthandler
+import gc
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+SECONDS = 20.0  # of this process's own computing, whatever else the machine does
+PATIENCE = 60.0  # by the clock, for what does not heed signals: a worker ends itself
+PLENTY = 250 << 20  # bytes in use, at which what is only kept is let go
+MEMORY = 1 << 30  # bytes, on top of what a worker begins with
+
+
+class TookTooLong(BaseException):
+    """The time for one file is over. No `Exception`: nobody who survives the fault of a rule may survive this."""
+
+
+@contextmanager
+def limited_time() -> Iterator[None]:
+    """Raise `TookTooLong` in the block once it has computed for `SECONDS`; no limit where no signal can be had, as in a thread."""
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    armed = True
+
+    def ring(number: int, frame: object) -> None:
+        if armed:
+            raise TookTooLong
+
+    before = signal.signal(signal.SIGVTALRM, ring)
+    # it rings again: an exception that is raised while the interpreter cleans up is only printed
+    signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS, 0.5)
+    try:
+        yield
+    finally:
+        armed = False
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+@contextmanager
+def ended_when_stuck() -> Iterator[None]:
+    """End this process, a worker, where the block is not over after `PATIENCE`: also in code that runs no Python, such as a parser."""
+    with open(os.devnull, "w") as nowhere:
+        faulthandler.dump_traceback_later(PATIENCE, exit=True, file=nowhere)
+        try:
+            yield
+        finally:
+            faulthandler.cancel_dump_traceback_later()
+
+
+def spare_memory() -> None:
+    """Let go of what is only kept to save time, once this process holds a lot: the files to come need it more."""
+    if memory_in_use() < PLENTY:
+        return
+    for name, module in list(sys.modules.items()):
+        if name.startswith("graphfix."):
+            for member in list(vars(module).values()):
+                clear = getattr(member, "cache_clear", None)
+                if callable(clear):
+                    clear()
+    gc.collect()
+
+
+def memory_in_use() -> int:
+    """The bytes of this process that lie in memory; 0 where the system does not tell."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, AttributeError):
+        return 0
+
+
+def limit_memory() -> None:
+    """Let this process, a worker, take `MEMORY` bytes than it has; beyond, it gets a MemoryError."""
+    try:
+        import resource
+
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+    except (ImportError, OSError, ValueError):
+        return  # a system that does not tell
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    limit = pages * resource.getpagesize() + MEMORY
+    resource.setrlimit(resource.RLIMIT_AS, (limit if hard == resource.RLIM_INFINITY else min(limit, hard), hard))
