@@ -133,6 +133,16 @@ COMMANDS = (
         A message alone (graphfix why "modified by an inplace operation") is explained. Exit 0 explained, 1 not, 2 no error.
         """,
     ),
+    Command(
+        "server",
+        (),
+        "Tell an editor of findings.",
+        """Tell an editor of findings, with their fixes, while a file is written.
+
+        A language server over standard input and output: editors start it. Needs the extra graphfix[lsp].
+        """,
+        examines=False,
+    ),
     Command("rule", ("code",), None, "Explain one rule, or list all.", examines=False),
 )  # fmt: skip
 
