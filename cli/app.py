@@ -38,7 +38,7 @@ COMMANDS = (
         "check",
         (
             "paths", SELECTION, "unsafe_fixes", "baseline", "evidence", "write_baseline", "report_unused_suppressions", "output_format",
-            "output_file", "statistics", SETTINGS, "stdin_filename", PROCESS,
+            "output_file", "statistics", "watch", SETTINGS, "stdin_filename", PROCESS,
         ),
         "Report findings.",
         "Report findings; exit 1 if there are any.",

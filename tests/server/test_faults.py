@@ -188,7 +188,7 @@ def test_without_an_editor_it_says_what_it_is_for(tmp_path: Path, command: str) 
 
 @pytest.mark.parametrize(
     ("name", "words", "extra"),
-    [("pygls", ["server"], "lsp"), ("lsprotocol", ["server"], "lsp")],
+    [("pygls", ["server"], "lsp"), ("lsprotocol", ["server"], "lsp"), ("watchfiles", ["check", "--watch", "."], "watch")],
 )
 def test_a_missing_extra_is_named(tmp_path: Path, name: str, words: list[str], extra: str) -> None:
     program = WITHOUT.format(name=name, words=words)
