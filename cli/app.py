@@ -38,7 +38,7 @@ COMMANDS = (
         "check",
         (
             "paths", SELECTION, "unsafe_fixes", "baseline", "evidence", "write_baseline", "report_unused_suppressions", "output_format",
-            "output_file", "statistics", SETTINGS, "stdin_filename", PROCESS,
+            "output_file", "statistics", "watch", SETTINGS, "stdin_filename", PROCESS,
         ),
         "Report findings.",
         "Report findings; exit 1 if there are any.",
@@ -132,6 +132,16 @@ COMMANDS = (
         Reads a traceback from standard input, a log file, or a notebook with the error in it, in whatever form it was printed.
         A message alone (graphfix why "modified by an inplace operation") is explained. Exit 0 explained, 1 not, 2 no error.
         """,
+    ),
+    Command(
+        "server",
+        (),
+        "Tell an editor of findings.",
+        """Tell an editor of findings, with their fixes, while a file is written.
+
+        A language server over standard input and output: editors start it. Needs the extra graphfix[lsp].
+        """,
+        examines=False,
     ),
     Command("rule", ("code",), None, "Explain one rule, or list all.", examines=False),
 )  # fmt: skip

@@ -15,6 +15,10 @@ from graphfix.report.report import Report, count
 
 def run(options: Options) -> int:
     """Report findings and give the exit code."""
+    if options.watch:
+        from graphfix.cli import watch
+
+        return watch.run(options)
     report = Report(options.unsafe, strict=bool(options.report_unused_suppressions))
     if options.write_baseline is not None:
         options = replace(options, baseline=None)
@@ -23,20 +27,25 @@ def run(options: Options) -> int:
         with quiet_pipe():
             if options.write_baseline is not None:
                 return _accept(report, options, options.write_baseline)
-            if not options.statistics or not session.shows_prose(options):
-                session.show_findings(report, options, OUT)
-            if options.statistics:
-                session.show_statistics(report, ERR if session.only_findings(options) else OUT)
-            session.show_problems(report, verbose=options.verbose)
-            if not options.quiet and not session.only_findings(options):
-                OUT.say(report.found())
-                if options.form == "text" and report.findings and session.shows_prose(options) and not options.stdin:
-                    seen = [word for file in options.evidence or () for word in ("--evidence", str(file))]
-                    OUT.say(report.next_step([*options.places, *seen]))
+            tell(report, options)
     except KeyboardInterrupt:
         ERR.say(report.interrupted(()))
         return INTERRUPTED
     return report.exit_code(changes_count=False)
+
+
+def tell(report: Report, options: Options) -> None:
+    """Write the findings, what went wrong, and what it comes to."""
+    if not options.statistics or not session.shows_prose(options):
+        session.show_findings(report, options, OUT)
+    if options.statistics:
+        session.show_statistics(report, ERR if session.only_findings(options) else OUT)
+    session.show_problems(report, verbose=options.verbose)
+    if not options.quiet and not session.only_findings(options):
+        OUT.say(report.found())
+        if options.form == "text" and report.findings and session.shows_prose(options) and not options.stdin:
+            seen = [word for file in options.evidence or () for word in ("--evidence", str(file))]
+            OUT.say(report.next_step([*options.places, *seen]))
 
 
 def _accept(report: Report, options: Options, path: Path) -> int:

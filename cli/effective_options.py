@@ -31,7 +31,7 @@ def settled(options: Options) -> Options:
     except SettingsError as error:
         session.fail(str(error))
     held = {name: values[setting] for name, setting in _SETTINGS.items() if setting in values}
-    return replace(options, **held, settings=resolver, reproduce=_typed_again(options))
+    return replace(options, **held, settings=resolver, reproduce=_typed_again(options), typed=options)
 
 
 def resolved(options: Options) -> Resolver:

@@ -72,7 +72,8 @@ def argument(default: object = None, **typed: Any) -> Any:
 class Options:
     """What the user asked for, of every command: each picks the fields that it has by name or by group.
 
-    `settled` puts what the settings files say in the place of what was not typed, and leaves their `settings` here.
+    `settled` puts what the settings files say in the place of what was not typed, and leaves their `settings` here, and what was
+    `typed`.
     """
 
     paths: list[str] | None = argument(metavar="[PATHS]...", help="Files, notebooks or folders, or - for stdin.")
@@ -173,6 +174,7 @@ class Options:
         "--output-file", "-o", metavar="FILE", help="Write the findings there, not to standard output."
     )
     statistics: bool = option("--statistics", default=False, help="Count findings by rule and by what can be done about them.")
+    watch: bool = option("--watch", default=False, help="Check again what a change touches, until Ctrl-C.")
 
     # diff
     patch_file: Path | None = option("--output", "-o", metavar="FILE", help="Write the patch there.")
@@ -242,6 +244,7 @@ class Options:
     # what `settled` adds
     settings: "Resolver | None" = None
     reproduce: tuple[str, ...] = ()
+    typed: "Options | None" = None
 
     @property
     def places(self) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from graphfix.run.baseline import Baseline
 
 
+NOTHING: Mapping[Path, Outcome] = {}
+
+
 @dataclass(frozen=True)
 class Session:
     """One run: what to do, on which files."""
@@ -40,22 +43,25 @@ class Session:
     found: Discovered
     job: Job
 
-    def examine(self, report: Report) -> None:
-        """Examine every file, in order, into `report`."""
+    def examine(self, report: Report, known: Mapping[Path, Outcome] = NOTHING) -> None:
+        """Examine every file, in order, into `report`, but for those whose outcome is known."""
         if self.job.baseline is not None:
             report.baseline = str(self.job.baseline.path)
             report.gone = sum(sum(known.values()) for known in self.job.baseline.gone().values())
         for path, reason in self.found.skipped:
             report.add(Outcome(path, Status.SKIPPED, reason))
-        with closing(self._outcomes()) as outcomes:
+        with closing(self._outcomes(known)) as outcomes:
             for outcome in shown_progress(outcomes, len(self.found.files), quiet=self.options.quiet):
                 report.add(outcome)
 
-    def _outcomes(self) -> Generator[Outcome, None, None]:
+    def _outcomes(self, known: Mapping[Path, Outcome]) -> Generator[Outcome, None, None]:
         if self.options.stdin:
             yield examine(self.found.files[0], self.job, _input())
             return
-        yield from examine_all(self.found.files, self.job, self.options.jobs or processors())
+        files = [path for path in self.found.files if path not in known]
+        with closing(examine_all(files, self.job, self.options.jobs or processors())) as fresh:
+            for path in self.found.files:
+                yield known[path] if path in known else next(fresh)
 
 
 def start(options: Options, *, repair: bool = False, stages: bool = False, ahead: bool = False) -> Session:

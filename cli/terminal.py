@@ -26,6 +26,11 @@ class Screen:
         self._stream.write(text + "\n")
         self._stream.flush()
 
+    def clear(self) -> None:
+        """Begin with an empty screen where there is one; a file or a pipe keeps all that was written."""
+        if self._stream.isatty() and os.environ.get("TERM") != "dumb":
+            self._stream.write("\x1b[2J\x1b[H")
+
     def prompt(self, text: str) -> None:
         """Write the words behind which the answer is to stand."""
         self._stream.write(text)

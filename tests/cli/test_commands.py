@@ -183,14 +183,14 @@ def on_terminal(command: list[str], cwd: Path, extra: dict[str, str]) -> bytes:
 
 
 def test_start_up_imports_nothing_heavy(graphfix: Run) -> None:
-    heavy = {"libcst", "unidiff", "pathspec", "torch", "typer", "rich", "ast"}
+    heavy = {"libcst", "unidiff", "pathspec", "torch", "typer", "rich", "ast", "asyncio", "pygls", "lsprotocol", "watchfiles"}
     code = "import sys; sys.argv = ['graphfix', '--version']; from graphfix.cli import main; main(); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not heavy & set(done.stdout.split())
 
 
 def test_check_imports_nothing_that_only_writes(project: Path) -> None:
-    heavy = {"libcst", "unidiff", "pathspec", "torch", "rich", "multiprocessing"}
+    heavy = {"libcst", "unidiff", "pathspec", "torch", "rich", "multiprocessing", "asyncio", "pygls", "lsprotocol", "watchfiles"}
     code = (
         "import sys; sys.argv = ['graphfix', 'check', '-q', 'c.py']; from graphfix.cli import main\n"
         "try: main()\n"

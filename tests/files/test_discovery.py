@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from graphfix.files.discovery import JUNK, MissingPath, discover
+from graphfix.files.discovery import JUNK, MissingPath, discover, is_passed_over, walk
 
 
 def plant(root: Path, *names: str) -> None:
@@ -143,3 +143,18 @@ def test_an_ignore_file_that_is_a_device_or_a_pipe_is_not_read(tmp_path: Path) -
     (tmp_path / "endless/.gitignore").symlink_to("/dev/zero")
     os.mkfifo(tmp_path / "waiting/.gitignore")
     assert found(tmp_path, root=tmp_path) == ["endless/a.py", "waiting/a.py"]
+
+
+def test_a_single_file_is_passed_over_where_a_walk_would_not_come_to_it(tmp_path: Path) -> None:
+    plant(tmp_path, "a.py", "b/c.py", "b/build/x.py", "b/made/deep/y.py", "env/pyvenv.cfg", "env/x.py", "out/kept.py", "out/z.py")
+    plant(tmp_path, "inner/.git/config", "inner/out/z.py")
+    (tmp_path / ".gitignore").write_text("made/\n")
+    (tmp_path / "out/.gitignore").write_text("*.py\n!kept.py\n")
+
+    def excludes(path: Path, is_folder: bool) -> bool:
+        return is_folder and path.name == "inner"
+
+    met = set(walk(tmp_path, excludes))
+    assert {path.relative_to(tmp_path).as_posix() for path in met} == {"a.py", "b/c.py", "out/kept.py"}
+    for path in tmp_path.rglob("*.py"):
+        assert is_passed_over(path, tmp_path, excludes) is (path not in met), path

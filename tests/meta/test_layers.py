@@ -12,14 +12,27 @@ import pytest
 ROOT = Path(__file__).parents[2]
 ROOMS = (
     "analysis", "autograd", "files", "interpreter", "models", "pullrequest", "repairs", "report", "review", "rewrite", "run",
-    "settings", "source", "traced", "verify", "why",
+    "server", "settings", "source", "traced", "verify", "why",
 )  # fmt: skip
 FOLDERS = {
     "graphfix.cli": ROOT / "cli",
     "graphfix.codemods": ROOT / "codemods",
     **{f"graphfix.{room}": ROOT / "src/graphfix" / room for room in ROOMS},
 }
-OUTSIDE = ("settings", "codemods", "rewrite", "report", "run", "cli", "verify", "review", "pullrequest", "why", "traced")
+OUTSIDE = (
+    "settings",
+    "codemods",
+    "rewrite",
+    "report",
+    "run",
+    "cli",
+    "verify",
+    "review",
+    "pullrequest",
+    "why",
+    "traced",
+    "server",
+)
 FORBIDDEN = {
     "graphfix.source": ("autograd", "interpreter", "models", "analysis", "repairs", "files", *OUTSIDE),
     "graphfix.autograd": ("interpreter", "models", "analysis", "repairs", "source", "files", *OUTSIDE),
@@ -28,16 +41,17 @@ FORBIDDEN = {
     "graphfix.analysis": ("repairs", *OUTSIDE),
     "graphfix.repairs": OUTSIDE,
     "graphfix.files": ("autograd", "interpreter", "models", "analysis", "repairs", *OUTSIDE),
-    "graphfix.run": ("verify", "report", "review", "pullrequest", "why", "cli"),
-    "graphfix.codemods": ("rewrite", "report", "cli"),
-    "graphfix.rewrite": ("codemods", "report", "cli"),
-    "graphfix.pullrequest": ("settings", "verify", "cli"),
-    "graphfix.report": ("settings", "why", "cli"),
-    "graphfix.review": ("settings", "codemods", "report", "cli"),
-    "graphfix.settings": ("rewrite", "cli"),
-    "graphfix.verify": ("why", "traced", "cli"),
-    "graphfix.traced": ("settings", "why", "review", "pullrequest", "cli"),
-    "graphfix.why": ("codemods", "verify", "review", "pullrequest", "cli"),
+    "graphfix.run": ("verify", "report", "review", "pullrequest", "why", "server", "cli"),
+    "graphfix.codemods": ("rewrite", "report", "server", "cli"),
+    "graphfix.rewrite": ("codemods", "report", "server", "cli"),
+    "graphfix.pullrequest": ("settings", "verify", "server", "cli"),
+    "graphfix.report": ("settings", "why", "server", "cli"),
+    "graphfix.review": ("settings", "codemods", "report", "server", "cli"),
+    "graphfix.server": ("verify", "review", "pullrequest", "why", "traced", "cli"),
+    "graphfix.settings": ("rewrite", "server", "cli"),
+    "graphfix.verify": ("why", "traced", "server", "cli"),
+    "graphfix.traced": ("settings", "why", "review", "pullrequest", "server", "cli"),
+    "graphfix.why": ("codemods", "verify", "review", "pullrequest", "server", "cli"),
 }
 # the child process knows no graphfix: its imports are relative, and nothing but torch and the standard library
 PROBE = ROOT / "src/graphfix/verify/probe"

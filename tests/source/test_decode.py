@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphfix.source.decode import decode
+from graphfix.source.decode import decode, encoded
 from graphfix.source.errors import SourceError
 from graphfix.source.lines import LineIndex
 from graphfix.source.text import BOM, Source
@@ -86,3 +86,23 @@ def test_whatever_decodes_gives_back_its_bytes(data: bytes) -> None:
     except SourceError:
         return
     assert source.encode(source.text) == data
+
+
+@pytest.mark.parametrize(
+    ("text", "data", "encoding"),
+    [
+        ("x = 'é'\n", "x = 'é'\n".encode(), "utf-8"),
+        ("# coding: latin-1\n# é\n", b"# coding: latin-1\n# \xe9\n", "iso-8859-1"),
+        ("\ufeffx = 1\n", BOM + b"x = 1\n", "utf-8"),
+        ("# coding: no such thing\n# é\n", "# coding: no such thing\n# é\n".encode(), "utf-8"),
+    ],
+)
+def test_a_text_has_the_bytes_of_a_file_that_holds_it(text: str, data: bytes, encoding: str) -> None:
+    assert encoded(text) == (data, encoding)
+    assert decode(HERE, data).text == text.removeprefix("\ufeff")
+
+
+@pytest.mark.parametrize("text", ["# coding: latin-1\n# 日\n", "'\ud800'\n", "\ufeff# coding: latin-1\n"])
+def test_a_text_that_its_encoding_has_no_room_for_is_refused(text: str) -> None:
+    with pytest.raises(SourceError):
+        encoded(text)

@@ -90,6 +90,19 @@ def walk(folder: Path, excludes: Excludes = _nothing) -> Iterator[Path]:
     yield from _walk(folder, Ignored.above(folder), excludes)
 
 
+def is_passed_over(path: Path, folder: Path, excludes: Excludes = _nothing) -> bool:
+    """Whether `walk` of the folder would not come to the file at `path` below it; links on the way there count as what they are."""
+    rules = Ignored.above(folder)
+    current = folder
+    *folders, name = path.relative_to(folder).parts
+    for part in folders:
+        rules = rules.within(current, {".gitignore"})
+        current = current / part
+        if _is_junk(current) or rules.ignores(current, folder=True) or excludes(current, True):
+            return True
+    return rules.within(current, {".gitignore"}).ignores(current / name, folder=False) or excludes(path, False)
+
+
 def _walk(folder: Path, ignored: Ignored, excludes: Excludes) -> Iterator[Path]:
     # a list instead of recursion: folders may nest deeper than Python's stack
     pending = [(folder, ignored)]

@@ -26,7 +26,7 @@ _jobs: list[Job] = []
 
 def pooled(files: Sequence[Path], job: Job, jobs: int) -> Iterator[Outcome]:
     """One outcome per file, in order, from `jobs` workers at most."""
-    _warm(job)
+    warm(repair=job.repair or job.edits)
     batches = deque(list(files[start : start + _BATCH]) for start in range(0, len(files), _BATCH))
     while batches:
         yield from _until_broken(batches, job, jobs)
@@ -39,7 +39,7 @@ def _until_broken(batches: deque[list[Path]], job: Job, jobs: int) -> Iterator[O
     """The outcomes of the batches, which it takes away, up to one whose worker died."""
     pool = _pool(min(jobs, len(batches)), job)
     try:
-        with _no_interrupt():
+        with no_interrupt():
             pending: list[Future[list[Outcome]]] = [pool.submit(_examine_batch, batch) for batch in batches]
         for future in pending:
             done = future.result()
@@ -65,7 +65,7 @@ def _pool(workers: int, job: Job) -> ProcessPoolExecutor:
 
 
 @contextmanager
-def _no_interrupt() -> Iterator[None]:
+def no_interrupt() -> Iterator[None]:
     """Keep Ctrl-C and its like waiting: Python loses one that falls into its own work around a fork."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
     try:
@@ -76,6 +76,11 @@ def _no_interrupt() -> Iterator[None]:
 
 def _start_worker(job: Job) -> None:
     _jobs[:] = [job]
+    begin_worker()
+
+
+def begin_worker() -> None:
+    """Make this fork a worker: it ends at once and silently when it is to end, and when its parent does."""
     # Ctrl-C reaches the whole group: a worker goes at once and silently, the parent tells what was written
     for number in _ENDING:
         if signal.getsignal(number) is not signal.SIG_IGN:
@@ -94,11 +99,11 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _warm(job: Job) -> None:
-    """Import the heavy modules once, before the fork."""
+def warm(*, repair: bool) -> None:
+    """Import the heavy modules once, before the fork: those that write as well where there is something to `repair`."""
     import graphfix.run.engine  # noqa: F401
 
-    if job.repair or job.edits:
+    if repair:
         import graphfix.rewrite  # noqa: F401
         import graphfix.rewrite.fixpoint  # noqa: F401
     gc.freeze()

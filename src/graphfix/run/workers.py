@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 
 from graphfix.run.examine import Job, examine
@@ -21,7 +21,7 @@ def processors() -> int:
     return os.cpu_count() or 1
 
 
-def examine_all(files: Sequence[Path], job: Job, jobs: int) -> Iterator[Outcome]:
+def examine_all(files: Sequence[Path], job: Job, jobs: int) -> Generator[Outcome, None, None]:
     """One outcome per file, in order; in this process unless a pool pays."""
     # only fork: a spawned worker starts Python anew, with the working directory on its import path
     if jobs > 1 and len(files) > MIN_FILES and hasattr(os, "fork"):

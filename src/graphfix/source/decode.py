@@ -89,6 +89,18 @@ def decode_text(path: Path, data: bytes) -> Source:
     return source
 
 
+def encoded(text: str) -> tuple[bytes, str]:
+    """The bytes of a file that holds `text`, in the encoding that the text itself names, and that encoding.
+
+    A mark at the beginning of `text` is that of the file. Raises `SourceError` where the encoding has no room for the text.
+    """
+    encoding = _encoding_of(text.encode("utf-8", "surrogatepass"))
+    try:
+        return text.encode(encoding), encoding
+    except (LookupError, UnicodeError) as error:
+        raise SourceError(f"not valid {encoding}") from error
+
+
 def of_its_age(source: Source) -> Source:
     """The file as it is, or as Python 2 where only that reads it."""
     try:

@@ -1,0 +1,184 @@
+"""`graphfix check --watch`: check, and again what a change touches, until Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import typer
+
+from graphfix.cli import check, session
+from graphfix.cli.effective_options import settled
+from graphfix.cli.exits import INTERRUPTED
+from graphfix.cli.options import Options
+from graphfix.cli.terminal import ERR, OUT
+from graphfix.files.discovery import JUNK
+from graphfix.report.escape import escaped
+from graphfix.report.report import Report, count
+from graphfix.run.again import Imports, forget_files, imports_of, touched
+from graphfix.run.outcome import Outcome
+from graphfix.settings.files import NAMES
+
+PAUSE = 200  # milliseconds after which settings files in the folders above are looked at
+GATHER = 400  # milliseconds in which changes are taken together
+PROGRAMS = (".py", ".ipynb")
+RULING = {*NAMES, ".gitignore"}
+MOST = 3  # changed files that are named
+# what is known of a file without reading it; None where there is none
+Stamp = tuple[int, int] | None
+# paths that have changed; empty once in a while
+Batches = Generator[set[Path], None, None]
+
+
+def run(options: Options) -> int:
+    """Check until the user has seen enough, and give the exit code of that."""
+    for name, given in (
+        ("--output-file", options.output_file),
+        ("--write-baseline", options.write_baseline),
+        ("-", options.stdin),
+    ):
+        if given:
+            session.fail(f"--watch cannot be given together with {name}")
+    watch = _watcher()
+    watched = Watched(options)
+    try:
+        watched.begin()
+        with closing(watch([Path(place) for place in options.places])) as batches:
+            next(batches)  # from here on no change is missed
+            watched.check(set())
+            for batch in batches:
+                watched.take(batch)
+    except KeyboardInterrupt:
+        pass
+    ERR.say(Report().interrupted(()))
+    return INTERRUPTED
+
+
+@dataclass
+class Watched:
+    """What is known of the files: their last outcomes, and what decides on which of those still hold."""
+
+    options: Options
+    outcomes: dict[Path, Outcome] = field(default_factory=dict)
+    imports: Imports | None = None
+    stamps: Mapping[Path, Stamp] = field(default_factory=dict)
+
+    def begin(self) -> session.Session:
+        """The files and settings as they are now."""
+        options = settled(self.options.typed or self.options)
+        forget_files()
+        work = session.start(options, ahead=True)
+        self.stamps = _stamps(_ruling(work))
+        return work
+
+    def take(self, batch: set[Path]) -> None:
+        """Check again what the changes of a batch touch, all of it where settings have changed."""
+        ruling = {path for path in batch if path.name in RULING} | _changed(self.stamps)
+        programs = {path for path in batch if path.suffix in PROGRAMS or _is_folder(path)}
+        if ruling:
+            self.outcomes.clear()
+        if ruling or programs:
+            try:
+                self.check(ruling | programs)
+            except typer.Exit:
+                # settings that are half written: said once, and tried again with the next change
+                self.outcomes.clear()
+                self.stamps = _stamps(self.stamps)
+
+    def check(self, changed: set[Path]) -> None:
+        """Examine what is not known to be as it was, and tell all findings."""
+        work = self.begin()
+        files = work.found.files
+        before, self.imports = self.imports, imports_of(work.job.roots)
+        moved = {Path(os.path.realpath(path)) for path in set(files) ^ set(self.outcomes)}
+        known = _untouched(self.outcomes, changed | moved, before, self.imports)
+        again = [file for file in files if file not in known]
+        if changed and not again and files == tuple(self.outcomes):
+            return
+        report = Report(work.options.unsafe, strict=bool(work.options.report_unused_suppressions))
+        work.examine(report, known)
+        self.outcomes = {outcome.path: outcome for outcome in report.outcomes if outcome.path in set(files)}
+        OUT.clear()
+        says = ERR if session.only_findings(work.options) else OUT
+        if changed and not work.options.quiet:
+            says.say(f"{_named(changed)} changed: {len(again)} of {count(len(files), 'file')} checked again")
+        check.tell(report, work.options)
+        if not work.options.quiet:
+            says.say("Watching for changes; Ctrl-C ends it")
+        sys.stdout.flush()  # nothing more may come for long
+
+
+def _is_folder(path: Path) -> bool:
+    """Whether it may be, or have been, a folder with programs: one that is moved is told of by its name alone."""
+    return JUNK.isdisjoint(path.parts) and (path.is_dir() or not path.suffix)
+
+
+def _untouched(
+    outcomes: Mapping[Path, Outcome], changed: set[Path], before: Imports | None, now: Imports | None
+) -> dict[Path, Outcome]:
+    """The outcomes that no change touches; none where it is not known who imports whom."""
+    if before is None or now is None:
+        return {}
+    again = touched(changed, before, now)
+    return {path: outcome for path, outcome in outcomes.items() if Path(os.path.realpath(path)) not in again}
+
+
+def _named(changed: Iterable[Path]) -> str:
+    here = os.path.realpath(os.curdir)
+    names = [escaped(str(path.relative_to(here)) if path.is_relative_to(here) else str(path)) for path in sorted(changed)]
+    return ", ".join(names) if len(names) <= MOST else count(len(names), "file")
+
+
+def _ruling(work: session.Session) -> set[Path]:
+    """The files beside the code that decide what is found, there or not: those in watched folders are watched themselves."""
+    options, resolver = work.options, work.options.settings
+    found = {Path(os.path.abspath(file)) for file in (options.config, *(options.evidence or ())) if file is not None}
+    if options.baseline:
+        found.add(Path(os.path.abspath(options.baseline)))
+    if resolver is None or resolver.isolated:
+        return found
+    for root in (Path(os.path.realpath(os.curdir)), *work.found.roots):
+        found |= {folder / name for folder in (root, *root.parents) for name in NAMES}
+        loaded = resolver.file_of(root)
+        found |= {Path(os.path.abspath(layer.path)) for layer in (loaded.chain() if loaded is not None else ())}
+    return found
+
+
+def _stamps(paths: Iterable[Path]) -> dict[Path, Stamp]:
+    return {path: _stamp(path) for path in paths}
+
+
+def _stamp(path: Path) -> Stamp:
+    try:
+        state = os.stat(path)
+    except OSError:
+        return None
+    return state.st_mtime_ns, state.st_size
+
+
+def _changed(stamps: Mapping[Path, Stamp]) -> set[Path]:
+    return {path for path, stamp in stamps.items() if _stamp(path) != stamp}
+
+
+def _watcher() -> Callable[[list[Path]], Batches]:
+    try:
+        import watchfiles
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "watchfiles":
+            raise
+        session.fail("--watch needs watchfiles: pip install 'graphfix[watch]'")
+
+    def watch(paths: list[Path]) -> Batches:
+        # a file that is replaced is another one, which only its folder knows
+        folders = {path if path.is_dir() else path.parent for path in paths}
+        for changes in watchfiles.watch(
+            *sorted(folders), watch_filter=None, debounce=GATHER, rust_timeout=PAUSE, yield_on_timeout=True,
+            recursive=any(path.is_dir() for path in paths), ignore_permission_denied=True,
+        ):  # fmt: skip
+            yield {Path(os.path.realpath(path)) for _, path in changes}
+
+    return watch

@@ -1,0 +1,62 @@
+"""What has to be examined again once files have changed, by what the files of the project import."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from graphfix.analysis.importers import MAX_BYTES, STEPS, imports_below, names_imported, programs_below
+from graphfix.interpreter.imports import Importer, module_file, parsed
+
+# for each file those that it imports
+Imports = Mapping[Path, frozenset[Path]]
+
+
+def forget_files() -> None:
+    """Let the next analysis of this process read all files anew."""
+    for known in (parsed, module_file, imports_below):
+        known.cache_clear()
+
+
+def imports_of(roots: Iterable[Path]) -> Imports | None:
+    """What the files of the projects below `roots` import of each other; None where there is too much, which no analysis reads either."""
+    roots = tuple(Path(os.path.realpath(root)) for root in roots)
+    files: dict[Path, int] = {}
+    for root in roots:
+        programs = programs_below(root)
+        if programs is None or sum(size for _, size in programs) > MAX_BYTES:
+            return None
+        files.update(programs)
+    words = {word for file in files for word in (file.stem, file.parent.name)}
+    return {file: _targets(file, roots, words) for file in files}
+
+
+def touched(changed: Iterable[Path], before: Imports, now: Imports) -> set[Path]:
+    """The files whose findings may be others once `changed` files are, with those themselves.
+
+    These are the files that import one, over however many others, and what such a file drives: the analysis of a file follows its
+    imports to the end, and enters it from those that import it.
+    """
+    imports = {file: before.get(file, frozenset()) | now.get(file, frozenset()) for file in {*before, *now}}
+    importing: dict[Path, set[Path]] = {}
+    for file, targets in imports.items():
+        for target in targets:
+            importing.setdefault(target, set()).add(file)
+    reached: set[Path] = set()
+    pending = list(changed)
+    while pending:
+        file = pending.pop()
+        if file not in reached:
+            reached.add(file)
+            pending.extend(importing.get(file, ()))
+    for _ in range(STEPS):
+        reached |= {target for file in reached for target in imports.get(file, ())}
+    return reached
+
+
+def _targets(file: Path, roots: tuple[Path, ...], words: set[str]) -> frozenset[Path]:
+    importer = Importer(file, roots)
+    names = {name for name in names_imported(file) if not name.rstrip(".") or name.rpartition(".")[2] in words}
+    found = (importer.find(name, file) for name in names)
+    return frozenset(target for target in found if target is not None and target != file)

@@ -1,0 +1,67 @@
+"""What becomes of fixes: which are offered, and where their edits are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lsprotocol import types as lsp
+
+from graphfix.model import Append, Applicability, Edit, Finding, Fix, Span
+from graphfix.run.outcome import Outcome
+from graphfix.server.actions import Target, fix_all, is_wanted, quick_fixes
+from graphfix.server.places import Places
+from graphfix.source.text import Source
+
+from .editor import applied, edits_of
+
+TARGET = Target("file:///x.py", 3, versioned=True)
+
+
+@pytest.mark.parametrize("applicability", Applicability)
+def test_what_is_only_shown_is_not_offered(applicability: Applicability) -> None:
+    span = Span(0, 1)
+    fix = Fix(applicability, "do", (Append(span, ".b"),))
+    finding = Finding("GF101", "name", "message", "/x.py", span, fix=fix)
+    source = Source(Path("/x.py"), "a\n")
+    outcome = Outcome(source.path, findings=(finding,), source=source, edits=((Edit(Span(1, 1), ".b"),),))
+    places = Places("file:///x.py", source, lsp.PositionEncodingKind.Utf16, marked=False)
+    where = lsp.Range(lsp.Position(0, 0), lsp.Position(0, 0))
+    titles = [action.title for action in quick_fixes(outcome, places, TARGET, where)]
+    assert titles == {"safe": ["do"], "unsafe": ["do (unsafe)"], "display": []}[applicability.value]
+
+
+@pytest.mark.parametrize(
+    ("kind", "only", "wanted"),
+    [
+        ("quickfix", None, True),
+        ("quickfix", [], True),
+        ("quickfix", [""], True),
+        ("quickfix", ["quickfix"], True),
+        ("quickfix", ["quick"], False),
+        ("source.fixAll.graphfix", ["source"], True),
+        ("source.fixAll.graphfix", ["source.fixAll"], True),
+        ("source.fixAll.graphfix", ["source.fix"], False),
+        ("source.fixAll.graphfix", ["source.fixAll.graphfix.more"], False),
+    ],
+)
+def test_a_kind_stands_for_those_below_it(kind: str, only: list[str] | None, wanted: bool) -> None:
+    assert is_wanted(kind, only) is wanted
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("a\nb\nc\n", "a\nB\nc\n"),
+        ("a\nb\nc", "a\nb\nC"),
+        ("a\nb", "a\nb\nc"),
+        ("a\nb\n", "a\nb\nc\n"),
+        ("a\nb\n", "a\n"),
+        ("a\nb", ""),
+        ("", "a"),
+        ("🔥", "b"),
+        ("x\fy\nz\u2028\nc\n", "x\fy\nz\n"),
+    ],
+)
+def test_edits_of_lines_make_the_text_of_the_other(before: str, after: str) -> None:
+    assert applied(before, edits_of(fix_all(before, after, TARGET, lsp.PositionEncodingKind.Utf16))) == after
