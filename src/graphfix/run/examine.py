@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from graphfix.interpreter.witness import Witness
     from graphfix.rewrite.fixpoint import Repaired
     from graphfix.run.baseline import Baseline, Known
+    from graphfix.run.cache import Cache
     from graphfix.run.engine import Analysis
     from graphfix.settings.scope import Scope
 
@@ -42,6 +43,7 @@ class Job:
 
     `scopes`: the settings by the folder from which on they hold, None for everywhere else; without any, `wanted` holds.
     `stages`: tell what a file is after each rule's repairs. `ahead`: without repairs, tell what these would bring to light, too.
+    `cache`: what earlier runs have found, and where to keep what this one finds.
     `named`: files that somebody asked for by name, which are parsed whatever they hold.
     `is_blamed`: a run has failed there, as in `analyse_blamed`. `witness`: what traced runs have shown.
     """
@@ -58,6 +60,7 @@ class Job:
     is_blamed: bool = False
     witness: Witness | None = None
     named: frozenset[Path] = frozenset()
+    cache: Cache | None = None
 
     def wanted_for(self, path: Path) -> Wanted:
         """What is wanted of the file at `path`."""
@@ -124,16 +127,27 @@ def examine(path: Path, job: Job, data: bytes | None = None) -> Outcome:
 
 def _limited_examination(path: Path, job: Job, data: bytes) -> Outcome:
     """The outcome of a file, or that it would cost too much; then nothing of it is told, and nothing is changed."""
+    key = job.cache.key(path, data, job.wanted_for(path)) if job.cache is not None else b""
+    known = job.cache.get(key) if job.cache is not None else None
+    if known is not None:
+        return known
     try:
         with limited_time():
-            source = decode(path, data)
-            parse(source.text)
-            if suppressions(source.text).skip_file:
-                return Outcome(path, before=source.data, after=source.data, left_out=source.left_out)
-            outcome = _repaired(source, job) if job.repair else _checked(source, job)
-            return replace(outcome, left_out=source.left_out)
+            outcome = _examination(path, job, data)
     except TookTooLong:
         return Outcome(path, before=data, after=data, unfinished=f"it takes more than {limits.SECONDS:.0f} seconds")
+    if job.cache is not None:
+        job.cache.put(key, outcome)
+    return outcome
+
+
+def _examination(path: Path, job: Job, data: bytes) -> Outcome:
+    source = decode(path, data)
+    parse(source.text)
+    if suppressions(source.text).skip_file:
+        return Outcome(path, before=source.data, after=source.data, left_out=source.left_out)
+    outcome = _repaired(source, job) if job.repair else _checked(source, job)
+    return replace(outcome, left_out=source.left_out)
 
 
 def _may_matter(path: Path, data: bytes, job: Job) -> bool:

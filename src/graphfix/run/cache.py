@@ -1,0 +1,201 @@
+"""What was found in files, kept from run to run: the same bytes in the same project under the same settings give the same.
+
+One SQLite database in the cache folder of the platform (or in GRAPHFIX_CACHE_DIR) that any number of processes share; SQLite keeps it
+whole when one of them is killed (https://www.sqlite.org/wal.html). Whatever is wrong with it, a run goes on without it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import os
+import pickle
+import platform
+import sqlite3
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+import graphfix
+from graphfix.run.outcome import Outcome, Status
+
+MAX_BYTES = 256 << 20  # of the database, after a run
+MAX_OUTCOME = 4 << 20  # bytes of what is kept for one file
+MAX_PROGRAMS = 20_000  # of a project: to see whether one of more has changed takes longer than it saves
+WAIT = 2.0  # seconds for another process that writes
+NAME = "findings.sqlite3"
+TABLE = "CREATE TABLE IF NOT EXISTS outcome (key BLOB PRIMARY KEY, made BLOB NOT NULL, used INTEGER NOT NULL) WITHOUT ROWID"
+
+
+def folder() -> Path:
+    """Where the database lies."""
+    named = os.environ.get("GRAPHFIX_CACHE_DIR")
+    if named:
+        return Path(named)
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("graphfix", appauthor=False))
+
+
+@dataclass(frozen=True)
+class Cache:
+    """The outcomes that hold under one `stamp`: a digest of all that the files of a run have in common. Travels to workers."""
+
+    file: Path
+    stamp: bytes
+
+    def key(self, path: Path, data: bytes, wanted: object) -> bytes:
+        """What names the outcome of a file with these bytes, of which `wanted` is wanted."""
+        return _digest(self.stamp, os.fsencode(os.path.abspath(path)), os.fsencode(path), _spelled(wanted), data)
+
+    def get(self, key: bytes) -> Outcome | None:
+        """The outcome that was kept under `key`, if there is one that can be read."""
+        try:
+            row = _connection(self.file).execute("SELECT made FROM outcome WHERE key = ?", (key,)).fetchone()
+            found = pickle.loads(row[0]) if row is not None else None
+        except Exception:  # a database, or what it holds, that is no more as it was written
+            return None
+        return found if isinstance(found, Outcome) else None
+
+    def put(self, key: bytes, outcome: Outcome) -> None:
+        """Keep `outcome`, unless it may turn out otherwise another time."""
+        if outcome.status is Status.INTERNAL or outcome.faults:
+            return
+        made = pickle.dumps(outcome, pickle.HIGHEST_PROTOCOL)
+        if len(made) > MAX_OUTCOME:
+            return
+        try:
+            with _connection(self.file) as database:
+                database.execute("INSERT OR REPLACE INTO outcome VALUES (?, ?, ?)", (key, made, int(time.time())))
+        except (sqlite3.Error, OSError):
+            return
+
+
+def opened(roots: Sequence[Path], what: object) -> Cache | None:
+    """The cache for a run that does `what` over projects at `roots`; None where they cannot be looked through for changes."""
+    programs = _programs(roots)
+    if programs is None:
+        return None
+    trim()
+    parts = (graphfix.__version__, sys.version, platform.machine(), os.getcwd(), *_own_files())
+    return Cache(folder() / NAME, _digest(*map(os.fsencode, parts), _spelled([list(roots), what]), *programs))
+
+
+def size() -> int:
+    """The bytes that the database takes."""
+    return sum(file.stat().st_size for file in _files() if file.exists())
+
+
+def clean() -> None:
+    """Take the database away; a run that is under way goes on without it. Raises OSError."""
+    for file in _files():
+        file.unlink(missing_ok=True)
+
+
+def trim() -> None:
+    """Let go of the outcomes that were made first, where there are too many."""
+    if size() <= MAX_BYTES:
+        return
+    try:
+        database = _connection(folder() / NAME)
+        with database:
+            middle = database.execute("SELECT used FROM outcome ORDER BY used LIMIT 1 OFFSET (SELECT COUNT(*) / 2 FROM outcome)")
+            database.execute("DELETE FROM outcome WHERE used <= ?", middle.fetchone())
+        database.execute("VACUUM")
+    except (sqlite3.Error, OSError, TypeError):
+        return
+
+
+def _files() -> list[Path]:
+    return [folder() / f"{NAME}{suffix}" for suffix in ("", "-wal", "-shm")]
+
+
+_connections: dict[tuple[int, Path], sqlite3.Connection] = {}
+
+
+def _connection(file: Path) -> sqlite3.Connection:
+    """The connection of this process: one that was opened before a fork may not be used behind it."""
+    known = _connections.get((os.getpid(), file))
+    if known is None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        known = sqlite3.connect(file, timeout=WAIT)
+        known.execute("PRAGMA journal_mode = WAL")
+        known.execute("PRAGMA synchronous = NORMAL")
+        known.execute(TABLE)
+        _connections[os.getpid(), file] = known
+    return known
+
+
+def _digest(*parts: bytes) -> bytes:
+    made = hashlib.sha256()
+    for part in parts:
+        made.update(len(part).to_bytes(8, "little"))
+        made.update(part)
+    return made.digest()
+
+
+def _spelled(value: object) -> bytes:
+    """Data as bytes, the same in each process: sets have no order of their own."""
+    return repr(_ordered(value)).encode("utf-8", "surrogateescape")
+
+
+def _ordered(value: object) -> object:
+    if dataclasses.is_dataclass(value):
+        return type(value).__name__, [(one.name, _ordered(getattr(value, one.name))) for one in dataclasses.fields(value)]
+    if isinstance(value, (set, frozenset)):
+        return sorted(repr(_ordered(part)) for part in value)
+    if isinstance(value, (list, tuple)):
+        return [_ordered(part) for part in value]
+    if hasattr(value, "items"):
+        return sorted((repr(_ordered(key)), repr(_ordered(part))) for key, part in value.items())
+    return value if isinstance(value, (str, bytes, int, float, bool, type(None))) else str(value)
+
+
+def _own_files() -> Iterator[str]:
+    """What tells this graphfix from one that was changed without a new version."""
+    rules = find_spec("graphfix.codemods")
+    assert rules is not None
+    for package in (*graphfix.__path__, *(rules.submodule_search_locations or ())):
+        for path, state in sorted(_below(Path(package))):
+            yield f"{path} {state.st_size} {state.st_mtime_ns}"
+
+
+def _programs(roots: Sequence[Path]) -> list[bytes] | None:
+    """What tells a project from one in which a program that an analysis may read was changed; None where there are too many.
+
+    Imports lead nowhere but into folders and files whose names are Python's; None also where a link leads into a folder elsewhere.
+    """
+    told: list[bytes] = []
+    for root in dict.fromkeys(map(os.path.abspath, roots)):
+        try:
+            programs = sorted(_below(Path(root)))
+        except _Linked:
+            return None
+        for path, state in programs:
+            told.append(f"{path} {state.st_size} {state.st_mtime_ns} {state.st_ctime_ns}".encode("utf-8", "surrogateescape"))
+            if len(told) > MAX_PROGRAMS:
+                return None
+    return told
+
+
+class _Linked(Exception):
+    """A folder that is a link: what lies there is not looked at."""
+
+
+def _below(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
+    pending = [str(folder)]
+    while pending:
+        try:
+            with os.scandir(pending.pop()) as entries:
+                for entry in entries:
+                    if entry.name.endswith((".py", ".ipynb")):
+                        yield entry.path, entry.stat()
+                    elif entry.name.isidentifier() and entry.is_dir():
+                        if entry.is_symlink():
+                            raise _Linked
+                        pending.append(entry.path)
+        except OSError:
+            continue
