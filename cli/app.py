@@ -37,8 +37,8 @@ COMMANDS = (
     Command(
         "check",
         (
-            "paths", SELECTION, "unsafe_fixes", "baseline", "evidence", "write_baseline", "report_unused_suppressions", "output_format",
-            "output_file", "statistics", SETTINGS, "stdin_filename", PROCESS,
+            "paths", "fix", "diff", SELECTION, "unsafe_fixes", "allow_dirty", "baseline", "evidence", "write_baseline",
+            "report_unused_suppressions", "output_format", "output_file", "statistics", "exit_zero", SETTINGS, "stdin_filename", PROCESS,
         ),
         "Report findings.",
         "Report findings; exit 1 if there are any.",
@@ -46,8 +46,8 @@ COMMANDS = (
     Command(
         "diff",
         (
-            "paths", SELECTION, "unsafe_fixes", "baseline", "evidence", "patch_file", "by_rule", "statistics", SETTINGS, "stdin_filename",
-            PROCESS,
+            "paths", SELECTION, "unsafe_fixes", "baseline", "evidence", "patch_file", "by_rule", "statistics", "exit_zero", SETTINGS,
+            "stdin_filename", PROCESS,
         ),
         "Print the patch that apply would make.",
         "Print the patch that apply would make; exit 1 if there are findings.",
@@ -56,7 +56,7 @@ COMMANDS = (
         "apply",
         (
             "paths", SELECTION, "unsafe_fixes", "baseline", "evidence", "dry_run", "allow_dirty", "verify", "timeout", "output_format",
-            "output_file", "statistics", SETTINGS, "stdin_filename", PROCESS,
+            "output_file", "statistics", "exit_zero", SETTINGS, "stdin_filename", PROCESS,
         ),
         "Fix in place.",
         "Fix in place; exit 1 if findings are left.",

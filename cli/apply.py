@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from graphfix.cli import diff, session
-from graphfix.cli.exits import ERROR, FINDINGS, INTERRUPTED, OK
+from graphfix.cli.exits import ERROR, FINDINGS, INTERRUPTED, OK, without_findings
 from graphfix.cli.options import Options
 from graphfix.cli.terminal import ERR, OUT, Screen, quiet_pipe
 from graphfix.cli.writing import recover, refuses, sweep, write_together
@@ -49,7 +49,8 @@ def run(options: Options, screen: Screen = OUT) -> int:
     except KeyboardInterrupt:
         ERR.say(report.interrupted(written))
         return INTERRUPTED
-    return report.exit_code(changes_count=dry_run) or (FINDINGS if refused else OK)
+    code = report.exit_code(changes_count=dry_run) or (FINDINGS if refused else OK)
+    return without_findings(code, exit_zero=options.exit_zero)
 
 
 def _show(report: Report, options: Options, screen: Screen, *, dry_run: bool) -> None:
@@ -71,7 +72,7 @@ def _to_stdout(report: Report, options: Options, *, dry_run: bool) -> int:
             sys.stdout.buffer.write(outcome.after)
             sys.stdout.buffer.flush()
     _show(report, options, ERR, dry_run=dry_run)
-    return report.exit_code(changes_count=dry_run)
+    return without_findings(report.exit_code(changes_count=dry_run), exit_zero=options.exit_zero)
 
 
 def _prove(report: Report, work: session.Session, verify: str) -> list[tuple[str, str]]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from graphfix.cli import session
-from graphfix.cli.exits import ERROR, INTERRUPTED, OK
+from graphfix.cli.exits import ERROR, INTERRUPTED, OK, without_findings
 from graphfix.cli.options import Options
 from graphfix.cli.terminal import ERR, OUT, quiet_pipe
 from graphfix.report.escape import escaped
@@ -14,7 +14,11 @@ from graphfix.report.report import Report, count
 
 
 def run(options: Options) -> int:
-    """Report findings and give the exit code."""
+    """Report findings and give the exit code; with --fix and --diff, what apply and diff do."""
+    if options.fix or options.diff:
+        return _repair(options)
+    if options.allow_dirty:
+        session.fail("--allow-dirty needs --fix")
     report = Report(options.unsafe, strict=bool(options.report_unused_suppressions))
     if options.write_baseline is not None:
         options = replace(options, baseline=None)
@@ -36,7 +40,27 @@ def run(options: Options) -> int:
     except KeyboardInterrupt:
         ERR.say(report.interrupted(()))
         return INTERRUPTED
-    return report.exit_code(changes_count=False)
+    return without_findings(report.exit_code(changes_count=False), exit_zero=options.exit_zero)
+
+
+def _repair(options: Options) -> int:
+    """Do what the other command does; an option that only findings have is misuse, as it is there."""
+    asked = "--diff" if options.diff else "--fix"
+    given = options.settings.given if options.settings is not None else {}
+    for flag, typed in (
+        ("--write-baseline", options.write_baseline is not None),
+        ("--report-unused-suppressions", bool(given.get("report-unused-suppressions"))),
+        ("--output-format", options.diff and "output-format" in given),
+    ):
+        if typed:
+            session.fail(f"{asked} cannot be given together with {flag}")
+    if options.diff:
+        from graphfix.cli import diff
+
+        return diff.run(replace(options, patch_file=options.output_file, output_file=None))
+    from graphfix.cli import apply
+
+    return apply.run(options)
 
 
 def _accept(report: Report, options: Options, path: Path) -> int:

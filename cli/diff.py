@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from graphfix.cli import session
-from graphfix.cli.exits import INTERRUPTED
+from graphfix.cli.exits import INTERRUPTED, without_findings
 from graphfix.cli.options import Options
 from graphfix.cli.terminal import ERR, OUT, quiet_pipe
 from graphfix.files.discovery import Discovered
@@ -35,7 +35,7 @@ def run(options: Options) -> int:
     except KeyboardInterrupt:
         ERR.say(report.interrupted(()))
         return INTERRUPTED
-    return report.exit_code(changes_count=True)
+    return without_findings(report.exit_code(changes_count=True), exit_zero=options.exit_zero)
 
 
 def _deliver(report: Report, work: session.Session) -> None:

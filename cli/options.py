@@ -174,6 +174,10 @@ class Options:
     )
     statistics: bool = option("--statistics", default=False, help="Count findings by rule and by what can be done about them.")
 
+    exit_zero: bool = option("--exit-zero", default=False, help="Exit 0 where there are findings; 2 stays 2.")
+    fix: bool = option("--fix", default=False, help="Do as apply does, instead of telling the findings.")
+    diff: bool = option("--diff", default=False, help="Do as diff does, instead of telling the findings; nothing is written.")
+
     # diff
     patch_file: Path | None = option("--output", "-o", metavar="FILE", help="Write the patch there.")
     by_rule: Path | None = option("--by-rule", metavar="DIR", help="Write one patch for each rule there, to be applied in order.")
