@@ -46,6 +46,14 @@ class ForgeKind(str, enum.Enum):
     GITLAB = "gitlab"
 
 
+class When(str, enum.Enum):
+    """Where lines are coloured; auto: on a terminal, and as NO_COLOR and FORCE_COLOR say."""
+
+    AUTO = "auto"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
 # options that always come together: a command that picks the group has all of them, in the order of their declarations
 SELECTION = "selection"
 SETTINGS = "settings"
@@ -151,6 +159,8 @@ class Options:
     verbose: bool = option(
         "--verbose", "-v", default=False, help="Tracebacks of internal errors, what was refused or left out.", group=PROCESS
     )
+
+    color: When = option("--color", default=When.AUTO, help="Colours; auto: on a terminal, and as NO_COLOR and FORCE_COLOR say.")
 
     # what is written of findings
     write_baseline: Path | None = option(

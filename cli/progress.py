@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
+from graphfix.cli.terminal import ERR
+
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
@@ -39,6 +41,6 @@ def _start(total: int, doing: str) -> tuple[Progress, TaskID]:
     from rich.console import Console
     from rich.progress import Progress
 
-    progress = Progress(console=Console(stderr=True), transient=True)
+    progress = Progress(console=Console(stderr=True, no_color=not ERR.colour), transient=True)
     progress.start()
     return progress, progress.add_task(doing, total=total)

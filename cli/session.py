@@ -179,7 +179,7 @@ def _store_findings(report: Report, form: Form, path: Path) -> None:
 
     text = io.StringIO()
     for line in form.lines(_view(report)):
-        Screen(text).line(line)
+        Screen(text, plain=True).line(line)
     store_bytes(path, text.getvalue().encode("utf-8", "backslashreplace"))
 
 

@@ -20,7 +20,8 @@ settings.register_profile("graphfix", deadline=None, suppress_health_check=[Heal
 settings.load_profile("graphfix")
 # nor on the git of whoever runs it: settings of the account, and the repository whose hook runs the tests
 os.environ |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
-for name in ("GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE"):
+# nor on the colours that are wanted of the tests
+for name in ("GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE", "FORCE_COLOR", "NO_COLOR"):
     os.environ.pop(name, None)
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
