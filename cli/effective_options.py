@@ -62,9 +62,9 @@ def _overrides(options: Options) -> Iterator[tuple[str, object]]:
 
 
 def _codes(texts: list[str]) -> list[str]:
-    from graphfix.codemods import RULES
+    from graphfix.codemods import CODES, NAMES
 
-    return list(parse_codes(texts, [rule.code for rule in RULES]))
+    return list(parse_codes(texts, CODES, NAMES))
 
 
 def _patterns(texts: list[str]) -> list[str]:

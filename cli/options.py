@@ -85,7 +85,7 @@ class Options:
 
     paths: list[str] | None = argument(metavar="[PATHS]...", help="Files, notebooks or folders, or - for stdin.")
     path: str = argument(".", metavar="[PATH]", help="The file or folder whose settings are wanted.")
-    code: str = argument("", metavar="[CODE]", help="A rule's code; all rules without it.")
+    code: str = argument("", metavar="[CODE]", help="A rule's code or name; all rules without it.")
     words: list[str] | None = argument(
         metavar="[SCRIPT] [-- ARGS]...", help="A script of yours, and what it is started with; none for the fixtures."
     )
@@ -93,7 +93,7 @@ class Options:
     select: list[str] | None = option(
         "--select",
         metavar="CODES",
-        help="Only these codes or prefixes, with their optional findings.",
+        help="Only these codes, prefixes or names, with their optional findings; ALL for all.",
         group=SELECTION,
         setting="select",
         again=True,
@@ -101,13 +101,13 @@ class Options:
     extend_select: list[str] | None = option(
         "--extend-select",
         metavar="CODES",
-        help="These codes or prefixes, too.",
+        help="These codes, prefixes or names, too.",
         group=SELECTION,
         setting="extend-select",
         again=True,
     )
     ignore: list[str] | None = option(
-        "--ignore", metavar="CODES", help="Not these codes or prefixes.", group=SELECTION, setting="ignore", again=True
+        "--ignore", metavar="CODES", help="Not these codes, prefixes or names.", group=SELECTION, setting="ignore", again=True
     )
     extend_exclude: list[str] | None = option(
         "--extend-exclude",
@@ -231,7 +231,7 @@ class Options:
         "--project", metavar="DIR", help="What is copied and repaired: the script's git work tree, or its folder."
     )
     seed: int = option("--seed", default=0, metavar="N", help="The seed of torch, random, numpy and hashes in all runs.")
-    only: list[str] | None = option("--select", metavar="CODES", help="Only these codes or prefixes.", setting="select")
+    only: list[str] | None = option("--select", metavar="CODES", help="Only these codes, prefixes or names.", setting="select")
     case: list[str] | None = option("--case", metavar="NAME", help="Only these fixtures, such as gru_state.")
     device: Device = option("--device", default=Device.ALL, help="Where to run; all: on each device that is present.")
     verdict_format: ListFormat = option("--output-format", default=ListFormat.TEXT, help="How verdicts are written.")

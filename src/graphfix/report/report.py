@@ -10,6 +10,7 @@ from pathlib import Path
 from graphfix.model import Applicability, Finding
 from graphfix.report.escape import escaped
 from graphfix.run.outcome import Outcome, Status
+from graphfix.run.selection import UnknownCode, parse_codes
 from graphfix.source.lines import shown_cell
 
 SHORT = 40  # characters of paths that are typed once more
@@ -75,7 +76,7 @@ class Report:
             if outcome.unfinished:
                 yield f"{escaped(str(outcome.path))}: not analysed to the end: {outcome.unfinished}; findings may be missing"
             for where, code in outcome.unused:
-                yield f"{escaped(str(outcome.path))}:{where}: unused suppression of {escaped(code) or 'all rules'}"
+                yield f"{escaped(str(outcome.path))}:{where}: unused suppression of {escaped(_named(code))}"
         stale = self.gone + sum(outcome.stale for outcome in self.outcomes)
         if stale:
             entries = "1 entry" if stale == 1 else f"{stale} entries"
@@ -174,6 +175,17 @@ def problem(outcome: Outcome) -> str:
     if outcome.status is Status.UNWRITABLE:
         return f"{where}: not written: {reason}"
     return f"{where}: cannot be read: {reason}"
+
+
+def _named(code: str) -> str:
+    """What a suppression says that it silences, and what was perhaps meant where no rule is called so."""
+    from graphfix.codemods import CODES, NAMES
+
+    try:
+        parse_codes([code], CODES, NAMES)
+    except UnknownCode as error:
+        return f"{code}: {error}"
+    return code or "all rules"
 
 
 def count(number: int, noun: str, ending: str = "s") -> str:

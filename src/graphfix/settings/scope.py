@@ -90,4 +90,6 @@ def scope_of(settings: Mapping[str, Setting], here: Path) -> Scope:
 
 
 def _codes(value: object) -> tuple[str, ...]:
-    return tuple(code.upper() for code in value)  # type: ignore[attr-defined]
+    from graphfix.settings.kinds import codes_of
+
+    return codes_of(value)  # type: ignore[arg-type]
