@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -45,11 +45,27 @@ class Session:
         if self.job.baseline is not None:
             report.baseline = str(self.job.baseline.path)
             report.gone = sum(sum(known.values()) for known in self.job.baseline.gone().values())
+        report.submodules = self.found.submodules
         for path, reason in self.found.skipped:
             report.add(Outcome(path, Status.SKIPPED, reason))
+        for outcome in self._broken():
+            report.add(outcome)
         with closing(self._outcomes()) as outcomes:
             for outcome in shown_progress(outcomes, len(self.found.files), quiet=self.options.quiet):
-                report.add(outcome)
+                report.add(self._accepted(outcome))
+
+    def _broken(self) -> Iterator[Outcome]:
+        """One outcome for each settings file below the given folders that is wrong: it costs what lies beside and below it."""
+        for folder, error in sorted(self.options.settings.broken.items() if self.options.settings is not None else ()):
+            why = error.why.removeprefix("cannot be read: ")
+            yield Outcome(error.path, Status.UNREADABLE, f"{why}; {folder} is left out", error.row, 1 if error.row else 0)
+
+    def _accepted(self, outcome: Outcome) -> Outcome:
+        """The outcome, accepted where the settings say so of what cannot be read for what is in it."""
+        unread = outcome.status is Status.SKIPPED or outcome.status is Status.UNREADABLE and outcome.row > 0
+        if not unread or self.options.settings is None or not self.options.settings.accepts(outcome.path):
+            return outcome
+        return replace(outcome, accepted=True)
 
     def _outcomes(self) -> Generator[Outcome, None, None]:
         if self.options.stdin:
@@ -106,6 +122,9 @@ def _found(options: Options) -> Discovered:
     paths = [Path(path) for path in options.places]
     if options.settings is None:
         return discover(paths)
+    for path in paths:
+        # of what is named, wrong settings are misuse; of what lies below, they cost their folder
+        options.settings.file_of(path if os.path.isdir(path) else path.parent)
     return discover(paths, options.settings.excludes, force=bool(options.force_exclude))
 
 

@@ -14,6 +14,7 @@ from graphfix.run.selection import UnknownCode, parse_codes
 from graphfix.source.lines import shown_cell
 
 SHORT = 40  # characters of paths that are typed once more
+FEW = 5  # names in a line
 
 
 @dataclass
@@ -21,6 +22,7 @@ class Report:
     """All outcomes of one run, in order.
 
     `strict`: an unused suppression counts as a finding. `gone`: entries of the `baseline` for files that are no more.
+    `submodules`: work trees of other repositories that were left alone.
     """
 
     unsafe: bool = False
@@ -28,6 +30,7 @@ class Report:
     strict: bool = False
     baseline: str = ""
     gone: int = 0
+    submodules: tuple[Path, ...] = ()
 
     def add(self, outcome: Outcome) -> None:
         """Take in the outcome of one more file."""
@@ -50,7 +53,7 @@ class Report:
 
     def failed(self) -> bool:
         """Whether anything went wrong: a file not examined or not written, a rule or a fix that broke."""
-        return any(outcome.status is not Status.EXAMINED or outcome.broken or outcome.faults for outcome in self.outcomes)
+        return any(outcome.failed or outcome.broken or outcome.faults for outcome in self.outcomes)
 
     def exit_code(self, *, changes_count: bool) -> int:
         """0 nothing left to do, 1 findings (or pending changes), 2 something failed."""
@@ -63,7 +66,7 @@ class Report:
     def problems(self) -> Iterator[str]:
         """One line for every file that was not examined or not written, and for every rule and every fix that broke."""
         for outcome in self.outcomes:
-            if outcome.status is not Status.EXAMINED:
+            if outcome.failed:
                 yield problem(outcome)
             for code, why in outcome.faults:
                 yield f"{escaped(str(outcome.path))}: internal error: {code}: {escaped(why)}"
@@ -71,7 +74,10 @@ class Report:
                 yield f"{escaped(str(outcome.path))}: internal error: {finding.code}: {escaped(reason)}"
 
     def notes(self) -> Iterator[str]:
-        """One line for every file not analysed to its end and every suppression that silences nothing, one for a stale baseline."""
+        """One line for every file not analysed to its end and every suppression that silences nothing, one for a stale baseline.
+
+        One line for all submodules, too.
+        """
         for outcome in self.outcomes:
             if outcome.unfinished:
                 yield f"{escaped(str(outcome.path))}: not analysed to the end: {outcome.unfinished}; findings may be missing"
@@ -82,10 +88,16 @@ class Report:
             entries = "1 entry" if stale == 1 else f"{stale} entries"
             name = escaped(self.baseline)
             yield f"{name}: {entries} for what is no longer found; check --write-baseline {name} takes them out"
+        if self.submodules:
+            names = ", ".join(escaped(str(path)) for path in self.submodules[:FEW])
+            more = f" and {len(self.submodules) - FEW} more" if len(self.submodules) > FEW else ""
+            yield f"left alone: {count(len(self.submodules), 'git submodule')} ({names}{more}); name one to have it looked at"
 
     def refusals(self) -> Iterator[str]:
         """One line for every part of a file that was left out, and for every wanted fix that could not be applied."""
         for outcome in self.outcomes:
+            if outcome.accepted:
+                yield f"{problem(outcome)} (accepted)"
             for reason in outcome.left_out:
                 yield f"{escaped(str(outcome.path))}: {escaped(reason)}"
             for finding, reason in outcome.refused:
@@ -147,7 +159,10 @@ class Report:
         return f" ({unsafe} fixable with --unsafe-fixes)" if unsafe else ""
 
     def _checked(self) -> str:
-        by_status = {status: sum(outcome.status is status for outcome in self.outcomes) for status in Status}
+        accepted = sum(outcome.accepted for outcome in self.outcomes)
+        by_status = {
+            status: sum(outcome.status is status and not outcome.accepted for outcome in self.outcomes) for status in Status
+        }
         reached = by_status[Status.EXAMINED] + by_status[Status.UNWRITABLE]
         words = {
             Status.UNREADABLE: "could not be read",
@@ -156,6 +171,7 @@ class Report:
             Status.INTERNAL: "failed inside graphfix",
         }
         parts = [f"{by_status[status]} {word}" for status, word in words.items() if by_status[status]]
+        parts += [f"{accepted} accepted as unreadable"] if accepted else []
         known = self._known()
         return ", ".join([f"checked {count(reached, 'file')}", *parts, *([f"{known} in the baseline"] if known else [])])
 
