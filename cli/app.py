@@ -37,7 +37,7 @@ COMMANDS = (
     Command(
         "check",
         (
-            "paths", "fix", "diff", SELECTION, "unsafe_fixes", "allow_dirty", "baseline", "evidence", "write_baseline",
+            "paths", "fix", "diff", SELECTION, "unsafe_fixes", "allow_dirty", "kept_patch", "baseline", "evidence", "write_baseline",
             "report_unused_suppressions", "output_format", "output_file", "statistics", "exit_zero", "color", SETTINGS, "stdin_filename", PROCESS,
         ),
         "Report findings.",
@@ -55,7 +55,7 @@ COMMANDS = (
     Command(
         "apply",
         (
-            "paths", SELECTION, "unsafe_fixes", "baseline", "evidence", "dry_run", "allow_dirty", "verify", "timeout", "output_format",
+            "paths", SELECTION, "unsafe_fixes", "baseline", "evidence", "dry_run", "allow_dirty", "kept_patch", "verify", "timeout", "output_format",
             "output_file", "statistics", "exit_zero", "color", SETTINGS, "stdin_filename", PROCESS,
         ),
         "Fix in place.",

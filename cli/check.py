@@ -17,8 +17,9 @@ def run(options: Options) -> int:
     """Report findings and give the exit code; with --fix and --diff, what apply and diff do."""
     if options.fix or options.diff:
         return _repair(options)
-    if options.allow_dirty:
-        session.fail("--allow-dirty needs --fix")
+    for flag, typed in (("--allow-dirty", options.allow_dirty), ("--output", options.kept_patch is not None)):
+        if typed:
+            session.fail(f"{flag} needs --fix")
     report = Report(options.unsafe, strict=bool(options.report_unused_suppressions))
     if options.write_baseline is not None:
         options = replace(options, baseline=None)
@@ -57,7 +58,7 @@ def _repair(options: Options) -> int:
     if options.diff:
         from graphfix.cli import diff
 
-        return diff.run(replace(options, patch_file=options.output_file, output_file=None))
+        return diff.run(replace(options, patch_file=options.kept_patch or options.output_file, output_file=None))
     from graphfix.cli import apply
 
     return apply.run(options)

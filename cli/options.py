@@ -194,6 +194,9 @@ class Options:
 
     # apply and review
     dry_run: bool = option("--dry-run", default=False, help="Write nothing, print the patch as diff does.")
+    kept_patch: Path | None = option(
+        "--output", metavar="FILE", help="Leave the patch of what was changed there, for git apply -R.", show_default=False
+    )
     allow_dirty: bool = option("--allow-dirty", default=False, help="Write files that git could not restore.")
     verify: str | None = option(
         "--verify",
