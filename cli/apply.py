@@ -68,7 +68,7 @@ def _show(report: Report, options: Options, screen: Screen, *, dry_run: bool) ->
             screen.say(_extent(report.changed, dry_run=dry_run))
         screen.say(report.repaired(dry_run=dry_run))
     if options.statistics and not session.only_findings(options):
-        session.show_statistics(report, screen)
+        session.show_statistics(report, options, screen)
 
 
 def _extent(changed: list[Outcome], *, dry_run: bool) -> str:

@@ -31,7 +31,7 @@ def run(options: Options) -> int:
             if not options.statistics or not session.shows_prose(options):
                 session.show_findings(report, options, OUT)
             if options.statistics:
-                session.show_statistics(report, ERR if session.only_findings(options) else OUT)
+                session.show_statistics(report, options, ERR if session.only_findings(options) else OUT)
             session.show_problems(report, verbose=options.verbose)
             if not options.quiet and not session.only_findings(options):
                 OUT.say(report.found())

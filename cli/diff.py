@@ -29,7 +29,7 @@ def run(options: Options) -> int:
         session.show_problems(report, verbose=options.verbose)
         with quiet_pipe():
             if options.statistics:
-                session.show_statistics(report, OUT if options.patch_file or options.by_rule else ERR)
+                session.show_statistics(report, options, OUT if options.patch_file or options.by_rule else ERR)
         if not options.quiet:
             ERR.say(report.repaired(dry_run=True))
     except KeyboardInterrupt:

@@ -51,7 +51,8 @@ class Session:
         for outcome in self._broken():
             report.add(outcome)
         with closing(self._outcomes()) as outcomes:
-            for outcome in shown_progress(outcomes, len(self.found.files), quiet=self.options.quiet):
+            quiet, total = self.options.quiet, len(self.found.files)
+            for outcome in shown_progress(outcomes, total, quiet=quiet, so_far=report.so_far):
                 report.add(self._accepted(outcome))
 
     def _broken(self) -> Iterator[Outcome]:
@@ -175,10 +176,13 @@ def show_findings(report: Report, options: Options, screen: Screen) -> None:
         screen.line(line)
 
 
-def show_statistics(report: Report, screen: Screen) -> None:
-    """Write how many findings there are (and were) of each rule."""
-    from graphfix.report.statistics import statistics
+def show_statistics(report: Report, options: Options, screen: Screen) -> None:
+    """Write how many findings there are (and were) of each rule, and for a reader which files took longest."""
+    from graphfix.report.statistics import slowest, statistics
 
+    if shows_prose(options) and not options.quiet:
+        for line in slowest(report.outcomes):
+            screen.say(line)
     for line in statistics([*report.fixed, *report.findings]):
         screen.say(line)
 

@@ -28,7 +28,7 @@ def run(options: Options) -> int:
     verdicts: list[Verdict] = []
     try:
         with closing(verify(cases, places, options.jobs or 0)) as found:
-            for verdict in shown_progress(found, len(cases) * len(places), quiet=options.quiet, doing="running"):
+            for verdict in shown_progress(found, len(cases) * len(places), quiet=options.quiet, doing="running", of="cases"):
                 verdicts.append(verdict)
     except KeyboardInterrupt:
         ERR.say(f"graphfix: interrupted after {len(verdicts)} verdicts")

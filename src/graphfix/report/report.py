@@ -139,6 +139,10 @@ class Report:
             head += f", {count(len(left), 'finding')} left{self._unsafe_hint(left)}"
         return f"{head}; {self._checked()}"
 
+    def so_far(self) -> str:
+        """What has been found until now, also where it is repaired by now."""
+        return count(len(self.findings) + len(self.fixed), "finding")
+
     def interrupted(self, written: Iterable[Path]) -> str:
         """What Ctrl-C left behind."""
         names = [escaped(str(path)) for path in written]

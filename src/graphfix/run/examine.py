@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -97,6 +98,12 @@ class _Confined:
 
 def examine(path: Path, job: Job, data: bytes | None = None) -> Outcome:
     """The outcome of the file at `path` (or of `data` in its stead); raises nothing but a keyboard interrupt."""
+    started = time.perf_counter()
+    outcome = _examined(path, job, data)
+    return replace(outcome, seconds=time.perf_counter() - started)
+
+
+def _examined(path: Path, job: Job, data: bytes | None) -> Outcome:
     sys.setrecursionlimit(max(sys.getrecursionlimit(), _FRAMES))
     try:
         source = read(path) if data is None else decode(path, data)

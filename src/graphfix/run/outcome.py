@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from graphfix.model import Edit, Finding
@@ -47,6 +47,7 @@ class Outcome:
     `faults`: the codes of rules that raised, and how; their findings are missing. `unfinished`: why the analysis ended early.
     `unused`: place and code of suppressions that silence nothing. `known` findings are hidden by the baseline, of which `stale`
     ones for this file are no more. `accepted`: the settings say that it may not be readable.
+    `seconds`: how long it took.
     """
 
     path: Path
@@ -71,6 +72,7 @@ class Outcome:
     faults: tuple[tuple[str, str], ...] = ()
     unfinished: str = ""
     accepted: bool = False
+    seconds: float = field(default=0.0, compare=False)
 
     @property
     def failed(self) -> bool:
