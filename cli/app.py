@@ -167,7 +167,7 @@ def _function(command: Command) -> Callable[..., None]:
     """What typer calls: a function that seems to have the picked options as its parameters."""
 
     def function(**given: Any) -> None:
-        options = Options(**given)
+        options = Options(**given).with_streams()
         if options.color is not When.AUTO:
             from graphfix.cli.terminal import Screen
 

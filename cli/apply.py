@@ -9,7 +9,7 @@ from pathlib import Path
 
 from graphfix.cli import diff, session, undo
 from graphfix.cli.exits import ERROR, FINDINGS, INTERRUPTED, OK, without_findings
-from graphfix.cli.options import Options
+from graphfix.cli.options import STANDARD_OUTPUT, Options
 from graphfix.cli.terminal import ERR, OUT, Screen, quiet_pipe
 from graphfix.cli.writing import recover, refuses, sweep, write_together
 from graphfix.report.escape import escaped
@@ -23,7 +23,9 @@ def run(options: Options, screen: Screen = OUT) -> int:
     if verify is not None and (dry_run or options.stdin):
         session.fail(f"--verify cannot be given together with {'--dry-run' if dry_run else '-'}")
     if dry_run and session.shows_prose(options):
-        return diff.run(replace(options, patch_file=options.kept_patch))
+        return diff.run(replace(options, patch_file=options.kept_patch).with_streams())
+    if options.kept_patch == STANDARD_OUTPUT:
+        session.fail("standard output is for what was fixed; --output needs a file, or graphfix diff")
     if options.kept_patch is not None and options.stdin:
         session.fail("--output cannot be given together with -")
     report = Report(options.unsafe)

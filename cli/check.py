@@ -58,7 +58,7 @@ def _repair(options: Options) -> int:
     if options.diff:
         from graphfix.cli import diff
 
-        return diff.run(replace(options, patch_file=options.kept_patch or options.output_file, output_file=None))
+        return diff.run(replace(options, patch_file=options.kept_patch or options.output_file, output_file=None).with_streams())
     from graphfix.cli import apply
 
     return apply.run(options)

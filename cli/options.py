@@ -2,7 +2,7 @@
 
 import enum
 from collections.abc import Iterator
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +53,8 @@ class When(str, enum.Enum):
     ALWAYS = "always"
     NEVER = "never"
 
+
+STANDARD_OUTPUT = Path("-")
 
 # options that always come together: a command that picks the group has all of them, in the order of their declarations
 SELECTION = "selection"
@@ -262,8 +264,13 @@ class Options:
 
     @property
     def places(self) -> tuple[str, ...]:
-        """The paths to examine: the working directory where none is named."""
-        return tuple(self.paths or ["."])
+        """The paths to examine: where none is named the working directory, or standard input if that has a name."""
+        return tuple(self.paths or ["." if self.stdin_filename is None else "-"])
+
+    def with_streams(self) -> "Options":
+        """The same, where - as the file to write is standard output."""
+        named = [name for name in ("output_file", "patch_file", "text_file") if getattr(self, name) == STANDARD_OUTPUT]
+        return replace(self, **dict.fromkeys(named)) if named else self
 
     @property
     def stdin(self) -> bool:

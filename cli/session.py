@@ -55,6 +55,10 @@ class Session:
             for outcome in shown_progress(outcomes, total, quiet=quiet, so_far=report.so_far):
                 report.add(self._accepted(outcome))
 
+    def _leaves_out(self, name: Path) -> bool:
+        settings = self.options.settings
+        return bool(self.options.force_exclude) and settings is not None and settings.excludes(name, False)
+
     def _broken(self) -> Iterator[Outcome]:
         """One outcome for each settings file below the given folders that is wrong: it costs what lies beside and below it."""
         for folder, error in sorted(self.options.settings.broken.items() if self.options.settings is not None else ()):
@@ -70,7 +74,9 @@ class Session:
 
     def _outcomes(self) -> Generator[Outcome, None, None]:
         if self.options.stdin:
-            yield examine(self.found.files[0], self.job, _input())
+            name, data = self.found.files[0], _input()
+            # passed through as it is, like an excluded file that an editor or a hook names
+            yield Outcome(name, before=data, after=data) if self._leaves_out(name) else examine(name, self.job, data)
             return
         yield from examine_all(self.found.files, self.job, self.options.jobs or processors())
 
