@@ -42,9 +42,19 @@ def _command() -> int:
         code = app(prog_name="graphfix", standalone_mode=False)
     except click.ClickException as error:
         return _misused(error)
+    except OSError as error:
+        # known by its name: nothing else may import what finds out about shells
+        if type(error).__name__ != "ShellDetectionFailure":
+            raise
+        print(
+            "graphfix: error: this is no shell that graphfix has completion for: bash, zsh, fish or PowerShell", file=sys.stderr
+        )
+        return ERROR
     except click.Abort as error:
         # what typer makes of an end of input
         raise error.__cause__ or error  # noqa: B904
+    if sys.argv[1:2] in (["--install-completion"], ["--show-completion"]):
+        return ERROR if code else OK  # typer's code for a shell that it does not know means findings
     return code if isinstance(code, int) else OK
 
 

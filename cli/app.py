@@ -137,7 +137,6 @@ COMMANDS = (
 )  # fmt: skip
 
 app = typer.Typer(
-    add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
