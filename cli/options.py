@@ -269,8 +269,9 @@ class Options:
 
     def with_streams(self) -> "Options":
         """The same, where - as the file to write is standard output."""
-        named = [name for name in ("output_file", "patch_file", "text_file") if getattr(self, name) == STANDARD_OUTPUT]
-        return replace(self, **dict.fromkeys(named)) if named else self
+        names = ("output_file", "patch_file", "text_file")
+        named: dict[str, Any] = {name: None for name in names if getattr(self, name) == STANDARD_OUTPUT}
+        return replace(self, **named) if named else self
 
     @property
     def stdin(self) -> bool:
