@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 from graphfix.cli.ending import ended, heed_signals
 from graphfix.cli.exits import ERROR, OK
 from graphfix.cli.shield import shield
 from graphfix.cli.streams import hold
+
+if TYPE_CHECKING:
+    from click import ClickException
 
 
 def main() -> int:
@@ -37,9 +41,30 @@ def _command() -> int:
         # standing alone, typer would end some failures with the code of findings
         code = app(prog_name="graphfix", standalone_mode=False)
     except click.ClickException as error:
-        error.show()
+        return _misused(error)
+    except OSError as error:
+        # known by its name: nothing else may import what finds out about shells
+        if type(error).__name__ != "ShellDetectionFailure":
+            raise
+        print(
+            "graphfix: error: this is no shell that graphfix has completion for: bash, zsh, fish or PowerShell", file=sys.stderr
+        )
         return ERROR
     except click.Abort as error:
         # what typer makes of an end of input
         raise error.__cause__ or error  # noqa: B904
+    if sys.argv[1:2] in (["--install-completion"], ["--show-completion"]):
+        return ERROR if code else OK  # typer's code for a shell that it does not know means findings
     return code if isinstance(code, int) else OK
+
+
+def _misused(error: ClickException) -> int:
+    """Say what is wrong with the command line, in one line where something is typed that graphfix does not have."""
+    from graphfix.cli.foreign import hint
+
+    line = hint(error)
+    if line is None:
+        error.show()
+    else:
+        print(f"graphfix: error: {line}", file=sys.stderr)
+    return ERROR

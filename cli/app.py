@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 import typer.core
 
-from graphfix.cli.options import PROCESS, SELECTION, SETTINGS, Options, picked
+from graphfix.cli.options import PROCESS, SELECTION, SETTINGS, Options, When, picked
 
 # with rich, typer escapes the brackets of its help for a markup that is off here
 typer.core.HAS_RICH = False
@@ -37,8 +37,9 @@ COMMANDS = (
     Command(
         "check",
         (
-            "paths", SELECTION, "unsafe_fixes", "baseline", "evidence", "write_baseline", "report_unused_suppressions", "output_format",
-            "output_file", "statistics", "watch", SETTINGS, "stdin_filename", PROCESS,
+            "paths", "fix", "diff", SELECTION, "unsafe_fixes", "allow_dirty", "kept_patch", "baseline", "evidence", "write_baseline",
+            "report_unused_suppressions", "output_format", "output_file", "statistics", "exit_zero", "watch", "color", SETTINGS, "stdin_filename",
+            PROCESS,
         ),
         "Report findings.",
         "Report findings; exit 1 if there are any.",
@@ -46,8 +47,8 @@ COMMANDS = (
     Command(
         "diff",
         (
-            "paths", SELECTION, "unsafe_fixes", "baseline", "evidence", "patch_file", "by_rule", "statistics", SETTINGS, "stdin_filename",
-            PROCESS,
+            "paths", SELECTION, "unsafe_fixes", "baseline", "evidence", "patch_file", "by_rule", "statistics", "exit_zero", "color", SETTINGS,
+            "stdin_filename", PROCESS,
         ),
         "Print the patch that apply would make.",
         "Print the patch that apply would make; exit 1 if there are findings.",
@@ -55,15 +56,15 @@ COMMANDS = (
     Command(
         "apply",
         (
-            "paths", SELECTION, "unsafe_fixes", "baseline", "evidence", "dry_run", "allow_dirty", "verify", "timeout", "output_format",
-            "output_file", "statistics", SETTINGS, "stdin_filename", PROCESS,
+            "paths", SELECTION, "unsafe_fixes", "baseline", "evidence", "dry_run", "allow_dirty", "kept_patch", "verify", "timeout", "output_format",
+            "output_file", "statistics", "exit_zero", "color", SETTINGS, "stdin_filename", PROCESS,
         ),
         "Fix in place.",
         "Fix in place; exit 1 if findings are left.",
     ),
     Command(
         "review",
-        ("paths", SELECTION, "baseline", "allow_dirty", "restart", SETTINGS, PROCESS),
+        ("paths", SELECTION, "baseline", "allow_dirty", "restart", "color", SETTINGS, PROCESS),
         "Decide on each finding at the terminal.",
         """Decide on each finding at the terminal; exit 1 if any are left.
 
@@ -94,7 +95,7 @@ COMMANDS = (
         "verify",
         (
             "words", "module", "python", "project", "seed", "timeout", "unsafe_fixes", "only", "case", "device",
-            "verdict_format", "plot", "fixtures", SETTINGS, "jobs", "quiet",
+            "verdict_format", "plot", "fixtures", "color", SETTINGS, "jobs", "quiet",
         ),
         "Run fixtures, or a script, before and after repair.",
         """Run the fixtures, or a script of yours, before and after the repairs.
@@ -112,7 +113,7 @@ COMMANDS = (
         "trace",
         (
             "words", "module", "python", "max_iterations", "after", "apply_fixes", "unsafe_fixes", "allow_dirty",
-            "verdict_format", "output_file", "save", "plot", SETTINGS, "quiet",
+            "verdict_format", "output_file", "save", "plot", "color", SETTINGS, "quiet",
         ),
         "Run a program and tell where its graphs come from and go.",
         """Run a program of yours, unchanged, and tell the story of its autograd graphs.
@@ -125,7 +126,7 @@ COMMANDS = (
     ),
     Command(
         "why",
-        ("error", "frames_in", "why_format", SETTINGS),
+        ("error", "frames_in", "why_format", "color", SETTINGS),
         "Explain an error: paste its traceback.",
         """Explain an error of PyTorch's graph, and show the line that makes it and its repair.
 
@@ -144,10 +145,19 @@ COMMANDS = (
         examines=False,
     ),
     Command("rule", ("code",), None, "Explain one rule, or list all.", examines=False),
+    Command(
+        "cache",
+        ("stock",),
+        "Where findings are kept from run to run.",
+        """The cache of findings: its folder, its size, or clean it.
+
+        The same file in the same project under the same settings has the same findings; GRAPHFIX_CACHE_DIR names another folder.
+        """,
+        examines=False,
+    ),
 )  # fmt: skip
 
 app = typer.Typer(
-    add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -177,7 +187,11 @@ def _function(command: Command) -> Callable[..., None]:
     """What typer calls: a function that seems to have the picked options as its parameters."""
 
     def function(**given: Any) -> None:
-        options = Options(**given)
+        options = Options(**given).with_streams()
+        if options.color is not When.AUTO:
+            from graphfix.cli.terminal import Screen
+
+            Screen.when = options.color.value
         if command.examines:
             from graphfix.cli.effective_options import settled
 

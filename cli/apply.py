@@ -7,13 +7,13 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from graphfix.cli import diff, session
-from graphfix.cli.exits import ERROR, FINDINGS, INTERRUPTED, OK
-from graphfix.cli.options import Options
+from graphfix.cli import diff, session, undo
+from graphfix.cli.exits import ERROR, FINDINGS, INTERRUPTED, OK, without_findings
+from graphfix.cli.options import STANDARD_OUTPUT, Options
 from graphfix.cli.terminal import ERR, OUT, Screen, quiet_pipe
 from graphfix.cli.writing import recover, refuses, sweep, write_together
 from graphfix.report.escape import escaped
-from graphfix.report.report import Report
+from graphfix.report.report import Report, count
 from graphfix.run.outcome import Outcome, Status
 
 
@@ -23,7 +23,11 @@ def run(options: Options, screen: Screen = OUT) -> int:
     if verify is not None and (dry_run or options.stdin):
         session.fail(f"--verify cannot be given together with {'--dry-run' if dry_run else '-'}")
     if dry_run and session.shows_prose(options):
-        return diff.run(options)
+        return diff.run(replace(options, patch_file=options.kept_patch).with_streams())
+    if options.kept_patch == STANDARD_OUTPUT:
+        session.fail("standard output is for what was fixed; --output needs a file, or graphfix diff")
+    if options.kept_patch is not None and options.stdin:
+        session.fail("--output cannot be given together with -")
     report = Report(options.unsafe)
     written: list[Path] = []
     refused: list[tuple[str, str]] = []
@@ -38,18 +42,21 @@ def run(options: Options, screen: Screen = OUT) -> int:
         if not dry_run:
             if not options.allow_dirty and refuses(outcome.path for outcome in report.changed):
                 return ERROR
-            if verify is not None:
-                refused = _prove(report, work, verify)
-                _write_together(report, work, written)
-            else:
-                _write(report, work, written)
+            refused = _prove(report, work, verify) if verify is not None else []
+            _change(report, work, written)
+        else:
+            undo.keep(report, work)
         with quiet_pipe():
             _show(report, options, screen, dry_run=dry_run)
             _show_refused(refused)
+            if not options.quiet and not session.only_findings(options) and not dry_run:
+                for line in undo.ways(report.changed, work):
+                    screen.say(line)
     except KeyboardInterrupt:
         ERR.say(report.interrupted(written))
         return INTERRUPTED
-    return report.exit_code(changes_count=dry_run) or (FINDINGS if refused else OK)
+    code = report.exit_code(changes_count=dry_run) or (FINDINGS if refused else OK)
+    return without_findings(code, exit_zero=options.exit_zero)
 
 
 def _show(report: Report, options: Options, screen: Screen, *, dry_run: bool) -> None:
@@ -59,9 +66,19 @@ def _show(report: Report, options: Options, screen: Screen, *, dry_run: bool) ->
         for outcome in report.changed:
             codes = ", ".join(sorted({finding.code for finding in outcome.fixed}))
             screen.say(f"{'would fix' if dry_run else 'fixed'} {escaped(str(outcome.path))} ({codes})")
+        if report.changed:
+            screen.say(_extent(report.changed, dry_run=dry_run))
         screen.say(report.repaired(dry_run=dry_run))
     if options.statistics and not session.only_findings(options):
-        session.show_statistics(report, screen)
+        session.show_statistics(report, options, screen)
+
+
+def _extent(changed: list[Outcome], *, dry_run: bool) -> str:
+    """How much was changed."""
+    from graphfix.rewrite.patch import changed_lines
+
+    lines = sum(changed_lines(outcome.before, outcome.after) for outcome in changed)
+    return f"{'would change' if dry_run else 'changed'} {count(lines, 'line')} in {count(len(changed), 'file')}"
 
 
 def _to_stdout(report: Report, options: Options, *, dry_run: bool) -> int:
@@ -71,7 +88,7 @@ def _to_stdout(report: Report, options: Options, *, dry_run: bool) -> int:
             sys.stdout.buffer.write(outcome.after)
             sys.stdout.buffer.flush()
     _show(report, options, ERR, dry_run=dry_run)
-    return report.exit_code(changes_count=dry_run)
+    return without_findings(report.exit_code(changes_count=dry_run), exit_zero=options.exit_zero)
 
 
 def _prove(report: Report, work: session.Session, verify: str) -> list[tuple[str, str]]:
@@ -90,6 +107,20 @@ def _show_refused(refused: list[tuple[str, str]]) -> None:
 
     for line in lines(refused) if refused else ():
         OUT.say(line)
+
+
+def _change(report: Report, work: session.Session, written: list[Path]) -> None:
+    """Write the files, and before them the patch that takes them back; in the end it has what was written and no more."""
+    undo.keep(report, work)
+    planned = len(report.changed)
+    try:
+        if work.options.verify is not None:
+            _write_together(report, work, written)
+        else:
+            _write(report, work, written)
+    finally:
+        if len(written) < planned:
+            undo.keep(report, work, written)
 
 
 def _write_together(report: Report, work: session.Session, written: list[Path]) -> None:

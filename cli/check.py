@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from graphfix.cli import session
-from graphfix.cli.exits import ERROR, INTERRUPTED, OK
+from graphfix.cli.exits import ERROR, INTERRUPTED, OK, without_findings
 from graphfix.cli.options import Options
 from graphfix.cli.terminal import ERR, OUT, quiet_pipe
 from graphfix.report.escape import escaped
@@ -14,11 +14,18 @@ from graphfix.report.report import Report, count
 
 
 def run(options: Options) -> int:
-    """Report findings and give the exit code."""
+    """Report findings and give the exit code; with --fix and --diff, what apply and diff do."""
     if options.watch:
         from graphfix.cli import watch
 
+        if options.fix or options.diff:
+            session.fail(f"--watch cannot be given together with {'--fix' if options.fix else '--diff'}")
         return watch.run(options)
+    if options.fix or options.diff:
+        return _repair(options)
+    for flag, typed in (("--allow-dirty", options.allow_dirty), ("--output", options.kept_patch is not None)):
+        if typed:
+            session.fail(f"{flag} needs --fix")
     report = Report(options.unsafe, strict=bool(options.report_unused_suppressions))
     if options.write_baseline is not None:
         options = replace(options, baseline=None)
@@ -31,7 +38,27 @@ def run(options: Options) -> int:
     except KeyboardInterrupt:
         ERR.say(report.interrupted(()))
         return INTERRUPTED
-    return report.exit_code(changes_count=False)
+    return without_findings(report.exit_code(changes_count=False), exit_zero=options.exit_zero)
+
+
+def _repair(options: Options) -> int:
+    """Do what the other command does; an option that only findings have is misuse, as it is there."""
+    asked = "--diff" if options.diff else "--fix"
+    given = options.settings.given if options.settings is not None else {}
+    for flag, typed in (
+        ("--write-baseline", options.write_baseline is not None),
+        ("--report-unused-suppressions", bool(given.get("report-unused-suppressions"))),
+        ("--output-format", options.diff and "output-format" in given),
+    ):
+        if typed:
+            session.fail(f"{asked} cannot be given together with {flag}")
+    if options.diff:
+        from graphfix.cli import diff
+
+        return diff.run(replace(options, patch_file=options.kept_patch or options.output_file, output_file=None).with_streams())
+    from graphfix.cli import apply
+
+    return apply.run(options)
 
 
 def tell(report: Report, options: Options) -> None:
@@ -39,7 +66,7 @@ def tell(report: Report, options: Options) -> None:
     if not options.statistics or not session.shows_prose(options):
         session.show_findings(report, options, OUT)
     if options.statistics:
-        session.show_statistics(report, ERR if session.only_findings(options) else OUT)
+        session.show_statistics(report, options, ERR if session.only_findings(options) else OUT)
     session.show_problems(report, verbose=options.verbose)
     if not options.quiet and not session.only_findings(options):
         OUT.say(report.found())

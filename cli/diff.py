@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from graphfix.cli import session
-from graphfix.cli.exits import INTERRUPTED
+from graphfix.cli.exits import INTERRUPTED, without_findings
 from graphfix.cli.options import Options
 from graphfix.cli.terminal import ERR, OUT, quiet_pipe
 from graphfix.files.discovery import Discovered
@@ -29,20 +29,20 @@ def run(options: Options) -> int:
         session.show_problems(report, verbose=options.verbose)
         with quiet_pipe():
             if options.statistics:
-                session.show_statistics(report, OUT if options.patch_file or options.by_rule else ERR)
+                session.show_statistics(report, options, OUT if options.patch_file or options.by_rule else ERR)
         if not options.quiet:
             ERR.say(report.repaired(dry_run=True))
     except KeyboardInterrupt:
         ERR.say(report.interrupted(()))
         return INTERRUPTED
-    return report.exit_code(changes_count=True)
+    return without_findings(report.exit_code(changes_count=True), exit_zero=options.exit_zero)
 
 
 def _deliver(report: Report, work: session.Session) -> None:
-    options, base = work.options, _base(work.found)
+    options, base = work.options, base_of(work.found)
     patches = []
     for number, outcome in enumerate(report.outcomes):
-        patch, report.outcomes[number] = _patch(outcome, base)
+        patch, report.outcomes[number] = patch_of(outcome, base)
         patches.append(patch)
     if options.by_rule is not None:
         from graphfix.cli.patch_series import write_series
@@ -56,7 +56,8 @@ def _deliver(report: Report, work: session.Session) -> None:
             OUT.patch(patch)
 
 
-def _patch(outcome: Outcome, base: str) -> tuple[bytes, Outcome]:
+def patch_of(outcome: Outcome, base: str) -> tuple[bytes, Outcome]:
+    """The patch of one file with names relative to `base`, and its outcome: a fault where the patch would be wrong."""
     if not outcome.changed:
         return b"", outcome
     from graphfix.rewrite.patch import BadPatch
@@ -74,7 +75,7 @@ def _unified(path: Path, before: bytes, after: bytes, base: str) -> bytes:
     return unified(_name(path, base), before, after)
 
 
-def _base(found: Discovered) -> str:
+def base_of(found: Discovered) -> str:
     """The folder that the patch's names are relative to: the working directory, if it holds all files."""
     here = os.path.realpath(os.curdir)
     if all(root.is_relative_to(here) for root in found.roots):

@@ -23,6 +23,8 @@ def settled(options: Options) -> Options:
     if "" in options.places:
         # `Path("")` is the working directory: an unset variable of a script must not have all of it repaired
         session.fail("a path is empty; . is the working directory")
+    if options.stdin_filename is not None and not options.stdin:
+        session.fail("--stdin-filename is the name of standard input; it cannot be given together with other paths")
     here = Path(os.path.abspath(os.curdir))
     if options.stdin and options.stdin_filename is not None:
         here = Path(os.path.abspath(options.stdin_filename)).parent
@@ -62,9 +64,9 @@ def _overrides(options: Options) -> Iterator[tuple[str, object]]:
 
 
 def _codes(texts: list[str]) -> list[str]:
-    from graphfix.codemods import RULES
+    from graphfix.codemods import CODES, NAMES
 
-    return list(parse_codes(texts, [rule.code for rule in RULES]))
+    return list(parse_codes(texts, CODES, NAMES))
 
 
 def _patterns(texts: list[str]) -> list[str]:

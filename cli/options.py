@@ -2,7 +2,7 @@
 
 import enum
 from collections.abc import Iterator
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +31,14 @@ class Device(str, enum.Enum):
     ALL = "all"
 
 
+class Stock(str, enum.Enum):
+    """What is done with the cache."""
+
+    DIR = "dir"
+    SIZE = "size"
+    CLEAN = "clean"
+
+
 class Split(str, enum.Enum):
     """What gets a pull request of its own."""
 
@@ -45,6 +53,16 @@ class ForgeKind(str, enum.Enum):
     GITHUB = "github"
     GITLAB = "gitlab"
 
+
+class When(str, enum.Enum):
+    """Where lines are coloured; auto: on a terminal, and as NO_COLOR and FORCE_COLOR say."""
+
+    AUTO = "auto"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
+STANDARD_OUTPUT = Path("-")
 
 # options that always come together: a command that picks the group has all of them, in the order of their declarations
 SELECTION = "selection"
@@ -77,8 +95,9 @@ class Options:
     """
 
     paths: list[str] | None = argument(metavar="[PATHS]...", help="Files, notebooks or folders, or - for stdin.")
+    stock: Stock = argument(Stock.DIR, metavar="[dir|size|clean]", help="Where it is, how large, or take it away.")
     path: str = argument(".", metavar="[PATH]", help="The file or folder whose settings are wanted.")
-    code: str = argument("", metavar="[CODE]", help="A rule's code; all rules without it.")
+    code: str = argument("", metavar="[CODE]", help="A rule's code or name; all rules without it.")
     words: list[str] | None = argument(
         metavar="[SCRIPT] [-- ARGS]...", help="A script of yours, and what it is started with; none for the fixtures."
     )
@@ -86,7 +105,7 @@ class Options:
     select: list[str] | None = option(
         "--select",
         metavar="CODES",
-        help="Only these codes or prefixes, with their optional findings.",
+        help="Only these codes, prefixes or names, with their optional findings; ALL for all.",
         group=SELECTION,
         setting="select",
         again=True,
@@ -94,13 +113,13 @@ class Options:
     extend_select: list[str] | None = option(
         "--extend-select",
         metavar="CODES",
-        help="These codes or prefixes, too.",
+        help="These codes, prefixes or names, too.",
         group=SELECTION,
         setting="extend-select",
         again=True,
     )
     ignore: list[str] | None = option(
-        "--ignore", metavar="CODES", help="Not these codes or prefixes.", group=SELECTION, setting="ignore", again=True
+        "--ignore", metavar="CODES", help="Not these codes, prefixes or names.", group=SELECTION, setting="ignore", again=True
     )
     extend_exclude: list[str] | None = option(
         "--extend-exclude",
@@ -148,10 +167,13 @@ class Options:
     jobs: int | None = option(
         "--jobs", "-j", min=0, metavar="N", help="Processes; 0 for one per processor.", group=PROCESS, setting="jobs"
     )
+    no_cache: bool = option("--no-cache", default=False, help="Neither use nor keep what runs have found.", group=PROCESS)
     quiet: bool = option("--quiet", "-q", default=False, help="No summary.", group=PROCESS)
     verbose: bool = option(
         "--verbose", "-v", default=False, help="Tracebacks of internal errors, what was refused or left out.", group=PROCESS
     )
+
+    color: When = option("--color", default=When.AUTO, help="Colours; auto: on a terminal, and as NO_COLOR and FORCE_COLOR say.")
 
     # what is written of findings
     write_baseline: Path | None = option(
@@ -176,12 +198,19 @@ class Options:
     statistics: bool = option("--statistics", default=False, help="Count findings by rule and by what can be done about them.")
     watch: bool = option("--watch", default=False, help="Check again what a change touches, until Ctrl-C.")
 
+    exit_zero: bool = option("--exit-zero", default=False, help="Exit 0 where there are findings; 2 stays 2.")
+    fix: bool = option("--fix", default=False, help="Do as apply does, instead of telling the findings.")
+    diff: bool = option("--diff", default=False, help="Do as diff does, instead of telling the findings; nothing is written.")
+
     # diff
     patch_file: Path | None = option("--output", "-o", metavar="FILE", help="Write the patch there.")
     by_rule: Path | None = option("--by-rule", metavar="DIR", help="Write one patch for each rule there, to be applied in order.")
 
     # apply and review
     dry_run: bool = option("--dry-run", default=False, help="Write nothing, print the patch as diff does.")
+    kept_patch: Path | None = option(
+        "--output", metavar="FILE", help="Leave the patch of what was changed there, for git apply -R.", show_default=False
+    )
     allow_dirty: bool = option("--allow-dirty", default=False, help="Write files that git could not restore.")
     verify: str | None = option(
         "--verify",
@@ -219,7 +248,7 @@ class Options:
         "--project", metavar="DIR", help="What is copied and repaired: the script's git work tree, or its folder."
     )
     seed: int = option("--seed", default=0, metavar="N", help="The seed of torch, random, numpy and hashes in all runs.")
-    only: list[str] | None = option("--select", metavar="CODES", help="Only these codes or prefixes.", setting="select")
+    only: list[str] | None = option("--select", metavar="CODES", help="Only these codes, prefixes or names.", setting="select")
     case: list[str] | None = option("--case", metavar="NAME", help="Only these fixtures, such as gru_state.")
     device: Device = option("--device", default=Device.ALL, help="Where to run; all: on each device that is present.")
     verdict_format: ListFormat = option("--output-format", default=ListFormat.TEXT, help="How verdicts are written.")
@@ -248,8 +277,14 @@ class Options:
 
     @property
     def places(self) -> tuple[str, ...]:
-        """The paths to examine: the working directory where none is named."""
-        return tuple(self.paths or ["."])
+        """The paths to examine: where none is named the working directory, or standard input if that has a name."""
+        return tuple(self.paths or ["." if self.stdin_filename is None else "-"])
+
+    def with_streams(self) -> "Options":
+        """The same, where - as the file to write is standard output."""
+        names = ("output_file", "patch_file", "text_file")
+        named: dict[str, Any] = {name: None for name in names if getattr(self, name) == STANDARD_OUTPUT}
+        return replace(self, **named) if named else self
 
     @property
     def stdin(self) -> bool:

@@ -11,7 +11,7 @@ from graphfix.run.selection import UnknownCode, exact_code
 
 def run(options: Options) -> int:
     """Print one rule's page, or the table of all rules."""
-    from graphfix.codemods import RULES
+    from graphfix.codemods import CODES, NAMES, RULES
 
     with quiet_pipe():
         if not options.code:
@@ -20,7 +20,7 @@ def run(options: Options) -> int:
                 OUT.say(f"{rule.code}  {rule.name:<{width}}  {rule.summary}")
             return OK
         try:
-            wanted = exact_code(options.code, [rule.code for rule in RULES])
+            wanted = exact_code(options.code, CODES, NAMES)
         except UnknownCode as error:
             session.fail(str(error))
         OUT.say(next(rule.page for rule in RULES if rule.code == wanted).rstrip())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -48,15 +48,38 @@ class Session:
         if self.job.baseline is not None:
             report.baseline = str(self.job.baseline.path)
             report.gone = sum(sum(known.values()) for known in self.job.baseline.gone().values())
+        report.submodules = self.found.submodules
         for path, reason in self.found.skipped:
             report.add(Outcome(path, Status.SKIPPED, reason))
+        for outcome in self._broken():
+            report.add(outcome)
         with closing(self._outcomes(known)) as outcomes:
-            for outcome in shown_progress(outcomes, len(self.found.files), quiet=self.options.quiet):
-                report.add(outcome)
+            quiet, total = self.options.quiet, len(self.found.files)
+            for outcome in shown_progress(outcomes, total, quiet=quiet, so_far=report.so_far):
+                report.add(self._accepted(outcome))
+
+    def _leaves_out(self, name: Path) -> bool:
+        settings = self.options.settings
+        return bool(self.options.force_exclude) and settings is not None and settings.excludes(name, False)
+
+    def _broken(self) -> Iterator[Outcome]:
+        """One outcome for each settings file below the given folders that is wrong: it costs what lies beside and below it."""
+        for folder, error in sorted(self.options.settings.broken.items() if self.options.settings is not None else ()):
+            why = error.why.removeprefix("cannot be read: ")
+            yield Outcome(error.path, Status.UNREADABLE, f"{why}; {folder} is left out", error.row, 1 if error.row else 0)
+
+    def _accepted(self, outcome: Outcome) -> Outcome:
+        """The outcome, accepted where the settings say so of what cannot be read for what is in it."""
+        unread = outcome.status is Status.SKIPPED or outcome.status is Status.UNREADABLE and outcome.row > 0
+        if not unread or self.options.settings is None or not self.options.settings.accepts(outcome.path):
+            return outcome
+        return replace(outcome, accepted=True)
 
     def _outcomes(self, known: Mapping[Path, Outcome]) -> Generator[Outcome, None, None]:
         if self.options.stdin:
-            yield examine(self.found.files[0], self.job, _input())
+            name, data = self.found.files[0], _input()
+            # passed through as it is, like an excluded file that an editor or a hook names
+            yield Outcome(name, before=data, after=data) if self._leaves_out(name) else examine(name, self.job, data)
             return
         files = [path for path in self.found.files if path not in known]
         with closing(examine_all(files, self.job, self.options.jobs or processors())) as fresh:
@@ -87,6 +110,10 @@ def start(options: Options, *, repair: bool = False, stages: bool = False, ahead
         witness=_witness(options),
         named=frozenset(map(Path, options.places)),
     )
+    if not (options.no_cache or options.stdin or known or job.witness):
+        from graphfix.run.cache import opened
+
+        job = replace(job, cache=opened(roots))
     return Session(options, found, job)
 
 
@@ -113,6 +140,9 @@ def _found(options: Options) -> Discovered:
     paths = [Path(path) for path in options.places]
     if options.settings is None:
         return discover(paths)
+    for path in paths:
+        # of what is named, wrong settings are misuse; of what lies below, they cost their folder
+        options.settings.file_of(path if os.path.isdir(path) else path.parent)
     return discover(paths, options.settings.excludes, force=bool(options.force_exclude))
 
 
@@ -163,10 +193,13 @@ def show_findings(report: Report, options: Options, screen: Screen) -> None:
         screen.line(line)
 
 
-def show_statistics(report: Report, screen: Screen) -> None:
-    """Write how many findings there are (and were) of each rule."""
-    from graphfix.report.statistics import statistics
+def show_statistics(report: Report, options: Options, screen: Screen) -> None:
+    """Write how many findings there are (and were) of each rule, and for a reader which files took longest."""
+    from graphfix.report.statistics import slowest, statistics
 
+    if shows_prose(options) and not options.quiet:
+        for line in slowest(report.outcomes):
+            screen.say(line)
     for line in statistics([*report.fixed, *report.findings]):
         screen.say(line)
 
@@ -186,7 +219,7 @@ def _store_findings(report: Report, form: Form, path: Path) -> None:
 
     text = io.StringIO()
     for line in form.lines(_view(report)):
-        Screen(text).line(line)
+        Screen(text, plain=True).line(line)
     store_bytes(path, text.getvalue().encode("utf-8", "backslashreplace"))
 
 

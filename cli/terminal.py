@@ -1,4 +1,4 @@
-"""Where lines go: plain bytes into a file or pipe, colour only on a terminal."""
+"""Where lines go: plain bytes into a file or pipe, colour on a terminal and where it is asked for."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TextIO
+from typing import ClassVar, Literal, TextIO
 
 from graphfix.report.escape import escaped, shown
 from graphfix.report.text import Line, Piece
@@ -15,11 +15,27 @@ _PATCH_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 
 class Screen:
-    """Writes lines to one stream."""
+    """Writes lines to one stream. `when`: what --color says, of all streams but those that are `plain`, such as a file."""
 
-    def __init__(self, stream: TextIO) -> None:
+    when: ClassVar[str] = "auto"
+
+    def __init__(self, stream: TextIO, *, plain: bool = False) -> None:
         self._stream = stream
-        self.colour = stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+        self._plain = plain
+
+    @property
+    def colour(self) -> bool:
+        """Whether lines are styled: as --color says, else NO_COLOR, else FORCE_COLOR, else where there is a terminal."""
+        if self._plain or self.when == "never":
+            return False
+        if self.when == "always":
+            return True
+        if os.environ.get("NO_COLOR"):
+            return False
+        return bool(os.environ.get("FORCE_COLOR")) or self._terminal()
+
+    def _terminal(self) -> bool:
+        return self._stream.isatty() and os.environ.get("TERM") != "dumb"
 
     def say(self, text: str) -> None:
         """Write one plain line."""
@@ -37,19 +53,29 @@ class Screen:
         self._stream.flush()
 
     def line(self, pieces: Line) -> None:
-        """Write one line, styled where the stream is a terminal."""
+        """Write one line, styled where colours are wanted; links are for a terminal."""
         if not self.colour or not any(piece.style for piece in pieces):
             self._stream.write("".join(piece.text for piece in pieces) + "\n")
             return
         from rich.console import Console
         from rich.text import Text
 
-        text = Text.assemble(*((piece.text, piece.style) for piece in pieces))
-        Console(file=self._stream, highlight=False, soft_wrap=True).print(text)
+        terminal = self._terminal()
+        styles = [piece.style if terminal else piece.style.partition("link ")[0].strip() for piece in pieces]
+        text = Text.assemble(*((piece.text, style) for piece, style in zip(pieces, styles, strict=True)))
+        system: Literal["auto", "standard"] = "auto" if terminal else "standard"
+        # all that rich would ask of the environment has been asked
+        console = Console(
+            file=self._stream, highlight=False, soft_wrap=True, force_terminal=True, color_system=system, no_color=False
+        )
+        console.print(text)
 
     def patch(self, patch: bytes) -> None:
-        """Write a patch: the very bytes into a pipe, something readable on a terminal."""
-        if not self._stream.isatty():
+        """Write a patch: the very bytes into a pipe, something readable on a terminal and for --color always.
+
+        FORCE_COLOR is no reason: it is set once for all that runs in CI, and what is in the pipe may be `git apply`.
+        """
+        if not self._stream.isatty() and self.when != "always":
             self._stream.flush()
             self._stream.buffer.write(patch)
             self._stream.buffer.flush()

@@ -136,7 +136,7 @@ def _offer(options: Options, name: str, found: list[Finding]) -> None:
         for line in _diff(outcome, name):
             ERR.line(line)
     if options.apply_fixes and changed:
-        apply.run(wanted, Screen(io.StringIO()))  # what it finds has been told
+        apply.run(wanted, Screen(io.StringIO(), plain=True))  # what it finds has been told
         for outcome in changed:
             if Path(name).read_bytes() == outcome.after:
                 ERR.say(f"fixed {escaped(name)} ({', '.join(sorted({finding.code for finding in outcome.fixed}))})")

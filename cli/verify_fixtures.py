@@ -28,7 +28,7 @@ def run(options: Options) -> int:
     verdicts: list[Verdict] = []
     try:
         with closing(verify(cases, places, options.jobs or 0)) as found:
-            for verdict in shown_progress(found, len(cases) * len(places), quiet=options.quiet, doing="running"):
+            for verdict in shown_progress(found, len(cases) * len(places), quiet=options.quiet, doing="running", of="cases"):
                 verdicts.append(verdict)
     except KeyboardInterrupt:
         ERR.say(f"graphfix: interrupted after {len(verdicts)} verdicts")
@@ -41,13 +41,13 @@ def run(options: Options) -> int:
 
 
 def _cases(options: Options) -> list[Case]:
-    from graphfix.codemods import RULES
+    from graphfix.codemods import CODES, NAMES
 
     folder = options.fixtures or bundled()
     if not folder.is_dir():
         session.fail(f"no folder of fixtures: {folder}")
     try:
-        codes = parse_codes(options.only or (), [rule.code for rule in RULES])
+        codes = parse_codes(options.only or (), CODES, NAMES)
     except UnknownCode as error:
         session.fail(str(error))
     found = chosen(cases_in(folder.resolve()), codes, tuple(options.case or ()))

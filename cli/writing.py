@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +12,8 @@ from graphfix.cli import session
 from graphfix.cli.terminal import ERR
 from graphfix.report.escape import escaped
 from graphfix.report.report import count
+
+LISTED = 20  # files that a refusal names; more are counted
 
 if TYPE_CHECKING:
     from graphfix.files.together import Change
@@ -55,8 +58,12 @@ def refuses(paths: Iterable[Path]) -> bool:
     if not states:
         return False
     ERR.say("graphfix: error: git could not restore these files; commit or stash them, or use --allow-dirty")
-    for path, state in states:
-        ERR.say(f"  {escaped(str(path))}: {state}")
+    if len(states) <= LISTED:
+        for path, state in states:
+            ERR.say(f"  {escaped(str(path))}: {state}")
+    else:
+        for state, number in sorted(Counter(state for _, state in states).items()):
+            ERR.say(f"  {count(number, 'file')}: {state}")
     return True
 
 

@@ -50,3 +50,5 @@ RULES: tuple[Rule, ...] = (
     legacy_variable.RULE,
     implicit_scalar.RULE,
 )
+CODES = tuple(rule.code for rule in RULES)
+NAMES = {rule.name: rule.code for rule in RULES}

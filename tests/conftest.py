@@ -20,7 +20,8 @@ settings.register_profile("graphfix", deadline=None, suppress_health_check=[Heal
 settings.load_profile("graphfix")
 # nor on the git of whoever runs it: settings of the account, and the repository whose hook runs the tests
 os.environ |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
-for name in ("GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE"):
+# nor on the colours that are wanted of the tests
+for name in ("GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE", "FORCE_COLOR", "NO_COLOR"):
     os.environ.pop(name, None)
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
@@ -48,6 +49,7 @@ def own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """What graphfix keeps for the user: not with the one who runs the tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        patch.setenv("GRAPHFIX_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
         yield
 
 

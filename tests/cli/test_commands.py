@@ -105,6 +105,7 @@ def test_apply_says_what_it_fixed_and_is_at_rest(project: Path, graphfix: Run, l
     assert done.stdout.decode().splitlines() == [
         "fixed a.py (GF101)",
         "fixed b.py (GF901)",
+        "changed 2 lines in 2 files",
         "Fixed 2 findings in 2 files; checked 3 files",
     ]
     assert (project / "a.py").read_text() == loops.total_fixed

@@ -232,6 +232,16 @@ def test_the_page_of_the_rule_is_at_hand(folder: Path, start: Start) -> None:
     assert "## Fix safety" in sitting.answer("?q")
 
 
+@pytest.mark.parametrize(
+    ("words", "terminal", "coloured"),
+    [([], "dumb", False), (["--color", "always"], "dumb", True), ([], "xterm", True), (["--color", "never"], "xterm", False)],
+)
+def test_colours_are_those_that_are_wanted(folder: Path, start: Start, words: list[str], terminal: str, coloured: bool) -> None:
+    review = start(*words, TERM=terminal)
+    assert ("\x1b[1;31m" in review.shown()) is coloured
+    review.child.send("q")
+
+
 def test_another_key_says_which_there_are(folder: Path, start: Start) -> None:
     assert "take this fix" in start("b.py").answer("zq")
 

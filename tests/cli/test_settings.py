@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -99,7 +100,7 @@ def test_stdin_has_the_settings_of_its_name(project: Path, graphfix: Run, loops:
 
 def test_a_wrong_file_is_one_line_and_exit_2(project: Path, graphfix: Run) -> None:
     (project / "sub/graphfix.toml").write_text("# ours\nselct = []\n")
-    for words in (["check"], ["diff"], ["apply", "."], ["config", "sub/b.py"]):
+    for words in (["check", "sub"], ["diff", "sub/b.py"], ["apply", ".", "sub/deep/c.py"], ["config", "sub/b.py"]):
         done = graphfix(*words)
         assert (done.returncode, done.stdout) == (2, b"")
         assert done.stderr.decode() == ("graphfix: error: sub/graphfix.toml:2: unknown setting 'selct', did you mean 'select'?\n")
@@ -108,6 +109,84 @@ def test_a_wrong_file_is_one_line_and_exit_2(project: Path, graphfix: Run) -> No
     assert graphfix("check", "--isolated", "--extend-exclude", "[z-a]").returncode == 2
     done = graphfix("check", "--config", "none.toml")
     assert (done.returncode, done.stderr) == (2, b"graphfix: error: none.toml: cannot be read: the file is gone\n")
+
+
+@pytest.mark.parametrize("name", ["graphfix.toml", "pyproject.toml"])
+def test_a_wrong_file_below_costs_its_folder(project: Path, graphfix: Run, loops: SimpleNamespace, name: str) -> None:
+    (project / "sub" / name).write_text("[tool.graphfix]\nselct = []\n" if name == "pyproject.toml" else "# ours\nselct = []\n")
+    (project / "sub/deep/graphfix.toml").write_text("select = ['GF1']\n")
+    line = f"sub/{name}:2:1: cannot be read: unknown setting 'selct', did you mean 'select'?; sub is left out"
+    patch = graphfix("diff", "--isolated", "a.py", "tests").stdout
+    assert patch
+    for words in (["check"], ["diff"], ["apply"]):
+        done = graphfix(*words)
+        assert done.returncode == 2
+        assert done.stderr.decode().splitlines()[:1] == [line]
+        if words == ["diff"]:
+            assert done.stdout == patch
+        else:
+            assert done.stdout.decode().splitlines()[-1 - (words == ["check"])].endswith("checked 2 files, 1 could not be read")
+    fixed = loops.both.replace("loss.data[0]", "loss.item()").replace("total += loss", "total += loss.item()")
+    assert [(project / file).read_text() for file in ("a.py", "tests/test_a.py")] == [fixed] * 2
+    assert [(project / file).read_text() for file in ("sub/b.py", "sub/deep/c.py")] == [loops.both] * 2
+    assert graphfix("apply", "--exit-zero").returncode == 2
+    assert graphfix("check", "--isolated").returncode == 1
+
+
+def test_several_wrong_files_are_told_in_order(project: Path, graphfix: Run) -> None:
+    (project / "tests/graphfix.toml").write_text("jobs = -1\n")
+    (project / "sub/graphfix.toml").write_text("extend = 'deep/base.toml'\n")
+    (project / "sub/deep/base.toml").write_text("\nselect = [\n")
+    done = graphfix("check", "-q", "--jobs", "2")
+    first, second = done.stderr.decode().splitlines()
+    assert first.startswith("sub/deep/base.toml:") and first.endswith("; sub is left out")
+    assert second == "tests/graphfix.toml:1:1: cannot be read: jobs: must not be negative, is -1; tests is left out"
+    listed = json.loads(graphfix("check", "--output-format", "sarif").stdout)["runs"][0]["invocations"][0]
+    assert listed["executionSuccessful"] is False
+    assert len(listed["toolExecutionNotifications"]) == 2
+
+
+def test_a_wrong_file_in_an_excluded_folder_is_nobody_s(project: Path, found: Callable[..., set[str]]) -> None:
+    (project / "sub/graphfix.toml").write_text("selct = []\n")
+    assert found("--extend-exclude", "sub") == {"a.py:101", "a.py:901", "tests/test_a.py:101", "tests/test_a.py:901"}
+
+
+@pytest.mark.parametrize("patterns", ["['old/']", "['*.py']", "['old/*', 'x']"])
+def test_old_files_that_cannot_be_read_are_accepted(project: Path, graphfix: Run, patterns: str) -> None:
+    (project / "old").mkdir()
+    (project / "old/two.py").write_text("exec 'x = ' in y\nclass backward\n")
+    (project / "old/bytes.py").write_bytes(b"x = '\xff'\n# backward\n")
+    (project / "old/deep.py").write_text("backward" + "(" * 1000)
+    (project / "old/fine.py").write_text("x = 1\n")
+    refused = graphfix("check", "--select", "GF2")
+    assert refused.returncode == 2
+    assert len(refused.stderr.splitlines()) == 3
+    (project / "graphfix.toml").write_text(f"accept-unreadable = {patterns}\n")
+    for words in (["check"], ["diff"], ["apply"]):
+        done = graphfix(*words, "--select", "GF2")
+        assert done.returncode == 0
+        said = (done.stderr if words == ["diff"] else done.stdout).decode().splitlines()
+        assert said[-1].endswith("; checked 5 files, 3 accepted as unreadable")
+        assert not any("cannot be read" in line or "skipped" in line for line in done.stderr.decode().splitlines())
+    told = graphfix("check", "--select", "GF2", "--verbose").stderr.decode()
+    assert [line.split(":")[0] for line in told.splitlines() if line.endswith(" (accepted)")] == [
+        "old/bytes.py", "old/deep.py", "old/two.py",
+    ]  # fmt: skip
+    for form in ("sarif", "github", "gitlab", "junit", "rdjson"):
+        assert b"two.py" not in graphfix("check", "--output-format", form).stdout
+    # findings are findings
+    assert graphfix("check").returncode == 1
+
+
+def test_only_what_is_in_a_file_is_accepted(project: Path, graphfix: Run) -> None:
+    (project / "graphfix.toml").write_text("accept-unreadable = ['*']\nselect = ['GF2']\n")
+    os.mkfifo(project / "pipe.py")
+    done = graphfix("check")
+    assert (done.returncode, done.stderr) == (2, b"pipe.py: cannot be read: not a regular file\n")
+    (project / "pipe.py").unlink()
+    (project / "graphfix.toml").write_text("accept-unreadable = ['old/']\nselect = ['GF2']\n")
+    (project / "new.py").write_text("class backward\n")
+    assert graphfix("check").returncode == 2
 
 
 def test_names_and_values_cannot_forge_lines(project: Path, graphfix: Run) -> None:

@@ -121,6 +121,21 @@ def test_only_files_that_git_can_restore_are_written(
     assert (repository / "x.py").read_bytes() != before
 
 
+def test_many_files_are_counted(
+    repository: Path, loops: SimpleNamespace, graphfix: Callable[..., subprocess.CompletedProcess[bytes]]
+) -> None:
+    edit(repository)
+    for number in range(19):
+        (repository / f"n{number:02}.py").write_text(loops.total)
+    first, *listed = graphfix("apply", ".", cwd=repository).stderr.decode().splitlines()
+    assert listed == [*(f"  n{number:02}.py: untracked" for number in range(19)), "  x.py: has changes that are not staged"]
+    (repository / "n19.py").write_text(loops.total)
+    done = graphfix("apply", ".", cwd=repository)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.decode().splitlines() == [first, "  1 file: has changes that are not staged", "  20 files: untracked"]
+    assert (repository / "n00.py").read_text() == loops.total
+
+
 def test_outside_of_git_nothing_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.py").write_text("")
     assert dirty([tmp_path / "x.py"]) == ()

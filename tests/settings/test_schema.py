@@ -19,7 +19,8 @@ from graphfix.settings.resolver import DEFAULTS
 VALUES = [
     '""', '"auto"',
     '"text"', '"jsn"', "true", "0", "4", "-1", "1.5", "1979-05-27", "[]", '["GF1"]', '["gf101", "GF2"]', '["XX1"]',
-    '["GF101,GF2"]', '[""]',
+    '["GF101,GF2"]', '[""]', '["accumulated-graph", "Carried-State"]', '["all"]', '["-graph"]', '["graph"]',
+    '{"a.py" = ["stored-graph"]}',
     "[1]", '["a", 1]', "{}", '{"a.py" = ["GF1"]}', '{"a.py" = ["XX1"]}', '{"a.py" = "GF1"}', '{"a.py" = [1]}',
 ]  # fmt: skip
 

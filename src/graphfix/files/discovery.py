@@ -17,6 +17,7 @@ JUNK = frozenset(
     }
 )  # fmt: skip
 
+_LONGEST_LINK = 10_000  # bytes of a `.git` that is a file: one path
 
 Excludes = Callable[[Path, bool], bool]
 
@@ -27,11 +28,15 @@ class MissingPath(Exception):
 
 @dataclass(frozen=True)
 class Discovered:
-    """Files to examine in order, real folders that bound every write, and named files left out with a reason."""
+    """Files to examine in order, real folders that bound every write, and named files left out with a reason.
+
+    `submodules`: work trees of other repositories, left alone because only the folder above them was named.
+    """
 
     files: tuple[Path, ...]
     roots: tuple[Path, ...]
     skipped: tuple[tuple[Path, str], ...] = ()
+    submodules: tuple[Path, ...] = ()
 
 
 def _nothing(path: Path, is_folder: bool) -> bool:
@@ -46,6 +51,7 @@ def discover(paths: Sequence[Path], excludes: Excludes = _nothing, *, force: boo
     roots = tuple(dict.fromkeys(root_of(path) for path in paths))
     files: dict[str, Path] = {}
     skipped: dict[Path, str] = {}
+    submodules: list[Path] = []
     for path in paths:
         is_folder = os.path.isdir(path)
         excluded = excludes(path, is_folder)
@@ -53,7 +59,7 @@ def discover(paths: Sequence[Path], excludes: Excludes = _nothing, *, force: boo
             continue
         if is_folder:
             # what lies in an excluded folder is excluded, too: naming the folder lifts that
-            for found in walk(path, _nothing if excluded else excludes):
+            for found in walk(path, _nothing if excluded else excludes, submodules):
                 files.setdefault(os.path.realpath(found), found)
             continue
         reason = _why_not(path, roots)
@@ -62,7 +68,9 @@ def discover(paths: Sequence[Path], excludes: Excludes = _nothing, *, force: boo
         else:
             files.setdefault(os.path.realpath(path), path)
     ordered = sorted(files.values(), key=lambda path: path.parts)
-    return Discovered(tuple(ordered), roots, tuple(sorted(skipped.items())))
+    named = {os.path.realpath(path) for path in paths}
+    left = {path for path in submodules if os.path.realpath(path) not in named}
+    return Discovered(tuple(ordered), roots, tuple(sorted(skipped.items())), tuple(sorted(left)))
 
 
 def root_of(path: Path) -> Path:
@@ -85,9 +93,12 @@ def _why_not(path: Path, roots: Sequence[Path]) -> str:
     return ""
 
 
-def walk(folder: Path, excludes: Excludes = _nothing) -> Iterator[Path]:
-    """The Python files and notebooks below `folder`, sorted. Links are not followed: what they lead to inside is met there."""
-    yield from _walk(folder, Ignored.above(folder), excludes)
+def walk(folder: Path, excludes: Excludes = _nothing, submodules: list[Path] | None = None) -> Iterator[Path]:
+    """The Python files and notebooks below `folder`, sorted. Links are not followed: what they lead to inside is met there.
+
+    Submodules of git are not entered where there is a list of `submodules` to put them into.
+    """
+    yield from _walk(folder, Ignored.above(folder), excludes, submodules)
 
 
 def is_passed_over(path: Path, folder: Path, excludes: Excludes = _nothing) -> bool:
@@ -103,7 +114,7 @@ def is_passed_over(path: Path, folder: Path, excludes: Excludes = _nothing) -> b
     return rules.within(current, {".gitignore"}).ignores(current / name, folder=False) or excludes(path, False)
 
 
-def _walk(folder: Path, ignored: Ignored, excludes: Excludes) -> Iterator[Path]:
+def _walk(folder: Path, ignored: Ignored, excludes: Excludes, submodules: list[Path] | None) -> Iterator[Path]:
     # a list instead of recursion: folders may nest deeper than Python's stack
     pending = [(folder, ignored)]
     while pending:
@@ -113,7 +124,11 @@ def _walk(folder: Path, ignored: Ignored, excludes: Excludes) -> Iterator[Path]:
             # passed on as if it were a file: reading it then names the reason, so nothing is missed in silence
             yield current
             continue
-        rules = rules.within(current, {entry.name for entry in entries})
+        names = {entry.name for entry in entries}
+        if submodules is not None and ".git" in names and current is not folder and _is_submodule(current):
+            submodules.append(current)
+            continue
+        rules = rules.within(current, names)
         folders = []
         for entry in entries:
             path = current / entry.name
@@ -133,6 +148,17 @@ def _entries(folder: Path) -> list[os.DirEntry[str]] | None:
             return sorted(entries, key=lambda entry: entry.name)
     except OSError:
         return None
+
+
+def _is_submodule(folder: Path) -> bool:
+    """Whether its `.git` is a file that leads into the repository of the work tree around it."""
+    try:
+        if not os.path.isfile(folder / ".git") or os.path.getsize(folder / ".git") > _LONGEST_LINK:
+            return False
+        text = (folder / ".git").read_bytes()
+    except OSError:
+        return False
+    return text.startswith(b"gitdir:") and b"/modules/" in text.replace(b"\\", b"/")
 
 
 def _is_junk(path: Path) -> bool:

@@ -10,11 +10,11 @@ from graphfix.report.escape import escaped
 from graphfix.report.report import problem
 from graphfix.report.text import Line, Piece, indexes_of, story
 from graphfix.report.view import View, plain
-from graphfix.run.outcome import Outcome, Status
+from graphfix.run.outcome import Outcome
 
 
 def lines(view: View) -> Iterator[Line]:
-    suites = [_suite(view, outcome) for outcome in view.outcomes if outcome.findings or outcome.status is not Status.EXAMINED]
+    suites = [_suite(view, outcome) for outcome in view.outcomes if outcome.findings or outcome.failed]
     if not suites:
         # a report without a test is taken for one that did not run
         suites = [ElementTree.Element("testsuite", name="graphfix", tests="1", failures="0", errors="0")]
@@ -29,7 +29,7 @@ def lines(view: View) -> Iterator[Line]:
 
 def _suite(view: View, outcome: Outcome) -> ElementTree.Element:
     name = _text(view.name(outcome.path))
-    errors = outcome.status is not Status.EXAMINED
+    errors = outcome.failed
     count = len(outcome.findings)
     suite = ElementTree.Element(
         "testsuite", name=name, tests=str(count + errors), failures=str(count), errors=str(int(errors)), package="graphfix"

@@ -10,9 +10,11 @@ from pathlib import Path
 from graphfix.model import Applicability, Finding
 from graphfix.report.escape import escaped
 from graphfix.run.outcome import Outcome, Status
+from graphfix.run.selection import UnknownCode, parse_codes
 from graphfix.source.lines import shown_cell
 
 SHORT = 40  # characters of paths that are typed once more
+FEW = 5  # names in a line
 
 
 @dataclass
@@ -20,6 +22,7 @@ class Report:
     """All outcomes of one run, in order.
 
     `strict`: an unused suppression counts as a finding. `gone`: entries of the `baseline` for files that are no more.
+    `submodules`: work trees of other repositories that were left alone.
     """
 
     unsafe: bool = False
@@ -27,6 +30,7 @@ class Report:
     strict: bool = False
     baseline: str = ""
     gone: int = 0
+    submodules: tuple[Path, ...] = ()
 
     def add(self, outcome: Outcome) -> None:
         """Take in the outcome of one more file."""
@@ -49,7 +53,7 @@ class Report:
 
     def failed(self) -> bool:
         """Whether anything went wrong: a file not examined or not written, a rule or a fix that broke."""
-        return any(outcome.status is not Status.EXAMINED or outcome.broken or outcome.faults for outcome in self.outcomes)
+        return any(outcome.failed or outcome.broken or outcome.faults for outcome in self.outcomes)
 
     def exit_code(self, *, changes_count: bool) -> int:
         """0 nothing left to do, 1 findings (or pending changes), 2 something failed."""
@@ -62,7 +66,7 @@ class Report:
     def problems(self) -> Iterator[str]:
         """One line for every file that was not examined or not written, and for every rule and every fix that broke."""
         for outcome in self.outcomes:
-            if outcome.status is not Status.EXAMINED:
+            if outcome.failed:
                 yield problem(outcome)
             for code, why in outcome.faults:
                 yield f"{escaped(str(outcome.path))}: internal error: {code}: {escaped(why)}"
@@ -70,21 +74,30 @@ class Report:
                 yield f"{escaped(str(outcome.path))}: internal error: {finding.code}: {escaped(reason)}"
 
     def notes(self) -> Iterator[str]:
-        """One line for every file not analysed to its end and every suppression that silences nothing, one for a stale baseline."""
+        """One line for every file not analysed to its end and every suppression that silences nothing, one for a stale baseline.
+
+        One line for all submodules, too.
+        """
         for outcome in self.outcomes:
             if outcome.unfinished:
                 yield f"{escaped(str(outcome.path))}: not analysed to the end: {outcome.unfinished}; findings may be missing"
             for where, code in outcome.unused:
-                yield f"{escaped(str(outcome.path))}:{where}: unused suppression of {escaped(code) or 'all rules'}"
+                yield f"{escaped(str(outcome.path))}:{where}: unused suppression of {escaped(_named(code))}"
         stale = self.gone + sum(outcome.stale for outcome in self.outcomes)
         if stale:
             entries = "1 entry" if stale == 1 else f"{stale} entries"
             name = escaped(self.baseline)
             yield f"{name}: {entries} for what is no longer found; check --write-baseline {name} takes them out"
+        if self.submodules:
+            names = ", ".join(escaped(str(path)) for path in self.submodules[:FEW])
+            more = f" and {len(self.submodules) - FEW} more" if len(self.submodules) > FEW else ""
+            yield f"left alone: {count(len(self.submodules), 'git submodule')} ({names}{more}); name one to have it looked at"
 
     def refusals(self) -> Iterator[str]:
         """One line for every part of a file that was left out, and for every wanted fix that could not be applied."""
         for outcome in self.outcomes:
+            if outcome.accepted:
+                yield f"{problem(outcome)} (accepted)"
             for reason in outcome.left_out:
                 yield f"{escaped(str(outcome.path))}: {escaped(reason)}"
             for finding, reason in outcome.refused:
@@ -126,6 +139,10 @@ class Report:
             head += f", {count(len(left), 'finding')} left{self._unsafe_hint(left)}"
         return f"{head}; {self._checked()}"
 
+    def so_far(self) -> str:
+        """What has been found until now, also where it is repaired by now."""
+        return count(len(self.findings) + len(self.fixed), "finding")
+
     def interrupted(self, written: Iterable[Path]) -> str:
         """What Ctrl-C left behind."""
         names = [escaped(str(path)) for path in written]
@@ -146,7 +163,10 @@ class Report:
         return f" ({unsafe} fixable with --unsafe-fixes)" if unsafe else ""
 
     def _checked(self) -> str:
-        by_status = {status: sum(outcome.status is status for outcome in self.outcomes) for status in Status}
+        accepted = sum(outcome.accepted for outcome in self.outcomes)
+        by_status = {
+            status: sum(outcome.status is status and not outcome.accepted for outcome in self.outcomes) for status in Status
+        }
         reached = by_status[Status.EXAMINED] + by_status[Status.UNWRITABLE]
         words = {
             Status.UNREADABLE: "could not be read",
@@ -155,6 +175,7 @@ class Report:
             Status.INTERNAL: "failed inside graphfix",
         }
         parts = [f"{by_status[status]} {word}" for status, word in words.items() if by_status[status]]
+        parts += [f"{accepted} accepted as unreadable"] if accepted else []
         known = self._known()
         return ", ".join([f"checked {count(reached, 'file')}", *parts, *([f"{known} in the baseline"] if known else [])])
 
@@ -174,6 +195,17 @@ def problem(outcome: Outcome) -> str:
     if outcome.status is Status.UNWRITABLE:
         return f"{where}: not written: {reason}"
     return f"{where}: cannot be read: {reason}"
+
+
+def _named(code: str) -> str:
+    """What a suppression says that it silences, and what was perhaps meant where no rule is called so."""
+    from graphfix.codemods import CODES, NAMES
+
+    try:
+        parse_codes([code], CODES, NAMES)
+    except UnknownCode as error:
+        return f"{code}: {error}"
+    return code or "all rules"
 
 
 def count(number: int, noun: str, ending: str = "s") -> str:

@@ -1,4 +1,4 @@
-"""How many findings each rule has, and what can be done about them."""
+"""How many findings each rule has, what can be done about them, and which files took longest."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from graphfix.model import Applicability, Finding
+from graphfix.report.escape import escaped
+from graphfix.run.outcome import Outcome
 
+SLOWEST = 5  # files that are named
 _KINDS = [kind.value for kind in Applicability] + ["no fix"]
 
 
@@ -23,6 +26,15 @@ def statistics(findings: Iterable[Finding]) -> Iterator[str]:
     yield _line("code", "rule", width, "found", *_KINDS)
     for (code, name), count in rows:
         yield _line(code, name, width, str(count.total()), *(str(count[kind]) for kind in _KINDS))
+
+
+def slowest(outcomes: Iterable[Outcome]) -> Iterator[str]:
+    """The files that took longest, with their seconds, the slowest first; nothing where none was looked at."""
+    ranked = sorted((outcome for outcome in outcomes if outcome.seconds), key=lambda outcome: -outcome.seconds)[:SLOWEST]
+    if ranked:
+        yield "slowest files"
+    for outcome in ranked:
+        yield f"{outcome.seconds:>9.2f} s  {escaped(str(outcome.path))}"
 
 
 def _kind(finding: Finding) -> str:

@@ -34,7 +34,16 @@ def table(verdicts: Iterable[Verdict], *, terminal: bool, colour: bool) -> str:
         made.add_row(*(Text(cell) for cell in _cells(verdict)), said)
     width = max(shutil.get_terminal_size((WIDTH, 24)).columns, NARROWEST) if terminal else WIDTH
     out = io.StringIO()
-    Console(file=out, width=width, force_terminal=colour, no_color=not colour, highlight=False).print(made)
+    # the colours are chosen by whoever calls, not by what the environment says of a terminal
+    console = Console(
+        file=out,
+        width=width,
+        force_terminal=colour,
+        no_color=not colour,
+        color_system="standard" if colour else None,
+        highlight=False,
+    )
+    console.print(made)
     return "\n".join(line.rstrip() for line in out.getvalue().rstrip("\n").split("\n"))
 
 

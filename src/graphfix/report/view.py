@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from graphfix.model import Edit, Finding
 from graphfix.report.places import Files
 from graphfix.run.fingerprint import marks
-from graphfix.run.outcome import Outcome, Status
+from graphfix.run.outcome import Outcome
 
 if TYPE_CHECKING:
     from graphfix.codemods.base import Rule
@@ -54,7 +54,7 @@ class View:
 
     def failed(self) -> Iterator[Outcome]:
         """Every file that was not examined."""
-        return (outcome for outcome in self.outcomes if outcome.status is not Status.EXAMINED)
+        return (outcome for outcome in self.outcomes if outcome.failed)
 
     def name(self, path: str | Path) -> str:
         """The path relative to the root if it lies below it, else absolute; with slashes."""

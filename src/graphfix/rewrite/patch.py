@@ -25,6 +25,12 @@ def unified(path: str, before: bytes, after: bytes) -> bytes:
     return patch.encode("latin-1")
 
 
+def changed_lines(before: bytes, after: bytes) -> int:
+    """How many lines of `before` are others, or gone, in `after`, with those that are new there."""
+    parts = difflib.SequenceMatcher(None, _lines(before), _lines(after)).get_opcodes()
+    return sum(max(old_end - old, new_end - new) for tag, old, old_end, new, new_end in parts if tag != "equal")
+
+
 def _lines(data: bytes) -> list[str]:
     # git ends a line at \n only: a lone \r, or what str.splitlines takes for a newline, stays inside
     lines = data.decode("latin-1").split("\n")

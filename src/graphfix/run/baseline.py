@@ -12,6 +12,7 @@ from pathlib import Path
 from graphfix.model import Finding
 from graphfix.run.fingerprint import Mark, marks
 from graphfix.run.outcome import Outcome, Status
+from graphfix.run.selection import UnknownCode, exact_code
 from graphfix.source.decode import read_bytes
 from graphfix.source.errors import SourceError
 
@@ -97,6 +98,8 @@ def load(path: Path) -> Baseline:
         return Baseline(path, {_string(name): _marks(entries) for name, entries in document["files"].items()})
     except SourceError as error:
         raise BaselineError(f"{path}: cannot be read: {error.reason}") from error
+    except UnknownCode as error:
+        raise BaselineError(f"{path}: {error}") from error
     except json.JSONDecodeError as error:
         raise BaselineError(f"{path}:{error.lineno}: not a baseline: {error.msg.lower()}") from error
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -109,8 +112,17 @@ def _marks(entries: Iterable[Mapping[str, object]]) -> dict[Mark, int]:
         count = entry["count"]
         if not isinstance(count, int) or count < 1:
             raise TypeError
-        found[Mark(_string(entry["code"]), _string(entry["in"]), _string(entry["line"]))] += count
+        found[Mark(_code(_string(entry["code"])), _string(entry["in"]), _string(entry["line"]))] += count
     return found
+
+
+def _code(word: str) -> str:
+    """The code that is listed, or that the rule of a listed name has; a code may be one of a rule that is no more."""
+    if "-" not in word:
+        return word
+    from graphfix.codemods import CODES, NAMES
+
+    return exact_code(word, CODES, NAMES)
 
 
 def _string(value: object) -> str:

@@ -1,11 +1,12 @@
 """What was found in files, kept from run to run: the same bytes in the same project under the same settings give the same.
 
 One SQLite database in the cache folder of the platform (or in GRAPHFIX_CACHE_DIR) that any number of processes share; SQLite keeps it
-whole when one of them is killed (https://www.sqlite.org/wal.html). Whatever is wrong with it, a run goes on without it.
+whole when one of them is killed (https://www.sqlite.org/atomiccommit.html). Whatever is wrong with it, a run goes on without it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import os
@@ -27,6 +28,18 @@ MAX_OUTCOME = 4 << 20  # bytes of what is kept for one file
 MAX_PROGRAMS = 20_000  # of a project: to see whether one of more has changed takes longer than it saves
 WAIT = 2.0  # seconds for another process that writes
 NAME = "findings.sqlite3"
+# a database, or what it holds, that is no more as it was written: https://docs.python.org/3/library/pickle.html
+UNREADABLE = (
+    sqlite3.Error,
+    OSError,
+    pickle.PickleError,
+    EOFError,
+    ImportError,
+    LookupError,
+    AttributeError,
+    TypeError,
+    ValueError,
+)
 TABLE = "CREATE TABLE IF NOT EXISTS outcome (key BLOB PRIMARY KEY, made BLOB NOT NULL, used INTEGER NOT NULL) WITHOUT ROWID"
 
 
@@ -47,16 +60,16 @@ class Cache:
     file: Path
     stamp: bytes
 
-    def key(self, path: Path, data: bytes, wanted: object) -> bytes:
-        """What names the outcome of a file with these bytes, of which `wanted` is wanted."""
-        return _digest(self.stamp, os.fsencode(os.path.abspath(path)), os.fsencode(path), _spelled(wanted), data)
+    def key(self, path: Path, data: bytes, asked: object) -> bytes:
+        """What names the outcome of a file with these bytes, of which `asked` is asked."""
+        return _digest(self.stamp, os.fsencode(os.path.abspath(path)), os.fsencode(path), _spelled(asked), data)
 
     def get(self, key: bytes) -> Outcome | None:
         """The outcome that was kept under `key`, if there is one that can be read."""
         try:
             row = _connection(self.file).execute("SELECT made FROM outcome WHERE key = ?", (key,)).fetchone()
             found = pickle.loads(row[0]) if row is not None else None
-        except Exception:  # a database, or what it holds, that is no more as it was written
+        except UNREADABLE:
             return None
         return found if isinstance(found, Outcome) else None
 
@@ -70,18 +83,21 @@ class Cache:
         try:
             with _connection(self.file) as database:
                 database.execute("INSERT OR REPLACE INTO outcome VALUES (?, ?, ?)", (key, made, int(time.time())))
-        except (sqlite3.Error, OSError):
-            return
+        except (sqlite3.Error, OSError) as error:
+            if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError):
+                _connections.clear()
+                with contextlib.suppress(OSError):
+                    clean()  # no database any more: the next run begins one
 
 
-def opened(roots: Sequence[Path], what: object) -> Cache | None:
-    """The cache for a run that does `what` over projects at `roots`; None where they cannot be looked through for changes."""
+def opened(roots: Sequence[Path]) -> Cache | None:
+    """The cache for a run over projects at `roots`; None where they cannot be looked through for changes."""
     programs = _programs(roots)
     if programs is None:
         return None
     trim()
     parts = (graphfix.__version__, sys.version, platform.machine(), os.getcwd(), *_own_files())
-    return Cache(folder() / NAME, _digest(*map(os.fsencode, parts), _spelled([list(roots), what]), *programs))
+    return Cache(folder() / NAME, _digest(*map(os.fsencode, parts), _spelled(list(roots)), *programs))
 
 
 def size() -> int:
@@ -110,7 +126,7 @@ def trim() -> None:
 
 
 def _files() -> list[Path]:
-    return [folder() / f"{NAME}{suffix}" for suffix in ("", "-wal", "-shm")]
+    return [folder() / f"{NAME}{suffix}" for suffix in ("", "-journal")]
 
 
 _connections: dict[tuple[int, Path], sqlite3.Connection] = {}
@@ -122,8 +138,8 @@ def _connection(file: Path) -> sqlite3.Connection:
     if known is None:
         file.parent.mkdir(parents=True, exist_ok=True)
         known = sqlite3.connect(file, timeout=WAIT)
-        known.execute("PRAGMA journal_mode = WAL")
-        known.execute("PRAGMA synchronous = NORMAL")
+        known.execute("PRAGMA journal_mode = TRUNCATE")
+        known.execute("PRAGMA synchronous = OFF")  # what a crash of the system breaks is thrown away
         known.execute(TABLE)
         _connections[os.getpid(), file] = known
     return known
@@ -159,7 +175,7 @@ def _own_files() -> Iterator[str]:
     rules = find_spec("graphfix.codemods")
     assert rules is not None
     for package in (*graphfix.__path__, *(rules.submodule_search_locations or ())):
-        for path, state in sorted(_below(Path(package))):
+        for path, state in sorted(_below(Path(package), enters_links=True)):
             yield f"{path} {state.st_size} {state.st_mtime_ns}"
 
 
@@ -185,7 +201,7 @@ class _Linked(Exception):
     """A folder that is a link: what lies there is not looked at."""
 
 
-def _below(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
+def _below(folder: Path, *, enters_links: bool = False) -> Iterator[tuple[str, os.stat_result]]:
     pending = [str(folder)]
     while pending:
         try:
@@ -194,7 +210,7 @@ def _below(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
                     if entry.name.endswith((".py", ".ipynb")):
                         yield entry.path, entry.stat()
                     elif entry.name.isidentifier() and entry.is_dir():
-                        if entry.is_symlink():
+                        if entry.is_symlink() and not enters_links:
                             raise _Linked
                         pending.append(entry.path)
         except OSError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import time
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -107,6 +108,12 @@ class _Confined:
 
 def examine(path: Path, job: Job, data: bytes | None = None) -> Outcome:
     """The outcome of the file at `path` (or of `data` in its stead); raises nothing but a keyboard interrupt."""
+    started = time.perf_counter()
+    outcome = _examined(path, job, data)
+    return replace(outcome, seconds=time.perf_counter() - started)
+
+
+def _examined(path: Path, job: Job, data: bytes | None) -> Outcome:
     sys.setrecursionlimit(max(sys.getrecursionlimit(), _FRAMES))
     given = data is not None or path in job.named
     try:
@@ -127,8 +134,11 @@ def examine(path: Path, job: Job, data: bytes | None = None) -> Outcome:
 
 def _limited_examination(path: Path, job: Job, data: bytes) -> Outcome:
     """The outcome of a file, or that it would cost too much; then nothing of it is told, and nothing is changed."""
-    key = job.cache.key(path, data, job.wanted_for(path)) if job.cache is not None else b""
-    known = job.cache.get(key) if job.cache is not None else None
+    # what a baseline or a traced run says is no part of a key
+    cache = job.cache if job.baseline is None and job.witness is None and not job.is_blamed else None
+    asked = (job.wanted_for(path), job.repair, job.edits, job.stages, job.ahead)
+    key = cache.key(path, data, asked) if cache is not None else b""
+    known = cache.get(key) if cache is not None else None
     if known is not None:
         return known
     try:
@@ -136,8 +146,8 @@ def _limited_examination(path: Path, job: Job, data: bytes) -> Outcome:
             outcome = _examination(path, job, data)
     except TookTooLong:
         return Outcome(path, before=data, after=data, unfinished=f"it takes more than {limits.SECONDS:.0f} seconds")
-    if job.cache is not None:
-        job.cache.put(key, outcome)
+    if cache is not None:
+        cache.put(key, outcome)
     return outcome
 
 

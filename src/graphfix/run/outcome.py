@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from graphfix.model import Edit, Finding
@@ -46,7 +46,8 @@ class Outcome:
 
     `faults`: the codes of rules that raised, and how; their findings are missing. `unfinished`: why the analysis ended early.
     `unused`: place and code of suppressions that silence nothing. `known` findings are hidden by the baseline, of which `stale`
-    ones for this file are no more.
+    ones for this file are no more. `accepted`: the settings say that it may not be readable.
+    `seconds`: how long it took.
     """
 
     path: Path
@@ -70,6 +71,13 @@ class Outcome:
     stages: tuple[Stage, ...] = ()
     faults: tuple[tuple[str, str], ...] = ()
     unfinished: str = ""
+    accepted: bool = False
+    seconds: float = field(default=0.0, compare=False)
+
+    @property
+    def failed(self) -> bool:
+        """Whether the file was not examined or not written, and that is not accepted."""
+        return self.status is not Status.EXAMINED and not self.accepted
 
     @property
     def changed(self) -> bool:

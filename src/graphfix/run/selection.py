@@ -5,19 +5,21 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from graphfix.interpreter.conventions import NO_CONVENTIONS, Conventions
 from graphfix.model import Applicability, Finding, Fix
 from graphfix.run.suppression import suppressions
 
-# a code or the beginning of one
-CODE_PATTERN = "^[Gg]([Ff][0-9]{0,3})?$"
+# a code or the beginning of one, the word for all of them, or a name
+CODE_PATTERN = "^([Gg]([Ff][0-9]{0,3})?|[Aa][Ll][Ll]|[A-Za-z]+(-[A-Za-z]+)+)$"
+ALL, EVERY = "ALL", "GF"  # the word, and the prefix that it stands for
+NO_NAMES: Mapping[str, str] = {}
 
 
 class UnknownCode(Exception):
-    """A code that no rule has."""
+    """A code or name that no rule has."""
 
 
 @dataclass(frozen=True)
@@ -70,29 +72,36 @@ class Wanted:
         return fix.applicability is Applicability.SAFE
 
 
-def parse_codes(texts: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
-    """The codes and prefixes in comma-separated `texts`; `UnknownCode` for what no rule has."""
+def parse_codes(texts: Sequence[str], known: Sequence[str], names: Mapping[str, str] = NO_NAMES) -> tuple[str, ...]:
+    """The codes and prefixes that stand in comma-separated `texts`, or are meant there by `ALL` or by one of the rules' `names`.
+
+    `UnknownCode` for what no rule has.
+    """
     words = [word for text in texts for word in re.split(r"[,\s]+", text) if word]
     codes = []
     for word in words:
-        code = word.upper()
+        code = EVERY if word.upper() == ALL else names.get(word.lower(), word.upper())
         if not any(rule.startswith(code) for rule in known):
-            raise UnknownCode(_unknown(word, known))
+            raise UnknownCode(unknown(word, known, names))
         codes.append(code)
     return tuple(codes)
 
 
-def exact_code(word: str, known: Sequence[str]) -> str:
-    """The one rule code that `word` names; `UnknownCode` for anything else."""
-    code = word.upper()
+def exact_code(word: str, known: Sequence[str], names: Mapping[str, str] = NO_NAMES) -> str:
+    """The one rule code that `word` is, or that the rule of that name has; `UnknownCode` for anything else."""
+    code = names.get(word.lower(), word.upper())
     if code not in known:
-        raise UnknownCode(_unknown(word, known))
+        raise UnknownCode(unknown(word, known, names))
     return code
 
 
-def _unknown(word: str, known: Sequence[str]) -> str:
+def unknown(word: str, known: Sequence[str], names: Mapping[str, str] = NO_NAMES) -> str:
+    """What is wrong with a `word` that is none of the `known` codes and none of the `names`, and what was perhaps meant."""
     near = difflib.get_close_matches(word.upper(), known, n=len(known) or 1, cutoff=0.5)
     # the family, which the first digit tells, is seldom what was mistyped
     near.sort(key=lambda code: -len(os.path.commonprefix([code, word.upper()])))
-    hint = f", did you mean {near[0]}?" if near else ""
-    return f"unknown rule code {word!r}{hint}"
+    kind = "rule code"
+    if names and not re.search("[0-9]", word):
+        kind, near = "rule", difflib.get_close_matches(word.lower(), [*names, ALL.lower()], n=1, cutoff=0.5)
+    hint = f", did you mean {near[0] if near[0] != ALL.lower() else ALL}?" if near else ""
+    return f"unknown {kind} {word!r}{hint}"

@@ -1,4 +1,4 @@
-"""Comments that silence findings: `# graphfix: ignore[GF201]`, `# graphfix: skip-file`, `# noqa: GF201`."""
+"""Comments that silence findings: `# graphfix: ignore[GF201, carried-state]`, `# graphfix: skip-file`, `# noqa: GF201`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NOQA = re.compile(r"#\s*noqa\s*:\s*(?P<codes>[A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)
 
 @dataclass(frozen=True)
 class Suppressions:
-    """Codes silenced by row; an empty code silences all rules."""
+    """Codes and names silenced by row; an empty code silences all rules."""
 
     index: LineIndex | None = None
     skip_file: bool = False
@@ -35,7 +35,7 @@ class Suppressions:
         first, _ = self.index.place(finding.span.start)
         last, _ = self.index.place(max(finding.span.start, finding.span.end - 1))
         codes = self.rows.get(first, ()) + self.rows.get(last, ())
-        return any(finding.code.startswith(code) for code in codes)
+        return any(_means(code, finding) for code in codes)
 
     def unused(self, findings: Iterable[Finding]) -> list[tuple[int, str]]:
         """The offset of the line and the code of every suppression that silences none of the `findings`."""
@@ -45,7 +45,7 @@ class Suppressions:
         for finding in findings:
             for offset in (finding.span.start, max(finding.span.start, finding.span.end - 1)):
                 row, _ = self.index.place(offset)
-                used |= {(row, code) for code in self.rows.get(row, ()) if finding.code.startswith(code)}
+                used |= {(row, code) for code in self.rows.get(row, ()) if _means(code, finding)}
         written = [(row, code) for row, codes in sorted(self.rows.items()) for code in codes]
         return [(self.index.offset(row, 1), code) for row, code in written if (row, code) not in used]
 
@@ -77,7 +77,13 @@ def _codes(comment: str) -> tuple[str, ...]:
 
 
 def _split(listed: str) -> list[str]:
-    return [code.upper() for code in re.split(r"[,\s]+", listed) if code]
+    """The words of a list: codes and prefixes in capitals, names of rules in small letters, nothing for ALL."""
+    words = [word for word in re.split(r"[,\s]+", listed) if word]
+    return ["" if word.upper() == "ALL" else word.lower() if "-" in word else word.upper() for word in words]
+
+
+def _means(code: str, finding: Finding) -> bool:
+    return finding.code.startswith(code) or finding.name == code
 
 
 def _comments(text: str) -> list[tuple[int, str]]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from graphfix.settings.files import Loaded
 from graphfix.settings.keys import KEYS, Key
+from graphfix.settings.kinds import codes_of
 
 Given = Mapping[str, object]
 """What the command line says, by name of the setting."""
@@ -48,4 +49,4 @@ def _parts(key: Key, loaded: Loaded | None, given: Given) -> list[tuple[Loaded |
 
 def _without(codes: object, wanted: object) -> list[str]:
     """The ignored codes that a selection on the command line does not ask for."""
-    return [code for code in codes if not code.upper().startswith(tuple(wanted))]  # type: ignore[attr-defined, arg-type]
+    return [code for code in codes if not codes_of([code])[0].startswith(tuple(wanted))]  # type: ignore[attr-defined, arg-type]

@@ -102,7 +102,7 @@ def _text(path: Path) -> str:
     try:
         return read_bytes(path).decode("utf-8-sig").replace("\r\n", "\n")
     except SourceError as error:
-        raise SettingsError(f"{shortest(path)}: cannot be read: {error.reason}") from error
+        raise SettingsError(shortest(path), 0, f"cannot be read: {error.reason}") from error
     except UnicodeDecodeError as error:
         data = error.object[: error.start]
         raise _error(path, data.count(b"\n") + 1, "not valid utf-8") from error
@@ -146,7 +146,7 @@ def _row_of_value(loaded: Loaded, name: str, value: object) -> int:
 
 
 def _error(path: Path, row: int, message: str) -> SettingsError:
-    return SettingsError(f"{shortest(path)}:{row}: {message}")
+    return SettingsError(shortest(path), row, message)
 
 
 def shortest(path: Path) -> Path:

@@ -26,12 +26,19 @@ class Key:
 
 KEYS: tuple[Key, ...] = (
     Key("extend", Text(), "", "another settings file, relative to this one, whose values hold where this one is silent"),
-    Key("select", Codes(), [], "only these rules, by code or prefix; optional findings have to be selected"),
+    Key("select", Codes(), [], "only these rules, by code, prefix or name, or ALL; optional findings have to be selected"),
     Key("extend-select", Codes(), [], "these rules, too, with their optional findings", adds=True),
-    Key("ignore", Codes(), [], "not these rules, by code or prefix"),
+    Key("ignore", Codes(), [], "not these rules, by code, prefix or name"),
     Key("extend-exclude", Patterns(), [], "files and folders to leave out, as patterns of .gitignore", adds=True),
     Key("force-exclude", Flag(), False, "leave out excluded files even where they are named on the command line", whole=True),
     Key("per-file-ignores", CodesByPattern(), {}, "rules to ignore by pattern of files; ! in front turns a pattern round"),
+    Key(
+        "accept-unreadable",
+        Patterns(),
+        [],
+        "files that may be no Python of today: they are counted, and the exit code is not 2 for them",
+        adds=True,
+    ),
     Key("baseline", Text(), "", "findings to pass over, as check --write-baseline FILE lists them", whole=True),
     Key("report-unused-suppressions", Flag(), False, "check exits 1 where a suppression silences nothing", whole=True),
     Key("unsafe-fixes", Flag(), False, "also fixes that may change what a run computes", whole=True),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from graphfix.interpreter.conventions import NAME_PATTERN
@@ -94,12 +95,12 @@ class Names:
 
 @dataclass(frozen=True)
 class Codes:
-    """A list of rule codes or prefixes of them."""
+    """A list of rule codes, prefixes of them, names of rules, or ALL."""
 
     def check(self, value: object, known: KnownCodes) -> None:
         for word in _strings(value):
             try:
-                if len(parse_codes([word], known())) != 1:
+                if len(parse_codes([word], known(), known.names())) != 1:
                     raise WrongValue(f"must hold one code in each string, holds {word!r}")
             except UnknownCode as error:
                 raise WrongValue(str(error)) from error
@@ -134,8 +135,20 @@ class KnownCodes:
 
         return [rule.code for rule in RULES]
 
+    def names(self) -> dict[str, str]:
+        """The code of each rule by its name."""
+        from graphfix.codemods import NAMES
+
+        return NAMES
+
 
 Kind = Text | Flag | Count | Choice | Patterns | Names | Codes | CodesByPattern
+
+
+def codes_of(words: Iterable[str]) -> tuple[str, ...]:
+    """The codes and prefixes that checked `words` are, or mean by a name."""
+    known = KnownCodes()
+    return tuple(code for word in words for code in parse_codes([word], known(), known.names()))
 
 
 def check_pattern(pattern: str) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from graphfix.settings.errors import SettingsError
 from graphfix.settings.scope import Scope
 
 if TYPE_CHECKING:
@@ -27,11 +28,15 @@ DEFAULTS: dict[str, Any] = {
 
 @dataclass
 class Resolver:
-    """`given` is what the command line says; `fixed` holds everywhere instead of what lies next to the files."""
+    """`given` is what the command line says; `fixed` holds everywhere instead of what lies next to the files.
+
+    `broken`: folders that were left out because their settings file is wrong.
+    """
 
     given: Given = field(default_factory=dict)
     fixed: Loaded | None = None
     isolated: bool = False
+    broken: dict[Path, SettingsError] = field(default_factory=dict)
     _files: dict[Path, Loaded | None] = field(default_factory=dict)
     _scopes: dict[Loaded | None, Scope] = field(default_factory=dict)
 
@@ -88,9 +93,20 @@ class Resolver:
         return scope_of(self.settings_of(folder), Path(os.path.abspath(os.curdir)))
 
     def excludes(self, path: Path, is_folder: bool) -> bool:
-        """Whether settings leave the file or folder at `path` out."""
+        """Whether settings leave the file or folder at `path` out; a folder whose own settings are wrong is, and is noted."""
         scope = self.scope_of(path.parent)
-        return bool(scope.exclude) and scope.excludes(path, folder=is_folder)
+        if scope.exclude and scope.excludes(path, folder=is_folder):
+            return True
+        if is_folder:
+            try:
+                self.file_of(path)
+            except SettingsError as error:
+                self.broken[path] = error
+        return path in self.broken
+
+    def accepts(self, path: Path) -> bool:
+        """Whether it is accepted that the file at `path` cannot be read."""
+        return self.scope_of(path.parent).accepts(path)
 
     def scopes(self, files: Iterable[Path]) -> dict[Path | None, Scope]:
         """The settings that hold for `files`, by the folder from which on they hold; None stands for all others."""

@@ -47,10 +47,15 @@ class Scope:
     wanted: Wanted = Wanted()
     exclude: tuple[Patterns, ...] = ()
     per_file: tuple[tuple[Patterns, bool, tuple[str, ...]], ...] = ()
+    accept: tuple[Patterns, ...] = ()
 
     def excludes(self, path: Path, *, folder: bool = False) -> bool:
         """Whether the file or folder is to be left out."""
         return any(patterns.match(path, folder=folder) for patterns in self.exclude)
+
+    def accepts(self, path: Path) -> bool:
+        """Whether it is accepted that the file cannot be read."""
+        return any(patterns.match(path) for patterns in self.accept)
 
     def wanted_for(self, path: Path) -> Wanted:
         """What is wanted of the file at `path`."""
@@ -80,14 +85,19 @@ def scope_of(settings: Mapping[str, Setting], here: Path) -> Scope:
             tuple(settings["backward-functions"].value),  # type: ignore[arg-type]
         ),
     )
-    exclude = tuple(Patterns(base(layer), tuple(lines)) for layer, lines in settings["extend-exclude"].parts)  # type: ignore[arg-type]
+
+    def patterns(name: str) -> tuple[Patterns, ...]:
+        return tuple(Patterns(base(layer), tuple(lines)) for layer, lines in settings[name].parts)  # type: ignore[arg-type]
+
     per_file = tuple(
         (Patterns(base(layer), (pattern.removeprefix("!"),)), not pattern.startswith("!"), _codes(codes))
         for layer, table in settings["per-file-ignores"].parts
         for pattern, codes in table.items()  # type: ignore[attr-defined]
     )
-    return Scope(wanted, exclude, per_file)
+    return Scope(wanted, patterns("extend-exclude"), per_file, patterns("accept-unreadable"))
 
 
 def _codes(value: object) -> tuple[str, ...]:
-    return tuple(code.upper() for code in value)  # type: ignore[attr-defined]
+    from graphfix.settings.kinds import codes_of
+
+    return codes_of(value)  # type: ignore[arg-type]

@@ -1,0 +1,27 @@
+"""`graphfix cache`: where findings are kept from run to run."""
+
+from __future__ import annotations
+
+from graphfix.cli import session
+from graphfix.cli.exits import OK
+from graphfix.cli.options import Options, Stock
+from graphfix.cli.terminal import OUT, quiet_pipe
+from graphfix.report.escape import escaped
+from graphfix.run import cache
+
+
+def run(options: Options) -> int:
+    """Print the folder or the size of the cache, or take it away."""
+    with quiet_pipe():
+        if options.stock is Stock.DIR:
+            OUT.say(escaped(str(cache.folder())))
+        elif options.stock is Stock.SIZE:
+            OUT.say(f"{cache.size() / (1 << 20):.1f} MiB")
+        else:
+            before = cache.size()
+            try:
+                cache.clean()
+            except OSError as error:
+                session.fail(f"{cache.folder()}: cannot be cleaned: {(error.strerror or str(error)).lower()}")
+            OUT.say(f"Freed {before / (1 << 20):.1f} MiB")
+    return OK
