@@ -16,12 +16,17 @@ def run(options: Options) -> int:
         if options.stock is Stock.DIR:
             OUT.say(escaped(str(cache.folder())))
         elif options.stock is Stock.SIZE:
-            OUT.say(f"{cache.size() / (1 << 20):.1f} MiB")
+            OUT.say(_told(cache.size()))
         else:
             before = cache.size()
             try:
                 cache.clean()
             except OSError as error:
                 session.fail(f"{cache.folder()}: cannot be cleaned: {(error.strerror or str(error)).lower()}")
-            OUT.say(f"Freed {before / (1 << 20):.1f} MiB")
+            OUT.say(f"Freed {_told(before)}")
     return OK
+
+
+def _told(size: int) -> str:
+    """Bytes as people read them."""
+    return f"{size / (1 << 20):.1f} MiB" if size >= 1 << 20 else f"{size / (1 << 10):.0f} KiB"

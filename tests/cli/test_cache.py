@@ -41,7 +41,7 @@ def test_where_it_is_how_large_and_its_end(kept: Path, tmp_path: Path, graphfix:
     (tmp_path / "p/a.py").write_text(loops.total)
     graphfix("check", ".", cwd=tmp_path / "p")
     assert graphfix("cache", "dir").stdout.decode().strip() == str(kept)
-    assert graphfix("cache", "size").stdout.decode().endswith(" MiB\n")
+    assert graphfix("cache", "size").stdout.decode().endswith(" KiB\n")
     assert list(kept.iterdir())
     assert graphfix("cache", "clean").stdout.decode().startswith("Freed ")
     assert not list(kept.iterdir())
