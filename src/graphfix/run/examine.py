@@ -115,7 +115,7 @@ def examine(path: Path, job: Job, data: bytes | None = None) -> Outcome:
 
 def _examined(path: Path, job: Job, data: bytes | None) -> Outcome:
     sys.setrecursionlimit(max(sys.getrecursionlimit(), _FRAMES))
-    given = data is not None or path in job.named
+    given = data is not None or path in job.named or job.is_blamed
     try:
         data = read_bytes(path) if data is None else data
         if given or _may_matter(path, data, job):
