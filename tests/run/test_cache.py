@@ -83,6 +83,15 @@ def test_a_change_that_keeps_size_and_time_is_seen(project: Path, looked: list[P
     assert len(looked) == 2
 
 
+def test_a_link_to_nothing_hides_no_change(project: Path, looked: list[Path]) -> None:
+    (project / "sub/a.py").symlink_to("nothing.py")
+    (project / "sub/z.py").write_text("x = 1\n")
+    run(project)
+    (project / "sub/z.py").write_text("x = 22\n")
+    run(project)
+    assert len(looked) == 2
+
+
 def test_other_wishes_are_other_outcomes(project: Path) -> None:
     assert len(run(project).findings) == 1
     assert run(project, Wanted(ignore=("GF101",))).findings == ()
@@ -119,6 +128,15 @@ def test_a_place_that_cannot_be_had_is_done_without(project: Path, monkeypatch: 
 
 def test_links_to_folders_are_not_trusted(project: Path) -> None:
     (project / "linked").symlink_to(project.parent)
+    assert cache.opened((project,)) is None
+
+
+def test_a_tree_without_end_is_not_looked_through(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(20):
+        (project / f"data{number}.txt").touch()
+    assert cache.opened((project,)) is not None
+    monkeypatch.setattr(cache, "MAX_ENTRIES", 20)
+    monkeypatch.setattr(cache, "_own_files", lambda: ())
     assert cache.opened((project,)) is None
 
 

@@ -26,6 +26,7 @@ from graphfix.run.outcome import Outcome, Status
 MAX_BYTES = 256 << 20  # of the database, after a run
 MAX_OUTCOME = 4 << 20  # bytes of what is kept for one file
 MAX_PROGRAMS = 20_000  # of a project: to see whether one of more has changed takes longer than it saves
+MAX_ENTRIES = 200_000  # of all kinds, below the roots of a project
 WAIT = 2.0  # seconds for another process that writes
 NAME = "findings.sqlite3"
 # a database, or what it holds, that is no more as it was written: https://docs.python.org/3/library/pickle.html
@@ -188,7 +189,7 @@ def _programs(roots: Sequence[Path]) -> list[bytes] | None:
     for root in dict.fromkeys(map(os.path.abspath, roots)):
         try:
             programs = sorted(_below(Path(root)))
-        except _Linked:
+        except _Unbounded:
             return None
         for path, state in programs:
             told.append(f"{path} {state.st_size} {state.st_mtime_ns} {state.st_ctime_ns}".encode("utf-8", "surrogateescape"))
@@ -197,21 +198,26 @@ def _programs(roots: Sequence[Path]) -> list[bytes] | None:
     return told
 
 
-class _Linked(Exception):
-    """A folder that is a link: what lies there is not looked at."""
+class _Unbounded(Exception):
+    """A tree that is too large to be looked through, or that goes on elsewhere by a link."""
 
 
 def _below(folder: Path, *, enters_links: bool = False) -> Iterator[tuple[str, os.stat_result]]:
     pending = [str(folder)]
+    left = MAX_ENTRIES
     while pending:
         try:
             with os.scandir(pending.pop()) as entries:
                 for entry in entries:
+                    left -= 1
+                    if not left:
+                        raise _Unbounded
                     if entry.name.endswith((".py", ".ipynb")):
-                        yield entry.path, entry.stat()
+                        with contextlib.suppress(OSError):  # a link to nothing
+                            yield entry.path, entry.stat()
                     elif entry.name.isidentifier() and entry.is_dir():
                         if entry.is_symlink() and not enters_links:
-                            raise _Linked
+                            raise _Unbounded
                         pending.append(entry.path)
         except OSError:
             continue
