@@ -13,7 +13,7 @@ from graphfix.analysis import callers, importers
 from graphfix.analysis.callers import called
 from graphfix.analysis.contributors import Facts
 from graphfix.analysis.evidence import Evidence
-from graphfix.analysis.explore import Explorer
+from graphfix.analysis.explore import Explorer, Tape
 from graphfix.analysis.importers import importing, is_offered
 from graphfix.analysis.told_by_callers import CallerEvidence, Elsewhere, told_by_callers
 from graphfix.codemods import RULES
@@ -326,3 +326,21 @@ def test_only_so_many_callers_are_run(project: Project, monkeypatch: pytest.Monk
         project.write(f"driver_{number}.py", DRIVER)
     assert [code for code, _ in project.codes("players.py", PLAYERS)] == ["GF304"]
     assert next(run) == callers.MAX_CALLERS
+
+
+def test_all_entries_of_a_caller_share_one_budget(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[int] = []
+    explore = callers.CallerExplorer.explore
+
+    def counted(self: callers.CallerExplorer) -> Tape:
+        tape = explore(self)
+        taken.append(self.steps)
+        return tape
+
+    monkeypatch.setattr(callers.CallerExplorer, "explore", counted)
+    monkeypatch.setattr(callers, "CALLER_STEPS", 500)
+    more = "".join(f"    def train_{number}(self):\n        self.train()\n\n" for number in range(60))
+    project.write("driver.py", f"{DRIVER}\n{more}")
+    project.codes("players.py", PLAYERS)
+    (steps,) = taken
+    assert 500 < steps < 2_000  # the entry that was under way goes on to its end

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import pty
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+
+from .terminals import on_terminal
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 RED = b"\x1b[1;31m"
@@ -25,22 +26,6 @@ RuntimeError: Trying to backward through the graph a second time
 def project(tmp_path: Path, loops: SimpleNamespace) -> Path:
     (tmp_path / "x.py").write_text(loops.total)
     return tmp_path
-
-
-def on_terminal(words: list[str], cwd: Path, **extra: str) -> bytes:
-    ours, theirs = pty.openpty()
-    environment = os.environ | {"TERM": "xterm"} | extra
-    process = subprocess.Popen(words, cwd=cwd, stdin=theirs, stdout=theirs, stderr=theirs, env=environment)
-    os.close(theirs)
-    shown = b""
-    try:
-        while part := os.read(ours, 65536):
-            shown += part
-    except OSError:
-        pass  # how Linux says that the other end is closed
-    process.wait()
-    os.close(ours)
-    return shown
 
 
 @pytest.mark.parametrize(

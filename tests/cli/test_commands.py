@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,6 +9,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+
+from .terminals import on_terminal
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 
@@ -162,25 +163,9 @@ def test_colour_is_for_terminals(project: Path, command: str, words: list[str]) 
     assert b"\x1b[" not in subprocess.run([command, *words], cwd=project, capture_output=True).stdout
     # quiet, for on a busy machine there may be a progress bar
     words = [*words, "-q"]
-    shown = on_terminal([command, *words], project, {"TERM": "xterm"})
+    shown = on_terminal([command, *words], project)
     assert b"\x1b[" in shown
-    assert b"\x1b[" not in on_terminal([command, *words], project, {"TERM": "xterm", "NO_COLOR": "1"})
-
-
-def on_terminal(command: list[str], cwd: Path, extra: dict[str, str]) -> bytes:
-    ours, theirs = pty.openpty()
-    environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"} | extra
-    process = subprocess.Popen(command, cwd=cwd, stdin=theirs, stdout=theirs, stderr=theirs, env=environment)
-    os.close(theirs)
-    shown = b""
-    try:
-        while part := os.read(ours, 65536):
-            shown += part
-    except OSError:
-        pass  # how Linux says that the other end is closed
-    process.wait()
-    os.close(ours)
-    return shown
+    assert b"\x1b[" not in on_terminal([command, *words], project, NO_COLOR="1")
 
 
 def test_start_up_imports_nothing_heavy(graphfix: Run) -> None:

@@ -73,7 +73,7 @@ def test_only_the_last_of_the_losses_frees_what_they_share(before_the_last: str)
     assert "GF301" not in told(program)
 
 
-@pytest.mark.parametrize("never_kept", ["i > len(losses)", "i == len(losses) - 1"])
+@pytest.mark.parametrize("never_kept", ["i > len(losses)", "i == len(losses) - 1", "i + 1 < len(losses) - 1"])
 def test_all_but_the_last_of_the_losses_have_to_keep_it(never_kept: str) -> None:
     assert "GF301" in told(LAST_FREES.format(before_the_last=never_kept))
 

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
+import graphfix.run.again
 import graphfix.run.engine
 from graphfix.run import limits
 from graphfix.run.engine import Analysis
@@ -114,3 +115,14 @@ def test_a_worker_that_has_to_be_ended_costs_the_file_it_was_at(
     outcomes = list(examine_all(files, Job((tmp_path,)), 2))
     assert [outcome.path for outcome in outcomes] == files
     assert [outcome.path for outcome in outcomes if outcome.status is Status.INTERNAL] == [files[10]]
+
+
+def test_files_that_are_only_kept_are_let_go_once_there_is_much_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, forgotten = {"used": 0}, []
+    monkeypatch.setattr(limits, "memory_in_use", lambda: now["used"])
+    monkeypatch.setattr(limits, "_bearable", limits.PLENTY)
+    monkeypatch.setattr(graphfix.run.again, "forget_files", lambda: forgotten.append(now["used"]))
+    for used in (limits.PLENTY - 1, limits.PLENTY, limits.PLENTY + 1, 2 * limits.PLENTY - 1, 2 * limits.PLENTY):
+        now["used"] = used
+        limits.spare_memory()
+    assert forgotten == [limits.PLENTY, 2 * limits.PLENTY]

@@ -104,7 +104,8 @@ LAST_BEFORE: dict[type, bool] = {ast.Gt: True, ast.GtE: True, ast.NotEq: True, a
 
 def is_followed(counter: object, number: object, op: ast.cmpop, answers: dict[type, bool]) -> bool | None:
     """The answer to "is this the last iteration?" (`i < len(losses) - 1`) in one that another iteration follows; None for other questions."""
-    counter, number = without_offset(counter), without_offset(number)
+    counter, ahead = without_offset(counter)
+    number, behind = without_offset(number)
     if not isinstance(counter, Key) or kind_of(counter) != "counter" or len(counter.parts) != 3:
         return None
     loop, index = counter.parts[1], counter.parts[2]
@@ -113,14 +114,15 @@ def is_followed(counter: object, number: object, op: ast.cmpop, answers: dict[ty
     counted, last = loop.parts[2:]
     if counted is None or index >= last or not (number == counted or is_length(number, counted)):
         return None
-    return answers.get(type(op))
+    # before the last iteration `i + 1` is below the number of them; `i + 1 < n - 1` asks for the last but one
+    return answers.get(type(op)) if ahead - behind <= 1 else None
 
 
-def without_offset(key: object) -> object:
-    """`n` of `n - 1` and `i` of `i + 1`."""
+def without_offset(key: object) -> tuple[object, int]:
+    """`n` and -1 of `n - 1`, `i` and 1 of `i + 1`; what has no such offset, and 0."""
     if isinstance(key, Key) and kind_of(key) in ("Add", "Sub") and len(key.parts) == 3 and key.parts[2] == 1:
-        return key.parts[1]
-    return key
+        return key.parts[1], 1 if kind_of(key) == "Add" else -1
+    return key, 0
 
 
 def is_length(key: object, counted: object) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 # methods of trainers and launchers that run the backward pass of their first argument:
 # https://lightning.ai/docs/pytorch/stable/common/optimization.html, and the toggling of
@@ -37,8 +36,8 @@ def spells_read(text: str) -> bool:
     return "torch" in text and _READ.search(text) is not None
 
 
-def may_spell(data: bytes, more: Iterable[str] = ()) -> bool:
-    """Whether a file with these bytes, in an encoding that writes ASCII as it is, may spell a walk, a read or one of `more`."""
-    if any(word in data for word in _WALK_BYTES) or any(word.encode() in data for word in more):
+def may_spell(data: bytes) -> bool:
+    """Whether a file with these bytes, in an encoding that writes ASCII as it is, may spell a walk or a read."""
+    if any(word in data for word in _WALK_BYTES):
         return True
     return b"torch" in data and any(word in data for word in _READ_BYTES)

@@ -164,8 +164,10 @@ def _may_matter(path: Path, data: bytes, job: Job) -> bool:
     """Whether the file may hold anything to tell: what cannot is not parsed, and its syntax is nobody's concern here."""
     if not writes_ascii(data) or b"graphfix" in data or b"GF" in data and _NOQA.search(data):
         return True  # comments that speak to graphfix are looked at wherever they stand
+    if may_spell(data):
+        return True
     conventions = job.wanted_for(path).conventions
-    return may_spell(data, conventions.walking) or conventions.saw(path)
+    return any(word.encode() in data for word in conventions.walking) or conventions.saw(path)
 
 
 def _named(error: Exception) -> str:

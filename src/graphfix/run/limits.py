@@ -6,16 +6,16 @@ import faulthandler
 import gc
 import os
 import signal
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 SECONDS = 20.0  # of this process's own computing, whatever else the machine does
-PATIENCE = 60.0  # by the clock, for what does not heed signals: a worker ends itself
-PLENTY = 250 << 20  # bytes in use, at which what is only kept is let go
+PATIENCE = 180.0  # by the clock, which runs on while others compute; for what does not heed signals: a worker ends itself
+PLENTY = 250 << 20  # bytes, after each of which the files that are only kept are let go
 MEMORY = 1 << 30  # bytes, on top of what a worker begins with
+_bearable = PLENTY
 
 
 class TookTooLong(BaseException):
@@ -57,16 +57,16 @@ def ended_when_stuck() -> Iterator[None]:
 
 
 def spare_memory() -> None:
-    """Let go of what is only kept to save time, once this process holds a lot: the files to come need it more."""
-    if memory_in_use() < PLENTY:
+    """Let go of the files that are only kept to save time, each time that this process has come to hold much more."""
+    global _bearable
+    if memory_in_use() < _bearable:
         return
-    for name, module in list(sys.modules.items()):
-        if name.startswith("graphfix."):
-            for member in list(vars(module).values()):
-                clear = getattr(member, "cache_clear", None)
-                if callable(clear):
-                    clear()
+    from graphfix.run.again import forget_files
+
+    forget_files()
     gc.collect()
+    # what stays is not to be let go after each file to come
+    _bearable = memory_in_use() + PLENTY
 
 
 def memory_in_use() -> int:
@@ -78,7 +78,7 @@ def memory_in_use() -> int:
 
 
 def limit_memory() -> None:
-    """Let this process, a worker, take `MEMORY` bytes than it has; beyond, it gets a MemoryError."""
+    """Let this process, a worker, take `MEMORY` bytes more than it has; beyond, it gets a MemoryError."""
     try:
         import resource
 

@@ -60,7 +60,7 @@ def quick_fixes(outcome: Outcome, places: Places, target: Target, where: lsp.Ran
 def fix_all(before: str, after: str, target: Target, encoding: str) -> lsp.CodeAction:
     """The action that makes `after` of the text `before`: what `graphfix apply` does."""
     return lsp.CodeAction(
-        "Apply all safe fixes of graphfix", kind=FIX_ALL, edit=target.edited(list(_edits(before, after, encoding)))
+        "Apply the fixes that graphfix apply makes", kind=FIX_ALL, edit=target.edited(list(_edits(before, after, encoding)))
     )
 
 
