@@ -66,15 +66,13 @@ def find(evidence: Evidence) -> Iterator[Finding]:
             continue
         if any(walks_from_pile(run, event) or shared_with_given(run, event) for run, event in events):
             continue  # a later iteration than the simulated ones, or code that is not in sight, may walk it again
-        if given_by_callers(evidence, site, events[0][1].kind):
-            continue  # a graph of whoever calls this
         if any(event.creates or needed(event, None) for _, event in events):
             finding = last_of_loop(evidence, site, events)
-            if finding is not None:
+            if finding is not None and not given_by_callers(evidence, site, events[0][1].kind):
                 yield finding
             continue
         keyword = next((k for k in site.keywords if k.arg == "retain_graph"), None)
-        if keyword is None:
+        if keyword is None or given_by_callers(evidence, site, events[0][1].kind):
             continue
         sure = all(in_sight(run, event) for run, event in events)
         statement = evidence.document.statement_of(site)

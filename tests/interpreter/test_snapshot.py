@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import pytest
 
+from graphfix.analysis import explore
 from graphfix.analysis.policies import Policy, PolicyKind
 from graphfix.interpreter import snapshot
 from graphfix.interpreter.frames import Env, Frame
@@ -50,6 +52,55 @@ def match(pairs):
     for pair in pairs:
         print(net(pair).sum().item())
 """
+KEEPER = """import torch
+net = torch.nn.Linear(2, 1)
+
+def place():
+    cell = []
+    return cell.append, lambda: cell
+
+def named(function):
+    return function if DEBUG else function
+
+put, taken = place()
+kept = []
+
+@named
+def train(x):
+    loss = net(x).sum()
+    kept.append(loss)
+    put(loss)
+    loss.backward()
+
+@named
+def finish():
+    for loss in kept + taken():
+        loss.backward()
+"""
+
+
+def test_what_one_function_puts_away_is_not_there_when_another_is_called() -> None:
+    """The definitions run once: each entry begins with all that they made as it was."""
+    assert "GF301" not in {finding.code for finding in findings_of(Path("keeper.py"), KEEPER)}
+    called = KEEPER + "\ntrain(torch.ones(1, 2))\nfinish()\n"
+    assert "raises" in str([finding.story for finding in findings_of(Path("keeper.py"), called)])
+
+
+@pytest.mark.parametrize(("code", "times"), [("print(net(x).item())", 1), ("kept.append(net(x))\n    kept[0].item()", 9)])
+def test_definitions_run_once_unless_a_run_changes_what_they_made(monkeypatch: pytest.MonkeyPatch, code: str, times: int) -> None:
+    many = KEEPER.split("@named")[0] + "".join(f"\n@named\ndef read{n}(x):\n    {code}\n" for n in range(9))
+    begun: list[Env] = []
+    define = explore.define
+    monkeypatch.setattr(explore, "define", lambda m, env, body: begun.append(env) or define(m, env, body))
+    tape = explore.Explorer(Document("keeper.py", many), ()).explore()
+    assert len({run.entry for run in tape.runs}) == 10
+    assert len(begun) == times
+
+
+def test_an_analysis_leaves_nothing_behind() -> None:
+    findings_of(Path("keeper.py"), KEEPER + "for i in range(3):\n    h = net(h)\n    h.sum().backward()\n")
+    gc.collect()
+    assert not [each for each in gc.get_objects() if isinstance(each, Env) and each.document.path == "keeper.py"]
 
 
 def test_a_cache_of_an_imported_module_is_as_it_was(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from graphfix.models.words import LAUNCHERS, WALKS, spells_walk
+from graphfix.models.words import LAUNCHERS, WALKS, spelled_by_code
 from graphfix.run.engine import analyse, is_relevant
 
 KEEPER = """\
@@ -35,4 +35,35 @@ def test_a_method_that_only_launches_a_walk_is_entered(word: str) -> None:
 
 @pytest.mark.parametrize("word", sorted(WALKS))
 def test_no_walk_is_held_back_by_the_filter(word: str) -> None:
-    assert is_relevant(f"self.{word}(loss)") and spells_walk(f"self.{word}(loss)")
+    assert is_relevant(f"self.{word}(loss)")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "getattr(loss, 'backward')()",
+        'print(f"{loss.backward()} {{")',
+        "print(rf'\\n{loss.backward()}')",
+        "text = '\\''; loss.backward()  # it's",
+        "text = 'an open text\nloss.backward()",
+        'text = """it\'s \\""" ""\\""""; loss.backward()',
+        "# torch\nx = loss.item()",
+        "hook = 'training_step'",
+    ],
+)
+def test_what_code_may_do_gets_past_the_filter(code: str) -> None:
+    assert spelled_by_code(code.encode())
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "x = 1  # loss.backward()",
+        "'loss.backward() \\' and more'",
+        "def f():\n    r'''Calls loss.backward().\n\n    It's so.'''",
+        '"""The .data of a "torch" tensor\nand its .item()."""\nimport torch',
+        "raise ValueError('no backward pass')  # loss.backward()",
+    ],
+)
+def test_comments_and_texts_do_not(code: str) -> None:
+    assert not spelled_by_code(code.encode()) and not is_relevant(code)

@@ -55,7 +55,7 @@ FINE: dict[str, bytes] = {
     "no final newline": b"x = 1",
     "control-z": b"x = 1\n# \x1a\n",
 }
-MATTERS = b"\n# backward()\n"  # bytes that make graphfix look at a file
+MATTERS = b"\nloss.backward()\n"  # bytes that make graphfix look at a file
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 
 

@@ -39,8 +39,8 @@ def project(tmp_path: Path, loops: SimpleNamespace) -> Path:
     (tmp_path / "cr.py").write_bytes(b"\xef\xbb\xbf" + loops.legacy.replace("\n", "\r").encode())
     head, _, tail = loops.total.partition("for step")
     (tmp_path / "n.ipynb").write_text(notebook("# first\n", head, "for step" + tail))
-    (tmp_path / "broken.py").write_text("x = 1\ndef f(:\n# backward()\n")
-    (tmp_path / "evil\n::error::\x1b[31m.py").write_text("(  # backward()")
+    (tmp_path / "broken.py").write_text("x = 1\ndef f(:\nloss.backward()\n")
+    (tmp_path / "evil\n::error::\x1b[31m.py").write_text("(loss.backward()")
     return tmp_path
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+import multiprocessing
 import os
 import random
 import signal
@@ -63,6 +64,15 @@ def test_a_worker_that_dies_costs_its_file_only(tmp_path: Path, loops: SimpleNam
     assert failed == ["f010.py"]
 
 
+def test_no_worker_is_left_once_the_last_outcome_is_there(tmp_path: Path, loops: SimpleNamespace) -> None:
+    """Whoever counts the outcomes asks for no further one."""
+    files = many(tmp_path, loops, 40)
+    outcomes = examine_all(files, Job((tmp_path,)), 2)
+    assert [next(outcomes).path for _ in files] == files
+    assert not multiprocessing.active_children()
+    outcomes.close()
+
+
 @pytest.mark.parametrize("error", [ValueError("odd"), RecursionError(), KeyError("x"), MemoryError()])
 def test_an_engine_that_raises_costs_its_file_only(
     tmp_path: Path, loops: SimpleNamespace, monkeypatch: pytest.MonkeyPatch, error: Exception
@@ -97,6 +107,23 @@ def test_a_file_that_takes_too_long_is_told_and_the_others_go_on(
     assert [bool(outcome.unfinished) for outcome in outcomes] == [False, True, False]
     assert "takes more than" in outcomes[1].unfinished and not outcomes[1].changed
     assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0.0, 0.0)
+
+
+def test_an_end_that_python_swallows_comes_again_and_is_not_printed(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    class Lingering:
+        def __del__(self) -> None:
+            while not ended:
+                len(ended)
+
+    ended: list[None] = []
+    monkeypatch.setattr(limits, "SECONDS", 0.2)
+    with pytest.raises(limits.TookTooLong), limits.limited_time():
+        Lingering()
+        while True:
+            len(ended)
+    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize("cost", ["memory", "code that heeds no signal"])

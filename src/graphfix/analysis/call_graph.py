@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
+
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def word(node: ast.AST) -> str:
@@ -12,8 +14,26 @@ def word(node: ast.AST) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
+def forms(node: ast.AST) -> Iterator[str]:
+    """The word that a node spells, in each form that tells: `x`, `.x` as an attribute, `x()` where it is called, `x=` as a keyword."""
+    if isinstance(node, ast.Call):
+        yield f"{word(node.func)}()"
+    elif isinstance(node, ast.Attribute):
+        yield node.attr
+        yield f".{node.attr}"
+    elif isinstance(node, ast.Name):
+        yield node.id
+    elif isinstance(node, ast.keyword):
+        yield f"{node.arg}="
+
+
+def forms_in(code: Iterable[ast.AST]) -> set[str]:
+    """All words in a piece of code, in all their forms."""
+    return {form for part in code for node in ast.walk(part) for form in forms(node)}
+
+
 class CallGraph:
-    """The functions of a file, and the words in each."""
+    """The functions of a file, and the words in each, in all their forms."""
 
     def __init__(self, tree: ast.Module) -> None:
         self.tree = tree
@@ -21,8 +41,17 @@ class CallGraph:
     @cached_property
     def words(self) -> dict[ast.AST, set[str]]:
         """What each function spells, those inside of it included."""
-        functions = [part for part in ast.walk(self.tree) if isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef))]
-        return {function: {word(part) for part in ast.walk(function)} for function in functions}
+        found: dict[ast.AST, set[str]] = {}
+        pending: list[tuple[ast.AST, tuple[ast.AST, ...]]] = [(self.tree, ())]
+        while pending:
+            node, around = pending.pop()
+            if isinstance(node, FUNCTIONS):
+                around = (*around, node)
+                found[node] = set()
+            for function in around:
+                found[function].update(forms(node))
+            pending.extend((child, around) for child in ast.iter_child_nodes(node))
+        return found
 
     @cached_property
     def spelling(self) -> dict[str, list[ast.AST]]:

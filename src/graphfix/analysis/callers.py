@@ -14,14 +14,14 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from graphfix.analysis.call_graph import word
+from graphfix.analysis.call_graph import forms_in, word
 from graphfix.analysis.entries import EntryPoint, Start
 from graphfix.analysis.explore import Explorer, Run, Tape
-from graphfix.analysis.importers import importing
+from graphfix.analysis.importers import importing, spells
 from graphfix.analysis.testing import is_test
 from graphfix.interpreter.imports import Importer, parsed
 from graphfix.interpreter.interpreter import OutOfSteps
-from graphfix.models.words import WALKS
+from graphfix.models.words import CALLED_WALKS
 from graphfix.source.document import Document
 
 # Importing files that are read for one file, those of them that are run, and the statements and calls that each may simulate
@@ -69,7 +69,7 @@ class CallerExplorer(Explorer):
 
     def entries(self) -> Iterator[tuple[EntryPoint, ast.AST, Start]]:
         """Those that spell a walk themselves first: the budget may end before the others."""
-        yield from sorted(super().entries(), key=lambda entry: not any(word(part) in WALKS for part in ast.walk(entry[1])))
+        yield from sorted(super().entries(), key=lambda entry: not forms_in([entry[1]]) & CALLED_WALKS)
 
     def is_relevant(self, definition: ast.AST) -> bool:
         """Whether the code, or what it calls in its file by name, walks a graph or names what the analysed file defines."""
@@ -91,21 +91,26 @@ def called(tape: Tape, *, all_functions: bool = False) -> Tape | None:
     wanted = worth_reaching(document, functions - entered, all_functions=all_functions)
     if not wanted:
         return None
-    walks = any(word(part) in WALKS for part in ast.walk(document.tree))
+    walks = not CALLED_WALKS.isdisjoint(forms_in([document.tree]))
     found: list[Run] = []
-    tried = 0
-    for path in itertools.islice(importing(Path(document.path), tape.roots), MAX_LOOKED_AT):
-        caller = parsed(path, path.stem) if tried < MAX_CALLERS else None
-        words = {word(part) for part in ast.walk(caller.tree)} if caller is not None else set()
-        if caller is None or not words & wanted or not (walks or words & WALKS) or is_test(caller):
-            continue
-        tried += 1
-        runs = CallerExplorer(caller, tape, wanted | WALKS | tape.conventions.walking).explore().runs
+    close = itertools.islice(importing(Path(document.path), tape.roots), MAX_LOOKED_AT)
+    for caller in itertools.islice((each for path in close for each in using(path, wanted, walks)), MAX_CALLERS):
+        runs = CallerExplorer(caller, tape, wanted | CALLED_WALKS | tape.conventions.walking).explore().runs
         # what a caller does up to the end of the budget proves nothing
         found.extend(run for run in runs if run.recording.ended_by not in LIMITS and functions & run.recording.entered)
     for run in found:
         run.entry = dataclasses.replace(run.entry, elsewhere=True)
     return Tape(document, found, True, tape.roots, tape.conventions) if found else None
+
+
+def using(path: Path, wanted: frozenset[str], walks: bool) -> Iterator[Document]:
+    """The file at `path`, parsed, where it spells a `wanted` name and a backward pass, which it need not where it `walks` elsewhere."""
+    if not spells(path, wanted) or not walks and not spells(path, CALLED_WALKS):
+        return
+    caller = parsed(path, path.stem)
+    words = forms_in([caller.tree]) if caller is not None else set()
+    if caller is not None and words & wanted and (walks or words & CALLED_WALKS) and not is_test(caller):
+        yield caller
 
 
 def worth_reaching(document: Document, functions: set[ast.AST], *, all_functions: bool = False) -> frozenset[str]:
@@ -115,7 +120,8 @@ def worth_reaching(document: Document, functions: set[ast.AST], *, all_functions
         if (
             function.name in BUILDING
             or not all_functions
-            and not any(keeps(part) or word(part) in WALKS for part in ast.walk(function))
+            and not any(keeps(part) for part in ast.walk(function))
+            and not forms_in([function]) & CALLED_WALKS
         ):
             continue
         owner = document.parents.get(function)

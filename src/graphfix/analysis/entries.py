@@ -12,7 +12,6 @@ from graphfix.autograd.backward import WalkKind
 from graphfix.interpreter.boundaries import note_boundary
 from graphfix.interpreter.calls import instantiate
 from graphfix.interpreter.frames import Env
-from graphfix.interpreter.imports import define
 from graphfix.interpreter.interpreter import Interpreter, Stop
 from graphfix.interpreter.values import NONE, Class, Constant, Function, Instance, Mapping, Unknown, Value
 from graphfix.models.words import WALKED_BY_TRAINER
@@ -66,8 +65,9 @@ def switches_on(definition: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
 
 
 def start_function(definition: ast.FunctionDef | ast.AsyncFunctionDef) -> Start:
+    """The function, of a module that is defined."""
+
     def start(m: Interpreter, env: Env) -> None:
-        define(m, env, env.document.tree.body)
         function = env.get(definition.name)
         if isinstance(function, Function):
             m.frame.statement = definition
@@ -83,7 +83,6 @@ def start_method(cls: ast.ClassDef, method: ast.FunctionDef | ast.AsyncFunctionD
     """The method on a fresh object, `times` times: whoever uses the class may call it in a loop."""
 
     def start(m: Interpreter, env: Env) -> None:
-        define(m, env, env.document.tree.body)
         value = env.get(cls.name)
         function = value.attributes.get(method.name) if isinstance(value, Class) else None
         if not isinstance(value, Class) or not isinstance(function, Function):
@@ -91,6 +90,7 @@ def start_method(cls: ast.ClassDef, method: ast.FunctionDef | ast.AsyncFunctionD
         m.frame.statement = cls
         instance = make_instance(m, value, cls)
         env.variables["self"] = instance  # so that what it carries from call to call has a name
+        m.recording.receiver = instance
         entry = m.loop(None)
         m.grad_enabled = m.grad_enabled and not switches_on(method)
         for iteration in range(times):

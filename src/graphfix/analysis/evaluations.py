@@ -64,6 +64,8 @@ class Regions:
     def find(self) -> None:
         for run in self.tape.runs:
             self.note_walked(run)
+        if not any(self.may_be_forward(node) and not node.walks for run in self.tape.runs for node in run.recording.nodes):
+            return
         for run in self.tape.runs:
             self.note_asked(run)
         placed: dict[ast.stmt, Region] = {}
@@ -168,13 +170,18 @@ class Regions:
 
     def is_forward(self, node: Node) -> bool:
         """Whether a module (or an operation on parameters) made the node and saved tensors for their gradient."""
-        if not node.saves or not self.facts.is_sure(node):
+        if not self.may_be_forward(node):
             return False
         if node.callee is not None and any(node.callee in run.recording.frozen for run in self.tape.runs):
             return False
         if node.leaves or node.callee in self.facts.modules:
             return True
         return node.callee in self.callees and (node.training is False or self.is_cut_late(node))
+
+    def may_be_forward(self, node: Node) -> bool:
+        """The same, as far as the node itself tells: what becomes of it is another question."""
+        made_by_module = bool(node.leaves) or node.callee in self.facts.modules or node.callee in self.callees
+        return node.saves and made_by_module and self.facts.is_sure(node)
 
     # Where the regions are
 

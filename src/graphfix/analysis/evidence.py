@@ -16,7 +16,7 @@ from graphfix.analysis.evaluations import Regions
 from graphfix.analysis.explore import Run, Tape
 from graphfix.analysis.flow.flow import Flow, flow_of
 from graphfix.analysis.flow.graph import Field, Sink
-from graphfix.analysis.importers import importing, is_offered
+from graphfix.analysis.importers import importing, is_offered, spells
 from graphfix.analysis.second_backward import SecondBackward, second_backwards
 from graphfix.autograd.graph import history
 from graphfix.interpreter.imports import NEVER, Importer, parsed
@@ -106,10 +106,15 @@ class Evidence:
         return Regions(self.tape, self.facts, self.stays_inside)
 
     @cached_property
-    def importers(self) -> list[Document]:
+    def importers(self) -> list[Path]:
         """The closest programs of the project that import the file."""
-        paths = itertools.islice(importing(Path(self.document.path), self.tape.roots), MAX_IMPORTERS)
-        return [document for path in paths if (document := parsed(path, path.stem)) is not None]
+        return list(itertools.islice(importing(Path(self.document.path), self.tape.roots), MAX_IMPORTERS))
+
+    @asked_once
+    def importers_naming(self, name: str) -> list[Document]:
+        """Those of these programs that spell a name."""
+        documents = (parsed(path, path.stem) for path in self.importers if spells(path, (name,)))
+        return [document for document in documents if document is not None and name in document.words]
 
     @asked_once
     def stays_inside(self, attribute: str) -> bool:
@@ -117,12 +122,12 @@ class Evidence:
 
         Nobody calls a method of the file that returns it where no program that imports the file spells its name.
         """
-        if any(attribute in each.words for each in self.importers):
+        if self.importers_naming(attribute):
             return False
         for arrival in self.flow.graph.reach([Field(attribute)]).arrivals:
             site = arrival.site
             if isinstance(site, ast.FunctionDef) and site in self.flow.calls.entered:
-                is_open = any(site.name in each.words for each in self.importers)
+                is_open = bool(self.importers_naming(site.name))
             else:
                 is_open = arrival.sink is not Sink.ASKED
             if is_open:

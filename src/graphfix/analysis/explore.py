@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
-from graphfix.analysis.call_graph import CallGraph
+from graphfix.analysis.call_graph import FUNCTIONS, CallGraph, forms_in
 from graphfix.analysis.entries import MODULE, EntryKind, EntryPoint, Start, run_module, start_function, start_method
-from graphfix.analysis.policies import Policy, PolicyKind, leaves, worth_taking
+from graphfix.analysis.policies import Policy, PolicyKind, leaves, side_of, worth_taking
 from graphfix.autograd.gradients import Fates
 from graphfix.interpreter.conventions import NO_CONVENTIONS, Conventions
 from graphfix.interpreter.frames import Env, Frame
-from graphfix.interpreter.imports import Importer
+from graphfix.interpreter.imports import Importer, define
 from graphfix.interpreter.interpreter import Contradicted, Interpreter, OutOfSteps, Stop
 from graphfix.interpreter.recording import Recording
+from graphfix.interpreter.snapshot import Beginning, Question
 from graphfix.interpreter.values import Value
 from graphfix.models.assembly import assembled
-from graphfix.models.words import READS, WALKED_BY_TRAINER, WALKS
+from graphfix.models.words import BRINGING, CALLED_WALKS, SPELLED_READS, WALKED_BY_TRAINER
 from graphfix.source.document import Document
 
 # Statements and calls that all runs over one file may simulate together: a count, so that results do not depend on the clock
@@ -27,6 +29,7 @@ TOTAL_STEPS = 100_000
 LEAST_STEPS = 4_000  # for each entry, until there are MOST_STEPS
 MOST_STEPS = 160_000
 MOST_CORRECTIONS = 2  # of one run
+MOST_BEGINNINGS = 4  # kept of a file
 
 
 @dataclass(eq=False)
@@ -90,6 +93,7 @@ class Explorer:
         self.kinds: tuple[PolicyKind, ...] = (PolicyKind.OTHER, PolicyKind.LATE, PolicyKind.EARLY)
         self.times = 2
         self.substitutions: dict[ast.AST, Callable[[Interpreter, ast.AST, Value], Value]] = {}
+        self.beginnings: list[Beginning] = []
 
     def explore(self) -> Tape:
         self.give_share()
@@ -120,7 +124,7 @@ class Explorer:
 
     def wanted_words(self) -> frozenset[str]:
         """What makes a function worth a run of its own."""
-        return WALKS | READS | self.tape.conventions.walking
+        return CALLED_WALKS | SPELLED_READS | self.tape.conventions.walking
 
     def entries(self) -> Iterator[tuple[EntryPoint, ast.AST, Start]]:
         """Functions and methods that the module itself does not reach, callers before callees."""
@@ -148,6 +152,8 @@ class Explorer:
         made = [self.run_once(entry, start, first)]
         if first.asked:
             for kind in (*self.kinds, *((PolicyKind.QUIET,) if first.counted else ())):
+                if len(made) > 1 and not shows_graphs(made):
+                    break  # neither side of any branch has met a graph
                 if self.steps > self.budget:
                     self.tape.truncated = True
                     break
@@ -168,6 +174,8 @@ class Explorer:
             missing = [
                 (site, not side) for site, side in covered if (site, not side) not in covered and worth_taking(site, not side)
             ]
+            if not shows_graphs((*made, *extra)):
+                missing = [(site, side) for site, side in missing if self.may_bring_graphs(site, side)]
             if not missing:
                 break
             missing.sort(key=lambda pair: (pair[0].lineno, pair[0].col_offset))
@@ -176,6 +184,20 @@ class Explorer:
             tried.update(chosen.items())
             extra.append(self.run_once(entry, start, Policy(PolicyKind.USUAL, chosen)))
         return extra
+
+    def may_bring_graphs(self, site: ast.AST, side: bool) -> bool:
+        """Whether a side of a branch, or what it calls in this file by name, may make a graph or walk one; other files may do either."""
+        return not self.bringing.isdisjoint(forms_in(side_of(site, side)))
+
+    @cached_property
+    def bringing(self) -> set[str]:
+        """The words by which a graph may come into a run that has none so far."""
+        tree = self.tape.document.tree
+        imports = [part for part in ast.walk(tree) if isinstance(part, (ast.Import, ast.ImportFrom))]
+        path = Path(self.tape.document.path)
+        own = {name for part in imports for name, module in imported(part) if self.importer.find(module, path) is not None}
+        wanted = BRINGING | self.tape.conventions.walking | own
+        return wanted | {getattr(function, "name", "") for function in CallGraph(tree).leading_to(wanted)}
 
     def run_once(self, entry: EntryPoint, start: Start, policy: Policy) -> Run:
         """One run; where the code refuses what it had decided, it begins anew and knows better."""
@@ -191,10 +213,12 @@ class Explorer:
         interpreter = assembled(policy, self.importer)
         interpreter.decisions.update(answers)
         interpreter.corrections = corrections
+        if not self.importer.keeps_all:
+            self.beginnings.clear()  # they hold modules that are read anew
         self.importer.begin(interpreter)
         interpreter.substitutions = self.substitutions
         interpreter.conventions = self.tape.conventions
-        env = Env(self.tape.document)
+        env = Env(self.tape.document) if entry.kind is EntryKind.MODULE else self.defined(interpreter, policy)
         interpreter.recording.env = env
         interpreter.frames.append(Frame(env, self.tape.document.tree, (), (), 0))
         try:
@@ -209,3 +233,60 @@ class Explorer:
         finally:
             self.steps += interpreter.steps
         return Run(entry, interpreter.recording)
+
+    def defined(self, m: Interpreter, policy: Policy) -> Env:
+        """The module as its functions find it who are called from elsewhere, with nothing but its definitions run.
+
+        They run once for all runs that answer alike what they ask.
+        """
+        is_fresh = not m.decisions
+        self.beginnings = [each for each in self.beginnings if each.serves]
+        known = next((each for each in self.beginnings if each.is_that_of(m, policy)), None)
+        if known is not None:
+            env, asked = known.resume(m), known.asked
+        else:
+            env, asked = self.newly_defined(m, policy)
+            if is_fresh and len(self.beginnings) < MOST_BEGINNINGS:
+                beginning = Beginning(m, env, asked)
+                self.beginnings += [beginning]
+        # what decorators ask is nothing that this entry has to see from both sides
+        inner = {question[0] for question, _ in asked if not self.is_of_module(question[0])}
+        policy.asked -= inner
+        m.recording.covered = {(site, side) for site, side in m.recording.covered if site not in inner}
+        return env
+
+    def newly_defined(self, m: Interpreter, policy: Policy) -> tuple[Env, list[tuple[Question, bool]]]:
+        """The module once its definitions have run, with what they asked."""
+        env = Env(self.tape.document)
+        asked: list[tuple[Question, bool]] = []
+
+        def answer(*question: Any) -> bool:
+            asked.append((question, policy(*question)))
+            return asked[-1][1]
+
+        m.policy = answer
+        define(m, env, self.tape.document.tree.body)
+        m.policy = policy
+        return env, asked
+
+    def is_of_module(self, site: ast.AST) -> bool:
+        """Whether a branch lies in the file, and in no function."""
+        document = self.tape.document
+        return site in document.parents and document.enclosing(site, FUNCTIONS) is None
+
+
+def shows_graphs(runs: Iterable[Run]) -> bool:
+    """Whether any of these runs has met a graph, or something that is known to be used for one."""
+    return any(run.recording.shows_graphs for run in runs)
+
+
+def imported(statement: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str]]:
+    """Each name that an import binds, with the module that it is taken from."""
+    for alias in statement.names:
+        name = alias.asname or alias.name.split(".")[0]
+        if isinstance(statement, ast.Import):
+            yield name, alias.name
+        else:
+            package = "." * statement.level + (statement.module or "")
+            yield name, package
+            yield name, f"{package}{'' if package.endswith('.') else '.'}{alias.name}"

@@ -6,13 +6,13 @@ import functools
 import itertools
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from graphfix.files.discovery import JUNK
 from graphfix.files.gitignore import Ignored
 from graphfix.interpreter.imports import Importer
-from graphfix.source.decode import read_bytes
+from graphfix.source.decode import read_bytes, writes_ascii
 from graphfix.source.errors import SourceError
 
 # A project that is larger is not searched: the files that were found would depend on where the search ended
@@ -86,6 +86,15 @@ def imports_below(root: Path) -> Imports | None:
 
 def is_script(path: Path) -> bool:
     return path.suffix == ".py" and path.stat().st_size <= MAX_FILE_BYTES
+
+
+def spells(path: Path, words: Iterable[str]) -> bool:
+    """Whether the bytes of a file may spell one of the words, whatever form they ask for; seen without parsing it."""
+    try:
+        data = read_bytes(path)
+    except SourceError:
+        return False
+    return not writes_ascii(data) or any(word.strip(".()").encode() in data for word in words)
 
 
 def programs_below(root: Path) -> list[tuple[Path, int]] | None:

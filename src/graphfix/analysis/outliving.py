@@ -10,8 +10,8 @@ from graphfix.interpreter.values import Class, Instance, Mapping, Project, Seque
 
 def out_of_sight(run: Run) -> set[int]:
     """What code that is not in sight may read: the object whose method was run, and what it holds (by identity)."""
-    env = run.recording.env
-    pending: list[Value] = [env.variables["self"]] if env is not None and "self" in env.variables else []
+    receiver = run.recording.receiver
+    pending: list[Value] = [receiver] if receiver is not None else []
     found: set[int] = set()
     while pending:
         value = pending.pop()

@@ -70,3 +70,10 @@ def worth_taking(site: ast.AST, side: bool) -> bool:
     if isinstance(site, ast.If):
         return bool(site.body if side else site.orelse)
     return True
+
+
+def side_of(site: ast.AST, side: bool) -> list[ast.AST]:
+    """The code that a side of a branch runs; of other questions than those of an `if`, all of it."""
+    if isinstance(site, ast.If):
+        return list(site.body if side else site.orelse)
+    return [site]

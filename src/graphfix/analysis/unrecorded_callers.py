@@ -23,8 +23,8 @@ def called_unrecorded(evidence: Evidence, function: ast.FunctionDef | ast.AsyncF
 
 def calls_of(evidence: Evidence, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[Document, ast.Call]]:
     """The calls by its name in the file and in those that import it."""
-    for document in (evidence.document, *evidence.importers):
-        for part in ast.walk(document.tree) if function.name in document.words else ():
+    for document in (evidence.document, *evidence.importers_naming(function.name)):
+        for part in ast.walk(document.tree):
             if isinstance(part, ast.Call) and word(part.func) == function.name and fits(part, function):
                 yield document, part
 

@@ -36,9 +36,12 @@ def visible(frame: Frame) -> dict[str, Value]:
     names: dict[str, Value] = {}
     env: Env | None = frame.env
     while env is not None:
-        names = {**names, **{name: value for name, value in env.variables.items() if name not in names}}
+        if names:
+            names.update(item for item in env.variables.items() if item[0] not in names)
+        else:
+            names.update(env.variables)
         env = env.parent
-    level = list(names.items())
+    level = [item for item in names.items() if isinstance(item[1], (Instance, TorchModule))]
     for _ in range(DEPTH):
         level = list(itertools.islice((inner for name, value in level for inner in below(name, value)), WIDTH))
         names.update(level)
@@ -103,7 +106,7 @@ def note_boundary(m: Interpreter, entry: LoopEntry, first: dict[str, tuple[Value
     """Record what enters the second iteration of a loop, or one after it, with a graph."""
     held: dict[str, tuple[Value, tuple, bool, bool]] = {}
     walkable: set[Node] = set()
-    for name, value in crossing(m.frame, entry.loop).items():
+    for name, value in crossing(m.frame, entry.loop).items() if m.has_graphs else ():
         if not can_be_detached(value):
             continue
         nodes = nodes_in(value, attributes=False)
@@ -118,7 +121,7 @@ def note_boundary(m: Interpreter, entry: LoopEntry, first: dict[str, tuple[Value
 def note_end(m: Interpreter, entry: LoopEntry, iteration: int) -> None:
     """Add to the boundary what leaves its iteration spent: the one after it would walk into it."""
     boundary = next((b for b in reversed(m.recording.boundaries) if b.entry is entry), None)
-    if not 1 <= iteration < rounds(entry.loop) or boundary is None:
+    if not 1 <= iteration < rounds(entry.loop) or boundary is None or not boundary.held:
         return
     walkable: set[Node] = set()
     for name, value in crossing(m.frame, entry.loop).items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 
 from graphfix.interpreter.values import Class, Constant, Function, Mapping, NonTensor, Sequence, Value
 
@@ -34,6 +35,7 @@ def is_plain(value: Value) -> bool:
     return isinstance(value, (Constant, NonTensor))
 
 
+@functools.lru_cache(maxsize=4096)
 def names_only_python(definition: ast.AST) -> bool:
     """Whether all names that a function reads are its own, or Python's."""
     parts = list(ast.walk(definition))

@@ -29,13 +29,15 @@ class Importer:
         self.roots = roots
         self.loaded: dict[Path, Project | None] = {}
         self.bytes = 0
+        self.running: Interpreter | None = None
         self._snapshots: list[Snapshot] = []
 
     def __call__(self, m: Interpreter, name: str, env: Env) -> Value | None:
         if name.split(".")[0] in NEVER:
             return None
         found = self.find(name, Path(env.top().document.path))
-        return self.load(m, found, name) if found is not None else None
+        # a name may wait to be resolved since an earlier run
+        return self.load(self.running or m, found, name) if found is not None else None
 
     def find(self, name: str, importing: Path) -> Path | None:
         level = len(name) - len(name.lstrip("."))
@@ -86,13 +88,19 @@ class Importer:
 
     def begin(self, m: Interpreter) -> None:
         """A new run: what the ones before have left in modules is gone, with the modules where they hold too much to be kept."""
-        if any(snapshot.partial for snapshot in self._snapshots):
+        if not self.keeps_all:
             self.loaded.clear()
             self._snapshots.clear()
             self.bytes = 0
         for snapshot in self._snapshots:
             snapshot.restore()
         m.has_graphs = any(snapshot.holds_graphs for snapshot in self._snapshots)
+        self.running = m
+
+    @property
+    def keeps_all(self) -> bool:
+        """Whether every module that was read is there for the next run as it was."""
+        return not any(snapshot.partial for snapshot in self._snapshots)
 
     def document_at(self, path: Path, name: str) -> Document | None:
         return parsed(path, name)

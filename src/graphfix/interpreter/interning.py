@@ -6,8 +6,6 @@ so hash and equality take constant time however often a key holds another one.
 
 from __future__ import annotations
 
-from weakref import WeakValueDictionary
-
 # How many computations a key may be nested. Beyond, what a value was computed from is not known any more.
 MAX_DEPTH = 100
 
@@ -15,7 +13,7 @@ MAX_DEPTH = 100
 class Key:
     """The interned form of a tuple: what was done, and with what. Made by `interned` alone, so identity is equality."""
 
-    __slots__ = ("parts", "depth", "__weakref__")
+    __slots__ = ("parts", "depth")
 
     def __init__(self, parts: tuple[object, ...], depth: int) -> None:
         self.parts = parts
@@ -26,8 +24,13 @@ class Key:
         return f"Key({', '.join('...' if isinstance(part, Key) else repr(part) for part in self.parts)})"
 
 
-# an entry lives as long as some value has its key
-_keys: WeakValueDictionary[tuple[object, ...], Key] = WeakValueDictionary()
+# those of one analysis: a key may hold a loop, with all that its frame holds, so that none of them would end by itself
+_keys: dict[tuple[object, ...], Key] = {}
+
+
+def forget_keys() -> None:
+    """End an analysis: no key that is made from now on equals one that was made before."""
+    _keys.clear()
 
 
 def interned(key: object) -> object:

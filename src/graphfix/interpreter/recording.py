@@ -174,7 +174,7 @@ class Recording:
     `written`: tensors that were written in place, and whether that may have given them a graph or another shape. `empty`:
     where a tensor without a graph is walked. `given`: what code that is not in sight got hold of; `kept`: what was put into
     attributes. `frozen`: keys of unknown values, of which something was told to need no gradient. `ended_by`: what broke the
-    run off; `left`: what it had in hand where its steps ended, and might have walked.
+    run off; `left`: what it had in hand where its steps ended, and might have walked. `receiver`: the object whose method was run.
     """
 
     walks: list[BackwardPass] = field(default_factory=list)
@@ -212,3 +212,10 @@ class Recording:
     ended_by: type[BaseException] | None = None
     left: list[Node] = field(default_factory=list)
     env: Env | None = None
+    receiver: Value | None = None
+
+    @property
+    def shows_graphs(self) -> bool:
+        """Whether the run has met a graph, or what is known to be used for one: a module, an optimizer, an old way to make one."""
+        met = (self.walks, self.asks, self.empty, self.builds, self.modules, self.frozen, self.modes, self.updates, self.legacy)
+        return any(met) or bool(self.aliases or self.written) or any(node.certain or node.leaves for node in self.nodes)

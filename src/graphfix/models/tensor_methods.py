@@ -42,15 +42,12 @@ from graphfix.models.operations import (
     operation,
 )
 from graphfix.models.table import OpFacts, facts
+from graphfix.models.words import PROVES_MODULE
 
 # moves that the table cannot be recorded for on every machine
 MOVES = {"cuda": "cpu"}
-PROVES_MODULE = frozenset(("train", "eval", "parameters", "zero_grad", "state_dict", "load_state_dict", "named_parameters"))
-
-
 # the other tensor gives a shape, a type or a device, and gets no gradient
 MODELLED_ON = frozenset("view_as expand_as reshape_as type_as to".split())
-
 SAVED = frozenset(("saved_tensors", "saved_variables"))
 
 

@@ -14,30 +14,59 @@ WALKS = frozenset(("backward", "grad")) | LAUNCHERS
 WALKED_BY_TRAINER = frozenset(("training_step",))
 # a number that is read out of a graph, an evaluation, and old ways to cut one
 READS = frozenset(("item", "data", "tolist", "numpy", "eval", "Variable"))
+# the two as `analysis.call_graph` has them: a variable named `data` reads nothing, and the `.grad` of a parameter walks nothing
+CALLED_WALKS = frozenset(word if word != "grad" else "grad()" for word in WALKS)
+SPELLED_READS = frozenset(word if word == "Variable" else f".{word}" for word in READS)
 # torch's own ways to ask for a gradient
 ASKS = WALKS | {"requires_grad_", "requires_grad", "enable_grad", "set_grad_enabled"}
+# an unknown object with these methods is a module
+PROVES_MODULE = frozenset(("train", "eval", "parameters", "zero_grad", "state_dict", "load_state_dict", "named_parameters"))
+# what makes a graph, or tells of one, as `analysis.call_graph` has it
+BRINGING = (
+    CALLED_WALKS
+    | WALKED_BY_TRAINER
+    | ASKS
+    | {"Variable", ".data", "nn", "Parameter", "requires_grad=", "step()", *(f"{word}()" for word in PROVES_MODULE)}
+)
 
-# the same in a text that is not parsed yet: a word may be the end of a longer one (`my_backward`), `grad` stands for too much
-_WALK = re.compile(r"backward\b|\bautograd\b|\bgrad\(|" + "|".join(rf"\b{word}\b" for word in sorted(WALKED_BY_TRAINER)))
-_READ = re.compile(r"\.data\b|\.item\b|\.tolist\b|\.numpy\b|\.eval\(|\bVariable\b")
-
-# the same in bytes: what holds none of these does not match above
-_WALK_BYTES = tuple(word.encode() for word in ("backward", "autograd", "grad(", *sorted(WALKED_BY_TRAINER)))
-_READ_BYTES = tuple(word.encode() for word in (".data", ".item", ".tolist", ".numpy", ".eval(", "Variable"))
-
-
-def spells_walk(text: str) -> bool:
-    """Whether the text may hold a backward pass."""
-    return _WALK.search(text) is not None
-
-
-def spells_read(text: str) -> bool:
-    """Whether the text may read a number out of a graph, or evaluate a module."""
-    return "torch" in text and _READ.search(text) is not None
+# the same in code that is not parsed yet: a word may be the end of a longer one (`my_backward`), `grad` stands for too much
+_BY_TRAINER = "|".join(sorted(WALKED_BY_TRAINER)).encode()
+_WALK = re.compile(rb"backward\b|\bautograd\b|\bgrad\(|\b(?:%s)\b" % _BY_TRAINER)
+_READ = re.compile(rb"\.data\b|\.item\b|\.tolist\b|\.numpy\b|\.eval\(|\bVariable\b")
+_WORD = re.compile(rb"\w*")
+# what holds none of these does not match above: sought many times as fast
+_WALK_PARTS = tuple(word.encode() for word in ("backward", "autograd", "grad(", *sorted(WALKED_BY_TRAINER)))
+_READ_PARTS = tuple(word.encode() for word in (".data", ".item", ".tolist", ".numpy", ".eval(", "Variable"))
+# comments and strings, told by how they begin
+_TEXT = re.compile(
+    rb"#[^\r\n]*"
+    rb"|'''[^\\']*(?:(?:\\.|'(?!''))[^\\']*)*'''|\"\"\"[^\\\"]*(?:(?:\\.|\"(?!\"\"))[^\\\"]*)*\"\"\""
+    rb"|'[^\\'\r\n]*(?:\\.[^\\'\r\n]*)*'|\"[^\\\"\r\n]*(?:\\.[^\\\"\r\n]*)*\"",
+    re.DOTALL,
+)
 
 
-def may_spell(data: bytes) -> bool:
-    """Whether a file with these bytes, in an encoding that writes ASCII as it is, may spell a walk or a read."""
-    if any(word in data for word in _WALK_BYTES):
-        return True
-    return b"torch" in data and any(word in data for word in _READ_BYTES)
+def spells(data: bytes) -> bool:
+    """Whether the bytes may hold a backward pass, read a number out of a graph, or evaluate a module.
+
+    Whatever they are, Python or JSON, in an encoding that writes ASCII as it is.
+    """
+    return any(part in data for part in _WALK_PARTS) or b"torch" in data and any(part in data for part in _READ_PARTS)
+
+
+def spelled_by_code(data: bytes) -> bool:
+    """The same of Python, of which comments and the texts in strings decide nothing."""
+    if not spells(data):
+        return False
+    code = _TEXT.sub(_without_text, data)
+    return _WALK.search(code) is not None or b"torch" in data and _READ.search(code) is not None
+
+
+def _without_text(match: re.Match[bytes]) -> bytes:
+    """A comment or string without what is no code: one word may name an attribute, and an f-string holds expressions."""
+    text, start = match.group(), match.start()
+    if text[:1] == b"#":
+        return b""
+    prefix = match.string[max(start - 2, 0) : start].lower()
+    is_formatted = prefix.endswith(b"f") or prefix == b"fr"
+    return text if is_formatted or _WORD.fullmatch(text.strip(b"'\"")) else b"''"

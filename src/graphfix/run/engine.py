@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from graphfix.interpreter.conventions import NO_CONVENTIONS, Conventions
 from graphfix.model import Applicability, Finding, Label, Span
-from graphfix.models.words import spells_read, spells_walk
+from graphfix.models.words import spelled_by_code
 
 if TYPE_CHECKING:
     from graphfix.analysis.evidence import Evidence
@@ -41,7 +41,7 @@ class Analysis:
 
 def is_relevant(text: str) -> bool:
     """Whether the text spells anything that the tape could follow; refused here, a file is not even parsed."""
-    return spells_walk(text) or spells_read(text)
+    return spelled_by_code(text.encode("utf-8", "surrogatepass"))
 
 
 def findings_of(path: Path, text: str, roots: tuple[Path, ...] = (), conventions: Conventions = NO_CONVENTIONS) -> list[Finding]:
@@ -74,11 +74,14 @@ def analyse_blamed(path: Path, text: str, roots: tuple[Path, ...], conventions: 
 
 def _uncollected(look: Callable[[], Analysis]) -> Analysis:
     """What `look` gives, without collection: the tape makes many small objects that live until its end, a tenth of the time."""
+    from graphfix.interpreter.interning import forget_keys
+
     collecting = gc.isenabled()
     gc.disable()
     try:
         return look()
     finally:
+        forget_keys()
         if collecting:
             gc.enable()
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from graphfix.interpreter.conventions import Conventions
 from graphfix.model import Applicability, Edit, Finding, Fix, Label
-from graphfix.models.words import may_spell
+from graphfix.models.words import spelled_by_code, spells
 from graphfix.run import limits
 from graphfix.run.limits import TookTooLong, limited_time
 from graphfix.run.outcome import Fixed, Outcome, Stage, Status
@@ -164,7 +164,7 @@ def _may_matter(path: Path, data: bytes, job: Job) -> bool:
     """Whether the file may hold anything to tell: what cannot is not parsed, and its syntax is nobody's concern here."""
     if not writes_ascii(data) or b"graphfix" in data or b"GF" in data and _NOQA.search(data):
         return True  # comments that speak to graphfix are looked at wherever they stand
-    if may_spell(data):
+    if (spells if path.suffix == ".ipynb" else spelled_by_code)(data):
         return True
     conventions = job.wanted_for(path).conventions
     return any(word.encode() in data for word in conventions.walking) or conventions.saw(path)

@@ -6,6 +6,7 @@ import faulthandler
 import gc
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,8 +35,13 @@ def limited_time() -> Iterator[None]:
         if armed:
             raise TookTooLong
 
-    before = signal.signal(signal.SIGVTALRM, ring)
-    # it rings again: an exception that is raised while the interpreter cleans up is only printed
+    def tell(fault: sys.UnraisableHookArgs) -> None:
+        if fault.exc_type is not TookTooLong:
+            told(fault)
+
+    before, told = signal.signal(signal.SIGVTALRM, ring), sys.unraisablehook
+    # it rings again: an exception that is raised while the interpreter cleans up goes no further, and is of no use to the user
+    sys.unraisablehook = tell
     signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS, 0.5)
     try:
         yield
@@ -43,6 +49,7 @@ def limited_time() -> Iterator[None]:
         armed = False
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, before)
+        sys.unraisablehook = told
 
 
 @contextmanager

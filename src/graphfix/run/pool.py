@@ -44,6 +44,9 @@ def _until_broken(batches: deque[list[Path]], job: Job, jobs: int) -> Iterator[O
         for future in pending:
             done = future.result()
             batches.popleft()
+            if not batches:
+                # whoever counts the outcomes asks for no further one: what is not over by then would stumble when the interpreter ends
+                pool.shutdown(wait=True, cancel_futures=True)
             yield from done
     except (BrokenProcessPool, MemoryError):  # or the worker had no memory left to send what it had found
         pool.shutdown(wait=True, cancel_futures=True)
@@ -55,8 +58,6 @@ def _until_broken(batches: deque[list[Path]], job: Job, jobs: int) -> Iterator[O
             worker.kill()
         pool.shutdown(wait=False, cancel_futures=True)
         raise
-    # waiting is short, and what is not over here would stumble when the interpreter ends
-    pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _pool(workers: int, job: Job) -> ProcessPoolExecutor:

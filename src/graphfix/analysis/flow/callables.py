@@ -27,6 +27,8 @@ class Role(enum.Enum):
     HOLDS = "it, or what made it, holds what is called"
     NAMED = "what is put into it here may be called"
 
+    __hash__ = object.__hash__  # that of an enum is computed in Python, and states are hashed all the time
+
 
 class State(NamedTuple):
     place: Place
@@ -56,6 +58,7 @@ class Callables:
         self.flow = code.flow
         self.methods = methods
         self.library_calls = library_calls
+        self.known: dict[State, list[State]] = {}
 
     def of(self, calls: Iterable[ast.Call]) -> dict[ast.Call, tuple[Callee, ...]]:
         """What each of `calls` may enter."""
@@ -73,6 +76,11 @@ class Callables:
 
     def before(self, state: State) -> list[State]:
         """The places, and the containers, from which what is called gets to the one of `state` at once."""
+        if state not in self.known:
+            self.known[state] = self._before(state)
+        return self.known[state]
+
+    def _before(self, state: State) -> list[State]:
         place = state.place
         if state.role is Role.CALLED:
             before = self.flow.values.get(place)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import enum
+import functools
 from collections.abc import Collection, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -60,8 +61,11 @@ class Kind(enum.Enum):
     OUT = "is taken out of it"
     NUMBER = "is computed from its number: no graph"
 
+    __hash__ = object.__hash__  # that of an enum is computed in Python, and edges are hashed all the time
+
 
 PUTTING = (Kind.IN, Kind.POURED)
+COMPUTED = (Kind.MADE, Kind.DRAWN, Kind.NUMBER)
 
 
 class Sink(enum.Enum):
@@ -70,6 +74,8 @@ class Sink(enum.Enum):
     WALKED = "may call backward() on it"
     ESCAPES = "is not in sight and may call backward() on it or keep it"
     ASKED = "asks for its graph or its identity"
+
+    __hash__ = object.__hash__
 
 
 def is_attribute(key: Hashable) -> bool:
@@ -202,6 +208,7 @@ class FlowGraph:
         object itself goes. `held`: objects under whose keys further values are put.
         """
         found = Reach()
+        places = found.places
         pending: list[_State] = [(start, ITSELF, False, None) for start in starts]
         pending += [(holder, Held(None, 1, True), False, None) for holder in held]
         seen: set[_State] = set()
@@ -209,38 +216,44 @@ class FlowGraph:
         while pending:
             state = pending.pop()
             place, part, crossed, caller = state
-            if place in without:
+            if state in seen or place in without:
                 continue
             if len(seen) > MAX_STATES:
                 told.add(Arrival(Sink.ESCAPES, place if isinstance(place, ast.AST) else _site(place), True))
                 break
-            if state in seen or (place, part, True, caller) in seen and crossed or (place, part, crossed, None) in seen:
+            if (place, part, True, caller) in seen and crossed or (place, part, crossed, None) in seen:
                 continue
             seen.add(state)
-            found.places[place, part] = found.places.get((place, part), False) or crossed
+            places[place, part] = crossed or places.get((place, part), False)
             for sink, site in self.sinks.get(place, ()):
                 told.add(Arrival(sink, site, crossed))
             if part is not ITSELF and place in self.opaque:
                 told.add(Arrival(Sink.ESCAPES, self.opaque[place], True))
-            for edge in self.edges.get(place, ()):
-                if edge.leaves and caller is not None and caller is not edge.call:
+            for target, kind, key, crosses, call, leaves in self.edges.get(place, ()):
+                if leaves and caller is not None and caller is not call:
                     continue
-                if not made and edge.kind in (Kind.MADE, Kind.DRAWN, Kind.NUMBER):
+                if not made and kind in COMPUTED:
                     continue
-                via = caller if edge.call is None and not edge.crosses else None if edge.leaves or edge.crosses else edge.call
-                pending.extend((edge.target, after, crossed or edge.crosses, via) for after in _after(edge, part, numbers))
+                via = caller if call is None and not crosses else None if leaves or crosses else call
+                for after in _after(kind, key, part, numbers):
+                    pending.append((target, after, crossed or crosses, via))
             if part is not ITSELF and part.back:
-                for source, edge in self.values.get(place, {}).items():
-                    if edge.call is not None and not edge.leaves and caller is not None and caller is not edge.call:
-                        continue
-                    via = caller if edge.call is None and not edge.crosses else edge.call if edge.leaves else None
-                    pending.append((source, part, crossed, via))
-                for source, edge in self.taken_from.get(place, {}).items():
-                    pending.append((source, Held(edge.key, deeper(part.depth), True), crossed, caller))
-                if isinstance(place, ast.Attribute) and Field(place.attr) not in self.values:  # of an object that is not in sight
-                    pending.append((place.value, Held(f".{place.attr}", deeper(part.depth), True), crossed, caller))
+                pending.extend(self._aliases(state))
         found.arrivals = sorted(told, key=_position)
         return found
+
+    def _aliases(self, state: _State) -> Iterator[_State]:
+        """The places at which an object lay before something was put into it: they hold it as well."""
+        place, part, crossed, caller = state
+        for source, edge in self.values.get(place, {}).items():
+            if edge.call is not None and not edge.leaves and caller is not None and caller is not edge.call:
+                continue
+            via = caller if edge.call is None and not edge.crosses else edge.call if edge.leaves else None
+            yield source, part, crossed, via
+        for source, edge in self.taken_from.get(place, {}).items():
+            yield source, Held(edge.key, deeper(part.depth), True), crossed, caller
+        if isinstance(place, ast.Attribute) and Field(place.attr) not in self.values:  # of an object that is not in sight
+            yield place.value, Held(f".{place.attr}", deeper(part.depth), True), crossed, caller
 
     def spread(self, starts: Iterable[Place]) -> set[Place]:
         """Every place to which something of the values at `starts` may get, whatever part of an object it is there."""
@@ -344,27 +357,28 @@ class FlowGraph:
 _State = tuple[Place, Part, bool, "ast.Call | None"]
 
 
-def _after(edge: Edge, part: Part, numbers: bool) -> tuple[Part, ...]:
+@functools.lru_cache(maxsize=4096)
+def _after(kind: Kind, key: Hashable, part: Part, numbers: bool) -> tuple[Part, ...]:
     """What a value, or what an object holds as `part`, is at the end of an edge; empty where it does not get there."""
-    if edge.kind is Kind.SAME:
+    if kind is Kind.SAME:
         return (part and part._replace(back=False),)
     if part is ITSELF:
-        if edge.kind in (Kind.IN, Kind.POURED):
-            return (Held(edge.key, 1, True),)
-        return (ITSELF,) if edge.kind is not Kind.NUMBER or numbers else ()
-    if edge.kind is Kind.IN:
-        return (Held(edge.key, deeper(part.depth), True),)
-    if edge.kind is Kind.POURED:
+        if kind in (Kind.IN, Kind.POURED):
+            return (Held(key, 1, True),)
+        return (ITSELF,) if kind is not Kind.NUMBER or numbers else ()
+    if kind is Kind.IN:
+        return (Held(key, deeper(part.depth), True),)
+    if kind is Kind.POURED:
         return (part._replace(back=True),)
-    if edge.kind is Kind.NUMBER:
+    if kind is Kind.NUMBER:
         return (ITSELF,) if numbers else ()
-    if edge.kind is Kind.OUT:
-        return _taken_out(part, edge.key)
-    if part.is_attribute and edge.kind is not Kind.DRAWN:
+    if kind is Kind.OUT:
+        return _taken_out(part, key)
+    if part.is_attribute and kind is not Kind.DRAWN:
         return (part._replace(back=False),)
-    if edge.kind is Kind.SPREAD:
+    if kind is Kind.SPREAD:
         return (Held(None, part.depth),)
-    if edge.kind is Kind.WRAPPED:
+    if kind is Kind.WRAPPED:
         return (Held(None, deeper(part.depth)),)
     return (ITSELF, *(Held(None, depth) for depth in range(1, part.depth + 1)))
 
