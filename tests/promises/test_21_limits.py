@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from . import bombs
+
 HEAD = """\
 import numpy as np
 import torch
@@ -95,3 +97,18 @@ def test_a_pipe_among_the_files_that_may_import_is_not_waited_for(command: str, 
     os.mkfifo(tmp_path / "pipe.py")
     done = subprocess.run([command, "check", "bomb.py"], cwd=tmp_path, capture_output=True, timeout=300)
     assert done.returncode in (0, 1), done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs limits of memory")
+def test_the_fault_behind_each_bomb_is_found(command: str, tmp_path: Path) -> None:
+    """All at once, so that what one of them costs would be taken from the others."""
+    for name, code in bombs.BOMBS.items():
+        (tmp_path / f"{name.replace(' ', '_')}.py").write_text(bombs.HEAD + code + bombs.TAIL)
+    done = subprocess.run(
+        [command, "check", "--isolated", "--no-cache", "--select", "GF101", "--output-format", "concise", "."],
+        cwd=tmp_path, capture_output=True, timeout=900,
+    )  # fmt: skip
+    told = {line.split(b":")[0].decode() for line in done.stdout.splitlines() if b": GF101 " in line}
+    unfinished = {line.split(b":")[0].decode() for line in done.stderr.splitlines() if b"not analysed to the end" in line}
+    assert {path.name for path in tmp_path.iterdir()} - told == unfinished <= {"product_of_comprehensions.py"}
+    assert done.returncode == 1, done.stderr

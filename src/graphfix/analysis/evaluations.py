@@ -54,6 +54,8 @@ class Regions:
         self.handed: set[Node] = set()
         self.recording: set[ast.AST] = set()
         self.found: list[Region] = []
+        self.sound: dict[ast.stmt, bool] = {}
+        self.inside: dict[ast.stmt, set[ast.AST]] = {}
         self.find()
 
     @cached_property
@@ -236,7 +238,9 @@ class Regions:
         """
         if not self.is_sound(part):
             return False
-        inside = set(ast.walk(part))
+        inside = self.inside.get(part)
+        if inside is None:
+            inside = self.inside[part] = set(ast.walk(part))
         if all(leaf.site in inside for leaf in node.leaves if leaf.site is not None) and any(leaf.site for leaf in node.leaves):
             return False  # its parameters are made there
         cut = self.is_cut_at_once(node)
@@ -325,6 +329,11 @@ class Regions:
 
     def is_sound(self, part: ast.stmt) -> bool:
         """Whether nothing that no run reaches asks for gradients, and no block would be left half-way."""
+        if part not in self.sound:
+            self.sound[part] = self._is_sound(part)
+        return self.sound[part]
+
+    def _is_sound(self, part: ast.stmt) -> bool:
         for inner in ast.walk(part):
             if isinstance(inner, YIELDS):
                 return False

@@ -30,6 +30,7 @@ LEAST_STEPS = 4_000  # for each entry, until there are MOST_STEPS
 MOST_STEPS = 160_000
 MOST_CORRECTIONS = 2  # of one run
 MOST_BEGINNINGS = 4  # kept of a file
+MOST_SPOILED = 8  # beginnings that runs have changed, before none is kept any more
 
 
 @dataclass(eq=False)
@@ -94,6 +95,7 @@ class Explorer:
         self.times = 2
         self.substitutions: dict[ast.AST, Callable[[Interpreter, ast.AST, Value], Value]] = {}
         self.beginnings: list[Beginning] = []
+        self.spoiled = 0
 
     def explore(self) -> Tape:
         self.give_share()
@@ -240,13 +242,15 @@ class Explorer:
         They run once for all runs that answer alike what they ask.
         """
         is_fresh = not m.decisions
-        self.beginnings = [each for each in self.beginnings if each.serves]
+        serving = [each for each in self.beginnings if each.serves]
+        self.spoiled += len(self.beginnings) - len(serving)
+        self.beginnings = serving
         known = next((each for each in self.beginnings if each.is_that_of(m, policy)), None)
         if known is not None:
             env, asked = known.resume(m), known.asked
         else:
             env, asked = self.newly_defined(m, policy)
-            if is_fresh and len(self.beginnings) < MOST_BEGINNINGS:
+            if is_fresh and len(self.beginnings) < MOST_BEGINNINGS and self.spoiled < MOST_SPOILED:
                 beginning = Beginning(m, env, asked)
                 self.beginnings += [beginning]
         # what decorators ask is nothing that this entry has to see from both sides

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping, Sequence
 
 from graphfix.analysis.evidence import Evidence, asked_once
 from graphfix.analysis.explore import Run
@@ -12,6 +13,8 @@ from graphfix.autograd.iteration import split_loop
 from graphfix.interpreter.recording import Store
 from graphfix.interpreter.values import Instance
 
+# of one stored value, the latest first: a total of a total goes back to the beginning of the run
+MOST_OPERANDS = 500
 ADDING = frozenset(("add", "add_", "sub", "sub_", "lerp", "lerp_", "mul", "mul_"))
 
 
@@ -64,8 +67,12 @@ def is_plain_log(evidence: Evidence, total: GrowingPlace) -> bool:
 def collect(evidence: Evidence, run: Run, stores: list[Store], found: dict[ast.AST, GrowingPlace]) -> None:
     """Add what this run shows of one place. A name that is used for two totals in two loops is two places."""
     by_loop: dict[ast.AST, list[Store]] = {}
+    holding: dict[Node, list[Store]] = {}
     for store in stores:
-        loop = chain_loop(store, stores)
+        for node in store.nodes:
+            holding.setdefault(node, []).append(store)
+    for store in stores:
+        loop = chain_loop(store, holding)
         if loop is not None:
             by_loop.setdefault(loop, []).append(store)
     for loop, chained in by_loop.items():
@@ -84,12 +91,14 @@ def collect(evidence: Evidence, run: Run, stores: list[Store], found: dict[ast.A
             total.note(run, [store], all(evidence.facts.is_spent(node) for node in store.nodes))
 
 
-def chain_loop(store: Store, stores: list[Store]) -> ast.AST | None:
-    """The loop whose earlier iteration's content of the place is an operand of this store's value."""
+def chain_loop(store: Store, holding: Mapping[Node, Sequence[Store]]) -> ast.AST | None:
+    """The loop whose earlier iteration's content of the place is an operand of this store's value.
+
+    `holding`: for each node, all stores that put it into the place.
+    """
     summed = operands(store)
-    if not any(summed.values()):
-        return None
-    for earlier in stores:
+    older = {id(each): each for parts in summed.values() for part in parts for each in holding.get(part, ())}
+    for earlier in sorted(older.values(), key=lambda each: each.order):
         if earlier.order >= store.order:
             break
         index = split_loop(earlier.context, store.context)
@@ -122,7 +131,7 @@ def operands(store: Store) -> dict[Node, set[Node]]:
     for node in store.nodes:
         found = summed[node] = set()
         pending = [node]
-        while pending:
+        while pending and len(found) < MOST_OPERANDS:
             made = pending.pop()
             if is_arithmetic(made.site) and made.trace[-1] == store.trace[-1]:
                 pending.extend(parent for parent in made.parents if parent not in found)

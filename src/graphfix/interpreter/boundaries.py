@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import itertools
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from graphfix.autograd.backward import raises_again
 from graphfix.autograd.graph import Node
@@ -26,20 +26,23 @@ from graphfix.interpreter.values import (
     nodes_in,
 )
 
+CALLABLES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 # objects in objects are followed so far, and so many of them: `model.layers[0].cell.state`
 DEPTH = 4
 WIDTH = 400
 
 
-def visible(frame: Frame) -> dict[str, Value]:
-    """The values that a loop's frame can name: variables, attributes of the objects that they hold, and modules in those."""
+def visible(frame: Frame, known: Collection[str] | None = None) -> dict[str, Value]:
+    """The values that a loop's frame can name: variables, attributes of the objects that they hold, and modules in those.
+
+    `known`: only variables of these names.
+    """
     names: dict[str, Value] = {}
     env: Env | None = frame.env
     while env is not None:
-        if names:
-            names.update(item for item in env.variables.items() if item[0] not in names)
-        else:
-            names.update(env.variables)
+        for name, value in env.variables.items():
+            if name not in names and (known is None or name in known):
+                names[name] = value
         env = env.parent
     level = [item for item in names.items() if isinstance(item[1], (Instance, TorchModule))]
     for _ in range(DEPTH):
@@ -59,18 +62,36 @@ def below(name: str, value: Value) -> Iterator[tuple[str, Value]]:
 
 
 def crossing(frame: Frame, loop: ast.AST | None) -> dict[str, Value]:
-    """What may cross a loop's boundary: of the containers, which may be large, only those that the loop mentions."""
-    mentioned = names_in(loop) if loop is not None else None
+    """What may cross a loop's boundary: what the loop mentions, or a function that it may call.
+
+    Of containers, which may be large, only those that the loop mentions itself.
+    """
+    if loop is None:
+        return visible(frame)
+    mentioned = names_in(loop)
+    known = mentioned | names_in_functions(frame.env.document.tree)
     return {
         name: value
-        for name, value in visible(frame).items()
-        if mentioned is None or not isinstance(value, (Sequence, Mapping)) or name.split(".")[0] in mentioned
+        for name, value in visible(frame, known).items()
+        if not isinstance(value, (Sequence, Mapping)) or root_of(name) in mentioned
     }
+
+
+def root_of(name: str) -> str:
+    """The variable by which a name begins."""
+    return name.partition(".")[0].partition("[")[0]
 
 
 @functools.lru_cache(maxsize=256)
 def names_in(loop: ast.AST) -> frozenset[str]:
     return frozenset(part.id for part in ast.walk(loop) if isinstance(part, ast.Name))
+
+
+@functools.lru_cache(maxsize=16)
+def names_in_functions(tree: ast.Module) -> frozenset[str]:
+    """The names that functions, classes and lambdas mention: their calls may use a variable that the caller does not mention."""
+    callables = (part for part in ast.walk(tree) if isinstance(part, CALLABLES))
+    return frozenset(name for part in callables for name in names_in(part))
 
 
 def can_be_detached(value: Value) -> bool:
@@ -105,7 +126,7 @@ def is_certain(node: Node) -> bool:
 def note_boundary(m: Interpreter, entry: LoopEntry, first: dict[str, tuple[Value, bool]]) -> None:
     """Record what enters the second iteration of a loop, or one after it, with a graph."""
     held: dict[str, tuple[Value, tuple, bool, bool]] = {}
-    walkable: set[Node] = set()
+    walkable = m.walkable
     for name, value in crossing(m.frame, entry.loop).items() if m.has_graphs else ():
         if not can_be_detached(value):
             continue
@@ -123,7 +144,7 @@ def note_end(m: Interpreter, entry: LoopEntry, iteration: int) -> None:
     boundary = next((b for b in reversed(m.recording.boundaries) if b.entry is entry), None)
     if not 1 <= iteration < rounds(entry.loop) or boundary is None or not boundary.held:
         return
-    walkable: set[Node] = set()
+    walkable = m.walkable
     for name, value in crossing(m.frame, entry.loop).items():
         if name in boundary.held and can_be_detached(value):
             if any(raises_again(node, is_certain, walkable=walkable) for node in nodes_in(value, attributes=False)):

@@ -135,6 +135,8 @@ class Interpreter:
         self.has_graphs = False  # whether any node was made
         self.order = 0
         self.conventions = NO_CONVENTIONS
+        self._walkable: set[Node] = set()
+        self._walkable_until = 0
         self.substitutions: dict[ast.AST, Callable[[Interpreter, ast.AST, Value], Value]] = {}
 
     @property
@@ -316,6 +318,14 @@ class Interpreter:
         else:
             self.has_graphs = True
             value.node = Node(site, self.trace(), (), (), True, (), True, False, interned(("given", value.key)))
+
+    @property
+    def walkable(self) -> set[Node]:
+        """Collects the nodes through which a walk would not raise, up to the walk that may free some of them."""
+        if self._walkable_until != len(self.recording.walks):
+            self._walkable_until = len(self.recording.walks)
+            self._walkable = set()
+        return self._walkable
 
     def write_leaf(self, leaf: Leaf, site: ast.AST | None) -> None:
         """A parameter is written to in place: as by a step, what saved it is stale."""

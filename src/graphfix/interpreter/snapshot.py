@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 # where it is asked, in which iteration, the question's key, and whether "no" takes the branch
 Question = tuple[Any, ...]
 CHANGING = (Class, Env, Function, Instance, Leaf, Mapping, Node, Optimizer, Sequence, Storage, Tensor, TorchModule, Unknown)
+FOUND_OUT = ("_order",)  # what follows from the other slots: the order in which a class looks for a method
 MOST = 20_000  # objects
 
 
@@ -126,6 +127,8 @@ def _slots_of(each: object) -> Iterator[tuple[str, Any, dict[Any, Any] | list[An
 def _is_same(slots: Iterable[tuple[str, Any, dict[Any, Any] | list[Any] | None]], each: object) -> bool:
     """Whether an object has in its slots what it had, and its containers have what they held."""
     for name, value, content in slots:
+        if name in FOUND_OUT:
+            continue
         if getattr(each, name, None) is not value:
             return False
         if content is not None and len(content) != len(value):

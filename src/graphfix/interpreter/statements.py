@@ -6,7 +6,6 @@ import ast
 import functools
 from collections.abc import Callable, Iterable
 
-from graphfix.autograd.graph import Node
 from graphfix.interpreter import versions
 from graphfix.interpreter.boundaries import as_now, crossing, cuts_nothing, note_boundary, note_end
 from graphfix.interpreter.calls import decorate, enter_context, note_defaults
@@ -146,7 +145,7 @@ def run_loop(m: Interpreter, s: ast.For | ast.AsyncFor | ast.While, starts: Iter
         m.frame.statement = s
         m.context = (*outer, (entry, iteration))
         if iteration == 0:
-            walkable: set[Node] = set()
+            walkable = m.walkable
             first = {
                 name: (as_now(value), cuts_nothing(value, walkable))
                 for name, value in crossing(m.frame, s).items()

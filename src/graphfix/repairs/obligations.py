@@ -51,6 +51,10 @@ OTHER_FORMULAS = frozenset(
 )
 
 
+# of one fix, that are followed
+MOST_PLACES = 100
+
+
 class Proof(Inquiry):
     """Asks the flow of one file about the fixes of its findings."""
 
@@ -65,6 +69,11 @@ class Proof(Inquiry):
     def open_of(self, finding: Finding) -> Iterator[Open]:
         """What is left open of the fix of `finding`."""
         assert finding.fix is not None
+        if len(finding.fix.operations) > MOST_PLACES:
+            document = self.evidence.document
+            place = next(iter(document.lying_at.get(finding.span, ())), document.tree.body[0])
+            yield Open(place, "the fix has too many places to follow each")
+            return
         yield from self.swallowed(finding)
         yield from self.seen
         if finding.fix.ground in (Ground.DROPPED, Ground.UNTRAINED):
@@ -87,8 +96,8 @@ class Proof(Inquiry):
         spans = {finding.span, *(label.span for label in finding.story if label.path == self.evidence.document.path)}
         if finding.fix.ground is Ground.UNUSED:
             return
-        for part in ast.walk(self.evidence.document.tree):
-            if isinstance(part, (ast.stmt, ast.expr)) and self.evidence.span(part) in spans:
+        for span in sorted(spans, key=lambda each: (each.start, each.end)):
+            for part in self.evidence.document.lying_at.get(span, ()):
                 place = swallowed(self.flow, part)
                 if place is not None:
                     yield Open(place, "may swallow the error that this repairs")
@@ -222,10 +231,7 @@ class Proof(Inquiry):
 
     def expression(self, span: Span) -> ast.expr | None:
         """The expression that lies at `span`: the outermost one."""
-        for part in ast.walk(self.evidence.document.tree):
-            if isinstance(part, ast.expr) and self.at(part, span):
-                return part
-        return None
+        return next((part for part in self.evidence.document.lying_at.get(span, ()) if isinstance(part, ast.expr)), None)
 
     def comes_before(self, site: ast.AST, call: ast.Call) -> bool:
         """Whether `site` runs before `call` in each iteration: both in one function and loop."""

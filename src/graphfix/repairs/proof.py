@@ -10,7 +10,7 @@ from graphfix.analysis.evidence import Evidence
 from graphfix.interpreter.shapes import SCALAR, shape_of
 from graphfix.model import Append, Applicability, Finding, Fix, Label
 from graphfix.repairs.inquiry import Open
-from graphfix.repairs.obligations import Proof
+from graphfix.repairs.obligations import MOST_PLACES, Proof
 
 
 def proven(evidence: Evidence, findings: Iterable[Finding]) -> Iterator[Finding]:
@@ -51,7 +51,7 @@ def as_tensors(proof: Proof, fix: Fix) -> Fix:
     cuts = [operation for operation in fix.operations if isinstance(operation, Append) and operation.text == ".item()"]
     told = proof.evidence.tape.conventions.accumulate == "item"
     expressions = [proof.expression(operation.span) for operation in cuts]
-    if not any(
+    if len(cuts) <= MOST_PLACES and not any(
         widens(proof, each) or next(proof.readers.needs_tensor(each, told), None) for each in expressions if each is not None
     ):
         return fix

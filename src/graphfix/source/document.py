@@ -39,6 +39,15 @@ class Document:
         starts = self.lines.starts
         return Span(starts[node.lineno - 1] + node.col_offset, starts[node.end_lineno - 1] + node.end_col_offset)
 
+    @cached_property
+    def lying_at(self) -> dict[Span, list[ast.stmt | ast.expr]]:
+        """The statements and expressions that lie exactly at each span, the outer ones first."""
+        found: dict[Span, list[ast.stmt | ast.expr]] = {}
+        for node in ast.walk(self.tree):
+            if isinstance(node, (ast.stmt, ast.expr)):
+                found.setdefault(self.span(node), []).append(node)
+        return found
+
     def source(self, node: ast.AST) -> str:
         """The text of `node` as it stands in the file."""
         span = self.span(node)

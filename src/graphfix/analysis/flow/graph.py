@@ -101,6 +101,8 @@ class Held(NamedTuple):
 
 # states that one question follows
 MAX_STATES = 60_000
+# answers that are kept: several proofs of one fix ask the same
+MOST_ANSWERS = 4
 # levels of containers that are told apart
 DEEPEST = 3
 ITSELF = None
@@ -152,7 +154,7 @@ class Reach:
 class FlowGraph:
     """The places of a file and of what it imports.
 
-    `size`: how many edges there are. `entries`: what was found out of what objects hold.
+    `size`: how many edges there are. `entries`: what was found out of what objects hold. `answers`: the latest of `reach`.
     `opaque`: places whose value code that is not in sight has made, and may know.
     `uses`: what the code does with the value at a place. `values` and `passed`: the edges that keep the object, backward and forward;
     `taken_from`: as far as they take it out of another; `parts_of`: as far as they put it into one.
@@ -169,6 +171,7 @@ class FlowGraph:
     opaque: dict[Place, ast.AST] = field(default_factory=dict)
     size: int = 0
     entries: dict[Place, tuple[tuple[Place, Edge], ...]] = field(default_factory=dict)
+    answers: dict[tuple[Hashable, ...], Reach] = field(default_factory=dict)
 
     def add(
         self, source: Place, target: Place, kind: Kind, key: Hashable = None, crosses: bool = False,
@@ -205,8 +208,20 @@ class FlowGraph:
         A value that gets into a function by a call leaves it by the same (call strings of length one: Sharir and Pnueli,
         Two Approaches to Interprocedural Data Flow Analysis, 1981). `numbers`: followed as a number that is computed with.
         `without`: places through which nothing is followed. `made`: followed into what is computed with it, not only where the
-        object itself goes. `held`: objects under whose keys further values are put.
+        object itself goes. `held`: objects under whose keys further values are put. The last answers are kept.
         """
+        if without or held:
+            return self._reach(starts, numbers, without, made, held)
+        question = (tuple(starts), numbers, made, self.size)
+        answer = self.answers.pop(question, None) or self._reach(question[0], numbers, without, made, held)
+        self.answers[question] = answer
+        while len(self.answers) > MOST_ANSWERS:
+            self.answers.pop(next(iter(self.answers)))
+        return answer
+
+    def _reach(
+        self, starts: Iterable[Place], numbers: bool, without: Collection[Place], made: bool, held: Iterable[Place]
+    ) -> Reach:
         found = Reach()
         places = found.places
         pending: list[_State] = [(start, ITSELF, False, None) for start in starts]
