@@ -165,6 +165,15 @@ BOMBS["one long expression"] = (
     "k = (model(torch.ones(2))" + " * 2 + 1" * 90 + ")\n" + "k = (" + " + ".join("k * 2" for _ in range(90)) + ")\n"
 )
 BOMBS["many functions that train"] = "".join(
-    f"def train{n}(x, y, flag):\n    for i in range(9):\n        loss = (model(x) - y).pow(2).mean()\n        if flag:\n            loss = loss + {n}\n        loss.backward()\n        losses{n}.append(loss)\n"
+    f"""\
+losses{n} = []
+def train{n}(x, y, flag):
+    for i in range(9):
+        loss = (model(x) - y).pow(2).mean()
+        if flag:
+            loss = loss + {n}
+        loss.backward()
+        losses{n}.append(loss)
+"""
     for n in range(60)
-) + "".join(f"losses{n} = []\n" for n in range(60))
+)

@@ -15,7 +15,7 @@ from graphfix.analysis.contributors import Facts
 from graphfix.analysis.evaluations import Regions
 from graphfix.analysis.explore import Run, Tape
 from graphfix.analysis.flow.flow import Flow, flow_of
-from graphfix.analysis.flow.graph import Field, Sink
+from graphfix.analysis.flow.places import Field, Sink
 from graphfix.analysis.importers import importing, is_offered, spells
 from graphfix.analysis.second_backward import SecondBackward, second_backwards
 from graphfix.autograd.graph import history

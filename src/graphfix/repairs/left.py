@@ -9,7 +9,7 @@ from functools import cached_property
 
 from graphfix.analysis.flow.calls import name_of
 from graphfix.analysis.flow.freed import LOOPS
-from graphfix.analysis.flow.graph import Field, Place, Sink
+from graphfix.analysis.flow.places import Field, Place, Sink
 from graphfix.analysis.flow.scopes import FUNCTIONS
 from graphfix.model import Ground, InsertAfter, InsertBefore
 from graphfix.repairs.inquiry import Inquiry, Open

@@ -10,7 +10,7 @@ from functools import cached_property
 from graphfix.analysis.flow import library
 from graphfix.analysis.flow.calls import name_of
 from graphfix.analysis.flow.flow import Flow
-from graphfix.analysis.flow.graph import Place, Use
+from graphfix.analysis.flow.places import Place, Use
 
 # functions whose result differs no more than the number that they are given
 STEADY = frozenset(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from graphfix.analysis.flow import library
 from graphfix.analysis.flow.flow import Flow
-from graphfix.analysis.flow.graph import ITSELF, Field, Place, Use
+from graphfix.analysis.flow.places import ITSELF, Field, Place, Use
 from graphfix.analysis.flow.swallowed import swallowed
 from graphfix.repairs.inquiry import Open
 from graphfix.repairs.numbers import is_shown, spells_out

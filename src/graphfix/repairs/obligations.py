@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from graphfix.analysis.flow.calls import name_of
-from graphfix.analysis.flow.graph import Sink
+from graphfix.analysis.flow.places import Sink
 from graphfix.analysis.flow.scopes import FUNCTIONS
 from graphfix.analysis.flow.swallowed import swallowed
 from graphfix.model import (

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from graphfix.analysis.flow.calls import name_of
 from graphfix.analysis.flow.freed import surely_called
-from graphfix.analysis.flow.graph import Place, Sink
+from graphfix.analysis.flow.places import Place, Sink
 from graphfix.models.words import WALKS
 from graphfix.repairs.inquiry import Inquiry, Open
 

@@ -11,7 +11,7 @@ from graphfix.analysis.flow import library
 from graphfix.analysis.flow.calls import decorators
 from graphfix.analysis.flow.expressions import is_text
 from graphfix.analysis.flow.flow import Flow
-from graphfix.analysis.flow.graph import ITSELF, Kind, Old, Place, Sink, Use, is_attribute
+from graphfix.analysis.flow.places import ITSELF, Kind, Old, Place, Sink, Use, is_attribute
 from graphfix.analysis.flow.swallowed import swallowed
 from graphfix.models.table import facts
 from graphfix.repairs.inquiry import Open

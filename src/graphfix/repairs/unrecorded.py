@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from graphfix.analysis.flow.calls import decorators, name_of
 from graphfix.analysis.flow.expressions import arguments
 from graphfix.analysis.flow.flow import Flow
-from graphfix.analysis.flow.graph import ITSELF, Field, Old, Place, Sink
+from graphfix.analysis.flow.places import ITSELF, Field, Old, Place, Sink
 from graphfix.analysis.flow.scopes import FUNCTIONS, parameters
 from graphfix.analysis.flow.swallowed import swallowed
 from graphfix.model import Decorate, Wrap

@@ -8,7 +8,7 @@ import textwrap
 import pytest
 
 from graphfix.analysis.flow.flow import Flow, flow_of
-from graphfix.analysis.flow.graph import Sink
+from graphfix.analysis.flow.places import Sink
 from graphfix.source.document import Document
 
 

@@ -11,8 +11,8 @@ from typing import NamedTuple
 from graphfix.analysis.flow import library
 from graphfix.analysis.flow.components import gathered
 from graphfix.analysis.flow.expressions import arguments
-from graphfix.analysis.flow.graph import Kind, Place
 from graphfix.analysis.flow.methods import DISPLAYS, Methods
+from graphfix.analysis.flow.places import Kind, Place
 from graphfix.analysis.flow.sight import Sight
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda

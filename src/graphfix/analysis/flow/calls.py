@@ -7,8 +7,8 @@ import ast
 from graphfix.analysis.flow import library
 from graphfix.analysis.flow.callables import ENTRANCES, OF_LIBRARY, UNKNOWN, Callables, Callee, Function
 from graphfix.analysis.flow.expressions import SENT, arguments
-from graphfix.analysis.flow.graph import Field, Kind, Place, Result, Sink
 from graphfix.analysis.flow.methods import Methods
+from graphfix.analysis.flow.places import Field, Kind, Place, Result, Sink
 from graphfix.analysis.flow.scopes import FUNCTIONS, parameters
 from graphfix.analysis.flow.sight import Sight
 from graphfix.models.words import WALKS

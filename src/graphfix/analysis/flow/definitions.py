@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from graphfix.analysis.flow.graph import Place
+from graphfix.analysis.flow.places import Place
 
 # a definition, and the loops of which an earlier iteration may have made it
 Definition = tuple[Place, frozenset[ast.AST]]

@@ -7,7 +7,8 @@ from collections.abc import Hashable, Sequence
 
 from graphfix.analysis.flow import library
 from graphfix.analysis.flow.definitions import Reaching
-from graphfix.analysis.flow.graph import Cell, Field, FlowGraph, Kind, Place, Result, Sink
+from graphfix.analysis.flow.graph import FlowGraph
+from graphfix.analysis.flow.places import Cell, Field, Kind, Place, Result, Sink
 from graphfix.analysis.flow.scopes import Scope
 from graphfix.models.words import WALKS
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from graphfix.analysis.flow import library
 from graphfix.analysis.flow.calls import Calls, name_of
 from graphfix.analysis.flow.freed import Freed
-from graphfix.analysis.flow.graph import Cell, Field, Place, Result, Sink
+from graphfix.analysis.flow.places import Cell, Field, Place, Result, Sink
 from graphfix.analysis.flow.scopes import parameters
 from graphfix.analysis.flow.sight import Find, Sight
 from graphfix.models.table import facts

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from graphfix.analysis.flow.calls import name_of
 from graphfix.analysis.flow.expressions import arguments
-from graphfix.analysis.flow.graph import Place
+from graphfix.analysis.flow.places import Place
 from graphfix.analysis.flow.scopes import FUNCTIONS, parameters
 from graphfix.models.words import LAUNCHERS
 

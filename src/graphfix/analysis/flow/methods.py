@@ -10,7 +10,7 @@ from typing import TypeVar
 from graphfix.analysis.flow import library
 from graphfix.analysis.flow.components import gathered
 from graphfix.analysis.flow.expressions import arguments, key_of
-from graphfix.analysis.flow.graph import Field, Kind, Place, Sink
+from graphfix.analysis.flow.places import Field, Kind, Place, Sink
 from graphfix.analysis.flow.sight import Sight
 
 

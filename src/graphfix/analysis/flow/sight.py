@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from graphfix.analysis.flow.graph import Cell, Field, FlowGraph, Kind, Place
+from graphfix.analysis.flow.graph import FlowGraph
+from graphfix.analysis.flow.places import Cell, Field, Kind, Place
 from graphfix.analysis.flow.scopes import FUNCTIONS, Scope, scopes_of
 from graphfix.analysis.flow.statements import Statements
 from graphfix.source.document import Document

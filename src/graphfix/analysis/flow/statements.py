@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 
 from graphfix.analysis.flow.definitions import Reaching, carried, joined
 from graphfix.analysis.flow.expressions import DUNDERS, Expressions
-from graphfix.analysis.flow.graph import Cell, Field, Kind, Old, Place, Result
+from graphfix.analysis.flow.places import Cell, Field, Kind, Old, Place, Result
 from graphfix.analysis.flow.scopes import FUNCTIONS, Scope, parameters
 
 # decorators that leave what a function returns, and when it runs, as it is

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from graphfix.analysis.flow.flow import Flow
-from graphfix.analysis.flow.graph import Place, Result
+from graphfix.analysis.flow.places import Place, Result
 from graphfix.analysis.flow.scopes import FUNCTIONS
 
 # errors that no walk, index or optimizer raises: who catches only these swallows no fault of a graph

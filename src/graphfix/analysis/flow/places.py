@@ -1,0 +1,176 @@
+"""The words of the flow: places that a value may be at, the ways between them, and what it is at the end of a way."""
+
+from __future__ import annotations
+
+import ast
+import enum
+import functools
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+Place = Hashable  # an expression, a definition, or one of the classes below
+
+
+class Field(NamedTuple):
+    """The attribute of this name of any object."""
+
+    name: str
+
+
+class Cell(NamedTuple):
+    """A name of a scope that code outside of that scope reads or writes, or that lives as long as the file."""
+
+    scope: ast.AST
+    name: str
+
+
+class Result(NamedTuple):
+    """What calls of a function return, or its generators yield."""
+
+    function: ast.AST
+
+
+class Old(NamedTuple):
+    """What the target of an augmented assignment held before."""
+
+    statement: ast.AugAssign
+
+
+class Kind(enum.Enum):
+    """How a value gets from one place to another."""
+
+    SAME = "is the same object"
+    MADE = "is made of it: its graph is part of the new one"
+    DRAWN = "may be made of it, and of all that it holds"
+    SPREAD = "holds what it holds"
+    WRAPPED = "holds tuples of what it holds"
+    IN = "is put into it"
+    POURED = "what it holds is put into it"
+    OUT = "is taken out of it"
+    NUMBER = "is computed from its number: no graph"
+
+    __hash__ = object.__hash__  # that of an enum is computed in Python, and edges are hashed all the time
+
+
+PUTTING = (Kind.IN, Kind.POURED)
+COMPUTED = (Kind.MADE, Kind.DRAWN, Kind.NUMBER)
+
+
+class Sink(enum.Enum):
+    """What becomes of a value that matters to a repair."""
+
+    WALKED = "may call backward() on it"
+    ESCAPES = "is not in sight and may call backward() on it or keep it"
+    ASKED = "asks for its graph or its identity"
+
+    __hash__ = object.__hash__
+
+
+def is_attribute(key: Hashable) -> bool:
+    """Whether an object holds a value of this key as an attribute."""
+    return isinstance(key, str) and key.startswith(".")
+
+
+class Held(NamedTuple):
+    """A value that an object holds: under which key (None where that is not known), and how deep inside, from 1 to `DEEPEST`.
+
+    `back`: the object was given the value here, so that the places where it comes from hold it as well. Once the object has gone
+    on to another place, what else may get there has nothing to do with it.
+    """
+
+    key: Hashable = None
+    depth: int = 1
+    back: bool = False
+
+    @property
+    def is_attribute(self) -> bool:
+        return is_attribute(self.key)
+
+
+# levels of containers that are told apart
+DEEPEST = 3
+ITSELF = None
+Part = Held | None  # None: the value itself
+
+
+class Edge(NamedTuple):
+    """`crosses`: what comes this way may be from an earlier iteration, or reach several.
+
+    `call`: the call by which the value gets into a function, or (where it `leaves`) out of it.
+    """
+
+    target: Place
+    kind: Kind
+    key: Hashable = None
+    crosses: bool = False
+    call: ast.Call | None = None
+    leaves: bool = False
+
+
+class Use(NamedTuple):
+    """What is done with the value at a place: `how` it is used by the code at `site`."""
+
+    how: str
+    name: str
+    site: ast.AST
+
+
+class Arrival(NamedTuple):
+    """A sink that a value may reach. `crosses`: in another iteration than the one that made it."""
+
+    sink: Sink
+    site: ast.AST
+    crosses: bool
+
+
+@dataclass
+class Reach:
+    """All that may become of a value."""
+
+    places: dict[tuple[Place, Part], bool] = field(default_factory=dict)
+    arrivals: list[Arrival] = field(default_factory=list)
+
+    def of(self, *sinks: Sink) -> Iterator[Arrival]:
+        return (arrival for arrival in self.arrivals if arrival.sink in sinks)
+
+
+@functools.lru_cache(maxsize=4096)
+def after(kind: Kind, key: Hashable, part: Part, numbers: bool) -> tuple[Part, ...]:
+    """What a value, or what an object holds as `part`, is at the end of an edge; empty where it does not get there."""
+    if kind is Kind.SAME:
+        return (part and part._replace(back=False),)
+    if part is ITSELF:
+        if kind in (Kind.IN, Kind.POURED):
+            return (Held(key, 1, True),)
+        return (ITSELF,) if kind is not Kind.NUMBER or numbers else ()
+    if kind is Kind.IN:
+        return (Held(key, deeper(part.depth), True),)
+    if kind is Kind.POURED:
+        return (part._replace(back=True),)
+    if kind is Kind.NUMBER:
+        return (ITSELF,) if numbers else ()
+    if kind is Kind.OUT:
+        return taken_out(part, key)
+    if part.is_attribute and kind is not Kind.DRAWN:
+        return (part._replace(back=False),)
+    if kind is Kind.SPREAD:
+        return (Held(None, part.depth),)
+    if kind is Kind.WRAPPED:
+        return (Held(None, deeper(part.depth)),)
+    return (ITSELF, *(Held(None, depth) for depth in range(1, part.depth + 1)))
+
+
+def taken_out(part: Held, key: Hashable) -> tuple[Part, ...]:
+    if part.is_attribute or part.depth > 1 and is_attribute(key):
+        return ()  # attributes are places of their own
+    if part.key is not None and key is not None and part.key != key:
+        return ()
+    if part.depth == 1:
+        return (ITSELF,)
+    return (Held(None, part.depth - 1), *((Held(None, part.depth),) if part.depth == DEEPEST else ()))
+
+
+def deeper(depth: int) -> int:
+    """One level further inside, as far as levels are told apart."""
+    return min(depth + 1, DEEPEST)
