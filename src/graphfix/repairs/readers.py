@@ -70,9 +70,9 @@ class Readers:
                 continue
             seen.add(source)
             if source not in self.held:
-                self.held[source] = tuple(dict.fromkeys(self.flow.graph.taken_by(source)))
+                self.held[source] = tuple(self.flow.graph.taken_by(source))
             for each in self.held[source]:
-                pending.extend(self.flow.graph.sources(each))
+                pending.extend(origin for origin in self.flow.graph.sources(each) if origin not in seen)
             if not self.held[source]:
                 found.append(source)
         return found

@@ -45,7 +45,7 @@ MOST_ANSWERS = 4
 class FlowGraph:
     """The places of a file and of what it imports.
 
-    `size`: how many edges there are. `entries`: what was found out of what objects hold. `answers`: the latest of `reach`.
+    `size`: how many edges there are. `contents`: what was found out of what objects hold. `answers`: the latest of `reach`.
     `opaque`: places whose value code that is not in sight has made, and may know.
     `uses`: what the code does with the value at a place. `values` and `passed`: the edges that keep the object, backward and forward;
     `taken_from`: as far as they take it out of another; `parts_of`: as far as they put it into one.
@@ -61,7 +61,7 @@ class FlowGraph:
     uses: dict[Place, dict[Use, None]] = field(default_factory=dict)
     opaque: dict[Place, ast.AST] = field(default_factory=dict)
     size: int = 0
-    entries: dict[Place, tuple[tuple[Place, Edge], ...]] = field(default_factory=dict)
+    contents: dict[tuple[int, Hashable], tuple[tuple[Place, ...], tuple[Place, ...]]] = field(default_factory=dict)
     answers: dict[tuple[Hashable, ...], Reach] = field(default_factory=dict)
 
     def add(
@@ -218,12 +218,12 @@ class FlowGraph:
         """What is put into an object under any of its names, given where it begins, as far as the edges are there by now."""
         if beginning in self.values:
             return ()
-        return tuple(dict.fromkeys(source for source, _ in self.entries_of(beginning)))
+        return tuple(dict.fromkeys(source for source, _ in self.entries_of((beginning,))))
 
-    def entries_of(self, beginning: Place) -> Iterator[tuple[Place, Edge]]:
-        """The same, with the edge that says under which key."""
-        seen = {beginning}
-        pending = [beginning]
+    def entries_of(self, beginnings: Iterable[Place]) -> Iterator[tuple[Place, Edge]]:
+        """The same of all objects that begin at these places, with the edge that says under which key."""
+        pending = list(beginnings)
+        seen = set(pending)
         while pending:
             place = pending.pop()
             yield from self.parts_of.get(place, {}).items()
@@ -232,14 +232,25 @@ class FlowGraph:
             pending.extend(new)
 
     def taken_by(self, place: Place) -> Iterator[Place]:
-        """What is put into the containers that `place` is taken out of, under a key that may be its own."""
-        for container, taking in self.taken_from.get(place, {}).items():
-            for beginning in self.sources(container):
-                if beginning not in self.entries:
-                    self.entries[beginning] = tuple(self.entries_of(beginning))
-                for source, entry in self.entries[beginning]:
-                    if entry.kind is Kind.IN and (None in (entry.key, taking.key) or entry.key == taking.key):
-                        yield source
+        """What is put into the containers that `place` is taken out of, under a key that may be its own; each once."""
+        asked = {(id(self.sources(container)), edge.key): container for container, edge in self.taken_from.get(place, {}).items()}
+        found: dict[Place, None] = {}
+        for (_, key), container in asked.items():
+            found.update(dict.fromkeys(self.put_into(self.sources(container), key)))
+        yield from found
+
+    def put_into(self, beginnings: tuple[Place, ...], key: Hashable) -> tuple[Place, ...]:
+        """What is put into the objects that begin at these places, under a key that may be `key`."""
+        known = self.contents.get((id(beginnings), key))
+        if known is not None:
+            return known[1]
+        found: dict[Place, None] = {}
+        for source, entry in self.entries_of(beginnings):
+            if entry.kind is Kind.IN and (None in (entry.key, key) or entry.key == key):
+                found[source] = None
+        # many places have one answer to where they begin: with it, the answer stays what its identity stands for
+        self.contents[id(beginnings), key] = beginnings, tuple(found)
+        return tuple(found)
 
     @cached_property
     def beginnings(self) -> dict[Place, tuple[Place, ...]]:
@@ -253,7 +264,7 @@ class FlowGraph:
     def forget_beginnings(self) -> None:
         """Edges have been added: what was found out about objects no longer holds."""
         self.__dict__.pop("beginnings", None)
-        self.entries.clear()
+        self.contents.clear()
 
     def sources(self, place: Place) -> tuple[Place, ...]:
         """Where the object at `place` may come from: places to which no other brings it, as far as was known when asked first."""
