@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from graphfix.analysis.explore import Explorer
 from graphfix.run.engine import analyse
+from graphfix.source.document import Document
+
+HERE = Path(__file__).parent
 
 LOOP = """
 import torch
@@ -62,3 +68,33 @@ def train(net, loader, trainer, criterion):
     return total
 """
     assert analyse(Path("train.py"), text).findings == ()
+
+
+PENALTY = """
+import torch
+from torch.autograd import grad{renamed}
+
+def penalty(critic, x):
+    total = 0
+    for part in x:
+        part.requires_grad_(True)
+        slope, = {name}(critic(part).sum(), part, create_graph=True)
+        total = total + slope.norm()
+    return float(total)
+"""
+
+
+def test_a_walk_under_another_name_is_one() -> None:
+    plain = [finding.code for finding in analyse(Path("gan.py"), PENALTY.format(renamed="", name="grad")).findings]
+    renamed = PENALTY.format(renamed=" as torch_grad", name="torch_grad")
+    assert [finding.code for finding in analyse(Path("gan.py"), renamed).findings] == plain != []
+
+
+@pytest.mark.parametrize("side", ["h = helper(x)", "h = learn(net, x)"])
+def test_a_side_that_no_run_takes_is_looked_at_where_a_graph_may_come_in(side: str) -> None:
+    """`learn` is of another file of the project, which may do anything."""
+    program = f"import torch\nfrom learning import learn\ndef run(net, x, kind):\n    if kind:\n        {side}\n        return h\n    return x.item()\n"
+    explorer = Explorer(Document("run.py", program), (HERE,))
+    explorer.importer.find = lambda name, importing: HERE if name == "learning" else None  # type: ignore[method-assign]
+    taken = {side for run in explorer.explore().runs for _, side in run.recording.covered}
+    assert taken == ({True, False} if "learn" in side else {False})

@@ -51,7 +51,16 @@ class CallGraph:
             for function in around:
                 found[function].update(forms(node))
             pending.extend((child, around) for child in ast.iter_child_nodes(node))
+        for name, imported in self.renamed.items():
+            for spelled in found.values():
+                spelled.update({imported, f"{imported}()"} if f"{name}()" in spelled else ())
         return found
+
+    @cached_property
+    def renamed(self) -> dict[str, str]:
+        """What the file calls otherwise than the module that it imports it from."""
+        imports = (part for part in ast.walk(self.tree) if isinstance(part, ast.ImportFrom))
+        return {alias.asname: alias.name for part in imports for alias in part.names if alias.asname not in (None, alias.name)}
 
     @cached_property
     def spelling(self) -> dict[str, list[ast.AST]]:
