@@ -100,7 +100,7 @@ def test_definitions_run_once_unless_a_run_changes_what_they_made(monkeypatch: p
 def test_an_analysis_leaves_nothing_behind() -> None:
     findings_of(Path("keeper.py"), KEEPER + "for i in range(3):\n    h = net(h)\n    h.sum().backward()\n")
     gc.collect()
-    assert not [each for each in gc.get_objects() if isinstance(each, Env) and each.document.path == "keeper.py"]
+    assert not [each for each in gc.get_objects() if type(each) is Env and each.document.path == "keeper.py"]
 
 
 def test_a_cache_of_an_imported_module_is_as_it_was(tmp_path: Path) -> None:
