@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import gc
 from pathlib import Path
 
@@ -95,6 +96,16 @@ def test_definitions_run_once_unless_a_run_changes_what_they_made(monkeypatch: p
     tape = explore.Explorer(Document("keeper.py", many), ()).explore()
     assert len({run.entry for run in tape.runs}) == 10
     assert len(begun) == times
+
+
+def test_a_run_that_goes_on_from_the_definitions_knows_graphs_of_modules_that_were_read_later(tmp_path: Path) -> None:
+    (tmp_path / "losses.py").write_text("import torch\nbase = torch.ones(2, requires_grad=True).exp()\n")
+    program = "import losses\n" + "".join(
+        f"def read{n}(flag):\n    keep([losses.base])\n    print(losses.base.item())\n" for n in range(3)
+    )
+    tape = explore.Explorer(Document(str(tmp_path / "train.py"), program), (tmp_path,)).explore()
+    held = [any(isinstance(each, ast.List) for each in run.recording.graphs) for run in tape.runs if run.entry.name]
+    assert held == [True] * 3
 
 
 def test_an_analysis_leaves_nothing_behind() -> None:

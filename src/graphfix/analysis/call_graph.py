@@ -39,10 +39,10 @@ class CallGraph:
         self.tree = tree
 
     @cached_property
-    def words(self) -> dict[ast.AST, set[str]]:
+    def words(self) -> dict[ast.FunctionDef | ast.AsyncFunctionDef, set[str]]:
         """What each function spells, those inside of it included."""
-        found: dict[ast.AST, set[str]] = {}
-        pending: list[tuple[ast.AST, tuple[ast.AST, ...]]] = [(self.tree, ())]
+        found: dict[ast.FunctionDef | ast.AsyncFunctionDef, set[str]] = {}
+        pending: list[tuple[ast.AST, tuple[ast.FunctionDef | ast.AsyncFunctionDef, ...]]] = [(self.tree, ())]
         while pending:
             node, around = pending.pop()
             if isinstance(node, FUNCTIONS):

@@ -62,6 +62,7 @@ class CallerExplorer(Explorer):
         self.most = CALLER_STEPS
         self.kinds = ()  # each side of a branch once is enough to see how the file is used
         self.times = 1
+        self.walks = True  # one of the two files does
 
     def give_share(self) -> None:
         """All entries share one budget: what one of them shows is enough."""

@@ -238,9 +238,7 @@ class Regions:
         """
         if not self.is_sound(part):
             return False
-        inside = self.inside.get(part)
-        if inside is None:
-            inside = self.inside[part] = set(ast.walk(part))
+        inside = self.inside.get(part) or self.inside.setdefault(part, set(ast.walk(part)))
         if all(leaf.site in inside for leaf in node.leaves if leaf.site is not None) and any(leaf.site for leaf in node.leaves):
             return False  # its parameters are made there
         cut = self.is_cut_at_once(node)
@@ -329,9 +327,7 @@ class Regions:
 
     def is_sound(self, part: ast.stmt) -> bool:
         """Whether nothing that no run reaches asks for gradients, and no block would be left half-way."""
-        if part not in self.sound:
-            self.sound[part] = self._is_sound(part)
-        return self.sound[part]
+        return self.sound[part] if part in self.sound else self.sound.setdefault(part, self._is_sound(part))
 
     def _is_sound(self, part: ast.stmt) -> bool:
         for inner in ast.walk(part):

@@ -122,7 +122,7 @@ class Explorer:
     @cached_property
     def reading(self) -> set[ast.AST]:
         """The functions of this file that lead to a walk or a read."""
-        return CallGraph(self.tape.document.tree).leading_to(self.wanted_words())
+        return self.call_graph.leading_to(self.wanted_words())
 
     def wanted_words(self) -> frozenset[str]:
         """What makes a function worth a run of its own."""
@@ -154,7 +154,7 @@ class Explorer:
         made = [self.run_once(entry, start, first)]
         if first.asked:
             for kind in (*self.kinds, *((PolicyKind.QUIET,) if first.counted else ())):
-                if len(made) > 1 and not shows_graphs(made):
+                if len(made) > 1 and not self.walks and not shows_graphs(made):
                     break  # neither side of any branch has met a graph
                 if self.steps > self.budget:
                     self.tape.truncated = True
@@ -176,7 +176,7 @@ class Explorer:
             missing = [
                 (site, not side) for site, side in covered if (site, not side) not in covered and worth_taking(site, not side)
             ]
-            if not shows_graphs((*made, *extra)):
+            if not self.walks and not shows_graphs((*made, *extra)):
                 missing = [(site, side) for site, side in missing if self.may_bring_graphs(site, side)]
             if not missing:
                 break
@@ -192,6 +192,16 @@ class Explorer:
         return not self.bringing.isdisjoint(forms_in(side_of(site, side)))
 
     @cached_property
+    def walks(self) -> bool:
+        """Whether the file spells a walk: it may prove graphs that a run without one has met unawares."""
+        words = forms_in([self.tape.document.tree]) | {definition.name for definition in self.call_graph.words}
+        return not words.isdisjoint(CALLED_WALKS | WALKED_BY_TRAINER | self.tape.conventions.walking)
+
+    @cached_property
+    def call_graph(self) -> CallGraph:
+        return CallGraph(self.tape.document.tree)
+
+    @cached_property
     def bringing(self) -> set[str]:
         """The words by which a graph may come into a run that has none so far."""
         tree = self.tape.document.tree
@@ -199,7 +209,7 @@ class Explorer:
         path = Path(self.tape.document.path)
         own = {name for part in imports for name, module in imported(part) if self.importer.find(module, path) is not None}
         wanted = BRINGING | self.tape.conventions.walking | own
-        return wanted | {getattr(function, "name", "") for function in CallGraph(tree).leading_to(wanted)}
+        return wanted | {getattr(function, "name", "") for function in self.call_graph.leading_to(wanted)}
 
     def run_once(self, entry: EntryPoint, start: Start, policy: Policy) -> Run:
         """One run; where the code refuses what it had decided, it begins anew and knows better."""
@@ -245,14 +255,17 @@ class Explorer:
         serving = [each for each in self.beginnings if each.serves]
         self.spoiled += len(self.beginnings) - len(serving)
         self.beginnings = serving
-        known = next((each for each in self.beginnings if each.is_that_of(m, policy)), None)
+        asking = Policy(policy.kind, policy.forced)  # what only looks for the beginning is not asked by the run
+        known = next((each for each in self.beginnings if each.is_that_of(m, asking)), None)
         if known is not None:
             env, asked = known.resume(m), known.asked
+            for question, _ in asked:
+                policy(*question)
         else:
             env, asked = self.newly_defined(m, policy)
-            if is_fresh and len(self.beginnings) < MOST_BEGINNINGS and self.spoiled < MOST_SPOILED:
-                beginning = Beginning(m, env, asked)
-                self.beginnings += [beginning]
+            has_room = len(self.beginnings) < MOST_BEGINNINGS and self.spoiled < MOST_SPOILED
+            if is_fresh and has_room and not m.recording.walks:
+                self.beginnings.append(Beginning(m, env, asked))
         # what decorators ask is nothing that this entry has to see from both sides
         inner = {question[0] for question, _ in asked if not self.is_of_module(question[0])}
         policy.asked -= inner

@@ -94,7 +94,8 @@ def spells(path: Path, words: Iterable[str]) -> bool:
         data = read_bytes(path)
     except SourceError:
         return False
-    return not writes_ascii(data) or any(word.strip(".()").encode() in data for word in words)
+    # a name that is not written in ASCII may be another spelling of one that is (PEP 3131)
+    return not (data.isascii() and writes_ascii(data)) or any(word.strip(".()").encode() in data for word in words)
 
 
 def programs_below(root: Path) -> list[tuple[Path, int]] | None:

@@ -91,7 +91,7 @@ def names_in(loop: ast.AST) -> frozenset[str]:
 def names_in_functions(tree: ast.Module) -> frozenset[str]:
     """The names that functions, classes and lambdas mention: their calls may use a variable that the caller does not mention."""
     callables = (part for part in ast.walk(tree) if isinstance(part, CALLABLES))
-    return frozenset(name for part in callables for name in names_in(part))
+    return frozenset(below.id for part in callables for below in ast.walk(part) if isinstance(below, ast.Name))
 
 
 def can_be_detached(value: Value) -> bool:

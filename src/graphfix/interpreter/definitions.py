@@ -35,7 +35,7 @@ def is_plain(value: Value) -> bool:
     return isinstance(value, (Constant, NonTensor))
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=256)
 def names_only_python(definition: ast.AST) -> bool:
     """Whether all names that a function reads are its own, or Python's."""
     parts = list(ast.walk(definition))

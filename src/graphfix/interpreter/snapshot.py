@@ -88,7 +88,7 @@ class Beginning:
         return not self._snapshot.partial and self._snapshot.is_untouched()
 
     def is_that_of(self, m: Interpreter, policy: Callable[..., bool]) -> bool:
-        """Whether a run with this policy answers alike, and has decided none of it before; it has been asked all of it then."""
+        """Whether a run with this policy answers alike, and has decided none of it before."""
         decided = self._noted[1]
         return decided.keys().isdisjoint(m.decisions) and all(policy(*question) is answer for question, answer in self.asked)
 
@@ -97,7 +97,8 @@ class Beginning:
         self._snapshot.restore()
         for name, content in _copied(self._recorded).items():
             setattr(m.recording, name, content)
-        m.order, m.grad_enabled, m.has_graphs = self._state
+        m.order, m.grad_enabled, has_graphs = self._state
+        m.has_graphs = m.has_graphs or has_graphs  # a module that was read later may hold some
         modes, decisions = self._noted
         m.modes, m.decisions = dict(modes), {**decisions, **m.decisions}
         return self.env

@@ -8,7 +8,8 @@ import textwrap
 import pytest
 
 from graphfix.analysis.flow.flow import Flow, flow_of
-from graphfix.analysis.flow.places import Sink
+from graphfix.analysis.flow.graph import FlowGraph
+from graphfix.analysis.flow.places import Kind, Sink
 from graphfix.source.document import Document
 
 
@@ -254,3 +255,12 @@ def crosses(text: str) -> bool:
 )
 def test_walks_of_other_iterations_are_told_apart(text: str, expected: bool) -> None:
     assert crosses(text) is expected
+
+
+def test_what_any_of_many_containers_holds_is_found() -> None:
+    """Containers that nothing brings from elsewhere begin where they are: none of them is taken for another."""
+    graph = FlowGraph()
+    for number in range(50):
+        graph.add(f"part {number}", f"list {number}", Kind.IN)
+        graph.add(f"list {number}", "taken", Kind.OUT)
+    assert set(graph.taken_by("taken")) == {f"part {number}" for number in range(50)}

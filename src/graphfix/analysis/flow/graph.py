@@ -61,7 +61,7 @@ class FlowGraph:
     uses: dict[Place, dict[Use, None]] = field(default_factory=dict)
     opaque: dict[Place, ast.AST] = field(default_factory=dict)
     size: int = 0
-    contents: dict[tuple[int, Hashable], tuple[tuple[Place, ...], tuple[Place, ...]]] = field(default_factory=dict)
+    contents: dict[tuple[Hashable, Hashable], tuple[tuple[Place, ...], tuple[Place, ...]]] = field(default_factory=dict)
     answers: dict[tuple[Hashable, ...], Reach] = field(default_factory=dict)
 
     def add(
@@ -233,24 +233,24 @@ class FlowGraph:
 
     def taken_by(self, place: Place) -> Iterator[Place]:
         """What is put into the containers that `place` is taken out of, under a key that may be its own; each once."""
-        asked = {(id(self.sources(container)), edge.key): container for container, edge in self.taken_from.get(place, {}).items()}
-        found: dict[Place, None] = {}
-        for (_, key), container in asked.items():
-            found.update(dict.fromkeys(self.put_into(self.sources(container), key)))
-        yield from found
+        containers = [(self.sources(container), edge.key) for container, edge in self.taken_from.get(place, {}).items()]
+        # many containers have one answer to where they begin; `containers` keeps each alive, with what its identity stands for
+        asked = {(id(beginnings), key): beginnings for beginnings, key in containers}
+        yield from dict.fromkeys(each for (_, key), beginnings in asked.items() for each in self.put_into(beginnings, key))
 
     def put_into(self, beginnings: tuple[Place, ...], key: Hashable) -> tuple[Place, ...]:
         """What is put into the objects that begin at these places, under a key that may be `key`."""
-        known = self.contents.get((id(beginnings), key))
+        asked = beginnings[0] if len(beginnings) == 1 else id(beginnings)
+        known = self.contents.get((asked, key))
         if known is not None:
             return known[1]
-        found: dict[Place, None] = {}
-        for source, entry in self.entries_of(beginnings):
-            if entry.kind is Kind.IN and (None in (entry.key, key) or entry.key == key):
-                found[source] = None
-        # many places have one answer to where they begin: with it, the answer stays what its identity stands for
-        self.contents[id(beginnings), key] = beginnings, tuple(found)
-        return tuple(found)
+        entries = self.entries_of(beginnings)
+        fitting = (
+            source for source, entry in entries if entry.kind is Kind.IN and (None in (entry.key, key) or entry.key == key)
+        )
+        found = tuple(dict.fromkeys(fitting))
+        self.contents[asked, key] = beginnings, found
+        return found
 
     @cached_property
     def beginnings(self) -> dict[Place, tuple[Place, ...]]:
