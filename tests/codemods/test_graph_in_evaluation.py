@@ -249,6 +249,39 @@ for x in torch.ones(3, 4):
     assert told(program) == codes
 
 
+@pytest.mark.parametrize(
+    ("freeze", "codes"),
+    [
+        ("", {"GF103"}),
+        ("for param in self.parameters():\n            param.requires_grad = trains", set()),
+        ("self.requires_grad_(trains)", set()),
+        ("self.requires_grad_(requires_grad=trains)", set()),
+        ("self.requires_grad_(trains)\n        self.requires_grad_()", {"GF103"}),
+    ],
+)
+def test_unknown_layers_of_a_model_that_is_frozen(freeze: str, codes: set[str]) -> None:
+    program = f"""
+from elsewhere import load
+
+class Features(nn.Module):
+    def __init__(self, trains=False):
+        super().__init__()
+        self.layers = nn.ModuleList([load("first"), load("second")])
+        {freeze}
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+model = Features()
+model.eval()
+for x in torch.ones(3, 4):
+    print(model(x).argmax().item())
+"""
+    assert told(program) == codes
+
+
 def test_a_flag_that_is_read_asks_for_no_gradient() -> None:
     program = """
 def summary(model):

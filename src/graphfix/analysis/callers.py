@@ -18,6 +18,7 @@ from graphfix.analysis.call_graph import forms_in, word
 from graphfix.analysis.entries import EntryPoint, Start
 from graphfix.analysis.explore import Explorer, Run, Tape
 from graphfix.analysis.importers import importing, spells
+from graphfix.analysis.policies import PolicyKind
 from graphfix.analysis.testing import is_test
 from graphfix.interpreter.imports import Importer, parsed
 from graphfix.interpreter.interpreter import OutOfSteps
@@ -60,7 +61,7 @@ class CallerExplorer(Explorer):
         self.importer = CallerImporter(Path(caller.path), tape.roots, tape.document)
         self.names = names
         self.most = CALLER_STEPS
-        self.kinds = ()  # each side of a branch once is enough to see how the file is used
+        self.kinds = (PolicyKind.QUIET,)  # each side of a branch once is enough to see how the file is used
         self.times = 1
         self.walks = True  # one of the two files does
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from graphfix.analysis.call_graph import FUNCTIONS, CallGraph, forms_in
 from graphfix.analysis.entries import MODULE, EntryKind, EntryPoint, Start, run_module, start_function, start_method
-from graphfix.analysis.policies import Policy, PolicyKind, leaves, side_of, worth_taking
+from graphfix.analysis.policies import Policy, PolicyKind, is_idle_exit, leaves, repeats, side_of, worth_taking
 from graphfix.autograd.gradients import Fates
 from graphfix.interpreter.conventions import NO_CONVENTIONS, Conventions
 from graphfix.interpreter.frames import Env, Frame
@@ -24,21 +24,25 @@ from graphfix.models.assembly import assembled
 from graphfix.models.words import BRINGING, CALLED_WALKS, SPELLED_READS, WALKED_BY_TRAINER
 from graphfix.source.document import Document
 
+Side = tuple[ast.AST, bool]
+
 # Statements and calls that all runs over one file may simulate together: a count, so that results do not depend on the clock
 TOTAL_STEPS = 100_000
 LEAST_STEPS = 4_000  # for each entry, until there are MOST_STEPS
 MOST_STEPS = 160_000
 MOST_CORRECTIONS = 2  # of one run
+MOST_FORCED = 5  # runs for sides that no policy takes, of one entry
 MOST_BEGINNINGS = 4  # kept of a file
 MOST_SPOILED = 8  # beginnings that runs have changed, before none is kept any more
 
 
 @dataclass(eq=False)
 class Run:
-    """One path through one entry."""
+    """One path through one entry, and what decided where the program did not say."""
 
     entry: EntryPoint
     recording: Recording
+    policy: Policy
 
     @cached_property
     def fates(self) -> Fates:
@@ -91,7 +95,7 @@ class Explorer:
         self.steps = 0
         self.budget = 0
         self.most = MOST_STEPS
-        self.kinds: tuple[PolicyKind, ...] = (PolicyKind.OTHER, PolicyKind.LATE, PolicyKind.EARLY)
+        self.kinds: tuple[PolicyKind, ...] = (PolicyKind.OTHER, PolicyKind.LATE, PolicyKind.EARLY, PolicyKind.QUIET)
         self.times = 2
         self.substitutions: dict[ast.AST, Callable[[Interpreter, ast.AST, Value], Value]] = {}
         self.beginnings: list[Beginning] = []
@@ -150,12 +154,13 @@ class Explorer:
 
     def run_entry(self, entry: EntryPoint, start: Start) -> list[Run]:
         """Run one entry under all policies; returns its runs."""
-        first = Policy(PolicyKind.USUAL)
-        made = [self.run_once(entry, start, first)]
-        if first.asked:
-            for kind in (*self.kinds, *((PolicyKind.QUIET,) if first.counted else ())):
+        made = [self.run_once(entry, start, Policy(PolicyKind.USUAL))]
+        if made[0].policy.asked:
+            for kind in self.kinds:
                 if len(made) > 1 and not self.walks and not shows_graphs(made):
                     break  # neither side of any branch has met a graph
+                if repeats(kind, {run.policy.kind: run.policy for run in made}):
+                    continue
                 if self.steps > self.budget:
                     self.tape.truncated = True
                     break
@@ -165,27 +170,41 @@ class Explorer:
         return made
 
     def force_uncovered(self, entry: EntryPoint, start: Start, made: list[Run]) -> list[Run]:
-        """Runs for the sides of branches that no policy took."""
+        """Runs for the sides of branches that no policy took, each under the policy of a run that came to the branch."""
         extra: list[Run] = []
-        tried: set[tuple[ast.AST, bool]] = set()
-        for _ in range(5):
+        tried: set[Side] = set()
+        for _ in range(MOST_FORCED):
             if self.steps > self.budget:
                 self.tape.truncated = True
                 break
-            covered = {side for run in (*made, *extra) for side in run.recording.covered} | tried
-            missing = [
-                (site, not side) for site, side in covered if (site, not side) not in covered and worth_taking(site, not side)
-            ]
-            if not self.walks and not shows_graphs((*made, *extra)):
-                missing = [(site, side) for site, side in missing if self.may_bring_graphs(site, side)]
+            missing = self.uncovered([*made, *extra], tried)
             if not missing:
                 break
-            missing.sort(key=lambda pair: (pair[0].lineno, pair[0].col_offset))
-            leaving = [pair for pair in missing if leaves(pair[0])]
-            chosen = dict(leaving[:1] if len(leaving) == len(missing) else [p for p in missing if p not in leaving])
-            tried.update(chosen.items())
-            extra.append(self.run_once(entry, start, Policy(PolicyKind.USUAL, chosen)))
+            base = next(iter(missing.values())).policy
+            chosen = compatible([side for side, run in missing.items() if run.policy is base])
+            tried.update(chosen)
+            extra.append(self.run_once(entry, start, Policy(base.kind, {**base.forced, **dict(chosen)})))
         return extra
+
+    def uncovered(self, made: list[Run], tried: set[Side]) -> dict[Side, Run]:
+        """The sides that no run has taken, in the order of the code, with the first run that came to their branch."""
+        came = {side: run for run in reversed(made) for side in run.recording.covered}
+        missing = {
+            (site, not side): run
+            for (site, side), run in came.items()
+            if (site, not side) not in came and (site, not side) not in tried and worth_taking(site, not side)
+        }
+        if not self.walks and not shows_graphs(made):
+            missing = {side: run for side, run in missing.items() if self.may_bring_graphs(*side)}
+        elif any(leaves(site) for site, _ in missing):
+            concerned = {function for run in made for function in run.recording.concerned()}
+            missing = {
+                side: run
+                for side, run in missing.items()
+                if not is_idle_exit(*side) or run.recording.covered[side[0], not side[1]] in concerned
+            }
+        order = {id(run): number for number, run in enumerate(made)}
+        return dict(sorted(missing.items(), key=lambda each: (order[id(each[1])], each[0][0].lineno, each[0][0].col_offset)))
 
     def may_bring_graphs(self, site: ast.AST, side: bool) -> bool:
         """Whether a side of a branch, or what it calls in this file by name, may make a graph or walk one; other files may do either."""
@@ -244,7 +263,7 @@ class Explorer:
             interpreter.recording.ended_by = type(stop)
         finally:
             self.steps += interpreter.steps
-        return Run(entry, interpreter.recording)
+        return Run(entry, interpreter.recording, policy)
 
     def defined(self, m: Interpreter, policy: Policy) -> Env:
         """The module as its functions find it who are called from elsewhere, with nothing but its definitions run.
@@ -269,7 +288,7 @@ class Explorer:
         # what decorators ask is nothing that this entry has to see from both sides
         inner = {question[0] for question, _ in asked if not self.is_of_module(question[0])}
         policy.asked -= inner
-        m.recording.covered = {(site, side) for site, side in m.recording.covered if site not in inner}
+        m.recording.covered = {side: where for side, where in m.recording.covered.items() if side[0] not in inner}
         return env
 
     def newly_defined(self, m: Interpreter, policy: Policy) -> tuple[Env, list[tuple[Question, bool]]]:
@@ -290,6 +309,20 @@ class Explorer:
         """Whether a branch lies in the file, and in no function."""
         document = self.tape.document
         return site in document.parents and document.enclosing(site, FUNCTIONS) is None
+
+
+def compatible(missing: list[Side]) -> list[Side]:
+    """Those of the sides that one run can take: none that lies in the other side of another; of those that leave, one alone."""
+    staying = [side for side in missing if not leaves(side[0])]
+    if not staying:
+        return missing[:1]
+    chosen: list[Side] = []
+    shut: set[ast.AST] = set()
+    for site, side in staying:
+        if site not in shut:
+            chosen.append((site, side))
+            shut.update(part for code in side_of(site, not side) if code is not site for part in ast.walk(code))
+    return chosen
 
 
 def shows_graphs(runs: Iterable[Run]) -> bool:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import enum
 
+from graphfix.analysis.call_graph import word
 from graphfix.interpreter.interning import Key, kind_of, mentions
 
+SAYS = frozenset(("print", "debug", "info", "warn", "warning", "error", "exception", "log", "write"))
 ABRUPT = (ast.Raise, ast.Return, ast.Break, ast.Continue)
 
 
@@ -21,12 +23,17 @@ class PolicyKind(enum.Enum):
 
 
 class Policy:
-    """Answers undecided branches; `forced` goes first. Records what it was asked."""
+    """Answers undecided branches; `forced` goes first. Records what it was asked.
+
+    `met`: whether a branch that policies answer differently was met in a loop's first iteration (False), in a later one (True);
+    `counted`: whether the number of an iteration was asked for there.
+    """
 
     def __init__(self, kind: PolicyKind, forced: dict[ast.AST, bool] | None = None) -> None:
         self.kind = kind
         self.forced = forced or {}
         self.asked: set[ast.AST] = set()
+        self.met: set[bool] = set()
         self.counted = False
 
     def __call__(self, site: ast.AST, iteration: int, key: object = None, negated: bool = False) -> bool:
@@ -37,10 +44,11 @@ class Policy:
         if isinstance(key, Key) and kind_of(key) == "==" and key.parts[-1] is None:
             return negated  # what a caller may leave out is given
         usual = preferred(site)
-        periodic = mentions(key, "counter", depth=4)  # a question about the number of an iteration
-        self.counted |= periodic
         if isinstance(site, (ast.While, ast.Try)) or leaves(site):
             return usual
+        self.met.add(iteration > 0)
+        periodic = mentions(key, "counter", depth=4)  # a question about the number of an iteration
+        self.counted |= periodic
         if self.kind is PolicyKind.USUAL:
             return usual
         if self.kind is PolicyKind.QUIET:
@@ -48,6 +56,20 @@ class Policy:
         if self.kind is PolicyKind.OTHER:
             return not usual
         return usual if (iteration > 0) is (self.kind is PolicyKind.LATE) else not usual
+
+
+def repeats(kind: PolicyKind, earlier: dict[PolicyKind, Policy]) -> bool:
+    """Whether a run under this policy would go the way of one that was made, as far as their branches tell."""
+    usual, other = (earlier[each].met if each in earlier else {True, False} for each in (PolicyKind.USUAL, PolicyKind.OTHER))
+    match kind:
+        case PolicyKind.OTHER:
+            return not usual
+        case PolicyKind.LATE:
+            return False not in usual or True not in other
+        case PolicyKind.EARLY:
+            return True not in usual or False not in other
+        case _:
+            return not earlier[PolicyKind.USUAL].counted
 
 
 def preferred(site: ast.AST) -> bool:
@@ -72,8 +94,24 @@ def worth_taking(site: ast.AST, side: bool) -> bool:
     return True
 
 
+def is_idle_exit(site: ast.AST, side: bool) -> bool:
+    """Whether a side of a branch does nothing but leave, and gives nothing back: what follows is not done, and that is all."""
+    code = side_of(site, side)
+    return leaves(site) and all(
+        isinstance(part, (ast.Raise, ast.Break, ast.Continue, ast.Pass))
+        or isinstance(part, ast.Return)
+        and (part.value is None or isinstance(part.value, ast.Constant) and part.value.value is None)
+        or isinstance(part, ast.Expr)
+        and isinstance(part.value, ast.Call)
+        and word(part.value.func) in SAYS
+        for part in code
+    )
+
+
 def side_of(site: ast.AST, side: bool) -> list[ast.AST]:
     """The code that a side of a branch runs; of other questions than those of an `if`, all of it."""
+    if isinstance(site, ast.IfExp):
+        return [site.body if side else site.orelse]
     if isinstance(site, ast.If):
         return list(site.body if side else site.orelse)
     return [site]

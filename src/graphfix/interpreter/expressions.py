@@ -139,7 +139,7 @@ def is_old_type(left: Value, right: Value, op: ast.cmpop) -> bool:
 
 def conditional(m: Interpreter, node: ast.IfExp) -> Value:
     taken = truth(m, node.test, node)
-    m.recording.covered.add((node, taken))
+    m.recording.covered[node, taken] = m.frame.definition
     branch = node.body if taken else node.orelse
     value = evaluate(m, branch)
     m.note_use(branch, value)

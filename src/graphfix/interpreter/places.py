@@ -25,6 +25,7 @@ from graphfix.interpreter.values import (
     TorchModule,
     Unknown,
     Value,
+    all_parts,
     is_hashable,
     leaves_in,
     nodes_in,
@@ -93,6 +94,14 @@ def item_of(m: Interpreter, value: Value, key: object, site: ast.AST) -> Value:
     return Unknown(("item", site, key, m.now()), value.node)
 
 
+def train_parameters(m: Interpreter, holder: Value, trains: bool) -> None:
+    """Parameters are told to need a gradient, or none: also those of modules that are not in sight and lie in one that is."""
+    for leaf in leaves_in(holder):
+        leaf.requires_grad = trains
+    change = m.recording.frozen.difference_update if trains else m.recording.frozen.update
+    change(part.key for part in all_parts(holder) if isinstance(part, Unknown))
+
+
 def set_attribute(m: Interpreter, target: ast.Attribute, value: Value, source: ast.expr | None, kind: StoreKind) -> None:
     holder = m.evaluate(target.value)
     name = target.attr
@@ -103,8 +112,7 @@ def set_attribute(m: Interpreter, target: ast.Attribute, value: Value, source: a
             pass  # the version counter does not move
         return
     if isinstance(holder, (Parameters, TorchModule)) and name == "requires_grad":
-        for leaf in leaves_in(holder):
-            leaf.requires_grad = not value.is_off
+        train_parameters(m, holder, not value.is_off)
         return
     if isinstance(holder, Unknown) and name == "requires_grad" and value.is_off:
         m.recording.frozen.update(computed_from(holder.key, 3))

@@ -173,8 +173,9 @@ class Recording:
     program detaches, and the iterations in which it does; `choices`: those out of which it takes a number or an index.
     `written`: tensors that were written in place, and whether that may have given them a graph or another shape. `empty`:
     where a tensor without a graph is walked. `given`: what code that is not in sight got hold of; `kept`: what was put into
-    attributes. `frozen`: keys of unknown values, of which something was told to need no gradient. `ended_by`: what broke the
-    run off; `left`: what it had in hand where its steps ended, and might have walked. `receiver`: the object whose method was run.
+    attributes. `covered`: the sides of branches that were taken, with the function that they stand in. `frozen`: keys of
+    unknown values, of which something was told to need no gradient. `ended_by`: what broke the run off; `left`: what it had in
+    hand where its steps ended, and might have walked. `receiver`: the object whose method was run.
     """
 
     walks: list[BackwardPass] = field(default_factory=list)
@@ -203,7 +204,7 @@ class Recording:
     frozen: set[object] = field(default_factory=set)
     escapes: dict[Node, list[tuple[ast.AST, str, int]]] = field(default_factory=dict)
     updates: list[Update] = field(default_factory=list)
-    covered: set[tuple[ast.AST, bool]] = field(default_factory=set)
+    covered: dict[tuple[ast.AST, bool], ast.AST] = field(default_factory=dict)
     executed: set[ast.AST] = field(default_factory=set)
     entered: set[ast.AST] = field(default_factory=set)
     graphs: dict[ast.expr, list[Use]] = field(default_factory=dict)
@@ -219,3 +220,13 @@ class Recording:
         """Whether the run has met a graph, or what is known to be used for one: a module, an optimizer, an old way to make one."""
         met = (self.walks, self.asks, self.empty, self.builds, self.modules, self.frozen, self.modes, self.updates, self.legacy)
         return any(met) or bool(self.aliases or self.written) or any(node.certain or node.leaves for node in self.nodes)
+
+    def concerned(self) -> set[ast.AST]:
+        """The functions that were at work where graphs were made, put away, walked or read; what may be one is none here."""
+        made = (node.trace for node in self.nodes if node.certain or node.leaves or node.walks)
+        stores = (store.trace for store in self.stores if store.nodes)
+        traces = {
+            *made, *(walk.trace for walk in self.walks), *stores, *self.asks, *self.builds,
+            *(update.trace for update in self.updates), *(mode.trace for mode in self.modes), *(read.trace for read in self.numbers),
+        }  # fmt: skip
+        return {frame.definition for trace in traces for frame, _ in trace}

@@ -101,7 +101,7 @@ def run_if(m: Interpreter, s: ast.If) -> None:
     m.recalled = None
     taken = truth(m, s.test, s)
     recalled = m.recalled
-    m.recording.covered.add((s, taken))
+    m.recording.covered[s, taken] = m.frame.definition
     try:
         execute(m, s.body if taken else s.orelse)
     except Raise:
@@ -306,7 +306,7 @@ def run_match(m: Interpreter, s: ast.Match) -> None:
     for number, case in enumerate(s.cases):
         always = isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None and case.guard is None
         if always or m.decide(interned(("match", s, number, m.context)), case.pattern):
-            m.recording.covered.add((case.pattern, True))
+            m.recording.covered[case.pattern, True] = m.frame.definition
             for part in ast.walk(case.pattern):
                 name = getattr(part, "name", None) or getattr(part, "rest", None)
                 if isinstance(name, str):
@@ -314,7 +314,7 @@ def run_match(m: Interpreter, s: ast.Match) -> None:
                         subject if part is case.pattern else Unknown(("match", part, m.now()), subject.node)
                     )
             return execute(m, case.body)
-        m.recording.covered.add((case.pattern, False))
+        m.recording.covered[case.pattern, False] = m.frame.definition
     return None
 
 

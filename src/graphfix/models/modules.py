@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 
 from graphfix.autograd.graph import Leaf, Node
 from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.iteration import iterate
 from graphfix.interpreter.memory import keep, overwrite
+from graphfix.interpreter.places import train_parameters
 from graphfix.interpreter.recording import Update
 from graphfix.interpreter.shapes import SCALAR
 from graphfix.interpreter.values import (
@@ -46,6 +48,7 @@ MODULE_METHODS = frozenset(
 )
 
 
+MODULE_LISTS = frozenset(("Sequential", "ModuleList", "ModuleDict"))
 WRAPPERS = frozenset(("DataParallel", "DistributedDataParallel", "Sequential"))
 MAY_BE_PACKED = frozenset(("RNN", "LSTM", "GRU"))
 
@@ -54,9 +57,8 @@ def make_layer(m: Interpreter, name: str, arguments: Arguments, keywords: Keywor
     kind = name.rsplit(".", 1)[-1]
     if kind == "Module":
         return Unknown(("module", site, m.now()))
-    for value in (*arguments, *keywords.values()) if kind in WRAPPERS else ():
-        if isinstance(value, Unknown):
-            m.recording.modules.add(value.key)  # only modules may be given
+    if kind in WRAPPERS:
+        note_modules(m, (*arguments, *keywords.values()))
     if kind in ("DataParallel", "DistributedDataParallel"):
         return TorchModule("DataParallel", None, arguments[:1] or list(keywords.values())[:1])
     if kind in ("Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict"):
@@ -75,13 +77,18 @@ def make_layer(m: Interpreter, name: str, arguments: Arguments, keywords: Keywor
     return layer
 
 
+def note_modules(m: Interpreter, given: Iterable[Value]) -> None:
+    """What torch takes as a layer is a module, whoever has made it: it takes nothing else."""
+    m.recording.modules.update(value.key for value in given if isinstance(value, Unknown))
+
+
 def make_container(m: Interpreter, kind: str, arguments: Arguments, site: ast.AST) -> TorchModule:
     children: Arguments = []
     names: dict[str, Value] = {}
     for value in arguments:
         if isinstance(value, Mapping):
             names.update({str(key): item for key, item in value.items.items()})
-            children.extend(value.items.values())
+            items = list(value.items.values())
         elif isinstance(value, Sequence):
             items = [
                 item.items[1]
@@ -89,11 +96,14 @@ def make_container(m: Interpreter, kind: str, arguments: Arguments, site: ast.AS
                 else item
                 for item in value.items
             ]
-            children.extend(items)
         elif isinstance(value, TorchModule) and kind == "ModuleList":
-            children.extend(value.children or [value])
+            items = list(value.children or [value])
         else:
             children.append(value)
+            continue
+        children.extend(items)
+        if kind in MODULE_LISTS:
+            note_modules(m, items)
     made = TorchModule(kind, None, children)
     made.names = names
     return made
@@ -208,10 +218,10 @@ def module_method(
     if name in ("to", "cuda", "cpu", "half", "float", "double", "apply", "share_memory", "type"):
         return receiver
     if name == "requires_grad_":
-        wanted = not (arguments and arguments[0].is_off)
-        for leaf in leaves_in(receiver):
-            leaf.requires_grad = wanted
+        train_parameters(m, receiver, not any(value.is_off for value in (*arguments, *keywords.values())))
         return receiver
+    if name in ("add_module", "register_module"):
+        note_modules(m, arguments[1:])
     if name in ("add_module", "register_module") and isinstance(receiver, TorchModule) and len(arguments) == 2:
         if receiver.children is not None:
             receiver.children.append(arguments[1])
@@ -227,7 +237,10 @@ def module_method(
         holder[str(arguments[0].value)] = arguments[1]
         return NONE
     if name in ("append", "extend") and isinstance(receiver, TorchModule) and receiver.children is not None and arguments:
-        receiver.children.extend(arguments if name == "append" else iterate(m, arguments[0], site))
+        added = arguments if name == "append" else iterate(m, arguments[0], site)
+        if receiver.kind in MODULE_LISTS:
+            note_modules(m, added)
+        receiver.children.extend(added)
         return NONE
     if name in ("modules", "children", "named_children", "named_modules"):
         return Sequence("tuple", submodules(receiver), True)

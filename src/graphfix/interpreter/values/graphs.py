@@ -46,13 +46,18 @@ def held_leaves(value: Value, depth: int = 3) -> Iterator[Leaf]:
             yield from held_leaves(member, depth - 1)
 
 
-def leaves_in(value: Value, seen: set[int] | None = None) -> Iterator[Leaf]:
+def leaves_in(value: Value) -> Iterator[Leaf]:
     """The leaf tensors (parameters) that a module, optimizer argument or container reaches."""
-    seen = set() if seen is None else seen
-    if id(value) in seen:
-        return
-    seen.add(id(value))
-    if value.leaf is not None:
-        yield value.leaf
-    for part in list(value.parts()):
-        yield from leaves_in(part, seen)
+    return (part.leaf for part in all_parts(value) if part.leaf is not None)
+
+
+def all_parts(value: Value) -> Iterator[Value]:
+    """The value and all that it is made of, each once: the layers of a module, the owners of parameters, what lists hold."""
+    seen: set[int] = set()
+    pending = [value]
+    while pending:
+        part = pending.pop()
+        if id(part) not in seen:
+            seen.add(id(part))
+            yield part
+            pending.extend(reversed(list(part.parts())))

@@ -1,0 +1,56 @@
+"""Every side of every branch is taken by some run, as far as it can matter to a graph."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from .toys import explored, hits
+
+CHAIN = """
+import sys
+total = 0
+for x in data:
+    kind = input()
+    loss = net(x).sum()
+    if kind == "a":
+        pass
+    elif kind == "b":
+        {middle}
+    elif kind == "c":
+        loss = loss * 2
+        if x.flag:
+            {inner}
+    else:
+        loss = loss * 3
+    loss.backward()
+"""
+AGAIN = "loss.backward(); loss.backward()"
+
+
+@pytest.mark.parametrize("places", [{"middle": AGAIN, "inner": "pass"}, {"middle": "pass", "inner": AGAIN}])
+def test_the_middle_of_a_chain_is_run(places: dict[str, str]) -> None:
+    assert hits(CHAIN.format(**places))
+
+
+def test_both_sides_of_a_choice_between_choices_are_run() -> None:
+    tape = explored("for x in data:\n    loss = net(x) if a() else w.sum() if b() else w.prod()\n    loss.sum().backward()\n")
+    choices = [part for part in ast.walk(tape.document.tree) if isinstance(part, ast.IfExp)]
+    covered = {side for run in tape.runs for side in run.recording.covered}
+    assert covered == {(choice, side) for choice in choices for side in (True, False)}
+
+
+def test_to_leave_code_without_graphs_is_worth_no_run() -> None:
+    reads = "def read(path):\n    if exists(path):\n        return\n    print(path)\n"
+    training = "for x in data:\n    read('a')\n    if x is None:\n        continue\n    net(x).sum().backward()\n"
+    tape = explored(reads + training)
+    taken = {ast.unparse(site.test) for run in tape.runs for site, side in run.recording.covered if side}
+    assert taken == {"x is None"}
+
+
+def test_no_run_repeats_another() -> None:
+    once = explored("if a():\n    w = w * 2\n(w * x).sum().backward()\n")
+    assert [run.policy.kind.name for run in once.runs] == ["USUAL", "OTHER"]
+    later = explored("for x in data:\n    if x.flag:\n        w = w * 2\n    (w * x).sum().backward()\n")
+    assert [run.policy.kind.name for run in later.runs] == ["USUAL", "OTHER", "LATE", "EARLY"]
