@@ -3,7 +3,8 @@
 ## What it does
 Finds two backward passes over one graph where one of them only leaves a gradient that is cleared before any step reads it: a
 discriminator or critic fed with the generator's output, a policy loss weighted by an advantage that keeps the critic's
-graph, a target that keeps its graph.
+graph, a target that keeps its graph. Where only one loss goes through it: a target network, a copy of the trained one that no
+optimizer steps, whose graph the loss keeps.
 
 ## Why is this bad
 The pass goes through, and frees, a graph that belongs to the other loss: the other one's `backward()` raises
@@ -44,7 +45,8 @@ Safe where every gradient behind the detached value is known to be cleared befor
 would give the same training. Where an optimizer steps between the two passes, that the later gradient is not used may be what the
 author wants, or the fault itself: the fix is safe there only where what is detached is a weight or a target of the loss (an
 advantage, a value to reach), and unsafe where it is the input of a network that the loss trains. Where both passes' gradients are
-used, nothing is detached: see sequential-backward and step-between-backwards.
+used, nothing is detached: see sequential-backward and step-between-backwards. Where one loss alone leads into a copy that nobody
+trains it is unsafe, as an optimizer that is not in sight may have its parameters.
 
 ## References
 - https://pytorch.org/tutorials/beginner/dcgan_faces_tutorial.html
@@ -58,13 +60,14 @@ from collections.abc import Iterator
 
 from graphfix.analysis.conflicts import Meeting, meetings, weighs_only
 from graphfix.analysis.evidence import Evidence
+from graphfix.analysis.idle_networks import IdleNetwork, idle_networks
 from graphfix.analysis.unretained import unretained
 from graphfix.analysis.walked_again import in_sight
 from graphfix.codemods.base import rule
-from graphfix.model import Append, Finding, Ground, Operation, RemoveArgument, Severity, in_time
+from graphfix.model import Append, Applicability, Finding, Ground, Operation, RemoveArgument, Severity, in_time
 from graphfix.repairs.fixes import fix, safe_if, short
 from graphfix.verify.expected import Expected
-from graphfix.verify.symptoms import RETAINS, SECOND_WALK, WRITTEN_IN_PLACE
+from graphfix.verify.symptoms import RETAINS, SECOND_WALK, WALKS_MORE, WRITTEN_IN_PLACE
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
@@ -73,6 +76,10 @@ def find(evidence: Evidence) -> Iterator[Finding]:
         if meeting.cuts and not done & set(meeting.cuts):
             done.update(meeting.cuts)
             yield from evidence.told(report, meeting, meeting.cuts)
+    for network in idle_networks(evidence):
+        if not done & set(network.cuts):
+            done.update(network.cuts)
+            yield from evidence.told(report_idle, network)
 
 
 def report(evidence: Evidence, meeting: Meeting, cuts: list[ast.expr]) -> Finding:
@@ -103,6 +110,23 @@ def report(evidence: Evidence, meeting: Meeting, cuts: list[ast.expr]) -> Findin
     return RULE.finding(evidence, message, evidence.span(blamed), in_time(*story), repair, severity=severity)
 
 
+def report_idle(evidence: Evidence, network: IdleNetwork) -> Finding:
+    document, cuts = evidence.document, network.cuts
+    names = ", ".join(dict.fromkeys(f"`{short(document.source(cut), 20)}`" for cut in cuts))
+    story = [evidence.label(cut, "keeps the graph of a network that no optimizer steps") for cut in cuts]
+    story.append(evidence.label(network.site, "this backward() computes gradients for its parameters, too, which nobody reads"))
+    repair = fix(
+        Applicability.UNSAFE,
+        f"detach {names}",
+        *(Append(evidence.span(cut), ".detach()") for cut in cuts),
+        ground=Ground.UNTRAINED,
+    )
+    message = f"{short(names)} leads a loss into a copy of a network that nobody trains"
+    return RULE.finding(
+        evidence, message, evidence.span(document.statement_of(cuts[0])), in_time(*story), repair, severity=Severity.WARNING
+    )
+
+
 def kept_for_this(evidence: Evidence, meeting: Meeting) -> ast.Call | None:
     """The first walk, where it retains its graph for nothing but the walk that the detach makes independent."""
     hidden, first = unretained(evidence), meeting.conflicts[0].first
@@ -119,7 +143,7 @@ RULE = rule(
     globals(),
     find,
     repair="Detach what leads a loss into a network that it does not train.",
-    shows=(RETAINS, SECOND_WALK, WRITTEN_IN_PLACE),
+    shows=(RETAINS, WALKS_MORE, SECOND_WALK, WRITTEN_IN_PLACE),
     results=Expected("retain"),
     yields_to=("GF306",),
 )

@@ -162,3 +162,57 @@ def test_a_line_that_all_calls_of_a_module_go_through_is_not_cut(tmp_path: Path)
     path.write_text(PREAMBLE + CRITIC)
     after = examine(path, Job((tmp_path,), Wanted(("GF303",), unsafe=True), repair=True)).after.decode()
     assert after == PREAMBLE + CRITIC
+
+
+FOLLOWED = {
+    "loaded": "slow.load_state_dict(net.state_dict())",
+    "copied": "import copy\nslow = copy.deepcopy(net)",
+    "written": "for s, p in zip(slow.parameters(), net.parameters()):\n    s.data.copy_(p.data)",
+    "mixed": "for s, p in zip(slow.parameters(), net.parameters()):\n    s.data.copy_(0.9 * s.data + 0.1 * p.data)",
+    "bound": "for s, p in zip(slow.parameters(), net.parameters()):\n    s.data = p.data.clone()",
+    "under no_grad": "with torch.no_grad():\n    for s, p in zip(slow.parameters(), net.parameters()):\n        s.copy_(p)",
+}
+TARGET = """
+net, slow = nn.Linear(4, 2), nn.Linear(4, 2)
+{follow}
+opt = torch.optim.Adam({trained})
+for state, following in [(torch.ones(3, 4), torch.ones(3, 4))] * 3:
+    goal = {goal}
+    loss = F.mse_loss(net(state), goal)
+    opt.zero_grad()
+    loss.backward()
+    {last}
+    opt.step()
+"""
+
+
+def target(
+    follow: str = FOLLOWED["loaded"], trained: str = "net.parameters()", goal: str = "0.9 * slow(following)", last: str = ""
+) -> str:
+    return TARGET.format(follow=follow, trained=trained, goal=goal, last=last)
+
+
+@pytest.mark.parametrize("follow", FOLLOWED.values(), ids=FOLLOWED)
+def test_a_target_network_that_nobody_trains(tmp_path: Path, follow: str) -> None:
+    assert told(target(follow)) == {"GF303"}
+    assert "goal = (0.9 * slow(following)).detach()" in repaired(tmp_path, target(follow), unsafe=True, select=("GF303",))
+
+
+def test_gradients_that_are_only_clipped() -> None:
+    assert told(target(last="for p in net.parameters():\n        p.grad.data.clamp_(-1, 1)")) == {"GF303"}
+
+
+LEADS_ON = {
+    "it is trained": target(trained="[*net.parameters(), *slow.parameters()]"),
+    "it is detached": target(goal="slow(following).detach()"),
+    "no gradient is recorded": target("slow.requires_grad_(False)"),
+    "it is no copy": target("slow.eval()"),
+    "what is trained lies behind it": target(goal="slow(net(following) @ torch.ones(2, 4))"),
+    "its gradient is read": target(last="print([p.grad for p in slow.parameters()])"),
+    "another optimizer has it": target("slow.load_state_dict(net.state_dict())\nother = make(slow)", last="other.step()"),
+}
+
+
+@pytest.mark.parametrize("program", LEADS_ON.values(), ids=LEADS_ON)
+def test_a_network_that_may_be_trained_or_passed_through(program: str) -> None:
+    assert "GF303" not in told(program)

@@ -47,15 +47,22 @@ class Run:
     @cached_property
     def fates(self) -> Fates:
         """What becomes of each gradient."""
-        return Fates(self.recording.walks, self.recording.updates, self.reads_gradients)
+        return Fates(self.recording.walks, self.recording.updates, lambda: self.reads_gradients())
 
-    def reads_gradients(self) -> bool:
+    def clipping_aside(self) -> Run:
+        """The same run, in which a gradient that is only clipped in place counts as one that nobody reads."""
+        run = Run(self.entry, self.recording, self.policy)
+        run.fates = Fates(self.recording.walks, self.recording.updates, lambda: self.reads_gradients(clipping=False))
+        return run
+
+    def reads_gradients(self, clipping: bool = True) -> bool:
         """Whether the program reads a `.grad`: a step that the tape does not see may be made with it."""
         env = self.recording.env
         return env is None or any(
             isinstance(part, ast.Attribute)
             and part.attr == "grad"
             and ast.unparse(part.value) not in ("torch.autograd", "autograd")
+            and (clipping or not is_clipped(part, env.document))
             for part in ast.walk(env.document.tree)
         )
 
@@ -323,6 +330,21 @@ def compatible(missing: list[Side]) -> list[Side]:
             chosen.append((site, side))
             shut.update(part for code in side_of(site, not side) if code is not site for part in ast.walk(code))
     return chosen
+
+
+def is_clipped(gradient: ast.AST, document: Document) -> bool:
+    """Whether nothing but a method that writes in place is called on a gradient, as in `p.grad.data.clamp_(-1, 1)`."""
+    used = document.parents.get(gradient)
+    if isinstance(used, ast.Attribute) and used.attr == "data":
+        used = document.parents.get(used)
+    called = document.parents.get(used) if used is not None else None
+    statement = document.parents.get(called) if called is not None else None
+    return (
+        isinstance(used, ast.Attribute)
+        and used.attr.endswith("_")
+        and isinstance(called, ast.Call)
+        and isinstance(statement, ast.Expr)
+    )
 
 
 def shows_graphs(runs: Iterable[Run]) -> bool:

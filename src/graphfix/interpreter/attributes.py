@@ -23,6 +23,7 @@ from graphfix.interpreter.values import (
     Mapping,
     NonTensor,
     Optimizer,
+    Parameters,
     Sequence,
     Tensor,
     TorchModule,
@@ -53,6 +54,8 @@ def get_attribute(m: Interpreter, value: Value, name: str, site: ast.AST) -> Val
         return instance_attribute(m, value, name)
     if isinstance(value, TorchModule):
         return mode_read(m, value, ("training", id(value))) if name == "training" else m.library_attribute(value, name, site)
+    if isinstance(value, Parameters) and name == "data":
+        return value.data
     if isinstance(value, Optimizer):
         return value.attributes.setdefault(name, NonTensor((name, id(value))))
     if isinstance(value, Class):

@@ -255,7 +255,8 @@ class Interpreter:
 
     def parameter(self, parameters: Parameters, site: ast.AST) -> Tensor:
         """One of a module's parameters, which stands for all of them."""
-        return Tensor(self.record(site, [], False, leaves=tuple(leaves_in(parameters))))
+        leaves = tuple(leaves_in(parameters))
+        return Tensor(self.record(site, [], False, leaves=leaves) if leaves else None)
 
     def tensor(self, site: ast.AST, inputs: Iterable[Value], saves: bool = True, **how: object) -> Tensor:
         """The tensor that an operation on `inputs` returns."""

@@ -29,6 +29,7 @@ from graphfix.interpreter.values import (
     is_hashable,
     leaves_in,
     nodes_in,
+    note_copied,
 )
 from graphfix.interpreter.witness import witnessed
 
@@ -114,6 +115,8 @@ def set_attribute(m: Interpreter, target: ast.Attribute, value: Value, source: a
     if isinstance(holder, (Parameters, TorchModule)) and name == "requires_grad":
         train_parameters(m, holder, not value.is_off)
         return
+    if isinstance(holder, Parameters) and name == "data":
+        note_copied(holder, value)
     if isinstance(holder, Unknown) and name == "requires_grad" and value.is_off:
         m.recording.frozen.update(computed_from(holder.key, 3))
     attributes = holder.namespace

@@ -26,6 +26,7 @@ from graphfix.interpreter.values import (
     Tensor,
     Unknown,
     Value,
+    content_of_parameters,
     cut_of,
 )
 from graphfix.models.containers import extend
@@ -53,6 +54,8 @@ def arithmetic(m: Interpreter, site: ast.AST, left: Value, right: Value, op: ast
         return overloaded(m, site, left, right, op)
     if isinstance(left, Parameters) and isinstance(right, Parameters) and left.form is right.form is ParametersForm.ALL:
         return Parameters([*left.owners, *right.owners], some=left.some or right.some)  # two lists of them
+    if (made := content_of_parameters([left, right])) is not None:
+        return made
     left, right = (m.parameter(each, site) if isinstance(each, Parameters) else each for each in (left, right))
     saves = not isinstance(op, NOTHING_SAVED)
     if isinstance(left, Tensor) or isinstance(right, Tensor):

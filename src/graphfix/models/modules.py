@@ -30,6 +30,7 @@ from graphfix.interpreter.values import (
     Value,
     leaves_in,
     nodes_in,
+    note_copied,
 )
 from graphfix.models.operations import (
     reduces_nothing,
@@ -252,7 +253,11 @@ def module_method(
     if name == "load_state_dict":
         for leaf in leaves_in(receiver):
             leaf.version += 1
+        if arguments and isinstance(arguments[0], NonTensor) and arguments[0].source is not None:
+            note_copied(receiver, arguments[0].source)
         return NONE
+    if name == "state_dict":
+        return NonTensor((name, id(receiver), m.now()), source=receiver)
     if name in MODULE_METHODS or name.startswith(("register_", "_")):
         return NonTensor((name, id(receiver), m.now()))
     return None

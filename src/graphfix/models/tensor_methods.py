@@ -28,9 +28,11 @@ from graphfix.interpreter.values import (
     TorchModule,
     Unknown,
     Value,
+    content_of_parameters,
     identities,
     leaves_in,
     nodes_in,
+    note_copied,
 )
 from graphfix.models import autograd_calls as walks
 from graphfix.models.modules import (
@@ -48,6 +50,8 @@ from graphfix.models.words import PROVES_MODULE
 MOVES = {"cuda": "cpu"}
 # the other tensor gives a shape, a type or a device, and gets no gradient
 MODELLED_ON = frozenset("view_as expand_as reshape_as type_as to".split())
+# In place: the parameters follow those that the argument is computed from
+FOLLOWS = frozenset(("copy_", "add_", "lerp_", "set_"))
 SAVED = frozenset(("saved_tensors", "saved_variables"))
 
 
@@ -63,6 +67,12 @@ def call_torch_method(
         made = walks.launcher_backward(m, name, arguments, keywords, site)
         return made if made is not None else module_method(m, receiver, name, arguments, keywords, site)
     if isinstance(receiver, Parameters):
+        if name in FOLLOWS:
+            for value in arguments:
+                note_copied(receiver, value)
+        content = content_of_parameters([receiver, *arguments])
+        if content is not None:
+            return content
         known = facts(f"torch.Tensor.{name}")
         computes = known is not None and known.differentiable and known.result == "tensor" and not known.inplace
         return tensor_like_method(m, m.parameter(receiver, site), name, arguments, keywords, site) if computes else receiver

@@ -14,6 +14,7 @@ WORDS = {
     Count.LIVE: "memory that grows with every iteration",
     Count.SAVED: "memory that is kept for nothing",
     Count.MADE: "time and memory for nothing",
+    Count.WALKED: "time for gradients that nobody uses",
 }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from graphfix.verify.cases import Case
 from graphfix.verify.record import Run
-from graphfix.verify.symptoms import GROWS, MAKES_MORE, OLD_NUMBER, RETAINS, Raises, Symptom, Warns
+from graphfix.verify.symptoms import GROWS, MAKES_MORE, OLD_NUMBER, RETAINS, WALKS_MORE, Raises, Symptom, Warns
 
 STEPS = 4  # in a row, before a rise counts as growth
 
@@ -57,7 +57,8 @@ def symptom(case: Case, shows: Collection[Symptom], before: Run, after: Run | No
         return "live nodes grow"
     if RETAINS in shows and sum(before.saved) > sum(after.saved) and _never_less(before.saved, after.saved):
         return "keeps saved tensors"
-    return ""
+    gone = [sum(walk.freed for walk in run.walks) for run in (before, after)]
+    return f"walks {gone[0]} nodes for {gone[1]}" if WALKS_MORE in shows and gone[0] > gone[1] else ""
 
 
 def _of_old_code_that_works(shows: Collection[Symptom], before: Run, after: Run | None) -> str:

@@ -29,11 +29,12 @@ class Count(enum.Enum):
     LIVE = "nodes that are alive, from walk to walk"
     SAVED = "saved tensors that are alive"
     MADE = "nodes that are made"
+    WALKED = "nodes that walks go through and free"
 
 
 Symptom = Raises | Warns | Count
 
-GROWS, RETAINS, MAKES_MORE = Count.LIVE, Count.SAVED, Count.MADE
+GROWS, RETAINS, MAKES_MORE, WALKS_MORE = Count.LIVE, Count.SAVED, Count.MADE, Count.WALKED
 SECOND_WALK = Raises("RuntimeError", "Trying to backward through the graph a second time", "second backward")
 WRITTEN_IN_PLACE = Raises(
     "RuntimeError",

@@ -18,7 +18,17 @@ from graphfix.interpreter.values.code import (
 )
 from graphfix.interpreter.values.containers import MAX_ITEMS, Mapping, Sequence
 from graphfix.interpreter.values.data import MAX_TEXT, NONE, Constant, Counted, NonTensor, Tensor, Unknown, counter, cut_of
-from graphfix.interpreter.values.graphs import Arguments, Keywords, all_parts, held_leaves, identities, leaves_in, nodes_in
+from graphfix.interpreter.values.graphs import (
+    Arguments,
+    Keywords,
+    all_parts,
+    content_of_parameters,
+    held_leaves,
+    identities,
+    leaves_in,
+    nodes_in,
+    note_copied,
+)
 from graphfix.interpreter.values.torch import GradMode, Optimizer, Parameters, ParametersForm, TorchModule
 from graphfix.interpreter.values.value import Value, is_hashable
 
@@ -53,9 +63,11 @@ __all__ = [
     "counter",
     "cut_of",
     "all_parts",
+    "content_of_parameters",
     "held_leaves",
     "identities",
     "is_hashable",
     "leaves_in",
     "nodes_in",
+    "note_copied",
 ]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from graphfix.autograd.graph import Leaf, Node
+from graphfix.autograd.graph import Leaf, Node, history
 from graphfix.interpreter.values.code import Instance
 from graphfix.interpreter.values.containers import Mapping, Sequence
 from graphfix.interpreter.values.data import Tensor
+from graphfix.interpreter.values.torch import Parameters, ParametersForm
 from graphfix.interpreter.values.value import Value
 
 Arguments = list[Value]
@@ -61,3 +62,25 @@ def all_parts(value: Value) -> Iterator[Value]:
             seen.add(id(part))
             yield part
             pending.extend(reversed(list(part.parts())))
+
+
+def note_copied(target: Value, source: Value) -> None:
+    """Parameters that are given the content of others are copies of these, as those of a target network are."""
+    own = [leaf for owner in (target.owners if isinstance(target, Parameters) else [target]) for leaf in leaves_in(owner)]
+    owners = source.owners if isinstance(source, Parameters) else [source]
+    below = [leaf for node in history([source.node] if source.node is not None else []) for leaf in node.leaves]
+    others = [
+        leaf for leaf in dict.fromkeys([*(leaf for owner in owners for leaf in leaves_in(owner)), *below]) if leaf not in own
+    ]
+    for index, leaf in enumerate(own if others else ()):
+        other = others[index] if len(others) == len(own) else others[0]
+        leaf.origin = other.origin or other
+
+
+def content_of_parameters(values: Arguments) -> Parameters | None:
+    """What is computed from the content of parameters alone: an average of two networks, for one."""
+    contents = [each for each in values if isinstance(each, Parameters) and each.form is ParametersForm.DATA]
+    others = [each for each in values if each not in contents]
+    if not contents or any(isinstance(each, (Parameters, Tensor)) or each.node is not None for each in others):
+        return None
+    return Parameters([owner for each in contents for owner in each.owners], ParametersForm.DATA, any(e.some for e in contents))

@@ -45,6 +45,7 @@ class ParametersForm(enum.Enum):
     NAMED = "an iterable of names and parameters"
     ONE = "one of them"
     PAIR = "a name and a parameter"
+    DATA = "the content of one of them, or what is computed from it: no graph"
 
 
 class Parameters(Value):
@@ -67,8 +68,13 @@ class Parameters(Value):
         forms = {ParametersForm.ALL: ParametersForm.ONE, ParametersForm.NAMED: ParametersForm.PAIR}
         return Parameters(self.owners, forms.get(self.form, self.form), self.some)
 
+    @property
+    def data(self) -> Parameters:
+        """The content of any one of them: what `.data` gives."""
+        return Parameters(self.owners, ParametersForm.DATA, self.some)
+
     def parts(self) -> Iterable[Value]:
-        return self.owners
+        return () if self.form is ParametersForm.DATA else self.owners
 
 
 class Optimizer(Value):
