@@ -98,3 +98,34 @@ def test_a_side_that_no_run_takes_is_looked_at_where_a_graph_may_come_in(side: s
     explorer.importer.find = lambda name, importing: HERE if name == "learning" else None  # type: ignore[method-assign]
     taken = {side for run in explorer.explore().runs for _, side in run.recording.covered}
     assert taken == ({True, False} if "learn" in side else {False})
+
+
+STEP = """
+import torch
+import lightning as L
+
+class M(L.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.w = torch.nn.Linear(3, 1)
+        self.automatic_optimization = {automatic}
+
+    def training_step(self, batch, index):
+        loss = self.w(batch).exp().sum()
+        {walk}
+        return loss
+"""
+
+
+@pytest.mark.parametrize(
+    ("automatic", "walk", "expected"),
+    [
+        (True, "", []),
+        (True, "loss.backward()", ["GF302"]),
+        (False, "loss.backward()", []),
+        (None, "self.manual_backward(loss)", []),
+    ],
+)
+def test_a_training_step_is_walked_once(automatic: bool | None, walk: str, expected: list[str]) -> None:
+    text = STEP.format(automatic=automatic, walk=walk)
+    assert [finding.code for finding in analyse(Path("train.py"), text).findings] == expected

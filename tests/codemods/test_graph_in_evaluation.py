@@ -218,16 +218,6 @@ def test_a_file_that_goes_backward_nowhere(use: str, codes: set[str]) -> None:
     assert {finding.code for finding in findings_of(Path("play.py"), program)} == codes
 
 
-@pytest.mark.parametrize(("caller", "codes"), [("with torch.no_grad():", set()), ("if True:", {"GF103"})])
-def test_a_function_that_the_project_calls_under_no_grad(tmp_path: Path, caller: str, codes: set[str]) -> None:
-    program = "from torch import nn\n\n\ndef score(data):\n    model = nn.Linear(4, 1)\n    model.eval()\n    return show(model, data)\n\n\n"
-    program += "def show(model, data):\n    for x in data:\n        print(model(x).sum().item())\n"
-    path = tmp_path / "scores.py"
-    path.write_text(program)
-    (tmp_path / "main.py").write_text(f"import torch\nfrom scores import score\n{caller}\n    score(torch.ones(2, 4))\n")
-    assert {finding.code for finding in findings_of(path, program, (tmp_path,))} == codes
-
-
 @pytest.mark.parametrize(
     ("freeze", "codes"),
     [
@@ -314,3 +304,34 @@ def evaluate(net, loader):
 evaluate(load("net"), load("data"))
 """
     assert told(program) == {"GF103"}
+
+
+def test_a_layer_that_learns_nothing() -> None:
+    program = "norm = nn.BatchNorm1d(4{how})\nnorm.eval()\nfor x in torch.ones(9, 3, 4):\n    print(norm(x).sum().item())\n"
+    assert told(program.format(how=", affine=False")) == set()
+    assert told(program.format(how="")) == {"GF103"}
+
+
+def test_a_loop_and_what_it_calls_are_one_finding(tmp_path: Path) -> None:
+    program = """from torch import nn
+import torch
+
+class Flow(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Linear(4, 4)
+
+    def forward(self, x):
+        return self.net(x)
+
+    def step(self, x):
+        return x + self(x)
+
+flow = Flow()
+flow(torch.ones(4)).sum().backward()
+x = torch.ones(4)
+for _ in range(8):
+    x = flow.step(x)
+    print(x.detach())
+"""
+    assert [finding.code for finding in findings_of(tmp_path / "sample.py", program)] == ["GF103"]

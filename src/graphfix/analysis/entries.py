@@ -14,7 +14,7 @@ from graphfix.interpreter.calls import instantiate
 from graphfix.interpreter.frames import Env
 from graphfix.interpreter.interpreter import Interpreter, Stop
 from graphfix.interpreter.values import NONE, Class, Constant, Function, Instance, Mapping, Unknown, Value
-from graphfix.models.words import WALKED_BY_TRAINER
+from graphfix.models.words import LAUNCHERS, UNRECORDED_BY_TRAINER, WALKED_BY_TRAINER
 
 Start = Callable[[Interpreter, Env], None]
 
@@ -92,7 +92,8 @@ def start_method(cls: ast.ClassDef, method: ast.FunctionDef | ast.AsyncFunctionD
         env.variables["self"] = instance  # so that what it carries from call to call has a name
         m.recording.receiver = instance
         entry = m.loop(None)
-        m.grad_enabled = m.grad_enabled and not switches_on(method)
+        unrecorded = switches_on(method) or method.name in UNRECORDED_BY_TRAINER and value.is_open()
+        m.grad_enabled = m.grad_enabled and not unrecorded
         for iteration in range(times):
             m.frame.statement = cls
             m.context = ((entry, iteration),)
@@ -102,7 +103,7 @@ def start_method(cls: ast.ClassDef, method: ast.FunctionDef | ast.AsyncFunctionD
             arguments = ([instance] if skip else []) + unknown_arguments(function, skip)
             try:
                 result = m.call(function, arguments, {}, method)
-                if method.name in WALKED_BY_TRAINER and value.is_open():
+                if method.name in WALKED_BY_TRAINER and value.is_open() and not walks_itself(instance, method):
                     walk_result(m, result, method)
             finally:
                 m.context = ()
@@ -110,6 +111,16 @@ def start_method(cls: ast.ClassDef, method: ast.FunctionDef | ast.AsyncFunctionD
             m.note_reader(result, method)
 
     return start
+
+
+def walks_itself(instance: Value, method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether a training step goes backward by itself: the trainer was told so, or would refuse it.
+
+    https://lightning.ai/docs/pytorch/stable/model/manual_optimization.html
+    """
+    automatic = instance.namespace.get("automatic_optimization") if instance.namespace is not None else None
+    called = {word(part.func) for part in ast.walk(method) if isinstance(part, ast.Call)}
+    return automatic is not None and automatic.is_off or not called.isdisjoint(LAUNCHERS)
 
 
 def walk_result(m: Interpreter, result: Value, method: ast.FunctionDef | ast.AsyncFunctionDef) -> None:

@@ -12,9 +12,9 @@ from functools import cached_property
 
 from graphfix.analysis.contributors import Facts
 from graphfix.analysis.explore import Run, Tape
-from graphfix.analysis.forwards import calls_module, has_own_module, is_module_call, is_score
+from graphfix.analysis.forwards import calls_module, has_own_module, is_module_call, is_resumed, is_score
 from graphfix.analysis.outliving import is_kept, out_of_sight, outlives
-from graphfix.analysis.region import Region
+from graphfix.analysis.region import Region, told_once
 from graphfix.autograd.graph import Leaf, Node, history
 from graphfix.autograd.iteration import Context, split_loop
 from graphfix.interpreter.frames import CallStack, Frame
@@ -86,9 +86,7 @@ class Regions:
                 region.forwards.extend(f for p in region.parts[1:] if p in placed for f in placed[p].forwards)
                 region.sure &= self.is_sure(region)
                 self.found.append(region)
-        # two runs may see a loop by itself and within its function: the wider one tells all, unless only the narrower is sure
-        self.found = [r for r in self.found if not any(o.contains(r) and o.sure >= r.sure for o in self.found)]
-        self.found = [r for r in self.found if not any(r.contains(o) for o in self.found)]
+        self.found = told_once(self.found)
 
     # What the runs say
 
@@ -215,6 +213,8 @@ class Regions:
         for frame, statement in node.trace:
             if is_module_call(frame):
                 break  # what a module does inside is its callers' affair
+            if is_resumed(frame):
+                found.clear()  # what it makes becomes of whoever sends to it, and not of the call that began it
             if statement in self.document.parents and not isinstance(statement, (*FUNCTIONS, ast.ClassDef)):
                 found.append((frame, statement, [p for p in self.around(statement) if isinstance(p, (*FUNCTIONS, *LOOPS))]))
         return found

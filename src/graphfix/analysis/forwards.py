@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 
 from graphfix.autograd.graph import Leaf, Node, history
 from graphfix.autograd.iteration import split_loop
@@ -13,6 +14,19 @@ from graphfix.interpreter.values import Instance, TorchModule, Unknown, Value, l
 def is_module_call(frame: Frame) -> bool:
     """Whether the frame is a module's forward pass."""
     return getattr(frame.definition, "name", "") in ("forward", "__call__") and is_of_module(frame)
+
+
+def is_resumed(frame: Frame) -> bool:
+    """Whether the frame is a generator that is sent values: its caller goes on while it waits."""
+    return isinstance(frame.definition, (ast.FunctionDef, ast.AsyncFunctionDef)) and takes_what_is_sent(frame.definition)
+
+
+@functools.lru_cache(maxsize=1024)
+def takes_what_is_sent(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether the value of a `yield` is used."""
+    inner = list(ast.walk(function))
+    dropped = {part.value for part in inner if isinstance(part, ast.Expr)}
+    return any(isinstance(part, ast.Yield) and part not in dropped for part in inner)
 
 
 def is_of_module(frame: Frame) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -46,5 +47,26 @@ class Region:
     def contains(self, other: Region) -> bool:
         return other is not self and self.statements >= set(other.parts)
 
+    def calls(self, other: Region) -> bool:
+        """Whether all that happens in the other region does so in calls out of this one."""
+        return other is not self and all(self.depth_in(node.trace) < other.depth_in(node.trace) for node, _ in other.forwards)
+
+    def depth_in(self, trace: CallStack) -> float:
+        """How many calls lead to the region on this way; infinity where the way does not lead there."""
+        return next((depth for depth, (_, statement) in enumerate(trace) if statement in self.statements), math.inf)
+
     def holds(self, trace: CallStack) -> bool:
         return any(statement in self.statements for _, statement in trace)
+
+
+def told_once(found: list[Region]) -> list[Region]:
+    """The regions that tell all: two runs may see a loop by itself and within its function, or what it calls beside it.
+
+    The wider one stays, unless only the narrower is sure.
+    """
+    found = [r for r in found if not any(o.contains(r) and o.sure >= r.sure for o in found)]
+    found = [r for r in found if not any(r.contains(o) for o in found)]
+    for region in list(found):
+        if any(other.calls(region) and other.sure >= region.sure for other in found):
+            found.remove(region)
+    return found

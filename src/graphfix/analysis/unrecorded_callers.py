@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 from graphfix.analysis.call_graph import word
 from graphfix.analysis.evidence import Evidence, asked_once
+from graphfix.analysis.testing import is_test
+from graphfix.models.words import UNRECORDED_BY_TRAINER
 from graphfix.source.document import Document
 
 MAX_FILES = 16
@@ -16,8 +18,12 @@ SWITCHES = frozenset(("no_grad", "inference_mode"))
 
 @asked_once
 def called_unrecorded(evidence: Evidence, function: ast.FunctionDef | ast.AsyncFunctionDef, depth: int = 3) -> bool:
-    """Whether calls by its name are in sight, and each stands under `no_grad`, as written, or in a function of which that is true."""
+    """Whether calls by its name are in sight, and each stands under `no_grad`, as written, or in a function of which that is true.
+
+    What tests do counts where nobody else calls it: they build what is gone when they end.
+    """
     calls = list(calls_of(evidence, function)) if depth > 0 else []
+    calls = [(document, call) for document, call in calls if not is_test(document)] or calls
     return bool(calls) and all(is_unrecorded(evidence, document, part, depth) for document, part in calls)
 
 
@@ -36,7 +42,10 @@ def fits(call: ast.Call, function: ast.FunctionDef | ast.AsyncFunctionDef) -> bo
     names = [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
     most = len(names) - (names[:1] == ["self"])
     given = len(call.args) + len(call.keywords)
-    return most - len(function.args.defaults) <= given <= most + len(function.args.kwonlyargs)
+    unpacks = any(keyword.arg is None for keyword in call.keywords)
+    enough = unpacks or given >= most - len(function.args.defaults)
+    taken = unpacks or function.args.kwarg is not None or given <= most + len(function.args.kwonlyargs)
+    return len(call.args) <= most and enough and taken
 
 
 def is_unrecorded(evidence: Evidence, document: Document, call: ast.Call, depth: int) -> bool:
@@ -51,6 +60,13 @@ def is_unrecorded(evidence: Evidence, document: Document, call: ast.Call, depth:
         if any(word(each.func if isinstance(each, ast.Call) else each) in SWITCHES for each in switches):
             return True
         if isinstance(above, FUNCTIONS):
-            return called_unrecorded(evidence, above, depth - 1)
+            return is_hook(above, document) or called_unrecorded(evidence, above, depth - 1)
         above = document.parents.get(above)
     return False
+
+
+def is_hook(function: ast.FunctionDef | ast.AsyncFunctionDef, document: Document) -> bool:
+    """Whether a trainer calls the function, and switches recording off around it."""
+    owner = document.parents.get(function)
+    bases = {word(base) for base in owner.bases} if isinstance(owner, ast.ClassDef) else set()
+    return function.name in UNRECORDED_BY_TRAINER and any(base.endswith("LightningModule") for base in bases)

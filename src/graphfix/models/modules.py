@@ -50,6 +50,8 @@ MODULE_METHODS = frozenset(
 
 
 MODULE_LISTS = frozenset(("Sequential", "ModuleList", "ModuleDict"))
+# what normalisation layers learn, unless they are told not to
+AFFINE = ("affine", "elementwise_affine")
 WRAPPERS = frozenset(("DataParallel", "DistributedDataParallel", "Sequential"))
 MAY_BE_PACKED = frozenset(("RNN", "LSTM", "GRU"))
 
@@ -66,7 +68,8 @@ def make_layer(m: Interpreter, name: str, arguments: Arguments, keywords: Keywor
         return make_container(m, kind, arguments, site)
     m.recording.builds.append(m.trace())
     known = facts(f"torch.nn.{kind}")
-    leaf = Leaf(kind, True, site, True) if known is None or known.parameters else None
+    has_parameters = known is None or known.parameters and not any(name in keywords and keywords[name].is_off for name in AFFINE)
+    leaf = Leaf(kind, True, site, True) if has_parameters else None
     layer = TorchModule(kind, leaf)
     layer.keywords = dict(keywords)
     layer.site = site

@@ -12,6 +12,15 @@ LAUNCHERS = frozenset(("manual_backward", "toggled_backward", "optimizer_backwar
 WALKS = frozenset(("backward", "grad")) | LAUNCHERS
 # https://lightning.ai/docs/pytorch/stable/common/lightning_module.html: automatic optimization walks what it returns
 WALKED_BY_TRAINER = frozenset(("training_step",))
+# https://lightning.ai/docs/pytorch/stable/common/lightning_module.html#hooks: the trainer evaluates without recording
+UNRECORDED_BY_TRAINER = frozenset(
+    f"{when}{stage}_{what}"
+    for stage in ("validation", "test", "predict")
+    for when, what in [
+        ("", "step"), ("", "step_end"), ("", "epoch_end"), ("on_", "start"), ("on_", "end"), ("on_", "epoch_start"),
+        ("on_", "epoch_end"), ("on_", "batch_start"), ("on_", "batch_end"),
+    ]
+)  # fmt: skip
 # a number that is read out of a graph, an evaluation, and old ways to cut one
 READS = frozenset(("item", "data", "tolist", "numpy", "eval", "Variable"))
 # the two as `analysis.call_graph` has them: a variable named `data` reads nothing, and the `.grad` of a parameter walks nothing

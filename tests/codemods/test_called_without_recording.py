@@ -1,0 +1,84 @@
+"""GF103: what is called without recording, by the project or by a trainer, and what its caller does not wait for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from graphfix.run.engine import findings_of
+
+from .toys import told
+
+
+@pytest.mark.parametrize(("caller", "codes"), [("with torch.no_grad():", set()), ("if True:", {"GF103"})])
+def test_a_function_that_the_project_calls_under_no_grad(tmp_path: Path, caller: str, codes: set[str]) -> None:
+    program = "from torch import nn\n\n\ndef score(data):\n    model = nn.Linear(4, 1)\n    model.eval()\n    return show(model, data)\n\n\n"
+    program += "def show(model, data):\n    for x in data:\n        print(model(x).sum().item())\n"
+    path = tmp_path / "scores.py"
+    path.write_text(program)
+    (tmp_path / "main.py").write_text(f"import torch\nfrom scores import score\n{caller}\n    score(torch.ones(2, 4))\n")
+    assert {finding.code for finding in findings_of(path, program, (tmp_path,))} == codes
+
+
+@pytest.mark.parametrize(
+    ("called", "codes"),
+    [
+        ("score(1, depth=2)", set()),
+        ("score(1, **options)", set()),
+        ("score(1, 2, 3)", {"GF103"}),  # another function of that name
+    ],
+)
+def test_callers_that_give_keywords_and_tests_that_do_as_they_like(tmp_path: Path, called: str, codes: set[str]) -> None:
+    program = "from torch import nn\n\n\ndef score(data, limit=1, **options):\n"
+    program += "    model = nn.Linear(4, 1)\n    model.eval()\n    return show(model, data)\n\n\n"
+    program += "def show(model, data):\n    for x in data:\n        print(model(x).sum().item())\n"
+    path = tmp_path / "scores.py"
+    path.write_text(program)
+    (tmp_path / "main.py").write_text(f"import torch\nfrom scores import score\nwith torch.no_grad():\n    {called}\n")
+    (tmp_path / "test_scores.py").write_text("from scores import score\nscore(1)\n")
+    assert {finding.code for finding in findings_of(path, program, (tmp_path,))} == codes
+
+
+HOOKS = """
+import pytorch_lightning as pl
+
+class Model(pl.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Linear(4, 1)
+
+    def training_step(self, batch, index):
+        return self.net(batch).mean()
+
+    def {hook}(self, batch, index):
+        self.seen = self.net(batch).mean()
+        print(self.seen.item())
+"""
+
+
+@pytest.mark.parametrize(("hook", "codes"), [("validation_step", set()), ("on_test_batch_end", set()), ("show", {"GF103"})])
+def test_what_a_trainer_calls_without_recording(hook: str, codes: set[str]) -> None:
+    assert told(HOOKS.format(hook=hook)) & {"GF103"} == codes
+
+
+def test_a_generator_that_is_sent_values_outlives_its_call() -> None:
+    program = """
+def play(model):
+    x = torch.ones(4)
+    while True:
+        out = model(x)
+        x = {resumed}
+
+def begin(model):
+    turn = play(model)
+    next(turn)
+    return turn
+
+model = nn.Linear(4, 4)
+model.eval()
+for _ in range(3):
+    turn = begin(model)
+"""
+    assert told(program.format(resumed="yield out.sum()")) == set()
+    assert told(program.format(resumed="torch.ones(4)\n        print(out.sum().item())")) == {"GF103"}
