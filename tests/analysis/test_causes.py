@@ -112,3 +112,18 @@ STALE = {
 @pytest.mark.parametrize(("body", "expected"), [pytest.param(*case, id=name) for name, case in STALE.items()])
 def test_stale_parameters(body: str, expected: set[int]) -> None:
     assert stale(body) == expected
+
+
+UNKNOWN_PLACES = """
+for step in range(9):
+    outs = []
+    for place in places:
+        outs.append(net(x).exp())
+    for place in places:
+        {again}outs[place].sum().backward()
+"""
+
+
+def test_an_unknown_index_names_another_item_in_each_iteration() -> None:
+    assert hits(UNKNOWN_PLACES.format(again="")) == set()
+    assert hits(UNKNOWN_PLACES.format(again="for _ in range(2):\n            ")) == {(8, "EXTERNAL")}

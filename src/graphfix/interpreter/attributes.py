@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from graphfix.interpreter import versions
-from graphfix.interpreter.interning import kind_of
+from graphfix.interpreter.interning import Key, kind_of
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.lookup import find_method
 from graphfix.interpreter.memory import keep
@@ -179,9 +179,19 @@ def sequence_item(m: Interpreter, value: Sequence, index: Value, site: ast.AST) 
     if turn is not None:
         value.in_turn = value.in_turn is not False
         return items[turn]
-    if index.may_be_tensor and items and value.kind == "list" and items[0].may_be_tensor:
-        return items[-1]
-    return items[-1] if items else Unknown(("item", id(value), index.identity, m.now()))
+    if not items:
+        return Unknown(("item", id(value), index.identity, m.now()))
+    later = turn_of(index.identity) if value.in_turn is None else 0
+    return items[-1 - later] if later < len(items) else items[-1]
+
+
+def turn_of(index: object) -> int:
+    """In which iteration of a loop an unknown index was drawn, from 0: the next one is that of another item."""
+    while isinstance(index, Key) and kind_of(index) == "item" and len(index.parts) > 2:
+        if len(index.parts) == 4 and isinstance(index.parts[2], int):
+            return index.parts[2]
+        index = index.parts[1]
+    return 0
 
 
 def mapping_item(m: Interpreter, value: Mapping, index: Value, site: ast.AST) -> Value:

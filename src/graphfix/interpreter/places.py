@@ -175,6 +175,7 @@ def set_item(m: Interpreter, target: ast.Subscript, value: Value, source: ast.ex
         elif isinstance(target.slice, ast.Slice):
             holder.items[:] = list(value.items) if isinstance(value, Sequence) else []
         elif holder.kind in ("list", "deque"):
+            holder.in_turn = False  # which item it is is not known: the last one may be any
             note_store(m, target, (holder, m.now()), value, source, StoreKind.APPENDED, None, holder)
             if len(holder.items) < MAX_ITEMS:
                 holder.items.append(value)
