@@ -54,3 +54,27 @@ def test_no_run_repeats_another() -> None:
     assert [run.policy.kind.name for run in once.runs] == ["USUAL", "OTHER"]
     later = explored("for x in data:\n    if x.flag:\n        w = w * 2\n    (w * x).sum().backward()\n")
     assert [run.policy.kind.name for run in later.runs] == ["USUAL", "OTHER", "LATE", "EARLY"]
+
+
+KINDS = """
+class Net(nn.Module):
+    def __init__(self, kind):
+        super().__init__()
+        if kind == "a":
+            self.layer = nn.Linear(4, 4)
+        elif kind == "b":
+            self.layer = nn.ReLU()
+        else:
+            {refusal}
+
+    def forward(self, x):
+        return self.layer(x)
+
+Net(kinds)(w).sum().backward()
+"""
+
+
+@pytest.mark.parametrize(("refusal", "known"), [("raise ValueError(kind)", True), ("assert False, kind", True), ("pass", False)])
+def test_a_side_that_refuses_is_not_the_way_of_any_run(refusal: str, known: bool) -> None:
+    runs = explored(KINDS.format(refusal=refusal)).runs
+    assert all(not run.recording.foreign for run in runs) is known

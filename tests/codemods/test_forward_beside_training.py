@@ -217,3 +217,32 @@ for _ in range(9):
     critic(generator(torch.ones(3, 4))).mean().backward()
 """
     assert {f.code for f in findings_of(Path("train.py"), PREAMBLE + program) if not f.optional} == {"GF903"}
+
+
+RATED = """
+import torch
+from elsewhere import accuracy, attack
+
+def validate(model, criterion, loader):
+    model.eval()
+    total = 0.0
+    for x, y in loader:
+        out = model(x)
+        {use}
+    return total
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "codes"),
+    [
+        ("total += criterion(out, y).item()", {"GF103"}),
+        ("total += criterion(out, y).mean().detach()", {"GF103"}),
+        ("first, fifth = accuracy(out, y)\n        total += first.item()", {"GF103"}),
+        ("criterion(out, y)", set()),  # it may go backward
+        ("total += model(attack(out, x)).sum().item()", set()),
+        ("total += criterion(out, y)", set()),  # whoever calls this may go backward
+    ],
+)
+def test_a_criterion_out_of_sight_of_which_a_number_is_read(use: str, codes: set[str]) -> None:
+    assert {finding.code for finding in findings_of(Path("engine.py"), RATED.format(use=use))} & {"GF103"} == codes

@@ -202,6 +202,25 @@ def test_gradients_that_are_only_clipped() -> None:
     assert told(target(last="for p in net.parameters():\n        p.grad.data.clamp_(-1, 1)")) == {"GF303"}
 
 
+HOLDER = """
+from elsewhere import space
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.space, self.layer = space, nn.Linear(4, 2)
+
+    def forward(self, x):
+        return self.layer(x)
+
+net, slow = Net(), Net()
+"""
+
+
+def test_a_network_that_holds_something_unknown() -> None:
+    assert told(HOLDER + target().split("\n", 2)[2]) == {"GF303"}
+
+
 LEADS_ON = {
     "it is trained": target(trained="[*net.parameters(), *slow.parameters()]"),
     "it is detached": target(goal="slow(following).detach()"),

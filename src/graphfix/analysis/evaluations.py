@@ -12,7 +12,7 @@ from functools import cached_property
 
 from graphfix.analysis.contributors import Facts
 from graphfix.analysis.explore import Run, Tape
-from graphfix.analysis.forwards import calls_module, has_own_module, is_module_call, is_resumed, is_score
+from graphfix.analysis.forwards import calls_module, has_own_module, is_module_call, is_resumed, is_score, rated_at
 from graphfix.analysis.outliving import is_kept, out_of_sight, outlives
 from graphfix.analysis.region import Region, told_once
 from graphfix.autograd.graph import Leaf, Node, history
@@ -130,9 +130,9 @@ class Regions:
             called.setdefault(call.site, set()).add(call.callee)
         returned = [node for node, escapes in recording.escapes.items() if any(why == "returned" for _, why, _ in escapes)]
         scores = set(history([node for node in returned if is_score(node)]))
+        safe = {site for site in called if self.returns_graph(called[site])} | rated_at(recording)
         for node, escapes in recording.escapes.items():
-            given = [site for site, why, _ in escapes if why != "returned" or node not in scores]
-            if any(not self.returns_graph(called.get(site)) for site in given):
+            if any(site not in safe and (why != "returned" or node not in scores) for site, why, _ in escapes):
                 self.hand_on(node)
         if not run.entry.is_module:
             kept = out_of_sight(run)
@@ -154,9 +154,9 @@ class Regions:
             and self.stays_inside(store.target.attr)
         )
 
-    def returns_graph(self, callees: set[object] | None) -> bool:
+    def returns_graph(self, callees: set[object]) -> bool:
         """Whether an unknown callee hands the graph on and does not walk itself: a module, or what a walk elsewhere shows to do so."""
-        return bool(callees) and callees <= self.callees | self.facts.modules
+        return callees <= self.callees | self.facts.modules
 
     def mark(self, marked: set[ast.AST], trace: CallStack) -> None:
         """All statements and functions of this file in which `trace` lies."""

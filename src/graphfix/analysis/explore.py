@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -49,10 +50,15 @@ class Run:
         """What becomes of each gradient."""
         return Fates(self.recording.walks, self.recording.updates, lambda: self.reads_gradients())
 
-    def clipping_aside(self) -> Run:
-        """The same run, in which a gradient that is only clipped in place counts as one that nobody reads."""
+    def at_face_value(self) -> Run:
+        """The same run as a reader takes it, which proves nothing.
+
+        A gradient that is only clipped in place counts as one that nobody reads, and an optimizer of which some parameters are known
+        as one that has no others.
+        """
         run = Run(self.entry, self.recording, self.policy)
-        run.fates = Fates(self.recording.walks, self.recording.updates, lambda: self.reads_gradients(clipping=False))
+        updates = [dataclasses.replace(update, complete=bool(update.leaves)) for update in self.recording.updates]
+        run.fates = Fates(self.recording.walks, updates, lambda: self.reads_gradients(clipping=False))
         return run
 
     def reads_gradients(self, clipping: bool = True) -> bool:

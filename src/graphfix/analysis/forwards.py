@@ -8,7 +8,8 @@ import functools
 from graphfix.autograd.graph import Leaf, Node, history
 from graphfix.autograd.iteration import split_loop
 from graphfix.interpreter.frames import Frame
-from graphfix.interpreter.values import Instance, TorchModule, Unknown, Value, leaves_in
+from graphfix.interpreter.recording import Recording
+from graphfix.interpreter.values import Instance, TorchModule, Unknown, Value, leaves_in, nodes_in
 
 
 def is_module_call(frame: Frame) -> bool:
@@ -40,6 +41,23 @@ def is_score(node: Node) -> bool:
     made = history([node])
     adds = any(split_loop(parent.context, below.context) is not None for below in made for parent in below.parents)
     return adds and any(below.training is False and below.context for below in made)
+
+
+def rated_at(recording: Recording) -> set[ast.AST]:
+    """The calls of which but a number is read, or what is detached, and which rate what a module gives in evaluation mode.
+
+    They are those of a criterion that is not in sight: what goes backward gives back nothing, and trains.
+    """
+    pending = [*(node for number in recording.numbers for node in nodes_in(number.value)), *recording.cuts]
+    asked: list[Node] = []
+    seen: set[Node] = set()
+    while pending:
+        node = pending.pop()
+        if node not in seen and node.training is not False:  # a module may be given what no criterion makes
+            seen.add(node)
+            asked += [node] if node.callee is not None else []
+            pending += node.parents
+    return {node.site for node in asked if any(below.training is False for below in history([node]))}
 
 
 def calls_module(frame: Frame, node: Node) -> bool:

@@ -26,7 +26,7 @@ class IdleNetwork:
 def idle_networks(evidence: Evidence) -> list[IdleNetwork]:
     """Each backward call that goes through such a network in every run, for nothing, in source order."""
     found: dict[ast.Call, IdleNetwork | None] = {}
-    for run in () if evidence.tape.truncated else [run.clipping_aside() for run in evidence.tape.runs]:
+    for run in () if evidence.tape.truncated else [run.at_face_value() for run in evidence.tape.runs]:
         for event in run.recording.walks:
             if event.targets is None and evidence.holds(event.site):
                 cuts = needless(evidence, run, event)

@@ -7,9 +7,10 @@ import enum
 
 from graphfix.analysis.call_graph import word
 from graphfix.interpreter.interning import Key, kind_of, mentions
+from graphfix.interpreter.statements import is_raise
 
 SAYS = frozenset(("print", "debug", "info", "warn", "warning", "error", "exception", "log", "write"))
-ABRUPT = (ast.Raise, ast.Return, ast.Break, ast.Continue)
+ABRUPT = (ast.Return, ast.Break, ast.Continue)
 
 
 class PolicyKind(enum.Enum):
@@ -80,11 +81,12 @@ def preferred(site: ast.AST) -> bool:
 
 
 def leaves(site: ast.AST) -> bool:
-    return (
-        isinstance(site, ast.If)
-        and isinstance(site.body[-1], ABRUPT)
-        and not (site.orelse and isinstance(site.orelse[-1], ABRUPT))
-    )
+    return isinstance(site, ast.If) and is_abrupt(site.body[-1]) and not (site.orelse and is_abrupt(site.orelse[-1]))
+
+
+def is_abrupt(statement: ast.stmt) -> bool:
+    """Whether what follows the statement is not done."""
+    return isinstance(statement, ABRUPT) or is_raise(statement)
 
 
 def worth_taking(site: ast.AST, side: bool) -> bool:
@@ -98,7 +100,8 @@ def is_idle_exit(site: ast.AST, side: bool) -> bool:
     """Whether a side of a branch does nothing but leave, and gives nothing back: what follows is not done, and that is all."""
     code = side_of(site, side)
     return leaves(site) and all(
-        isinstance(part, (ast.Raise, ast.Break, ast.Continue, ast.Pass))
+        is_raise(part)
+        or isinstance(part, (ast.Break, ast.Continue, ast.Pass))
         or isinstance(part, ast.Return)
         and (part.value is None or isinstance(part.value, ast.Constant) and part.value.value is None)
         or isinstance(part, ast.Expr)

@@ -106,7 +106,7 @@ def run_if(m: Interpreter, s: ast.If) -> None:
         execute(m, s.body if taken else s.orelse)
     except Raise:
         refused, other = (s.body, s.orelse) if taken else (s.orelse, s.body)
-        if m.tries or not isinstance(refused[-1], ast.Raise):
+        if m.tries or not is_raise(refused[-1]):
             raise
         if recalled is not None and m.corrections > 0:
             raise Contradicted(recalled, not m.decisions[recalled]) from None
@@ -179,6 +179,11 @@ def run_break(m: Interpreter, s: ast.Break) -> None:
 
 def run_continue(m: Interpreter, s: ast.Continue) -> None:
     raise ContinueLoop
+
+
+def is_raise(s: ast.AST) -> bool:
+    """Whether the statement does nothing but raise: `assert False, "unknown kind"` is one."""
+    return isinstance(s, ast.Raise) or isinstance(s, ast.Assert) and isinstance(s.test, ast.Constant) and not s.test.value
 
 
 def run_raise(m: Interpreter, s: ast.Raise) -> None:
@@ -299,6 +304,8 @@ def run_delete(m: Interpreter, s: ast.Delete) -> None:
 
 def run_assert(m: Interpreter, s: ast.Assert) -> None:
     evaluate(m, s.test)
+    if is_raise(s):
+        raise Raise
 
 
 def run_match(m: Interpreter, s: ast.Match) -> None:
