@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -52,14 +53,24 @@ def copied(copy: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def names(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """What the wheel holds."""
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     too_old()
-    folder = tmp_path_factory.mktemp("wheel")
-    copy = copied(folder / "source")
-    words = ["wheel", "-q", "--no-deps", "--no-build-isolation", "--no-index", "-w", str(folder), str(copy)]
-    subprocess.run([sys.executable, "-m", "pip", *words], check=True, timeout=600)
-    (wheel,) = folder.glob("*.whl")
+    return built(tmp_path_factory.mktemp("wheel"))
+
+
+def built(folder: Path) -> Path:
+    """The wheel of a copy of the tree, as for a release: with the time that all its files are given."""
+    words = ["wheel", "-q", "--no-deps", "--no-build-isolation", "--no-index", "-w", str(folder), str(copied(folder / "source"))]
+    subprocess.run(
+        [sys.executable, "-m", "pip", *words], check=True, timeout=600, env={**os.environ, "SOURCE_DATE_EPOCH": "1700000000"}
+    )
+    (found,) = folder.glob("*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def names(wheel: Path) -> list[str]:
+    """What the wheel holds."""
     return zipfile.ZipFile(wheel).namelist()
 
 
@@ -74,6 +85,13 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     (archive,) = folder.glob("*.tar.gz")
     with tarfile.open(archive) as tar:
         return {member.name.partition("/")[2] for member in tar if member.isfile()}
+
+
+def test_two_wheels_of_one_tree_are_the_same(wheel: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    again = built(tmp_path / "elsewhere")
+    assert again.name == wheel.name
+    assert again.read_bytes() == wheel.read_bytes()
 
 
 def test_the_wheel_holds_every_module_once(names: list[str]) -> None:
