@@ -4,7 +4,7 @@
 Finds two backward passes over one graph where one of them only leaves a gradient that is cleared before any step reads it: a
 discriminator or critic fed with the generator's output, a policy loss weighted by an advantage that keeps the critic's
 graph, a target that keeps its graph. Where only one loss goes through it: a target network, a copy of the trained one that no
-optimizer steps, whose graph the loss keeps.
+optimizer steps, or a teacher in evaluation mode, whose graph the loss keeps.
 
 ## Why is this bad
 The pass goes through, and frees, a graph that belongs to the other loss: the other one's `backward()` raises
@@ -45,7 +45,7 @@ Safe where every gradient behind the detached value is known to be cleared befor
 would give the same training. Where an optimizer steps between the two passes, that the later gradient is not used may be what the
 author wants, or the fault itself: the fix is safe there only where what is detached is a weight or a target of the loss (an
 advantage, a value to reach), and unsafe where it is the input of a network that the loss trains. Where both passes' gradients are
-used, nothing is detached: see sequential-backward and step-between-backwards. Where one loss alone leads into a copy that nobody
+used, nothing is detached: see sequential-backward and step-between-backwards. Where one loss alone leads into a network that nobody
 trains it is unsafe, as an optimizer that is not in sight may have its parameters.
 
 ## References
@@ -121,7 +121,7 @@ def report_idle(evidence: Evidence, network: IdleNetwork) -> Finding:
         *(Append(evidence.span(cut), ".detach()") for cut in cuts),
         ground=Ground.UNTRAINED,
     )
-    message = f"{short(names)} leads a loss into a copy of a network that nobody trains"
+    message = f"{short(names)} leads a loss into a network that nobody trains"
     return RULE.finding(
         evidence, message, evidence.span(document.statement_of(cuts[0])), in_time(*story), repair, severity=Severity.WARNING
     )

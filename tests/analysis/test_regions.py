@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from graphfix.analysis.contributors import Facts
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Explorer
-from graphfix.analysis.region import Region
+from graphfix.analysis.region import Region, told_once
 from graphfix.interpreter import interpreter
 from graphfix.source.document import Document
 
@@ -137,3 +139,23 @@ def test_a_run_that_is_broken_off_may_walk_what_it_has_in_hand(loop: str, told: 
     monkeypatch.setattr(interpreter, "MAX_STEPS", 300)
     found = regions("fit()\n" + loop + "fit()\n" * 90 + "sum(kept).backward()\n")
     assert len(found) == told and not any(region.sure for region in found)
+
+
+CALLED = ast.parse("def act(x):\n    return net(x)\nfor x in data:\n    act(x)\n    net(x)\n")
+
+
+def test_a_loop_and_the_function_that_it_calls_are_told_once() -> None:
+    function, loop = CALLED.body
+    assert isinstance(function, ast.FunctionDef) and isinstance(loop, ast.For)
+    inside: Any = SimpleNamespace(trace=((None, loop.body[0]), (None, function.body[0])))
+    beside: Any = SimpleNamespace(trace=((None, loop.body[1]),))
+
+    def both(*forwards: Any, grows: bool = False, sure: bool = True) -> list[Region]:
+        called = Region((function,), [(inside, function.body[0])])
+        around = Region((loop,), [(node, loop) for node in forwards], grows=grows, sure=sure)
+        return told_once([called, around])
+
+    assert [region.function for region in both(inside)] == [function]  # it runs all of them
+    assert [region.function for region in both(inside, beside)] == [None]
+    assert [region.function for region in both(inside, grows=True)] == [None]
+    assert len(both(inside, beside, sure=False)) == 2  # what is sure is not given up

@@ -246,3 +246,13 @@ def validate(model, criterion, loader):
 )
 def test_a_criterion_out_of_sight_of_which_a_number_is_read(use: str, codes: set[str]) -> None:
     assert {finding.code for finding in findings_of(Path("engine.py"), RATED.format(use=use))} & {"GF103"} == codes
+
+
+@pytest.mark.parametrize(
+    ("result", "codes"),
+    [("torch.cat(made)", {"GF103"}), ("torch.stack(made).mean(0)", {"GF103"}), ("made", set())],
+)
+def test_what_is_joined_over_a_loader_is_no_objective(result: str, codes: set[str]) -> None:
+    program = "import torch\ndef test(model, loader):\n    model.eval()\n    made = []\n    for x in loader:\n"
+    program += f"        made.append(model(x))\n    return {result}\n"
+    assert {finding.code for finding in findings_of(Path("engine.py"), program)} == codes

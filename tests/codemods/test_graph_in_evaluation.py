@@ -310,28 +310,3 @@ def test_a_layer_that_learns_nothing() -> None:
     program = "norm = nn.BatchNorm1d(4{how})\nnorm.eval()\nfor x in torch.ones(9, 3, 4):\n    print(norm(x).sum().item())\n"
     assert told(program.format(how=", affine=False")) == set()
     assert told(program.format(how="")) == {"GF103"}
-
-
-def test_a_loop_and_what_it_calls_are_one_finding(tmp_path: Path) -> None:
-    program = """from torch import nn
-import torch
-
-class Flow(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.net = nn.Linear(4, 4)
-
-    def forward(self, x):
-        return self.net(x)
-
-    def step(self, x):
-        return x + self(x)
-
-flow = Flow()
-flow(torch.ones(4)).sum().backward()
-x = torch.ones(4)
-for _ in range(8):
-    x = flow.step(x)
-    print(x.detach())
-"""
-    assert [finding.code for finding in findings_of(tmp_path / "sample.py", program)] == ["GF103"]

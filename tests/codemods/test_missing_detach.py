@@ -198,6 +198,11 @@ def test_a_target_network_that_nobody_trains(tmp_path: Path, follow: str) -> Non
     assert "goal = (0.9 * slow(following)).detach()" in repaired(tmp_path, target(follow), unsafe=True, select=("GF303",))
 
 
+def test_a_teacher_in_evaluation_mode() -> None:
+    assert told(target("slow.load_state_dict(torch.load('a'))\nslow.eval()")) == {"GF303"}
+    assert told(target("slow.load_state_dict(torch.load('a'))")) == set()
+
+
 def test_gradients_that_are_only_clipped() -> None:
     assert told(target(last="for p in net.parameters():\n        p.grad.data.clamp_(-1, 1)")) == {"GF303"}
 
@@ -225,7 +230,7 @@ LEADS_ON = {
     "it is trained": target(trained="[*net.parameters(), *slow.parameters()]"),
     "it is detached": target(goal="slow(following).detach()"),
     "no gradient is recorded": target("slow.requires_grad_(False)"),
-    "it is no copy": target("slow.eval()"),
+    "it is no copy": target("slow.cpu()"),
     "what is trained lies behind it": target(goal="slow(net(following) @ torch.ones(2, 4))"),
     "its gradient is read": target(last="print([p.grad for p in slow.parameters()])"),
     "another optimizer has it": target("slow.load_state_dict(net.state_dict())\nother = make(slow)", last="other.step()"),

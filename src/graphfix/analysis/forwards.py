@@ -37,10 +37,13 @@ def is_of_module(frame: Frame) -> bool:
 
 
 def is_score(node: Node) -> bool:
-    """Whether a value adds up what a loop computes in evaluation mode: over a loader that is a score, and no objective."""
+    """Whether a value adds up, or joins, what a loop computes in evaluation mode: over a loader that is a score, and no objective."""
     made = history([node])
     adds = any(split_loop(parent.context, below.context) is not None for below in made for parent in below.parents)
-    return adds and any(below.training is False and below.context for below in made)
+    joins = any(
+        split_loop(one.context, two.context) is not None for below in made for one, two in zip(below.parents, below.parents[1:])
+    )
+    return (adds or joins) and any(below.training is False and below.context for below in made)
 
 
 def rated_at(recording: Recording) -> set[ast.AST]:

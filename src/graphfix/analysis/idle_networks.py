@@ -1,4 +1,4 @@
-"""Losses that lead into a copy of a trained network, such as a target network, which no optimizer steps."""
+"""Losses that lead into a network which no optimizer steps, and which is not meant to be: a target network, a teacher."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from graphfix.autograd.graph import Leaf, history
 
 @dataclass(eq=False)
 class IdleNetwork:
-    """A backward call that leaves gradients in a copy that nobody trains; `cuts`: what to detach, so that it leaves none there."""
+    """A backward call that leaves gradients in a network that nobody trains; `cuts`: what to detach, so that it leaves none there."""
 
     site: ast.Call
     cuts: list[ast.expr]
@@ -39,14 +39,15 @@ def idle_networks(evidence: Evidence) -> list[IdleNetwork]:
 
 
 def needless(evidence: Evidence, run: Run, event: BackwardPass) -> list[ast.expr]:
-    """What to detach so that the walk leaves copies alone that nobody trains; nothing where a gradient that is used gets lost."""
-    copies = {leaf for leaf in run.fates.leaves_below(event) if is_idle_copy(run, leaf)}
-    if not copies:
-        return []
-    nodes = [node for node in history(list(event.roots)) if not copies.isdisjoint(node.leaves)]
-    return cut_points(evidence, run, severable(run.fates, event, nodes)) or []
+    """What to detach so that the walk leaves networks alone that nobody trains; nothing where a gradient that is used gets lost."""
+    nodes = [
+        node
+        for node in history(list(event.roots))
+        if any(run.fates.is_idle(leaf) and (node.training is False or is_copy(run, leaf)) for leaf in node.leaves)
+    ]
+    return cut_points(evidence, run, severable(run.fates, event, nodes)) or [] if nodes else []
 
 
-def is_idle_copy(run: Run, leaf: Leaf) -> bool:
-    """Whether the parameter gets its values from one that is trained, and no step is over it."""
-    return leaf.origin is not None and run.fates.is_idle(leaf) and not run.fates.is_idle(leaf.origin)
+def is_copy(run: Run, leaf: Leaf) -> bool:
+    """Whether the parameter gets its values from one that is trained."""
+    return leaf.origin is not None and not run.fates.is_idle(leaf.origin)

@@ -51,6 +51,10 @@ class Region:
         """Whether all that happens in the other region does so in calls out of this one."""
         return other is not self and all(self.depth_in(node.trace) < other.depth_in(node.trace) for node, _ in other.forwards)
 
+    def happens_in(self, other: Region) -> bool:
+        """Whether each of its forward passes is run by the other region."""
+        return all(other.holds(node.trace) for node, _ in self.forwards)
+
     def depth_in(self, trace: CallStack) -> float:
         """How many calls lead to the region on this way; infinity where the way does not lead there."""
         return next((depth for depth, (_, statement) in enumerate(trace) if statement in self.statements), math.inf)
@@ -62,11 +66,17 @@ class Region:
 def told_once(found: list[Region]) -> list[Region]:
     """The regions that tell all: two runs may see a loop by itself and within its function, or what it calls beside it.
 
-    The wider one stays, unless only the narrower is sure.
+    The wider one stays, unless only the narrower is sure; of a loop and the function that runs all of its forward passes the
+    function does, where the loop keeps no graphs besides.
     """
     found = [r for r in found if not any(o.contains(r) and o.sure >= r.sure for o in found)]
     found = [r for r in found if not any(r.contains(o) for o in found)]
     for region in list(found):
-        if any(other.calls(region) and other.sure >= region.sure for other in found):
-            found.remove(region)
+        for other in [each for each in found if each.calls(region)]:
+            alone = region.function is not None and other.function is None and not other.grows and other.happens_in(region)
+            if alone and region.sure >= other.sure:
+                found.remove(other)
+            elif not alone and other.sure >= region.sure:
+                found.remove(region)
+                break
     return found

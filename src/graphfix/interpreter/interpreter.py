@@ -284,9 +284,12 @@ class Interpreter:
     def backward(
         self, site: ast.Call, roots: list[Value], *, retains: bool = False, creates: bool = False, keyword: object = None,
         kind: WalkKind = WalkKind.METHOD, receiver: ast.expr | None = None,
-        targets: tuple[frozenset[Node], frozenset[Leaf]] | None = None,
+        targets: tuple[frozenset[Node], frozenset[Leaf]] | None = None, proves: bool = False,
     ) -> BackwardPass | None:  # fmt: skip
-        """Walk the graphs of `roots`; returns None where there is no graph to walk."""
+        """Walk the graphs of `roots`; returns None where there is no graph to walk.
+
+        `proves`: whatever walks them takes nothing but a tensor with a graph, of one element, as `Tensor.backward` does.
+        """
         nodes: list[Node] = []
         self.recording.asks.append(self.trace())
         for root in roots:
@@ -302,9 +305,10 @@ class Interpreter:
         )  # fmt: skip
         walk(event)
         self.recording.walks.append(event)
-        if kind is WalkKind.METHOD:
+        if kind is WalkKind.METHOD or proves:
             self.recording.proven.update(event.roots)
-            if not site.args and all(keyword.arg not in ("gradient", None) for keyword in site.keywords):
+            given = site.args if kind is WalkKind.METHOD else site.args[1:]
+            if not given and all(keyword.arg not in ("gradient", None) for keyword in site.keywords):
                 self.recording.single.update(event.roots)
         return event
 

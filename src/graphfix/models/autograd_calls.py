@@ -69,16 +69,23 @@ def backward_method(m: Interpreter, receiver: Tensor | Unknown, arguments: Argum
 
 def launcher_backward(m: Interpreter, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value | None:
     """`self.manual_backward(loss)`; None where it is something else."""
-    return launched(m, arguments, keywords, site) if name in LAUNCHERS else None
+    return launched(m, arguments, keywords, site, proves=True) if name in LAUNCHERS else None
 
 
-def launched(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value | None:
+def launched(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST, *, proves: bool = False) -> Value | None:
     """A function that runs the backward pass of its first argument; None where it is given none."""
     if not arguments or not isinstance(site, ast.Call):
         return None
     retains, creates, keyword = flags(keywords)
     m.backward(
-        site, arguments[:1], retains=retains, creates=creates, keyword=keyword, kind=WalkKind.LAUNCHER, receiver=site.args[0]
+        site,
+        arguments[:1],
+        retains=retains,
+        creates=creates,
+        keyword=keyword,
+        kind=WalkKind.LAUNCHER,
+        receiver=site.args[0],
+        proves=proves,
     )
     return NONE
 

@@ -35,6 +35,7 @@ from graphfix.interpreter.values import (
     note_copied,
 )
 from graphfix.models import autograd_calls as walks
+from graphfix.models.launchers import launcher_method
 from graphfix.models.modules import (
     mode_given,
     module_method,
@@ -102,6 +103,10 @@ def saves_for_backward(operation: Class) -> bool:
 def tensor_like_method(
     m: Interpreter, receiver: Tensor | Unknown, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST
 ) -> Value | None:
+    if isinstance(receiver, Unknown) and kind_of(receiver.key) == "launcher":
+        made = launcher_method(m, receiver, name, arguments, keywords, site)
+        if made is not None:
+            return made
     if name == "backward":
         return walks.backward_method(m, receiver, arguments, keywords, site)
     if isinstance(receiver, Unknown):

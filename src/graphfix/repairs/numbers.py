@@ -17,7 +17,8 @@ STEADY = frozenset(
     f"math.{name}" for name in "exp sqrt log log2 log10 log1p expm1 fabs isnan isinf isfinite isclose fsum".split()
 )
 LARGEST = 3e38  # of 32 bits
-LESS_PRECISE = frozenset("half bfloat16 float16 autocast amp bf16 fp16".split())
+# `Accelerator` and its like compute in the precision that a settings file says
+LESS_PRECISE = frozenset("half bfloat16 float16 autocast amp bf16 fp16 Accelerator Fabric deepspeed".split())
 MORE_PRECISE = frozenset("double float64 DoubleTensor set_default_dtype set_default_tensor_type from_numpy complex128".split())
 
 
