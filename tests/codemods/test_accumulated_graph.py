@@ -132,3 +132,24 @@ class Net(nn.Module):
             print(self.cost.detach())
 """
     assert told(offered) == set()
+
+
+def test_what_a_forward_pass_adds_up_is_part_of_what_it_gives() -> None:
+    program = """
+class Attention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.score = nn.Linear(4, 1)
+
+    def forward(self, parts):
+        energies = torch.zeros(3)
+        for i in range(3):
+            energies[i] = self.score(parts[i]).sum()
+        return F.softmax(energies, 0)
+
+attention = Attention()
+attention.eval()
+for x in torch.ones(9, 3, 4):
+    print(attention(x).argmax().item())
+"""
+    assert told(program) == {"GF103"}

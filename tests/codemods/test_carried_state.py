@@ -76,3 +76,9 @@ print(w.sum().item())
 def test_what_is_carried_is_cut_and_not_all_that_is_made_of_it(tmp_path: Path) -> None:
     after = repaired(tmp_path, BY_HAND, select=())
     assert after == BY_HAND.replace("0.1 * slope\n", "0.1 * slope\n    w = w.detach()\n")
+
+
+@pytest.mark.parametrize(("over", "codes"), [("range(300)", {"GF201"}), ("range(3)", set()), ("(x, y)", set())])
+def test_a_loop_that_only_shows_what_a_module_gives(over: str, codes: set[str]) -> None:
+    program = f"h = torch.zeros(1, 4)\ncell = nn.GRUCell(4, 4)\nfor i in {over}:\n    h = cell(torch.ones(1, 4), h)\n    print(h.size())\n"
+    assert told("model(x).sum().backward()\n" + program) == codes

@@ -10,6 +10,7 @@ from graphfix.analysis.contributors import at_caller, contributors, is_tensor_al
 from graphfix.analysis.entries import MODULE, EntryPoint
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
+from graphfix.analysis.forwards import is_module_call
 from graphfix.interpreter.recording import Store
 
 
@@ -61,9 +62,14 @@ def by_place(evidence: Evidence, run: Run, covered: bool = False) -> Iterator[li
     """
     found: dict[tuple[int, object], list[Store]] = {}
     for store in run.recording.stores:
-        if evidence.regions.covers(store) is covered:
+        if evidence.regions.covers(store) is covered and not (covered and in_forward(store)):
             found.setdefault((id(store.place[0]), store.place[1]), []).append(store)
     yield from found.values()
+
+
+def in_forward(store: Store) -> bool:
+    """Whether a module's forward pass puts it away: what that adds up is part of what it gives."""
+    return any(is_module_call(frame) for frame, _ in store.trace)
 
 
 def is_sure(evidence: Evidence, store: Store) -> bool:

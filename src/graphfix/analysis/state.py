@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from graphfix.analysis.call_graph import word
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
 from graphfix.analysis.growing_places import GrowingPlace, by_place, is_cut_at_once
@@ -12,6 +13,8 @@ from graphfix.autograd.graph import Node, history, reaches
 from graphfix.autograd.iteration import split_loop
 from graphfix.interpreter.recording import Store, StoreKind
 from graphfix.interpreter.values import Instance
+
+SHORT = 3  # iterations
 
 
 def unwalked_state(evidence: Evidence, attributes: bool) -> dict[ast.AST, GrowingPlace]:
@@ -26,6 +29,18 @@ def unwalked_state(evidence: Evidence, attributes: bool) -> dict[ast.AST, Growin
         for target, place in places.items()
         if target not in walked and is_fault(evidence, place) and (attributes or evidence.flow.is_carried(target))
     }
+
+
+def is_short(loop: ast.AST | None) -> bool:
+    """Whether the code spells out that a loop ends soon, as one that only shows what a module gives: nothing grows there."""
+    if not isinstance(loop, ast.For):
+        return False
+    over = loop.iter
+    if isinstance(over, (ast.List, ast.Tuple)):
+        return not any(isinstance(each, ast.Starred) for each in over.elts)
+    given = over.args if isinstance(over, ast.Call) and word(over.func) == "range" else []
+    ends = [each.value for each in given if isinstance(each, ast.Constant) and isinstance(each.value, int)]
+    return bool(given) and len(ends) == len(given) and max(ends) <= SHORT
 
 
 def is_fault(evidence: Evidence, place: GrowingPlace) -> bool:
@@ -69,6 +84,7 @@ def grows(store: Store, stores: list[Store], cut: set[Node]) -> bool:
     for earlier in stores:
         if earlier.order >= store.order:
             return False
-        if split_loop(earlier.context, store.context) is not None and reaches(store.nodes, set(earlier.nodes)):
+        crossed = split_loop(earlier.context, store.context)
+        if crossed is not None and not is_short(store.context[crossed][0].loop) and reaches(store.nodes, set(earlier.nodes)):
             return not (adds(operands(store), set(earlier.nodes)) and not cut.isdisjoint(store.nodes))
     return False
