@@ -256,3 +256,23 @@ def test_what_is_joined_over_a_loader_is_no_objective(result: str, codes: set[st
     program = "import torch\ndef test(model, loader):\n    model.eval()\n    made = []\n    for x in loader:\n"
     program += f"        made.append(model(x))\n    return {result}\n"
     assert {finding.code for finding in findings_of(Path("engine.py"), program)} == codes
+
+
+@pytest.mark.parametrize(("walked", "codes"), [("model(x).mean()", {"GF103"}), ("model.loss(x)", set())])
+def test_a_module_that_is_trained_by_another_method(walked: str, codes: set[str]) -> None:
+    program = f"""
+import torch
+from elsewhere import make, loader
+
+model = make()
+opt = torch.optim.Adam(model.parameters())
+for x in loader:
+    loss = {walked}
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+model.eval()
+for x in loader:
+    print(model(x).sum().item())
+"""
+    assert {finding.code for finding in findings_of(Path("train.py"), program)} == codes

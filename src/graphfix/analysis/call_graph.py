@@ -14,6 +14,15 @@ def word(node: ast.AST) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
+def spelled_in(expression: ast.AST) -> set[str]:
+    """The names of attributes and variables in a piece of code."""
+    return {
+        part.attr if isinstance(part, ast.Attribute) else part.id
+        for part in ast.walk(expression)
+        if isinstance(part, (ast.Attribute, ast.Name))
+    }
+
+
 def forms(node: ast.AST) -> Iterator[str]:
     """The word that a node spells, in each form that tells: `x`, `.x` as an attribute, `x()` where it is called, `x=` as a keyword."""
     if isinstance(node, ast.Call):

@@ -10,9 +10,18 @@ import ast
 from collections.abc import Callable, Iterator
 from functools import cached_property
 
+from graphfix.analysis.call_graph import spelled_in
 from graphfix.analysis.contributors import Facts
 from graphfix.analysis.explore import Run, Tape
-from graphfix.analysis.forwards import calls_module, has_own_module, is_module_call, is_resumed, is_score, rated_at
+from graphfix.analysis.forwards import (
+    calls_module,
+    has_own_module,
+    is_module_call,
+    is_resumed,
+    is_score,
+    rated_at,
+    trained_by_method,
+)
 from graphfix.analysis.outliving import is_kept, out_of_sight, outlives
 from graphfix.analysis.region import Region, told_once
 from graphfix.autograd.graph import Leaf, Node, history
@@ -175,7 +184,7 @@ class Regions:
         if node.callee is not None and any(node.callee in run.recording.frozen for run in self.tape.runs):
             return False
         if node.leaves or node.callee in self.facts.modules:
-            return True
+            return bool(node.leaves) or not trained_by_method(node.callee, self.callees)
         return node.callee in self.callees and (node.training is False or self.is_cut_late(node))
 
     def may_be_forward(self, node: Node) -> bool:
@@ -388,12 +397,3 @@ class Regions:
         return next(
             (r for r in self.found if r.sure and r.holds(store.trace) and all(r.holds(node.trace) for node in store.nodes)), None
         )
-
-
-def spelled_in(expression: ast.AST) -> set[str]:
-    """The names of attributes and variables in a piece of code."""
-    return {
-        part.attr if isinstance(part, ast.Attribute) else part.id
-        for part in ast.walk(expression)
-        if isinstance(part, (ast.Attribute, ast.Name))
-    }

@@ -8,6 +8,7 @@ import functools
 from graphfix.autograd.graph import Leaf, Node, history
 from graphfix.autograd.iteration import split_loop
 from graphfix.interpreter.frames import Frame
+from graphfix.interpreter.interning import Key, kind_of
 from graphfix.interpreter.recording import Recording
 from graphfix.interpreter.values import Instance, TorchModule, Unknown, Value, leaves_in, nodes_in
 
@@ -44,6 +45,15 @@ def is_score(node: Node) -> bool:
         split_loop(one.context, two.context) is not None for below in made for one, two in zip(below.parents, below.parents[1:])
     )
     return (adds or joins) and any(below.training is False and below.context for below in made)
+
+
+def trained_by_method(module: object, walked: set[object]) -> bool:
+    """Whether the walks go through other methods of a module out of sight, as `model.loss(x)`, and never through calls of itself.
+
+    What a call of it does is another thing then: it may be there to sample, under `no_grad`.
+    """
+    methods = (key for key in walked if isinstance(key, Key) and kind_of(key) == "method" and len(key.parts) > 1)
+    return module not in walked and any(key.parts[1] == module for key in methods)
 
 
 def rated_at(recording: Recording) -> set[ast.AST]:
