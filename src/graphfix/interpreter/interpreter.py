@@ -255,8 +255,7 @@ class Interpreter:
 
     def parameter(self, parameters: Parameters, site: ast.AST) -> Tensor:
         """One of a module's parameters, which stands for all of them."""
-        leaves = tuple(leaves_in(parameters))
-        return Tensor(self.record(site, [], False, leaves=leaves) if leaves else None)
+        return Tensor(self.record(site, [], False, leaves=tuple(leaves_in(parameters))))
 
     def tensor(self, site: ast.AST, inputs: Iterable[Value], saves: bool = True, **how: object) -> Tensor:
         """The tensor that an operation on `inputs` returns."""
@@ -286,10 +285,7 @@ class Interpreter:
         kind: WalkKind = WalkKind.METHOD, receiver: ast.expr | None = None,
         targets: tuple[frozenset[Node], frozenset[Leaf]] | None = None, proves: bool = False,
     ) -> BackwardPass | None:  # fmt: skip
-        """Walk the graphs of `roots`; returns None where there is no graph to walk.
-
-        `proves`: whatever walks them takes nothing but a tensor with a graph, of one element, as `Tensor.backward` does.
-        """
+        """Walk the graphs of `roots`; None where there are none. `proves`: it takes one-element tensors only, as `Tensor.backward` does."""
         nodes: list[Node] = []
         self.recording.asks.append(self.trace())
         for root in roots:
