@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from graphfix.analysis.call_graph import FUNCTIONS, CallGraph, forms_in
+from graphfix.analysis.call_graph import FUNCTIONS, CallGraph, forms_in, word
 from graphfix.analysis.entries import MODULE, EntryKind, EntryPoint, Start, run_module, start_function, start_method
 from graphfix.analysis.policies import Policy, PolicyKind, is_idle_exit, leaves, repeats, side_of, worth_taking
 from graphfix.autograd.gradients import Fates
@@ -65,7 +65,10 @@ class Run:
         """Whether the program reads a `.grad`: a step that the tape does not see may be made with it."""
         env = self.recording.env
         return env is None or any(
-            isinstance(part, ast.Attribute)
+            isinstance(part, ast.Call)
+            and word(part.func) == "getattr"
+            and [w for w in part.args[1:2] if may_be_gradient(w)]
+            or isinstance(part, ast.Attribute)
             and part.attr == "grad"
             and ast.unparse(part.value) not in ("torch.autograd", "autograd")
             and (clipping or not is_clipped(part, env.document))
@@ -336,6 +339,11 @@ def compatible(missing: list[Side]) -> list[Side]:
             chosen.append((site, side))
             shut.update(part for code in side_of(site, not side) if code is not site for part in ast.walk(code))
     return chosen
+
+
+def may_be_gradient(name: ast.expr) -> bool:
+    """Whether an attribute of this name may be the gradient."""
+    return not isinstance(name, ast.Constant) or name.value == "grad"
 
 
 def is_clipped(gradient: ast.AST, document: Document) -> bool:

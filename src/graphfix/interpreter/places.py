@@ -110,7 +110,7 @@ def set_attribute(m: Interpreter, target: ast.Attribute, value: Value, source: a
         if name == "requires_grad":
             set_requires_grad(m, holder, value, target)
         elif name == "data":
-            pass  # the version counter does not move
+            m.recording.written.append((holder, True))  # the version counter does not move
         return
     if isinstance(holder, (Parameters, TorchModule)) and name == "requires_grad":
         train_parameters(m, holder, not value.is_off)

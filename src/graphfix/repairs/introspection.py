@@ -20,6 +20,8 @@ FRAMES = ("inspect.stack", "inspect.trace", "inspect.currentframe")
 # https://docs.pytorch.org/docs/stable/autograd.html#torch.autograd.graph.saved_tensors_hooks
 OPERATIONS = frozenset(
     "TorchDispatchMode TorchFunctionMode __torch_function__ __torch_dispatch__ saved_tensors_hooks FlopCounterMode "
+    # https://docs.pytorch.org/docs/stable/autograd.html#torch.autograd.graph.register_multi_grad_hook
+    "register_multi_grad_hook "
     # https://docs.pytorch.org/docs/stable/autograd.html#forward-mode-automatic-differentiation: tangents go with each operation
     "forward_ad dual_level make_dual unpack_dual jvp jacfwd linearize".split()
 )

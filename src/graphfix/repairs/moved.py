@@ -141,7 +141,10 @@ class Moved(Inquiry):
                     inner = [] if code is part else list(ast.walk(code))
                     for each in inner:
                         stores = isinstance(each, (ast.Attribute, ast.Subscript)) and isinstance(each.ctx, ast.Store)
-                        if stores or isinstance(each, (ast.Global, ast.Nonlocal)):
+                        puts = (
+                            isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute) and each.func.attr in library.PUTS
+                        )
+                        if stores or puts or isinstance(each, (ast.Global, ast.Nonlocal)):
                             yield Open(each, "would not happen where the loop runs no iteration")
                 called = (each for each in ast.walk(part) if isinstance(each, ast.Call))
                 if document.words & KEEP_STATISTICS and any(call in self.flow.calls.recording for call in called):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,6 +19,7 @@ STEADY = frozenset(
 )
 LARGEST = 3e38  # of 32 bits
 # `Accelerator` and its like compute in the precision that a settings file says
+HALF = frozenset("f2 float16 half bfloat16 fp16 bf16".split())
 LESS_PRECISE = frozenset("half bfloat16 float16 autocast amp bf16 fp16 Accelerator Fabric deepspeed".split())
 MORE_PRECISE = frozenset("double float64 DoubleTensor set_default_dtype set_default_tensor_type from_numpy complex128".split())
 
@@ -32,7 +34,7 @@ class Numbers:
     def half_precision(self) -> ast.AST | None:
         """Where the code computes in less than 32 bits: Python's numbers have 64."""
         for document in self.flow.code.documents.values():
-            if document.words & LESS_PRECISE:
+            if document.words & LESS_PRECISE or any(map(names_half, ast.walk(document.tree))):
                 return document.tree.body[0]
         return None
 
@@ -137,7 +139,7 @@ class Numbers:
             more = isinstance(divisor.op, ast.Add) and (is_positive(divisor.left) or is_positive(divisor.right))
             return more or both and isinstance(divisor.op, (ast.Mult, ast.Add))
         if isinstance(divisor, ast.Call) and self.flow.code.calls.get(divisor) == "len":
-            return True
+            return not any(begins_empty(source) for each in divisor.args for source in self.flow.graph.sources(each))
         sources = [source for source in self.flow.graph.sources(divisor) if source is not divisor]
         return bool(sources) and all(self.is_not_zero(source, asked) for source in sources)
 
@@ -145,11 +147,16 @@ class Numbers:
         """Whether a divisor counts what the total adds up: the loop runs as often, or it grows in the same block, by what
         is not known to be zero at times."""
         statement = self.flow.freed.statement(stored)
+        of = ast.dump(divisor.args[0]) if isinstance(divisor, ast.Call) and divisor.args else ""
         for loop in self.flow.freed.around(statement):
             if isinstance(loop, ast.For) and isinstance(loop.iter, ast.Call) and name_of(loop.iter.func) == "range":
                 if any(ast.dump(bound) == ast.dump(divisor) for bound in loop.iter.args):
                     return True  # where it is zero there is no total
+            if isinstance(loop, ast.For) and any(ast.dump(part) == of for part in ast.walk(loop.iter)):
+                return True  # there is no total where there is nothing to loop over
         block = self.flow.freed.block_of(statement)
+        if of and any(ast.dump(call.func.value) == of for each in block for call in puts_of(each)):
+            return True
         name = divisor.attr if isinstance(divisor, ast.Attribute) else getattr(divisor, "id", "")
         for each in block:
             if isinstance(each, ast.AugAssign) and isinstance(each.op, ast.Add):
@@ -158,6 +165,29 @@ class Numbers:
                 if own == name and not asked and not isinstance(each.value, ast.Compare):
                     return True
         return False
+
+
+def names_half(part: ast.AST) -> bool:
+    """Whether a text names a type of less than 32 bits, as numpy and settings do."""
+    return isinstance(part, ast.Constant) and isinstance(part.value, str) and part.value.lstrip("<>=") in HALF
+
+
+def begins_empty(source: Place) -> bool:
+    """Whether a container is made without items, or of those that pass a test."""
+    if isinstance(source, (ast.ListComp, ast.SetComp, ast.DictComp)):
+        return any(generator.ifs for generator in source.generators)
+    if isinstance(source, ast.Call):
+        return name_of(source.func) in ("list", "set", "dict", "deque", "defaultdict") and not source.args
+    return (
+        isinstance(source, (ast.List, ast.Set, ast.Tuple)) and not source.elts or isinstance(source, ast.Dict) and not source.keys
+    )
+
+
+def puts_of(statement: ast.stmt) -> Iterator[ast.Call]:
+    """The statement, where it puts an item into a list."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in ("append", "add", "appendleft"):
+        yield call
 
 
 def is_sensitive(name: str, computed: bool) -> bool:

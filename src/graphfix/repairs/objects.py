@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from graphfix.analysis.flow import library
 from graphfix.analysis.flow.flow import Flow
-from graphfix.analysis.flow.places import ITSELF, Field, Place, Use
+from graphfix.analysis.flow.places import ITSELF, Field, Place, Sink, Use
 from graphfix.analysis.flow.swallowed import swallowed
 from graphfix.repairs.inquiry import Open
 from graphfix.repairs.numbers import is_shown, spells_out
@@ -33,7 +33,11 @@ class Objects:
                 yield Open(call, "sees how long tensors live")
             elif dotted == "operator.attrgetter" and not all(self.is_harmless(each) for each in call.args):
                 yield Open(call, "may ask for its graph")
-        for place, part in self.flow.graph.reach([expression], made=False).places:
+        itself = self.flow.graph.reach([expression], made=False)
+        yield from (
+            Open(arrival.site, "looks for the very object") for arrival in itself.of(Sink.ASKED) if is_identity(arrival.site)
+        )
+        for place, part in itself.places:
             for use in self.flow.graph.uses.get(place, ()):
                 if part is ITSELF and self.reads_own(use):
                     yield Open(use.site, "reads an attribute that a new tensor does not have")
@@ -68,6 +72,11 @@ class Objects:
             if not isinstance(source, ast.Constant) or READS_ATTRIBUTE.search(str(source.value)):
                 return True
         return False
+
+
+def is_identity(site: ast.AST) -> bool:
+    """Whether two objects are compared by `is`."""
+    return isinstance(site, ast.Compare) and any(isinstance(operator, (ast.Is, ast.IsNot)) for operator in site.ops)
 
 
 def is_key(use: Use, place: Place) -> bool:

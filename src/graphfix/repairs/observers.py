@@ -41,6 +41,12 @@ class Observers(Inquiry):
                     yield Open(part, "may step")
                 if isinstance(part, ast.Subscript) and regroups(part):
                     yield Open(part, "may be given what lies below")
+                if (
+                    isinstance(part, ast.Call)
+                    and reads_some_attribute(part)
+                    and not leaves.isdisjoint(self.leaves_of(part.args[0]))
+                ):
+                    yield Open(part, "may read the gradients")
                 if not isinstance(part, ast.Attribute):
                     continue
                 if part.attr.startswith("register_module_") and part.attr.endswith("hook"):
@@ -99,6 +105,12 @@ def regroups(part: ast.Subscript) -> bool:
     """Whether the parameters of a group of an optimizer are set."""
     other = isinstance(part.slice, ast.Constant) and part.slice.value != "params"
     return not other and isinstance(part.ctx, ast.Store) and "param_groups" in ast.unparse(part.value)
+
+
+def reads_some_attribute(call: ast.Call) -> bool:
+    """Whether `getattr(p, name)` may read a gradient."""
+    named = call.args[1] if name_of(call.func) == "getattr" and len(call.args) > 1 else None
+    return named is not None and (not isinstance(named, ast.Constant) or named.value == "grad")
 
 
 def leaves_zeros(call: ast.Call) -> bool:

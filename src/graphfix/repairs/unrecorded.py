@@ -33,6 +33,8 @@ BY_MODE = frozenset(
 )
 # methods by which a mapping takes something in under a key
 FILLS = frozenset(("update", "setdefault", "__setitem__"))
+# methods by which an object gives its items
+GIVES_ITEMS = ("__getitem__", "__getitems__", "__iter__", "__next__")
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
@@ -108,7 +110,7 @@ class Unrecorded(Inquiry):
     def written(self, inside: list[ast.AST]) -> Iterator[ast.AST]:
         """What writes in place, with gradients on, to a view that is made inside: autograd refuses that for views made without them."""
         own = {part for each in inside for code in self.flow.reached(each) for part in ast.walk(code)}
-        views = [part for part in own if is_view(part) and part in self.flow.carrying]
+        views = [part for part in own if is_view(part)]
         receivers = Readers(self.flow).in_place if views else set()
         for place, part in self.graph.reach(views, made=False).places:
             site = place.statement if isinstance(place, Old) else place if place in receivers else None
@@ -153,10 +155,15 @@ class Unrecorded(Inquiry):
     def walked_while_it_runs(self, inside: list[ast.AST]) -> Iterator[Open]:
         """The code that a loop inside pulls its items from runs without recording, too: it walks nothing."""
         parts = [part for each in inside for part in ast.walk(each)]
-        for loop in (part for part in parts if isinstance(part, (*LOOPS[:2], ast.comprehension))):
-            for call in self.flow.pulled(loop.iter):
-                if name_of(call.func) in WALKS:
-                    yield Open(call, "runs while items are taken out of it")
+        loops = [part for part in parts if isinstance(part, (*LOOPS[:2], ast.comprehension))]
+        pulled = [call for loop in loops for call in self.flow.pulled(loop.iter)]
+        # an object in sight may lie behind a loader that is not
+        givers = [method for name in GIVES_ITEMS for method in self.flow.code.methods.get(name, ())] if loops else []
+        codes = (code for method in givers for code in self.flow.reached(method))
+        pulled += [part for code in dict.fromkeys(codes) for part in ast.walk(code) if isinstance(part, ast.Call)]
+        for call in pulled:
+            if name_of(call.func) in WALKS:
+                yield Open(call, "runs while items are taken out of it")
 
     def left_in_modules(self) -> Iterator[Open]:
         """Hooks of the forward pass, and parametrizations, leave in modules what they compute, or look at its graph."""
@@ -179,7 +186,9 @@ def is_view(part: ast.AST) -> bool:
 
 
 def asks_for_recording(flow: Flow, part: ast.AST) -> bool:
-    """Whether the code asks if a computation is, or was, recorded."""
+    """Whether the code asks if a computation is, or was, recorded; the text of a tensor says so, too."""
+    if isinstance(part, ast.Constant):
+        return isinstance(part.value, str) and part.value.strip("=(<") in GRADIENT_FLAGS
     if isinstance(part, ast.Attribute):
         return isinstance(part.ctx, ast.Load) and part.attr in GRADIENT_FLAGS
     if not isinstance(part, ast.Call):

@@ -237,6 +237,8 @@ class Expressions:
             self.bind_each(generator.target, generator.iter)
             for condition in generator.ifs:
                 self.expression(condition)
+        if isinstance(node, (ast.DictComp, ast.SetComp)):
+            self.flow.use(node.key if isinstance(node, ast.DictComp) else node.elt, "hash", "", node)
         for each in (node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,):
             self.expression(each)
             self.flow.add(each, node, Kind.IN)
