@@ -195,3 +195,93 @@ for step in range(9):
 @pytest.mark.parametrize(("change", "safe"), [("pass", True), ("v.data = v.data - 1", False)])
 def test_a_variable_that_gets_data_of_its_own(change: str, safe: bool) -> None:
     assert bool([code for code, _ in safe_titles(SETUP + VOLATILE.format(change=change)) if code == "GF903"]) is safe
+
+
+RESUMED = """
+def slopes():
+    for _ in range(9):
+        x = torch.ones(2, 3, requires_grad=True)
+        {walk}
+        yield 1
+net(torch.ones(2, 3)).sum().backward()
+begun = slopes()
+net.eval()
+for x in torch.ones(9, 2, 3):
+    next(begun)
+    print(net(x).sum().item())
+"""
+
+
+@pytest.mark.parametrize(("walk", "codes"), [("pass", ["GF103"]), ("net(x).sum().backward()", [])])
+def test_generators_that_go_on_inside(walk: str, codes: list[str]) -> None:
+    assert [code for code, _ in safe_titles(SETUP + RESUMED.format(walk=walk)) if code == "GF103"] == codes
+
+
+@pytest.mark.parametrize(
+    ("look", "codes"),
+    [("", ["GF101"]), ("import __main__", []), ("import sys; here = sys.modules[__name__]", []), ("print.__globals__", [])],
+)
+def test_a_program_that_sees_its_own_variables(look: str, codes: list[str]) -> None:
+    assert [code for code, _ in safe_titles(SETUP + look + TOTAL.format(count="len(x)", more="")) if code == "GF101"] == codes
+
+
+EXPECTED = """
+import unittest
+class Test(unittest.TestCase):
+    {decorated}
+    def test_two(self):
+        h = net(torch.ones(2, 3))
+        a, b = h.exp().sum(), h.pow(2).mean()
+        a.backward()
+        b.backward()
+"""
+
+
+@pytest.mark.parametrize(("decorated", "safe"), [("", True), ("@unittest.expectedFailure", False)])
+def test_what_is_expected_to_fail(decorated: str, safe: bool) -> None:
+    assert bool(safe_titles(SETUP + EXPECTED.format(decorated=decorated))) is safe
+
+
+ROUNDED = """
+total = 0.0
+for x in torch.ones(9, 2, 3):
+    loss = net(x).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    total += loss
+{shown}
+"""
+
+
+@pytest.mark.parametrize(
+    ("shown", "number"),
+    [("print(round(total, 3))", True), ("try:\n    print(round(total, 1))\nexcept TypeError:\n    print(f'{total:.4f}')", False)],
+    ids=("rounded", "or not"),
+)
+def test_a_number_that_is_rounded_where_a_tensor_is_not(shown: str, number: bool) -> None:
+    titles = [title for code, title in safe_titles(SETUP + ROUNDED.format(shown=shown)) if code == "GF101"]
+    assert any(".item()" in title for title in titles) is number
+
+
+KEPT = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell, self.zero = nn.RNNCell(3, 4), torch.zeros(2, 4)
+        self.h = self.zero
+    def forward(self, x):
+        {asked}
+        self.h = self.cell(x, self.h)
+        return self.h
+model = Net()
+for x in torch.ones(9, 2, 3):
+    model(x).pow(2).mean().backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "codes"), [("pass", ["GF202"]), ("print(self.h is None)", ["GF202"]), ("print(self.h is self.zero)", [])]
+)
+def test_state_of_an_object_that_is_known_by_itself(asked: str, codes: list[str]) -> None:
+    assert [code for code, _ in safe_titles(SETUP + KEPT.format(asked=asked))] == codes

@@ -13,7 +13,7 @@ from graphfix.repairs.inquiry import Open
 
 # https://docs.python.org/3/reference/datamodel.html#frame-objects, https://docs.python.org/3/library/gc.html
 VARIABLES = frozenset(
-    "_getframe f_locals f_globals f_back tb_frame currentframe settrace setprofile get_objects get_referrers get_referents".split()
+    "_getframe __globals__ f_locals f_globals f_back tb_frame currentframe settrace setprofile get_objects get_referrers get_referents".split()
 )
 FRAMES = ("inspect.stack", "inspect.trace", "inspect.currentframe")
 # https://docs.pytorch.org/docs/stable/notes/extending.html#extending-torch-python-api,
@@ -36,6 +36,7 @@ SETTINGS = ("torch.backends", "torch._dynamo", "torch._inductor", "torch.version
 def seen(flow: Flow) -> Iterator[Open]:
     """The first place of each kind in the code in sight."""
     yield from replaced(flow)
+    yield from by_its_module(flow)
     for document in flow.code.documents.values():
         if document.words & (VARIABLES | OPERATIONS):
             named = [part for part in ast.walk(document.tree) if word_of(part) in VARIABLES | OPERATIONS]
@@ -46,6 +47,18 @@ def seen(flow: Flow) -> Iterator[Open]:
         if dotted.startswith(FRAMES) or module:
             yield Open(call, "sees variables of other functions")
             return
+
+
+def by_its_module(flow: Flow) -> Iterator[Open]:
+    """Where a program looks at its own variables as those of a module."""
+    for document in flow.code.documents.values():
+        for part in ast.walk(document.tree):
+            names = [alias.name for alias in part.names] if isinstance(part, ast.Import) else []
+            names += [part.module or ""] if isinstance(part, ast.ImportFrom) else []
+            modules = isinstance(part, ast.Attribute) and part.attr == "modules" and ast.unparse(part.value) == "sys"
+            if "__main__" in names or modules:
+                yield Open(part, "sees variables of other functions")
+                return
 
 
 def replaced(flow: Flow) -> Iterator[Open]:

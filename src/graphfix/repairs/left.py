@@ -13,7 +13,7 @@ from graphfix.analysis.flow.places import Field, Place, Sink
 from graphfix.analysis.flow.scopes import FUNCTIONS
 from graphfix.model import Ground, InsertAfter, InsertBefore
 from graphfix.repairs.inquiry import Inquiry, Open
-from graphfix.repairs.objects import Objects
+from graphfix.repairs.objects import Objects, is_identity
 from graphfix.repairs.readers import Readers
 
 # methods by which a dict gets, or loses, items
@@ -50,6 +50,8 @@ class Left(Inquiry):
             for place in self.bindings(None, loop, target):
                 if isinstance(place, ast.expr):
                     yield from Objects(self.flow).told_apart(place)
+        if "." in target:  # which object an attribute belongs to is not followed
+            yield from (Open(each, "looks for the very object") for each in self.compared_by_is(target.rpartition(".")[2]))
         until = anchor if isinstance(operation, InsertAfter) else None
         since = last_bound(loop, target, until) if until is not None and isinstance(loop, LOOPS) else None
         if not operation.text.startswith("if "):
@@ -103,6 +105,15 @@ class Left(Inquiry):
         for arrival in self.graph.reach(reads).of(Sink.ASKED):
             if asks_for_graph(arrival.site):
                 yield Open(arrival.site, arrival.sink.value)
+
+    def compared_by_is(self, attribute: str) -> Iterator[ast.Compare]:
+        """Where an attribute of this name is compared with another object, and not with a constant."""
+        for document in self.flow.code.documents.values():
+            for part in ast.walk(document.tree):
+                sides = [part.left, *part.comparators] if is_identity(part) and isinstance(part, ast.Compare) else []
+                if any(isinstance(s, ast.Attribute) and s.attr == attribute for s in sides):
+                    if not any(isinstance(s, ast.Constant) for s in sides) and isinstance(part, ast.Compare):
+                        yield part
 
     def subscripts(self, *contexts: type[ast.expr_context]) -> Iterator[ast.Subscript]:
         for document in self.flow.code.documents.values():

@@ -27,6 +27,7 @@ HARMLESS = frozenset(
 )
 # methods that a list, or a module, has as well as a tensor, and that change it
 OF_OTHERS = library.FLUENT | {"sort", "type", "bfloat16"}
+SAYS = frozenset("print write info debug warning error log".split())
 # what has an effect of its own, of builtins that else only read
 CHANGING = frozenset("setattr delattr exec eval next map filter".split())
 # libraries of which no function changes what a computation reads
@@ -141,9 +142,7 @@ class Moved(Inquiry):
                     inner = [] if code is part else list(ast.walk(code))
                     for each in inner:
                         stores = isinstance(each, (ast.Attribute, ast.Subscript)) and isinstance(each.ctx, ast.Store)
-                        puts = (
-                            isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute) and each.func.attr in library.PUTS
-                        )
+                        puts = isinstance(each, ast.Call) and name_of(each.func) in library.PUTS | SAYS
                         if stores or puts or isinstance(each, (ast.Global, ast.Nonlocal)):
                             yield Open(each, "would not happen where the loop runs no iteration")
                 called = (each for each in ast.walk(part) if isinstance(each, ast.Call))

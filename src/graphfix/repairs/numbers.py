@@ -12,6 +12,7 @@ from graphfix.analysis.flow import library
 from graphfix.analysis.flow.calls import name_of
 from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.places import Place, Use
+from graphfix.analysis.flow.swallowed import swallowed
 
 # functions whose result differs no more than the number that they are given
 STEADY = frozenset(
@@ -19,7 +20,8 @@ STEADY = frozenset(
 )
 LARGEST = 3e38  # of 32 bits
 # `Accelerator` and its like compute in the precision that a settings file says
-HALF = frozenset("f2 float16 half bfloat16 fp16 bf16".split())
+DRAINS = frozenset("pop popleft popitem clear remove discard".split())
+HALF = frozenset("e f2 float16 half bfloat16 fp16 bf16 torch.HalfTensor torch.cuda.HalfTensor torch.BFloat16Tensor".split())
 LESS_PRECISE = frozenset("half bfloat16 float16 autocast amp bf16 fp16 Accelerator Fabric deepspeed".split())
 MORE_PRECISE = frozenset("double float64 DoubleTensor set_default_dtype set_default_tensor_type from_numpy complex128".split())
 
@@ -45,6 +47,12 @@ class Numbers:
         https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc
         """
         return any(document.words & MORE_PRECISE for document in self.flow.code.documents.values())
+
+    @cached_property
+    def drained(self) -> set[str]:
+        """The containers that items are taken out of, as they are written."""
+        functions = (call.func for call in self.flow.code.calls)
+        return {ast.dump(each.value) for each in functions if isinstance(each, ast.Attribute) and each.attr in DRAINS}
 
     def may_meet_tensor(self, site: ast.AST, place: Place) -> bool:
         """Whether the other operand of arithmetic may be a tensor of its own."""
@@ -75,6 +83,8 @@ class Numbers:
             return not computed
         if use.how == "argument" and is_sensitive(use.name, computed):
             return False
+        if use.how == "argument" and use.name == "round" and swallowed(self.flow, use.site) is not None:
+            return False  # it takes no tensor
         if use.how == "argument" and use.name.rpartition(".")[2] in ("isinf", "isnan", "isfinite", "isclose"):
             return not computed  # what is too large for 32 bits is not for 64
         if spells_out(use):
@@ -139,7 +149,8 @@ class Numbers:
             more = isinstance(divisor.op, ast.Add) and (is_positive(divisor.left) or is_positive(divisor.right))
             return more or both and isinstance(divisor.op, (ast.Mult, ast.Add))
         if isinstance(divisor, ast.Call) and self.flow.code.calls.get(divisor) == "len":
-            return not any(begins_empty(source) for each in divisor.args for source in self.flow.graph.sources(each))
+            emptied = any(ast.dump(each) in self.drained for each in divisor.args)
+            return not emptied and not any(begins_empty(s) for each in divisor.args for s in self.flow.graph.sources(each))
         sources = [source for source in self.flow.graph.sources(divisor) if source is not divisor]
         return bool(sources) and all(self.is_not_zero(source, asked) for source in sources)
 

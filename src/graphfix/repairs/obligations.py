@@ -135,6 +135,8 @@ class Proof(Inquiry):
         old = self.expression(operation.span)
         text, _, method = operation.text.rpartition(".")
         if old is None or method not in ("item()", "detach()"):
+            if isinstance(old, ast.Call):  # what was wrapped is the object itself now
+                yield from Objects(self.flow).told_apart(old)
             return
         wanted = text[1:-1] if text.startswith("(") and text.endswith(")") else text
         kept = [p for p in ast.walk(old) if isinstance(p, ast.expr) and self.evidence.document.source(p) in (text, wanted)]

@@ -35,6 +35,7 @@ BY_MODE = frozenset(
 FILLS = frozenset(("update", "setdefault", "__setitem__"))
 # methods by which an object gives its items
 GIVES_ITEMS = ("__getitem__", "__getitems__", "__iter__", "__next__")
+YIELDS = (ast.Yield, ast.YieldFrom)
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
@@ -159,6 +160,8 @@ class Unrecorded(Inquiry):
         pulled = [call for loop in loops for call in self.flow.pulled(loop.iter)]
         # an object in sight may lie behind a loader that is not
         givers = [method for name in GIVES_ITEMS for method in self.flow.code.methods.get(name, ())] if loops else []
+        # and a generator, which is begun anywhere, goes on wherever something is taken out of it
+        givers += [function for function in self.flow.code.functions if any(isinstance(p, YIELDS) for p in ast.walk(function))]
         codes = (code for method in givers for code in self.flow.reached(method))
         pulled += [part for code in dict.fromkeys(codes) for part in ast.walk(code) if isinstance(part, ast.Call)]
         for call in pulled:

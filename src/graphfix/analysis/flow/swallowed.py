@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from graphfix.analysis.flow.calls import decorators
 from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.places import Place, Result
 from graphfix.analysis.flow.scopes import FUNCTIONS
@@ -28,6 +29,10 @@ LEAVES = (ast.Return, ast.Break, ast.Continue)
 TRIES: tuple[type, ...] = (ast.Try, ast.TryStar) if hasattr(ast, "TryStar") else (ast.Try,)  # `except*`: Python 3.11
 
 
+# tests that are to fail: https://docs.python.org/3/library/unittest.html#unittest.expectedFailure
+EXPECTING = ("expectedFailure", "xfail")
+
+
 def swallowed(flow: Flow, site: ast.AST) -> ast.AST | None:
     """The place that may swallow what is raised at `site`, in its function or in one that calls it."""
     seen: set[ast.AST] = set()
@@ -45,6 +50,8 @@ def swallowed(flow: Flow, site: ast.AST) -> ast.AST | None:
             below = above
         if above is not None and above not in seen:
             seen.add(above)
+            if any(name in decorator for decorator in decorators(above) for name in EXPECTING):
+                return above
             if above in flow.calls.handed:
                 return above  # whoever calls it may catch what it raises, or be a thread of its own
             callers = flow.freed.callers.get(above, ())
