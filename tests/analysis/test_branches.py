@@ -49,6 +49,18 @@ def test_to_leave_code_without_graphs_is_worth_no_run() -> None:
     assert taken == {"x is None"}
 
 
+def test_what_the_program_decides_takes_no_run_from_other_branches() -> None:
+    decided = "".join(f"    if OFF:\n        print({number})\n        continue\n" for number in range(6))
+    middle = "    if x.mode == 'a':\n        pass\n    elif x.mode == 'b':\n        loss.backward()\n    loss.backward()\n"
+    assert hits(f"OFF = False\nfor x in data:\n    loss = net(x).sum()\n{decided}{middle}")
+
+
+def test_to_give_something_back_from_code_without_graphs_is_worth_no_run() -> None:
+    reads = "def named(path):\n    if path.flag:\n        return path.stem\n    return path.name\n"
+    tape = explored(reads + "for x in data:\n    print(named(x))\n    net(x).sum().backward()\n")
+    assert not any(run.policy.forced for run in tape.runs)
+
+
 def test_no_run_repeats_another() -> None:
     once = explored("if a():\n    w = w * 2\n(w * x).sum().backward()\n")
     assert [run.policy.kind.name for run in once.runs] == ["USUAL", "OTHER"]

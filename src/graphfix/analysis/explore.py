@@ -203,11 +203,15 @@ class Explorer:
         return extra
 
     def uncovered(self, made: list[Run], tried: set[Side]) -> dict[Side, Run]:
-        """The sides that no run has taken, in the order of the code, with the first run that came to their branch."""
-        came = {side: run for run in reversed(made) for side in run.recording.covered}
+        """The sides that no run has taken, in the order of the code, with the first run that was asked at their branch.
+
+        Where the program decides, or the answer to another branch does, there is nothing to force.
+        """
+        came = {side for run in made for side in run.recording.covered}
+        asked = {side: run for run in reversed(made) for side in run.recording.covered if side[0] in run.policy.asked}
         missing = {
             (site, not side): run
-            for (site, side), run in came.items()
+            for (site, side), run in asked.items()
             if (site, not side) not in came and (site, not side) not in tried and worth_taking(site, not side)
         }
         if not self.walks and not shows_graphs(made):
@@ -217,7 +221,7 @@ class Explorer:
             missing = {
                 side: run
                 for side, run in missing.items()
-                if not is_idle_exit(*side) or run.recording.covered[side[0], not side[1]] in concerned
+                if run.recording.covered[side[0], not side[1]] in concerned or not self.is_idle(*side)
             }
         order = {id(run): number for number, run in enumerate(made)}
         return dict(sorted(missing.items(), key=lambda each: (order[id(each[1])], each[0][0].lineno, each[0][0].col_offset)))
@@ -225,6 +229,10 @@ class Explorer:
     def may_bring_graphs(self, site: ast.AST, side: bool) -> bool:
         """Whether a side of a branch, or what it calls in this file by name, may make a graph or walk one; other files may do either."""
         return not self.bringing.isdisjoint(forms_in(side_of(site, side)))
+
+    def is_idle(self, site: ast.AST, side: bool) -> bool:
+        """Whether a side does nothing but leave a function that no graph has met."""
+        return is_idle_exit(site, side) or leaves(site) and not self.may_bring_graphs(site, side)
 
     @cached_property
     def walks(self) -> bool:

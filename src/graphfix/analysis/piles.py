@@ -10,8 +10,8 @@ from graphfix.analysis.explore import Run
 from graphfix.analysis.growing_places import GrowingPlace, expressions_to_cut, is_sure
 from graphfix.analysis.second_backward import Cause, is_live, reads
 from graphfix.autograd.graph import history
-from graphfix.autograd.iteration import split_loop
-from graphfix.interpreter.recording import Store, StoreKind
+from graphfix.autograd.iteration import LoopEntry, split_loop
+from graphfix.interpreter.recording import Boundary, Store, StoreKind
 from graphfix.interpreter.values import Instance, Mapping, Sequence, Unknown
 
 PUTS = frozenset((StoreKind.APPENDED, StoreKind.EXTENDED, StoreKind.ASSIGNED))
@@ -90,11 +90,14 @@ def collect_slots(evidence: Evidence, run: Run, slots: dict[ast.AST, GrowingPlac
     by_place: dict[tuple[int, object], list[Store]] = {}
     for store in run.recording.stores:
         by_place.setdefault((id(store.place[0]), store.place[1]), []).append(store)
+    boundaries: dict[LoopEntry, list[Boundary]] = {}
+    for boundary in run.recording.boundaries:
+        boundaries.setdefault(boundary.entry, []).append(boundary)
     for stores in by_place.values():
         last = stores[-1]
         if not evidence.tells(last):
             continue
-        if last.kind is StoreKind.ASSIGNED and last.nodes and not isinstance(last.holder, Sequence) and stays(run, last):
+        if last.kind is StoreKind.ASSIGNED and last.nodes and not isinstance(last.holder, Sequence) and stays(boundaries, last):
             pile = slots.setdefault(last.target, GrowingPlace(keeps_one=True))
             pile.stores.append(last)
             computed = any(last.trace[-1] in node.trace for node in last.nodes)
@@ -104,11 +107,11 @@ def collect_slots(evidence: Evidence, run: Run, slots: dict[ast.AST, GrowingPlac
                 pile.walked |= any(node.walks for node in history(list(last.nodes)))
 
 
-def stays(run: Run, store: Store) -> bool:
+def stays(boundaries: dict[LoopEntry, list[Boundary]], store: Store) -> bool:
     """Whether the value outlives its iteration, in a place that a later iteration may read before it is bound anew."""
-    for boundary in run.recording.boundaries:
+    for boundary in (each for active in dict(store.context) for each in boundaries.get(active, ())):
         entry = boundary.entry
-        if boundary.order > store.order and any(active is entry for active, _ in store.context):
+        if boundary.order > store.order:
             if isinstance(store.target, ast.Name):
                 of_frame = boundary.frame is store.trace[-1][0]
                 if of_frame and reads(boundary.frame.definition, store.target.id) and is_live(entry.loop, store.target.id):

@@ -41,10 +41,11 @@ def call_node(m: Interpreter, node: ast.Call) -> Value:
         receiver = m.evaluate(target.value)
         method = find_method(receiver, target.attr)
         arguments, keywords = arguments_of(m, node)
-        name = qualified(method) if method is not None else f"{qualified(receiver)}.{target.attr}"
-        made = conventional(m, name.lstrip("."), arguments, keywords, node)
-        if made is not None:
-            return made
+        if not m.conventions.names_none:
+            name = qualified(method) if method is not None else f"{qualified(receiver)}.{target.attr}"
+            made = conventional(m, name.lstrip("."), arguments, keywords, node)
+            if made is not None:
+                return made
         if method is not None:
             return call(m, method, arguments, keywords, node)
         return call_method(m, receiver, target.attr, arguments, keywords, node)
@@ -52,8 +53,11 @@ def call_node(m: Interpreter, node: ast.Call) -> Value:
     if isinstance(callee, External) and callee.name == "builtins.super":
         return super_of(m, node)
     arguments, keywords = arguments_of(m, node)
-    made = conventional(m, qualified(callee) or getattr(target, "id", ""), arguments, keywords, node)
-    return made if made is not None else call(m, callee, arguments, keywords, node)
+    if not m.conventions.names_none:
+        made = conventional(m, qualified(callee) or getattr(target, "id", ""), arguments, keywords, node)
+        if made is not None:
+            return made
+    return call(m, callee, arguments, keywords, node)
 
 
 def conventional(m: Interpreter, name: str, arguments: Arguments, keywords: Keywords, site: ast.Call) -> Value | None:

@@ -42,6 +42,11 @@ class Conventions:
         """Whether a traced run went through the file."""
         return self.witness is not None and self.witness.speaks_of(path)
 
+    @cached_property
+    def names_none(self) -> bool:
+        """Whether it names no function at all."""
+        return not (self.backward_functions or self.tensor_functions)
+
     def walks(self, name: str) -> bool:
         """Whether the function with the qualified `name` walks its first argument."""
         return _names(self.backward_functions, name)

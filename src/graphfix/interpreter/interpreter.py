@@ -373,7 +373,9 @@ class Interpreter:
             while env is not None and id(env) not in seen:
                 seen.add(id(env))
                 for name, value in env.variables.items():
-                    if not (own and (rebound is None or name in rebound)) and holds(value, storage):
+                    if value.is_plain or own and (rebound is None or name in rebound):
+                        continue
+                    if holds(value, storage):
                         yield name
                 own, env = False, env.parent
 

@@ -217,9 +217,9 @@ class Recording:
 
     @property
     def shows_graphs(self) -> bool:
-        """Whether the run has met a graph, or what is known to be used for one: a module, an optimizer, an old way to make one."""
-        met = (self.walks, self.asks, self.empty, self.builds, self.modules, self.frozen, self.modes, self.updates, self.legacy)
-        return any(met) or bool(self.aliases or self.written) or any(node.certain or node.leaves for node in self.nodes)
+        """Whether the run has met a graph, or what is known to be used for one: a module, an optimizer."""
+        met = (self.walks, self.asks, self.empty, self.builds, self.modules, self.frozen, self.modes, self.updates)
+        return any(met) or any(node.certain or node.leaves for node in self.nodes)
 
     def concerned(self) -> set[ast.AST]:
         """The functions that were at work where graphs were made, put away, walked or read; what may be one is none here."""

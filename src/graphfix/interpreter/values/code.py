@@ -50,7 +50,7 @@ class BoundMethod(Value):
 class Class(Value):
     """A class of the project. `bases` may be classes of libraries (`External`)."""
 
-    __slots__ = ("name", "bases", "attributes", "definition", "fields", "_order")
+    __slots__ = ("name", "bases", "attributes", "definition", "fields", "_order", "_external")
 
     def __init__(self, name: str, bases: list[Value], attributes: dict[str, Value], definition: ast.ClassDef | None) -> None:
         self.name = name
@@ -59,6 +59,7 @@ class Class(Value):
         self.definition = definition
         self.fields: list[str] | None = None
         self._order: tuple[Value, ...] = ()
+        self._external: list[str] | None = None
 
     @property
     def namespace(self) -> dict[str, Value]:
@@ -83,7 +84,9 @@ class Class(Value):
         return None
 
     def external_bases(self) -> list[str]:
-        return [base.name for base in self.linearised() if isinstance(base, External)]
+        if self._external is None:
+            self._external = [base.name for base in self.linearised() if isinstance(base, External)]
+        return self._external
 
     def is_tuple(self) -> bool:
         """Whether its objects are named tuples: containers whose attributes cannot be set."""
