@@ -88,7 +88,7 @@ def repair_of(evidence: Evidence, walk: SecondBackward) -> Fix | NoFix:
         if not alone or walk.loop is not None:
             return NoFix("the second call is more than a statement of its own")
         if is_mere_copy(evidence, walk) or is_unused(walk):
-            return fix(Applicability.SAFE, "remove the second backward()", Delete(evidence.span(statement)), ground=Ground.RAISES)
+            return fix(Applicability.SAFE, "remove the second backward()", without_walk(evidence, walk, statement), ground=Ground.RAISES)
         return computed_again(evidence, walk)
     nodes = external_nodes(walk)
     closure = evidence.document.enclosing(walk.walk.site, (ast.FunctionDef,))
@@ -101,11 +101,20 @@ def repair_of(evidence: Evidence, walk: SecondBackward) -> Fix | NoFix:
     return recomputed(evidence, walk, nodes, statements_of(evidence, walk, nodes))
 
 
+def without_walk(evidence: Evidence, walk: SecondBackward, statement: ast.stmt) -> Delete | Replace:
+    """The call goes; what computes the loss that it is called on stays, for it may do more: `step(x).backward()`."""
+    loss = walk.walk.receiver
+    if loss is None or not any(isinstance(part, (ast.Call, ast.Await, ast.NamedExpr)) for part in ast.walk(loss)):
+        return Delete(evidence.span(statement))
+    return Replace(evidence.span(statement), evidence.document.source(loss))
+
+
 def is_mere_copy(evidence: Evidence, walk: SecondBackward) -> bool:
     """Whether nothing between the two walks can change a parameter: the second one was not meant for changed ones."""
-    first, second = evidence.document.statement_of(walk.freed_by.site), evidence.document.statement_of(walk.walk.site)
+    second = evidence.document.statement_of(walk.walk.site)
     block = evidence.document.block_of(second)
-    between = block[block.index(first) + 1 : block.index(second)] if first in block else None
+    first = next((statement for _, statement in walk.freed_by.trace if statement in block), None)  # or what it was called from
+    between = block[block.index(first) + 1 : block.index(second)] if first is not None else None
     return all(
         not any(event.order > update.order > hit.freed_by.order and update.steps for update in run.recording.updates)
         and (between is None or all(is_harmless(statement, run) for statement in between))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import random
 import sqlite3
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,6 +14,7 @@ import pytest
 
 import graphfix.run.engine
 from graphfix.run import cache, limits
+from graphfix.run.again import forget_files
 from graphfix.run.engine import Analysis, Fault
 from graphfix.run.examine import Job, examine
 from graphfix.run.outcome import Outcome
@@ -26,7 +29,9 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def project(tmp_path: Path, loops: SimpleNamespace) -> Path:
     (tmp_path / "p/sub").mkdir(parents=True)
-    (tmp_path / "p/train.py").write_text(loops.total)
+    (tmp_path / "p/train.py").write_text(f"from sub.rates import rate\nprint(rate)\n{loops.total}")
+    (tmp_path / "p/sub/rates.py").write_text("from sub.base import rate\n")
+    (tmp_path / "p/sub/base.py").write_text("rate = 1\n")
     (tmp_path / "p/sub/other.py").write_text("x = 1\n")
     return tmp_path / "p"
 
@@ -46,6 +51,8 @@ def looked(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 
 
 def run(project: Path, wanted: Wanted | None = None, repair: bool = False) -> Outcome:
+    """What a process of its own would say."""
+    forget_files()
     job = Job((project,), wanted or Wanted(), repair, cache=cache.opened((project,)))
     return examine(project / "train.py", job)
 
@@ -60,11 +67,14 @@ def test_the_second_run_only_reads(project: Path, looked: list[Path]) -> None:
     "change",
     [
         lambda project: (project / "train.py").write_text((project / "train.py").read_text() + "# more\n"),
-        lambda project: (project / "sub/other.py").write_text("x = 2\n"),
+        lambda project: (project / "sub/rates.py").write_text("rate = 2\n"),
+        lambda project: (project / "sub/base.py").write_text("rate = 2\n"),
+        lambda project: (project / "sub/other.py").write_text("import train\n"),
         lambda project: (project / "sub/new.py").write_text(""),
         lambda project: (project / "sub/other.py").unlink(),
+        lambda project: (project / ".gitignore").write_text("sub\n"),
     ],
-    ids=["its bytes", "another file", "a new file", "a file that is gone"],
+    ids=["its bytes", "what it imports", "what that imports", "who imports whom", "a new file", "a file that is gone", "ignored"],
 )
 def test_what_has_changed_is_looked_at_again(project: Path, looked: list[Path], change: Callable[[Path], object]) -> None:
     run(project)
@@ -73,11 +83,31 @@ def test_what_has_changed_is_looked_at_again(project: Path, looked: list[Path], 
     assert len(looked) == 2
 
 
+def test_what_no_analysis_has_read_may_change(project: Path, looked: list[Path]) -> None:
+    first = run(project)
+    (project / "sub/other.py").write_text("x = 2\n")
+    assert run(project) == first
+    assert len(looked) == 1
+
+
+def test_a_file_that_drives_another_is_looked_at_for_it(project: Path, looked: list[Path]) -> None:
+    (project / "step.py").write_text("def step(loss):\n    loss.backward()\n    return loss\n")
+    drives = "import torch\nfrom step import step\nw = torch.ones(2, requires_grad=True)\nloss = (w * w).sum()\n"
+    (project / "drive.py").write_text(drives + "step(loss)\n")
+    job = Job((project,), Wanted(), False, cache=cache.opened((project,)))
+    assert examine(project / "step.py", job).findings == ()
+    (project / "drive.py").write_text(drives + "step(loss)\nstep(loss)\n")
+    forget_files()
+    job = Job((project,), Wanted(), False, cache=cache.opened((project,)))
+    examine(project / "step.py", job)
+    assert looked == [project / "step.py"] * 2
+
+
 def test_a_change_that_keeps_size_and_time_is_seen(project: Path, looked: list[Path]) -> None:
     run(project)
-    other = project / "sub/other.py"
+    other = project / "sub/rates.py"
     before = other.stat()
-    other.write_text("x = 3\n")
+    other.write_text("from sub.cast import rate\n")
     os.utime(other, ns=(before.st_atime_ns, before.st_mtime_ns))
     run(project)
     assert len(looked) == 2
@@ -85,9 +115,8 @@ def test_a_change_that_keeps_size_and_time_is_seen(project: Path, looked: list[P
 
 def test_a_link_to_nothing_hides_no_change(project: Path, looked: list[Path]) -> None:
     (project / "sub/a.py").symlink_to("nothing.py")
-    (project / "sub/z.py").write_text("x = 1\n")
     run(project)
-    (project / "sub/z.py").write_text("x = 22\n")
+    (project / "sub/rates.py").write_text("rate = 22\n")
     run(project)
     assert len(looked) == 2
 
@@ -109,7 +138,7 @@ def test_a_broken_database_costs_nothing_but_time(project: Path, broken: bytes) 
     assert [run(project) for _ in range(3)] == [first] * 3
     assert cache.opened((project,)) is not None
     with sqlite3.connect(project.parent / "kept" / cache.NAME) as database:
-        assert database.execute("SELECT COUNT(*) FROM outcome").fetchone() == (1,)
+        assert database.execute("SELECT COUNT(*) FROM outcome").fetchone() == (2,)  # and who imports whom
 
 
 def test_what_is_kept_but_no_outcome_is_not_used(project: Path, looked: list[Path]) -> None:
@@ -161,9 +190,49 @@ def test_it_stays_within_its_bounds(project: Path, monkeypatch: pytest.MonkeyPat
     kept = cache.opened((project,))
     assert kept is not None
     for number in range(50):
-        kept.put(bytes([number]), Outcome(project, before=bytes(20_000)))
+        kept.put(bytes([number]), Outcome(project, before=bytes(20_000)), {})
     before = cache.size()
     monkeypatch.setattr(cache, "MAX_BYTES", 200_000)
     cache.trim()
     assert cache.size() < before
     assert kept.get(bytes([0])) is None or kept.get(bytes([49])) is not None
+
+
+# each file of a project in the forms that it goes through, which its neighbours' findings depend on
+FORMS = {
+    "losses.py": [
+        "def total(net, x):\n    return net(x).sum()\n",
+        "def total(net, x):\n    return net(x).sum().item()\n",
+        "from shared import LIMIT\ndef total(net, x):\n    loss = net(x).sum()\n    loss.backward()\n    return loss\n",
+    ],
+    "shared.py": ["LIMIT = 3\n", "LIMIT = None\n"],
+    "engine.py": [
+        "from losses import total\ndef epoch(net, data):\n    seen = 0\n    for x in data:\n        seen += total(net, x)\n    return seen\n",
+        "from losses import total\nclass Engine:\n    def step(self, net, x):\n        self.last = total(net, x)\n        return self.last\n",
+    ],
+    "train.py": [
+        "import torch\nfrom engine import epoch\nnet = torch.nn.Linear(2, 1)\nprint(epoch(net, torch.ones(4, 1, 2)))\n",
+        "import torch\nfrom engine import Engine\nnet, engine = torch.nn.Linear(2, 1), Engine()\nfor x in torch.ones(4, 1, 2):\n"
+        "    engine.step(net, x).backward()\n    engine.last.backward()\n",
+        "import torch\n",
+    ],
+}  # fmt: skip
+
+
+def test_whatever_is_changed_the_cache_says_what_a_fresh_run_says(tmp_path: Path) -> None:
+    chance = random.Random(7)
+    found = 0
+    (tmp_path / "p").mkdir()
+    for name, forms in FORMS.items():
+        (tmp_path / "p" / name).write_text(forms[0])
+    for _ in range(60):
+        name = chance.choice(sorted(FORMS))
+        (tmp_path / "p" / name).write_text(chance.choice(FORMS[name]))
+        told = []
+        for kept in (cache.opened((tmp_path / "p",)), None):
+            forget_files()
+            job = Job((tmp_path / "p",), Wanted(), False, cache=kept)
+            told.append([replace(examine(path, job), seconds=0.0) for path in sorted((tmp_path / "p").iterdir())])
+        assert told[0] == told[1] and not any(outcome.faults for outcome in told[0])
+        found += any(outcome.findings for outcome in told[0])
+    assert found > 5

@@ -14,6 +14,7 @@ from graphfix.files.gitignore import Ignored
 from graphfix.interpreter.imports import Importer
 from graphfix.source.decode import read_bytes, writes_ascii
 from graphfix.source.errors import SourceError
+from graphfix.source.reads import note_read
 
 # A project that is larger is not searched: the files that were found would depend on where the search ended
 MAX_ENTRIES = 20_000
@@ -85,11 +86,13 @@ def imports_below(root: Path) -> Imports | None:
 
 
 def is_script(path: Path) -> bool:
+    note_read(path)
     return path.suffix == ".py" and path.stat().st_size <= MAX_FILE_BYTES
 
 
 def spells(path: Path, words: Iterable[str]) -> bool:
     """Whether the bytes of a file may spell one of the words, whatever form they ask for; seen without parsing it."""
+    note_read(path)
     try:
         data = read_bytes(path)
     except SourceError:

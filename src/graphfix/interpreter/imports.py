@@ -14,6 +14,7 @@ from graphfix.interpreter.values import Project, Value
 from graphfix.source.decode import read
 from graphfix.source.document import Document
 from graphfix.source.errors import SourceError
+from graphfix.source.reads import note_read
 
 MAX_MODULES = 60
 MAX_BYTES = 600_000
@@ -106,9 +107,15 @@ class Importer:
         return parsed(path, name)
 
 
-@functools.lru_cache(maxsize=400)
 def parsed(path: Path, name: str) -> Document | None:
     """A module of the project, or None where it cannot be read."""
+    note_read(path)
+    return known_document(path, name)
+
+
+@functools.lru_cache(maxsize=400)
+def known_document(path: Path, name: str) -> Document | None:
+    """The same; read once for all files that are analysed."""
     try:
         return Document(str(path), read(path).text, name)
     except (SourceError, OSError):

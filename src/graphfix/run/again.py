@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from graphfix.analysis.importers import MAX_BYTES, STEPS, imports_below, names_imported, programs_below
-from graphfix.interpreter.imports import Importer, module_file, parsed
+from graphfix.interpreter.imports import Importer, known_document, module_file
+from graphfix.source.reads import forget_states
 
 # for each file those that it imports
 Imports = Mapping[Path, frozenset[Path]]
@@ -15,8 +16,9 @@ Imports = Mapping[Path, frozenset[Path]]
 
 def forget_files() -> None:
     """Let the next analysis of this process read all files anew."""
-    for known in (parsed, module_file, imports_below):
+    for known in (known_document, module_file, imports_below):
         known.cache_clear()
+    forget_states()
 
 
 def imports_of(roots: Iterable[Path]) -> Imports | None:

@@ -1,4 +1,5 @@
-"""What was found in files, kept from run to run: the same bytes in the same project under the same settings give the same.
+"""What was found in files, kept from run to run: it holds as long as the file's bytes, its settings, what the files of its project import
+of each other, and all files that its analysis has read are as they were.
 
 One SQLite database in the cache folder of the platform (or in GRAPHFIX_CACHE_DIR) that any number of processes share; SQLite keeps it
 whole when one of them is killed (https://www.sqlite.org/atomiccommit.html). Whatever is wrong with it, a run goes on without it.
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import hashlib
 import os
 import pickle
@@ -15,13 +17,14 @@ import platform
 import sqlite3
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
 import graphfix
 from graphfix.run.outcome import Outcome, Status
+from graphfix.source.reads import State, state_of
 
 MAX_BYTES = 256 << 20  # of the database, after a run
 MAX_OUTCOME = 4 << 20  # bytes of what is kept for one file
@@ -66,29 +69,17 @@ class Cache:
         return _digest(self.stamp, os.fsencode(os.path.abspath(path)), os.fsencode(path), _spelled(asked), data)
 
     def get(self, key: bytes) -> Outcome | None:
-        """The outcome that was kept under `key`, if there is one that can be read."""
-        try:
-            row = _connection(self.file).execute("SELECT made FROM outcome WHERE key = ?", (key,)).fetchone()
-            found = pickle.loads(row[0]) if row is not None else None
-        except UNREADABLE:
+        """The outcome that was kept under `key`, if there is one that can be read, and all files that it goes by are as they were."""
+        found = _got(self.file, key)
+        if not (isinstance(found, tuple) and len(found) == 2 and isinstance(found[0], Outcome)):
             return None
-        return found if isinstance(found, Outcome) else None
+        outcome, reads = found
+        return outcome if all(_now(path) == state for path, state in reads) else None
 
-    def put(self, key: bytes, outcome: Outcome) -> None:
-        """Keep `outcome`, unless it may turn out otherwise another time."""
-        if outcome.status is Status.INTERNAL or outcome.faults:
-            return
-        made = pickle.dumps(outcome, pickle.HIGHEST_PROTOCOL)
-        if len(made) > MAX_OUTCOME:
-            return
-        try:
-            with _connection(self.file) as database:
-                database.execute("INSERT OR REPLACE INTO outcome VALUES (?, ?, ?)", (key, made, int(time.time())))
-        except (sqlite3.Error, OSError) as error:
-            if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError):
-                _connections.clear()
-                with contextlib.suppress(OSError):
-                    clean()  # no database any more: the next run begins one
+    def put(self, key: bytes, outcome: Outcome, reads: Mapping[Path, State]) -> None:
+        """Keep `outcome`, which goes by the files of `reads`, unless it may turn out otherwise another time."""
+        if outcome.status is not Status.INTERNAL and not outcome.faults:
+            _put(self.file, key, (outcome, tuple((os.fspath(path), state) for path, state in reads.items())))
 
 
 def opened(roots: Sequence[Path]) -> Cache | None:
@@ -97,8 +88,17 @@ def opened(roots: Sequence[Path]) -> Cache | None:
     if programs is None:
         return None
     trim()
+    _now.cache_clear()
+    file = folder() / NAME
     parts = (graphfix.__version__, sys.version, platform.machine(), os.getcwd(), *_own_files())
-    return Cache(folder() / NAME, _digest(*map(os.fsencode, parts), _spelled(list(roots)), *programs))
+    common = _digest(*map(os.fsencode, parts), _spelled(list(roots)), *map(os.fsencode, programs))
+    # who imports whom decides which files an analysis may go by; it is found out again only where any file has changed
+    as_now = _digest(common, *(_spelled(state) for state in programs.values()))
+    imports = _got(file, as_now)
+    if not isinstance(imports, bytes):
+        imports = _imports(roots)
+        _put(file, as_now, imports)
+    return Cache(file, _digest(common, imports))
 
 
 def size() -> int:
@@ -146,6 +146,42 @@ def _connection(file: Path) -> sqlite3.Connection:
     return known
 
 
+def _got(file: Path, key: bytes) -> object:
+    """What was kept under `key`; None where there is nothing that can be read."""
+    try:
+        row = _connection(file).execute("SELECT made FROM outcome WHERE key = ?", (key,)).fetchone()
+        return pickle.loads(row[0]) if row is not None else None
+    except UNREADABLE:
+        return None
+
+
+def _put(file: Path, key: bytes, value: object) -> None:
+    made = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
+    if len(made) > MAX_OUTCOME:
+        return
+    try:
+        with _connection(file) as database:
+            database.execute("INSERT OR REPLACE INTO outcome VALUES (?, ?, ?)", (key, made, int(time.time())))
+    except (sqlite3.Error, OSError) as error:
+        if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError):
+            _connections.clear()
+            with contextlib.suppress(OSError):
+                clean()  # no database any more: the next run begins one
+
+
+@functools.lru_cache(maxsize=100_000)
+def _now(path: str) -> State:
+    """The state of a file at its first use in a run."""
+    return state_of(Path(path))
+
+
+def _imports(roots: Sequence[Path]) -> bytes:
+    """A digest of what the files of the projects import, as far as an analysis asks who imports a file."""
+    from graphfix.analysis.importers import imports_below
+
+    return _digest(*(_spelled(imports_below(Path(os.path.realpath(root)))) for root in roots))
+
+
 def _digest(*parts: bytes) -> bytes:
     made = hashlib.sha256()
     for part in parts:
@@ -180,22 +216,21 @@ def _own_files() -> Iterator[str]:
             yield f"{path} {state.st_size} {state.st_mtime_ns}"
 
 
-def _programs(roots: Sequence[Path]) -> list[bytes] | None:
-    """What tells a project from one in which a program that an analysis may read was changed; None where there are too many.
+def _programs(roots: Sequence[Path]) -> dict[str, State] | None:
+    """The programs that an analysis may read, sorted, each with its state; None where there are too many.
 
     Imports lead nowhere but into folders and files whose names are Python's; None also where a link leads into a folder elsewhere.
     """
-    told: list[bytes] = []
+    found: dict[str, State] = {}
     for root in dict.fromkeys(map(os.path.abspath, roots)):
         try:
-            programs = sorted(_below(Path(root)))
+            for path, state in _below(Path(root)):
+                found[path] = (state.st_size, state.st_mtime_ns, state.st_ctime_ns)
+                if len(found) > MAX_PROGRAMS:
+                    return None
         except _Unbounded:
             return None
-        for path, state in programs:
-            told.append(f"{path} {state.st_size} {state.st_mtime_ns} {state.st_ctime_ns}".encode("utf-8", "surrogateescape"))
-            if len(told) > MAX_PROGRAMS:
-                return None
-    return told
+    return dict(sorted(found.items()))
 
 
 class _Unbounded(Exception):
@@ -212,7 +247,7 @@ def _below(folder: Path, *, enters_links: bool = False) -> Iterator[tuple[str, o
                     left -= 1
                     if not left:
                         raise _Unbounded
-                    if entry.name.endswith((".py", ".ipynb")):
+                    if entry.name.endswith((".py", ".ipynb")) or entry.name == ".gitignore":  # what is ignored imports nothing
                         with contextlib.suppress(OSError):  # a link to nothing
                             yield entry.path, entry.stat()
                     elif entry.name.isidentifier() and entry.is_dir():

@@ -23,6 +23,7 @@ from graphfix.run.suppression import suppressions
 from graphfix.source.decode import decode, decode_text, read_bytes, writes_ascii
 from graphfix.source.errors import Skipped, SourceError
 from graphfix.source.guard import parse, parses
+from graphfix.source.reads import noted_reads
 from graphfix.source.text import Source
 
 if TYPE_CHECKING:
@@ -142,12 +143,12 @@ def _limited_examination(path: Path, job: Job, data: bytes) -> Outcome:
     if known is not None:
         return known
     try:
-        with limited_time():
+        with limited_time(), noted_reads() as reads:
             outcome = _examination(path, job, data)
     except TookTooLong:
         return Outcome(path, before=data, after=data, unfinished=f"it takes more than {limits.SECONDS:.0f} seconds")
     if cache is not None:
-        cache.put(key, outcome)
+        cache.put(key, outcome, reads)
     return outcome
 
 
