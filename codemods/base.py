@@ -53,7 +53,7 @@ class Rule:
 
     def finding(
         self, evidence: Evidence, message: str, span: Span, story: Iterable[Label], fix: Fix | NoFix | None = None,
-        *, severity: Severity | None = None, optional: bool = False,
+        *, severity: Severity | None = None, optional: bool = False, shown: int = 0,
     ) -> Finding:  # fmt: skip
         """A finding of this rule in the file of `evidence`, with its fix or why there is none."""
         path = evidence.document.path
@@ -61,7 +61,7 @@ class Rule:
         unfixed = fix.reason if isinstance(fix, NoFix) else ""
         repair = fix if isinstance(fix, Fix) else None
         return Finding(
-            self.code, self.name, message, path, span, tuple(story), repair, severity or self.severity, optional, unfixed
+            self.code, self.name, message, path, span, tuple(story), repair, severity or self.severity, optional, unfixed, shown
         )
 
 

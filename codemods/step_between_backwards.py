@@ -78,7 +78,10 @@ def report(evidence: Evidence, meeting: Meeting) -> Finding:
     story.append(evidence.label(meeting.site, "needs the saved ones and raises"))
     message = f"`{short(document.source(meeting.site), 30)}` needs parameters that were stepped since"
     blamed = document.statement_of(meeting.site)
-    return RULE.finding(evidence, message, evidence.span(blamed), in_time(*story), reordered(evidence, meeting))
+    repair = reordered(evidence, meeting)
+    # where the graph is freed as well, that is what raises
+    shown = 1 if all(conflict.first is None for conflict in meeting.conflicts) else 0
+    return RULE.finding(evidence, message, evidence.span(blamed), in_time(*story), repair, shown=shown)
 
 
 RULE = rule(

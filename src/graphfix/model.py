@@ -167,6 +167,7 @@ class Finding:
 
     `unfixed`: why there is no fix, where that is known.
     `optional`: old code that works; told only where its code is selected by name or prefix.
+    `shown`: as which of the symptoms of its rule it shows itself, counted from 0.
     """
 
     code: str
@@ -179,6 +180,7 @@ class Finding:
     severity: Severity = Severity.ERROR
     optional: bool = False
     unfixed: str = ""
+    shown: int = 0
 
     def without_fix(self, why: str) -> Finding:
         """The finding without its fix; what has no fix keeps its own reason."""

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from graphfix.model import Applicability, Finding, Fix, Replace, Span
-from graphfix.run.engine import by_run, joined
+from graphfix.run.engine import SHOWN, by_run, joined
 
 # it lies in a folder that only the running program knows of
 ENGINE = """
@@ -108,14 +108,14 @@ def finding(code: str, applicability: Applicability | None) -> Finding:
 
 
 def test_a_witness_makes_no_fix_safe() -> None:
-    [told] = joined([], [finding("GF101", Applicability.SAFE)])
+    [told] = joined([], [finding("GF101", Applicability.SAFE)], SHOWN)
     assert by_run(told) and told.fix is not None and told.fix.applicability is Applicability.UNSAFE
 
 
 def test_what_was_found_without_a_run_stays_as_it_is() -> None:
     proven = finding("GF101", Applicability.SAFE)
-    assert list(joined([proven], [finding("GF101", Applicability.UNSAFE)])) == [proven]
-    [told] = joined([finding("GF101", None)], [finding("GF101", Applicability.SAFE)])
+    assert list(joined([proven], [finding("GF101", Applicability.UNSAFE)], SHOWN)) == [proven]
+    [told] = joined([finding("GF101", None)], [finding("GF101", Applicability.SAFE)], SHOWN)
     assert by_run(told) and told.fix is not None
 
 
@@ -155,4 +155,4 @@ def test_two_findings_at_one_place_are_two() -> None:
         finding("GF901", Applicability.SAFE),
         dataclasses.replace(finding("GF901", Applicability.SAFE), message="so is this"),
     )
-    assert [told.message for told in joined([one], [one, two])] == ["it is wrong", "so is this"]
+    assert [told.message for told in joined([one], [one, two], SHOWN)] == ["it is wrong", "so is this"]

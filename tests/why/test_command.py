@@ -61,6 +61,30 @@ def test_a_fault_in_a_module_is_found_where_it_is_used(graphfix: Run, tmp_path: 
     assert "  --> gated.py:12:9\n" in said
 
 
+def test_a_fault_in_a_module_that_is_looked_up_by_its_name(graphfix: Run, tmp_path: Path) -> None:
+    """Nobody imports the model, and nobody in sight goes backward through it."""
+    model, _, use = IN_PLACE.partition("\n\n\nloss")
+    (tmp_path / "nets").mkdir()
+    (tmp_path / "nets/gated.py").write_text(model + "\n")
+    (tmp_path / "nets/plain.py").write_text(model.replace("gate += 0.1", "gate = gate + 0.1") + "\n")
+    imported = "import torch\nfrom importlib import import_module\n\nGated = import_module('nets.' + 'gated').Gated\n"
+    said = graphfix("why", input=error_of(tmp_path, "train.py", f"{imported}loss{use}")).stdout.decode()
+    assert "your line: train.py:6" in said
+    assert "This is elsewhere in the project; the cause, if the failed run came through it:" in said
+    assert "  --> nets/gated.py:12:9\n" in said and "plain.py" not in said
+    assert graphfix("check", ".").stdout.startswith(b"No findings")
+
+
+def test_a_module_that_carries_state_without_a_loop_in_sight(graphfix: Run, tmp_path: Path) -> None:
+    module = "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.cell = nn.GRUCell(4, 4)\n"
+    module += "        self.h = torch.zeros(2, 4)\n\n    def forward(self, x):\n        self.h = self.cell(x, self.h)\n        return self.h\n"
+    (tmp_path / "net.py").write_text(f"import torch\nfrom torch import nn\n\n\n{module}")
+    use = "net = getattr(__import__('net'), 'Net')()\nfor _ in range(2):\n    net(torch.ones(2, 4)).sum().backward()\n"
+    said = graphfix("why", input=error_of(tmp_path, "train.py", f"import torch\n\n{use}")).stdout.decode()
+    assert "error[GF202]" in said
+    assert "  --> net.py:" in said
+
+
 def test_the_fix_that_is_named_makes_the_error_go(graphfix: Run, tmp_path: Path) -> None:
     said = graphfix("why", input=error_of(tmp_path, "train.py", CARRIED)).stdout.decode()
     (words,) = re.findall(r"^  graphfix (apply .*?)   ", said, re.MULTILINE)

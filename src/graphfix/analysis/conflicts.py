@@ -119,8 +119,9 @@ def stale_below(run: Run, event: BackwardPass) -> tuple[set[Node], list[Update]]
     changes = [u for u in run.recording.updates if u.steps and u.order < event.order]
     for node in history(list(event.roots)):
         saved = {leaf for leaf, version in zip(node.leaves, node.versions) if version is not None}
+        saved |= {node.guessed[0]} if node.guessed is not None else set()
         for update in changes if saved else ():
-            if update.order > node.order and update.leaves & saved:
+            if update.order > node.order and (update.leaves | update.guessed) & saved:
                 stale.add(node)
                 steps[update] = None
     return stale, list(steps)

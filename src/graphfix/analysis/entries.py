@@ -13,7 +13,7 @@ from graphfix.interpreter.boundaries import note_boundary
 from graphfix.interpreter.calls import instantiate
 from graphfix.interpreter.frames import Env
 from graphfix.interpreter.interpreter import Interpreter, Stop
-from graphfix.interpreter.values import NONE, Class, Constant, Function, Instance, Mapping, Unknown, Value
+from graphfix.interpreter.values import NONE, Class, Constant, External, Function, Instance, Mapping, Unknown, Value, nodes_in
 from graphfix.models.words import LAUNCHERS, UNRECORDED_BY_TRAINER, WALKED_BY_TRAINER
 
 Start = Callable[[Interpreter, Env], None]
@@ -101,9 +101,10 @@ def start_method(cls: ast.ClassDef, method: ast.FunctionDef | ast.AsyncFunctionD
                 note_boundary(m, entry, {})
             skip = 0 if "staticmethod" in function.wrappers else 1
             arguments = ([instance] if skip else []) + unknown_arguments(function, skip)
+            before = len(m.recording.walks)
             try:
                 result = m.call(function, arguments, {}, method)
-                if method.name in WALKED_BY_TRAINER and value.is_open() and not walks_itself(instance, method):
+                if len(m.recording.walks) == before and is_walked(m, instance, value, method):
                     walk_result(m, result, method)
             finally:
                 m.context = ()
@@ -111,6 +112,13 @@ def start_method(cls: ast.ClassDef, method: ast.FunctionDef | ast.AsyncFunctionD
             m.note_reader(result, method)
 
     return start
+
+
+def is_walked(m: Interpreter, instance: Value, cls: Class, method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether what the method returns goes backward in code that is not in sight: by a trainer, or as a failed run has shown."""
+    if m.conventions.trains_modules and method.name == "forward" and isinstance(instance, Instance) and instance.is_module():
+        return True
+    return method.name in WALKED_BY_TRAINER and cls.is_open() and not walks_itself(instance, method)
 
 
 def walks_itself(instance: Value, method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
@@ -128,7 +136,7 @@ def walk_result(m: Interpreter, result: Value, method: ast.FunctionDef | ast.Asy
     if isinstance(result, Mapping):
         result = result.items.get("loss", NONE)
     returns = [part for part in ast.walk(method) if isinstance(part, ast.Return)]
-    if returns and result.node is not None:
+    if returns and nodes_in(result):
         m.backward(returns[-1], [result], kind=WalkKind.TRAINER)
 
 
@@ -143,4 +151,14 @@ def make_instance(m: Interpreter, cls: Class, site: ast.AST) -> Value:
 
 def unknown_arguments(function: Function, skip: int) -> list[Value]:
     positional = [*function.definition.args.posonlyargs, *function.definition.args.args][skip:]
-    return [Unknown(("parameter", function.key, argument.arg)) for argument in positional]
+    return [
+        function.defaults[argument.arg]
+        if is_of_torch(function.defaults.get(argument.arg))
+        else Unknown(("parameter", function.key, argument.arg))
+        for argument in positional
+    ]
+
+
+def is_of_torch(default: Value | None) -> bool:
+    """Whether what a caller may leave out is a class or function of torch: `optimizer_class=optim.Adam`."""
+    return isinstance(default, External) and default.name.startswith("torch.")

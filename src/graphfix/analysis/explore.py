@@ -137,7 +137,10 @@ class Explorer:
 
     def is_relevant(self, definition: ast.AST) -> bool:
         """Whether the code, or what it calls in this file by name, walks a graph or reads a number out of one."""
-        return getattr(definition, "name", "") in WALKED_BY_TRAINER or definition in self.reading
+        name = getattr(definition, "name", "")
+        return (
+            name in WALKED_BY_TRAINER or name == "forward" and self.tape.conventions.trains_modules or definition in self.reading
+        )
 
     @cached_property
     def reading(self) -> set[ast.AST]:
@@ -238,7 +241,8 @@ class Explorer:
     def walks(self) -> bool:
         """Whether the file spells a walk: it may prove graphs that a run without one has met unawares."""
         words = forms_in([self.tape.document.tree]) | {definition.name for definition in self.call_graph.words}
-        return not words.isdisjoint(CALLED_WALKS | WALKED_BY_TRAINER | self.tape.conventions.walking)
+        wanted = CALLED_WALKS | WALKED_BY_TRAINER | self.tape.conventions.walking
+        return self.tape.conventions.trains_modules or not words.isdisjoint(wanted)
 
     @cached_property
     def call_graph(self) -> CallGraph:

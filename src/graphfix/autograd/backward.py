@@ -97,6 +97,11 @@ def walk(event: BackwardPass) -> None:
             if version is not None and leaf.version != version:
                 path = path_to(node, came_from)
                 event.stale.append(Stale(node, leaf, path, all(step.certain for step in path)))
+        if node.guessed is not None and node.guessed[0].version != node.guessed[1]:
+            path = path_to(node, came_from)
+            # what a module returns whose parameters an optimizer has is a graph, and so is what torch makes of it
+            sure = all(step.certain or step.guessed is not None or step.callee is None for step in path)
+            event.stale.append(Stale(node, node.guessed[0], path, sure))
         for storage, version in node.saved:
             if storage.version != version:
                 sure = all(step.certain for step in path_to(node, came_from))

@@ -20,7 +20,8 @@ from graphfix.autograd.iteration import CallStack
 class Update:
     """An optimizer step or another write in place (`steps`), or the clearing of gradients, of these parameters.
 
-    `complete`: whether these are all of them, as far as the optimizer was understood.
+    `complete`: whether these are all of them, as far as the optimizer was understood. `guessed`: those that stand for the parameters
+    of modules that are not in sight, of which nothing else is known.
     """
 
     site: ast.AST
@@ -29,6 +30,7 @@ class Update:
     leaves: frozenset[Leaf]
     trace: CallStack = ()
     complete: bool = True
+    guessed: frozenset[Leaf] = frozenset()
 
 
 class Fate(enum.Enum):

@@ -75,12 +75,13 @@ class Node:
     a graph; False for what an unknown call returned. `callee` is the key of that unknown callable. `leaves` are its
     direct leaf inputs, `versions` the version each had when it was saved (None: not saved). `training` is the mode of
     the module that made it, None where it was never set. `saved` are the tensors that its backward needs, each with the
-    version that was saved. `perhaps`: the graph of the unknown object that made it, which it may go on.
+    version that was saved. `perhaps`: the graph of the unknown object that made it, which it may go on. `guessed`: what stands for
+    the parameters of a module that is not in sight, with its version, where the gradient of the module's input needs these.
     """
 
     __slots__ = (
         "site", "trace", "context", "parents", "saves", "leaves", "versions", "certain", "callee",
-        "freed_by", "walks", "stores", "random", "order", "training", "saved", "perhaps",
+        "freed_by", "walks", "stores", "random", "order", "training", "saved", "perhaps", "guessed",
     )  # fmt: skip
 
     def __init__(
@@ -104,6 +105,7 @@ class Node:
         self.training: bool | None = None
         self.saved: tuple[tuple[Storage, int], ...] = ()
         self.perhaps: Node | None = None
+        self.guessed: tuple[Leaf, int] | None = None
 
 
 def history(roots: list[Node]) -> list[Node]:

@@ -164,6 +164,9 @@ def call_unknown(m: Interpreter, callee: Value, arguments: Arguments, keywords: 
     if node is not None:
         node.training = m.mode_of(callee)
         node.perhaps = source.node if is_bare else None
+        leaf = m.recording.optimized.get(callee.key) if isinstance(callee, Unknown) else None
+        if leaf is not None and (node.parents or node.leaves):
+            node.guessed = (leaf, leaf.version)
     return Unknown(("call", site, m.now()), node)
 
 

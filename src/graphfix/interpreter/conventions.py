@@ -21,13 +21,15 @@ class Conventions:
 
     `accumulate`: what a value becomes where it is put away: `detach` always, `item` a number also where readers that are out of
     sight may get it. `tensor_functions`: their result is a tensor on the graph of their arguments. `backward_functions`: they
-    walk the graph of their first argument. `witness`: what a traced run has shown of it.
+    walk the graph of their first argument. `witness`: what a traced run has shown of it. `trains_modules`: what a module's forward pass
+    returns goes backward somewhere, as a run that has failed there shows.
     """
 
     accumulate: str = "auto"
     tensor_functions: tuple[str, ...] = ()
     backward_functions: tuple[str, ...] = ()
     witness: Witness | None = None
+    trains_modules: bool = False
 
     @cached_property
     def walking(self) -> frozenset[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from graphfix.autograd.backward import BackwardPass
 from graphfix.autograd.gradients import Update
-from graphfix.autograd.graph import Node, Write
+from graphfix.autograd.graph import Leaf, Node, Write
 from graphfix.autograd.iteration import Context, LoopEntry
 from graphfix.interpreter.values import Keywords, Value
 
@@ -175,7 +175,8 @@ class Recording:
     where a tensor without a graph is walked. `given`: what code that is not in sight got hold of; `kept`: what was put into
     attributes. `covered`: the sides of branches that were taken, with the function that they stand in. `frozen`: keys of
     unknown values, of which something was told to need no gradient. `ended_by`: what broke the run off; `left`: what it had in
-    hand where its steps ended, and might have walked. `receiver`: the object whose method was run.
+    hand where its steps ended, and might have walked. `receiver`: the object whose method was run. `optimized`: what stands for the
+    parameters of modules that are not in sight, by the keys of these, once an optimizer has them.
     """
 
     walks: list[BackwardPass] = field(default_factory=list)
@@ -214,6 +215,7 @@ class Recording:
     left: list[Node] = field(default_factory=list)
     env: Env | None = None
     receiver: Value | None = None
+    optimized: dict[object, Leaf] = field(default_factory=dict)
 
     @property
     def shows_graphs(self) -> bool:

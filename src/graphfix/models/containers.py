@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
+from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.iteration import iterate
 from graphfix.interpreter.places import note_store
@@ -33,7 +34,11 @@ def as_container(kind: str) -> Callable:
     def make(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
         if not arguments:
             made = Sequence(kind, [])
-        elif isinstance(arguments[0], Parameters):
+        elif (
+            isinstance(arguments[0], Parameters)
+            or isinstance(arguments[0], Unknown)
+            and kind_of(arguments[0].key) == "parameters"
+        ):
             return arguments[0]
         elif isinstance(arguments[0], TorchModule) and arguments[0].children is not None:
             made = Sequence(kind, list(arguments[0].children))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from graphfix.autograd.graph import Leaf
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.recording import Read, ReadKind
 from graphfix.interpreter.values import (
@@ -26,6 +27,7 @@ from graphfix.models.registry import model_of
 from graphfix.models.table import facts
 from graphfix.models.tensor_methods import (
     call_torch_method,
+    owners_of,
 )
 
 SYNONYMS = {
@@ -82,4 +84,6 @@ def make_optimizer(m: Interpreter, kind: str, parameters: Arguments, site: ast.A
     for value in inner:
         if isinstance(value, Tensor) and value.node is not None:
             m.recording.misuses.append(Read(site, m.trace(), value, ReadKind.OPTIMIZED))
+    for owner in owners_of(parameters):
+        m.recording.optimized.setdefault(owner, Leaf("parameters", True, site, module=True))
     return Optimizer(kind, parameters)

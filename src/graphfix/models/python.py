@@ -6,6 +6,7 @@ import ast
 
 from graphfix.interpreter import versions
 from graphfix.interpreter.calls import run_callbacks
+from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.iteration import iterate
 from graphfix.interpreter.lookup import find_method
@@ -165,12 +166,13 @@ def mapped(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], s
     "builtins.filter",
 )
 def filtered(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
+    body = getattr(getattr(arguments[0], "definition", None), "body", None) if arguments else None
+    trained = isinstance(body, ast.Attribute) and body.attr == "requires_grad"  # those that are trained: all leaves of a graph
     if len(arguments) > 1 and isinstance(arguments[1], Parameters):
-        kept, body = arguments[1], getattr(getattr(arguments[0], "definition", None), "body", None)
-        trained = (
-            isinstance(body, ast.Attribute) and body.attr == "requires_grad"
-        )  # those that are trained: all leaves of a graph
+        kept = arguments[1]
         return Parameters(kept.owners, kept.form, kept.some or not trained)
+    if len(arguments) > 1 and isinstance(arguments[1], Unknown) and kind_of(arguments[1].key) == "parameters" and trained:
+        return arguments[1]
     if len(arguments) > 1 and isinstance(arguments[1], BoundMethod):
         return arguments[1]
     return Sequence("generator", iterate(m, arguments[1], site) if len(arguments) > 1 else [], True)

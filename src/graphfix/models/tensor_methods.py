@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
+from graphfix.autograd.graph import Leaf
 from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.memory import view
@@ -19,6 +21,7 @@ from graphfix.interpreter.values import (
     Function,
     Instance,
     Keywords,
+    Mapping,
     NonTensor,
     Optimizer,
     Parameters,
@@ -258,7 +261,22 @@ def update_of(m: Interpreter, optimizer: Optimizer, site: ast.AST, steps: bool) 
     """A step of the optimizer, or the clearing of its gradients, here and now."""
     leaves = frozenset(leaves_in(optimizer))
     complete = bool(leaves) and all(is_understood(each, set()) for each in optimizer.parameters[:1])
-    return Update(site, m.now(), steps, leaves, m.trace(), complete)
+    return Update(site, m.now(), steps, leaves, m.trace(), complete, guessed_leaves(m, optimizer))
+
+
+def guessed_leaves(m: Interpreter, optimizer: Optimizer) -> frozenset[Leaf]:
+    """Those that stand for the parameters of modules that are not in sight."""
+    owners = owners_of(optimizer.parameters)
+    return frozenset(m.recording.optimized[owner] for owner in owners if owner in m.recording.optimized)
+
+
+def owners_of(parameters: Arguments) -> Iterator[object]:
+    """The keys of the modules that are not in sight whose `parameters()` an optimizer is given: as they are, in a list, or in groups."""
+    for value in parameters:
+        if isinstance(value, Unknown) and kind_of(value.key) == "parameters":
+            yield value.key.parts[1]
+        elif isinstance(value, (Sequence, Mapping)):
+            yield from owners_of(list(value.members()))
 
 
 def is_understood(value: Value, seen: set[int]) -> bool:
@@ -275,8 +293,9 @@ def is_understood(value: Value, seen: set[int]) -> bool:
 
 def bump(m: Interpreter, optimizer: Optimizer, site: ast.AST) -> None:
     """A step: every parameter of the optimizer has a new version."""
-    m.recording.updates.append(update_of(m, optimizer, site, steps=True))
-    for leaf in leaves_in(optimizer):
+    update = update_of(m, optimizer, site, steps=True)
+    m.recording.updates.append(update)
+    for leaf in update.leaves | update.guessed:
         leaf.version += 1
         leaf.trained = True
 

@@ -23,7 +23,8 @@ def effect(rule: Rule, finding: Finding) -> str:
     if finding.optional:
         return ""
     raises = finding.severity is Severity.ERROR
-    shown = [symptom for symptom in rule.shows if raises or not isinstance(symptom, Raises)]
+    told = (*rule.shows[finding.shown :], *rule.shows[: finding.shown])
+    shown = [symptom for symptom in told if raises or not isinstance(symptom, Raises)]
     return _said(shown[0]) if shown else ""
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 
 SHOWN = "a traced run has shown what kinds of values there are"
+TRAINED = "the run that failed goes backward through what this module returns"
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,8 @@ def analyse(path: Path, text: str, roots: tuple[Path, ...] = (), conventions: Co
 def analyse_blamed(path: Path, text: str, roots: tuple[Path, ...], conventions: Conventions) -> Analysis:
     """As `analyse`, for a file in which a run has failed, or in what it imports.
 
-    Whatever other files do with it is looked at, also where it spells nothing by itself that the tape could follow.
+    Whatever other files do with it is looked at, also where it spells nothing by itself that the tape could follow; the results of its
+    modules go backward, whoever does that.
     """
     return _uncollected(lambda: _analysed(path, text, roots, conventions, is_blamed=True))
 
@@ -98,7 +100,10 @@ def _analysed(path: Path, text: str, roots: tuple[Path, ...], conventions: Conve
     tape = evidence.tape
     _guarded("callers", lambda: told_by_callers(tape, found, rules, evidence.cuts, all_functions=is_blamed), found, faults)
     if conventions.saw(path):
-        found = list(joined(found, _ruled(_evidence(path, text, roots, conventions), faults)))
+        found = list(joined(found, _ruled(_evidence(path, text, roots, conventions), faults), SHOWN))
+    if is_blamed and "forward" in text:
+        trained = replace(conventions, witness=None, trains_modules=True)
+        found = list(joined(found, _ruled(_evidence(path, text, roots, trained), faults), TRAINED))
     ordered = sorted(found, key=lambda f: (f.span.start, f.code, f.span.end))
     return Analysis(tuple(ordered), tuple(faults), _unfinished(tape), health_of(tape))
 
@@ -130,15 +135,20 @@ def by_run(finding: Finding) -> bool:
     return any(label.message == SHOWN for label in finding.story)
 
 
-def joined(found: list[Finding], shown: list[Finding]) -> Iterator[Finding]:
-    """What was found, and what more a traced run has `shown`: as it did in that run only, no fix is safe by it."""
+def by_failure(finding: Finding) -> bool:
+    """Whether only a failed run lets it be told: `check` would not tell it."""
+    return any(label.message == TRAINED for label in finding.story)
+
+
+def joined(found: list[Finding], shown: list[Finding], how: str) -> Iterator[Finding]:
+    """What was found, and what more a run has `shown`: as it did in that run only, no fix is safe by it. `how`: what tells of that."""
     repairable = {key_of(finding) for finding in shown if finding.fix is not None}
     kept = [finding for finding in found if finding.fix is not None or key_of(finding) not in repairable]
     yield from kept
     known = set(map(key_of, kept))
     for finding in shown:
         if key_of(finding) not in known:
-            label = Label(finding.path, finding.span, SHOWN)
+            label = Label(finding.path, finding.span, how)
             repair = finding.fix
             if repair is not None and repair.applicability is Applicability.SAFE:
                 repair = replace(repair, applicability=Applicability.UNSAFE)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from pathlib import Path
 
+from graphfix.analysis.importers import distance
 from graphfix.files.place import project_root
 from graphfix.model import Finding, Span
 from graphfix.run.examine import Job, examine
@@ -22,11 +23,12 @@ from graphfix.source.text import Source
 from graphfix.why.doubt import is_doubtful
 from graphfix.why.errors import Trouble
 from graphfix.why.kinds import Kind, kind_of
-from graphfix.why.neighbours import imported_files
+from graphfix.why.neighbours import files_with_modules, imported_files
 from graphfix.why.places import Locator, Nowhere, Place
 from graphfix.why.whose import users
 
 MAX_FILES = 12
+MAX_FAR = 24
 MAX_SHOWN = 2
 
 
@@ -37,6 +39,7 @@ class Nearness(IntEnum):
     FUNCTION = 1
     FILE = 2
     IMPORTED = 3
+    PROJECT = 4
 
 
 @dataclass(frozen=True)
@@ -100,7 +103,19 @@ class Investigation:
         met: set[tuple[str, Span, str]] = set()
         files = list(dict.fromkeys(place.source.path for place in places))[:MAX_FILES]
         near = [path for path in imported_files(files, _roots(files)) if path not in files][:MAX_FILES]
-        for path in (*files, *near):
+        yield from self._told_in((*files, *near), kind, places, met)
+        if not met:  # a module that is looked up by its name is imported by nobody
+            known = {os.path.realpath(path) for path in (*files, *near)}
+            far = [path for path in files_with_modules(_roots(files)) if os.path.realpath(path) not in known]
+            real = [Path(os.path.realpath(file)) for file in files]
+            far.sort(key=lambda path: min((distance(Path(os.path.realpath(path)), file) for file in real), default=0))
+            for number, (_, cause) in enumerate(self._told_in(far[:MAX_FAR], kind, places, met)):
+                yield (Nearness.PROJECT, number), replace(cause, nearness=Nearness.PROJECT)
+
+    def _told_in(
+        self, paths: Sequence[Path], kind: Kind, places: Sequence[Place], met: set[tuple[str, Span, str]]
+    ) -> Iterator[tuple[tuple[int, ...], Cause]]:
+        for path in paths:
             outcome = self._examined(path, kind)
             for finding in outcome.findings:
                 key = (os.path.realpath(finding.path), finding.span, finding.code)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from graphfix.analysis.importers import programs_below, spells
 from graphfix.interpreter.imports import NEVER, Importer
 from graphfix.source.decode import read
 from graphfix.source.errors import SourceError
@@ -23,6 +25,14 @@ def imported_files(files: Sequence[Path], roots: tuple[Path, ...]) -> list[Path]
                 if target is not None:
                     found.setdefault(target)
     return list(found)
+
+
+def files_with_modules(roots: tuple[Path, ...]) -> list[Path]:
+    """The files of the projects that may define a module, as far as their bytes tell."""
+    here = Path(os.path.realpath(Path.cwd()))
+    found = (path for root in roots for path, _ in programs_below(Path(os.path.realpath(root))) or ())
+    programs = (path.relative_to(here) if path.is_relative_to(here) else path for path in found)
+    return [path for path in programs if path.suffix == ".py" and spells(path, ("nn.Module",)) and spells(path, ("def forward",))]
 
 
 def _names(path: Path) -> Iterator[str]:

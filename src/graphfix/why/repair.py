@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from graphfix.model import Applicability
 from graphfix.rewrite import apply_fixes
+from graphfix.run.engine import by_failure
 from graphfix.source.errors import SourceError, Torn
 from graphfix.source.notebook import Notebook
 from graphfix.source.text import Source
@@ -51,7 +52,8 @@ def commands(cause: Cause) -> list[tuple[str, str]]:
     """What to type next, each with what it does."""
     finding = cause.finding
     name = shlex.quote(finding.path)
-    if finding.fix is None or not finding.fix.operations or finding.fix.applicability is Applicability.DISPLAY:
+    by_hand = finding.fix is None or not finding.fix.operations or finding.fix.applicability is Applicability.DISPLAY
+    if by_hand or by_failure(finding):
         return [(f"graphfix rule {finding.code}", "explains this, and what to write instead")]
     options = f" --select {finding.code}" if finding.optional else ""
     if finding.fix.applicability is Applicability.UNSAFE:

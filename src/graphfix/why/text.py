@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from graphfix.model import Applicability
 from graphfix.report.escape import escaped, shown
 from graphfix.report.text import Line, Piece, indexes_of, story
+from graphfix.run.engine import by_failure
 from graphfix.source.lines import shown_cell
 from graphfix.why.detail import detail_of
 from graphfix.why.diagnosis import Cause, Diagnosis, Nearness
@@ -28,6 +29,7 @@ _LEADS = {
     Nearness.FUNCTION: "This is close by, and very likely the cause:",
     Nearness.FILE: "This is in the same file, and probably the cause:",
     Nearness.IMPORTED: "This is in a file that is imported there, and probably the cause:",
+    Nearness.PROJECT: "This is elsewhere in the project; the cause, if the failed run came through it:",
 }
 
 
@@ -176,7 +178,11 @@ def _cause(cause: Cause) -> Iterator[Line]:
             yield (Piece("    " + shown(line), _STYLES.get(line[:1], "")),)
     if cause.finding.fix is not None and cause.finding.fix.applicability is Applicability.UNSAFE:
         yield ()
-        yield from _prose("This repair may change what the run computes: look at it before you apply it.")
+        yield from _prose(
+            "Nothing but this error shows that the module is trained, so `graphfix apply` leaves it alone: make the change by hand."
+            if by_failure(cause.finding)
+            else "This repair may change what the run computes: look at it before you apply it."
+        )
     yield ()
     yield from _next(commands(cause))
 
