@@ -2,7 +2,8 @@
 
 ## What it does
 Finds in-place writes (`x += r`, `x[mask] = 0`, `x.relu_()`, `inplace=True`) to a tensor that an earlier operation has saved for
-its gradient, where a later `backward()` goes through that operation.
+its gradient, where a later `backward()` goes through that operation. A write in a file that
+is imported, which may be no fault by itself, is told at the `backward()` that it makes fail.
 
 ## Why is this bad
 The gradient would be computed with the new content. Autograd notices it by the version counter: `backward()` raises
@@ -58,9 +59,10 @@ from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
 from graphfix.autograd.backward import BackwardPass, Overwritten
 from graphfix.autograd.graph import Write, history
+from graphfix.autograd.iteration import CallStack
 from graphfix.codemods.base import rule
 from graphfix.interpreter.values import TorchModule
-from graphfix.model import Delete, Finding, Fix, Ground, InsertBefore, NoFix, Operation, RemoveArgument, Replace, in_time
+from graphfix.model import Delete, Finding, Fix, Ground, InsertBefore, Label, NoFix, Operation, RemoveArgument, Replace, in_time
 from graphfix.models.table import facts
 from graphfix.repairs.fixes import fix, safe_if, short
 from graphfix.verify.expected import Expected
@@ -90,12 +92,14 @@ def find(evidence: Evidence) -> Iterator[Finding]:
         for event in run.recording.walks:
             # torch raises at the first walk that meets one
             for overwritten in event.overwritten:
-                if overwritten.certain and evidence.holds(overwritten.write.site):
-                    fault = faults.setdefault(overwritten.write.site, Fault(overwritten.write, event, overwritten))
+                write = overwritten.write
+                if overwritten.certain and (evidence.holds(write.site) or evidence.holds(event.site)):
+                    place = write.site if evidence.holds(write.site) else event.site  # told once, however many writes there are
+                    fault = faults.setdefault(place, Fault(write, event, overwritten))
                     fault.raising.add(run)
     for fault in faults.values():
         if not spared(evidence, fault):
-            yield from evidence.told(report, fault)
+            yield from evidence.told(report if evidence.holds(fault.write.site) else report_at_walk, fault)
 
 
 def spared(evidence: Evidence, fault: Fault) -> bool:
@@ -120,6 +124,26 @@ def report(evidence: Evidence, fault: Fault) -> Finding:
     text = short(ast.unparse(statement).splitlines()[0])
     message = f"`{text}` changes what backward still needs"
     return RULE.finding(evidence, message, evidence.span(statement), in_time(*story), repair_of(evidence, fault))
+
+
+def report_at_walk(evidence: Evidence, fault: Fault) -> Finding:
+    """The write is in a file that this one imports, and may be no fault by itself: told where it raises."""
+    story = [
+        placed(fault.overwritten.node.site, fault.overwritten.node.trace, "saves a tensor for its gradient"),
+        placed(fault.write.site, fault.write.trace, "is written to in place here"),
+        evidence.label(fault.walk.site, "needs the saved one and raises"),
+    ]
+    written = fault.write.trace[-1][1]
+    text = short(ast.unparse(written).splitlines()[0])
+    message = f"`{text}` of another file changes what this backward() still needs"
+    blamed = evidence.document.statement_of(fault.walk.site)
+    return RULE.finding(evidence, message, evidence.span(blamed), in_time(*story), NoFix("the write is in another file"))
+
+
+def placed(site: ast.AST, trace: CallStack, message: str) -> Label:
+    """A step of a story in the file that it stands in."""
+    document = trace[-1][0].env.document
+    return Label(document.path, document.span(site), message)
 
 
 def repair_of(evidence: Evidence, fault: Fault) -> Fix | NoFix:

@@ -88,7 +88,9 @@ def repair_of(evidence: Evidence, walk: SecondBackward) -> Fix | NoFix:
         if not alone or walk.loop is not None:
             return NoFix("the second call is more than a statement of its own")
         if is_mere_copy(evidence, walk) or is_unused(walk):
-            return fix(Applicability.SAFE, "remove the second backward()", without_walk(evidence, walk, statement), ground=Ground.RAISES)
+            return fix(
+                Applicability.SAFE, "remove the second backward()", without_walk(evidence, walk, statement), ground=Ground.RAISES
+            )
         return computed_again(evidence, walk)
     nodes = external_nodes(walk)
     closure = evidence.document.enclosing(walk.walk.site, (ast.FunctionDef,))

@@ -104,7 +104,7 @@ def start_method(cls: ast.ClassDef, method: ast.FunctionDef | ast.AsyncFunctionD
             before = len(m.recording.walks)
             try:
                 result = m.call(function, arguments, {}, method)
-                if len(m.recording.walks) == before and is_walked(m, instance, value, method):
+                if is_walked(m, instance, value, method, itself=len(m.recording.walks) > before):
                     walk_result(m, result, method)
             finally:
                 m.context = ()
@@ -114,10 +114,15 @@ def start_method(cls: ast.ClassDef, method: ast.FunctionDef | ast.AsyncFunctionD
     return start
 
 
-def is_walked(m: Interpreter, instance: Value, cls: Class, method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Whether what the method returns goes backward in code that is not in sight: by a trainer, or as a failed run has shown."""
+def is_walked(
+    m: Interpreter, instance: Value, cls: Class, method: ast.FunctionDef | ast.AsyncFunctionDef, *, itself: bool
+) -> bool:
+    """Whether what the method returns goes backward in code that is not in sight: by a trainer, or as a failed run has shown.
+
+    `itself`: the method has gone backward by itself.
+    """
     if m.conventions.trains_modules and method.name == "forward" and isinstance(instance, Instance) and instance.is_module():
-        return True
+        return not itself
     return method.name in WALKED_BY_TRAINER and cls.is_open() and not walks_itself(instance, method)
 
 

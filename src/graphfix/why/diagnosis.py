@@ -93,7 +93,7 @@ class Investigation:
         if kind is None or not kind.codes:
             return Diagnosis(trouble, kind, places, missing)
         ranked = sorted(self._causes(kind, places), key=lambda pair: pair[0])
-        causes = [cause for _, cause in ranked]
+        causes = list(_without_echoes([cause for _, cause in ranked]))
         best = [cause for cause in causes if cause.nearness is causes[0].nearness][:MAX_SHOWN]
         # a retained or a legacy line beside the cause is no second cause
         best = [cause for cause in best if _weight(kind, cause) == _weight(kind, best[0]) or cause.nearness is Nearness.LINE]
@@ -141,6 +141,19 @@ class Investigation:
                 yield f"{outcome.path}: cannot be analysed: {outcome.reason}"
             elif outcome.unfinished:
                 yield f"{outcome.path}: not analysed to the end: {outcome.unfinished}"
+
+
+def _without_echoes(causes: Sequence[Cause]) -> Iterator[Cause]:
+    """The causes without those that tell in another file of what one of them tells where it stands."""
+    for cause in causes:
+        steps = {os.path.realpath(label.path): label.span for label in cause.finding.story if label.path != cause.finding.path}
+        others = (other.finding for other in causes if other.finding.code == cause.finding.code)
+        if not any(_is_within(steps.get(os.path.realpath(other.path)), other.span) for other in others):
+            yield cause
+
+
+def _is_within(step: Span | None, place: Span) -> bool:
+    return step is not None and place.start <= step.start and step.end <= place.end
 
 
 def _roots(files: Sequence[Path]) -> tuple[Path, ...]:
