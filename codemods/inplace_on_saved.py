@@ -55,6 +55,8 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from graphfix.analysis.call_graph import FUNCTIONS
+from graphfix.analysis.callers import worth_reaching
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
 from graphfix.autograd.backward import BackwardPass, Overwritten
@@ -64,6 +66,7 @@ from graphfix.codemods.base import rule
 from graphfix.interpreter.values import TorchModule
 from graphfix.model import Delete, Finding, Fix, Ground, InsertBefore, Label, NoFix, Operation, RemoveArgument, Replace, in_time
 from graphfix.models.table import facts
+from graphfix.models.words import spelled_by_code
 from graphfix.repairs.fixes import fix, safe_if, short
 from graphfix.verify.expected import Expected
 from graphfix.verify.symptoms import WRITTEN_IN_PLACE
@@ -93,13 +96,20 @@ def find(evidence: Evidence) -> Iterator[Finding]:
             # torch raises at the first walk that meets one
             for overwritten in event.overwritten:
                 write = overwritten.write
-                if overwritten.certain and (evidence.holds(write.site) or evidence.holds(event.site)):
+                if overwritten.certain and (evidence.holds(write.site) or evidence.holds(event.site) and is_silent(write)):
                     place = write.site if evidence.holds(write.site) else event.site  # told once, however many writes there are
                     fault = faults.setdefault(place, Fault(write, event, overwritten))
                     fault.raising.add(run)
     for fault in faults.values():
         if not spared(evidence, fault):
             yield from evidence.told(report if evidence.holds(fault.write.site) else report_at_walk, fault)
+
+
+def is_silent(write: Write) -> bool:
+    """Whether the file of the write is not looked at by itself, with those who use it: what is told there need not be told elsewhere."""
+    document = write.trace[-1][0].env.document
+    functions = {part for part in ast.walk(document.tree) if isinstance(part, FUNCTIONS)}
+    return not (spelled_by_code(document.data) and worth_reaching(document, functions))
 
 
 def spared(evidence: Evidence, fault: Fault) -> bool:
