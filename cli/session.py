@@ -127,11 +127,15 @@ def fail(message: str) -> NoReturn:
 
 def _input() -> bytes:
     from graphfix.cli.streams import read_input, reason
+    from graphfix.source.reading import MAX_BYTES
 
     try:
-        return read_input()
+        data = read_input(MAX_BYTES)
     except OSError as error:
         fail(f"cannot read standard input: {reason(error)}")
+    if data is None:
+        fail(f"standard input holds more than {MAX_BYTES:,} bytes")
+    return data
 
 
 def _found(options: Options) -> Discovered:

@@ -11,6 +11,8 @@ from pathlib import Path
 from graphfix.pullrequest.repository import NotMade
 from graphfix.run.examine import Job, examine
 from graphfix.run.outcome import Outcome
+from graphfix.source.errors import SourceError
+from graphfix.source.reading import read_bytes
 
 OWNER_FILES = (".github/CODEOWNERS", ".gitlab/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS")
 
@@ -82,8 +84,8 @@ def owners(top: Path) -> Callable[[str], str]:
     except ImportError as error:
         raise NotMade("--split owner needs the package codeowners: pip install 'graphfix[forge]'") from error
     try:
-        known = CodeOwners(file.read_text("utf-8", "replace"))
-    except (ValueError, OSError) as error:
+        known = CodeOwners(read_bytes(file).decode("utf-8", "replace"))
+    except (ValueError, SourceError) as error:
         raise NotMade(f"{file}: {error}") from error
 
     def named(name: str) -> str:

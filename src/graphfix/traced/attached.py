@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -11,9 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from graphfix.source.errors import SourceError
+from graphfix.source.reading import read_json
 from graphfix.verify.folders import temporary
 from graphfix.verify.guard import over, own_group
-from graphfix.verify.launch import PROBE, NoTorch, kill, own_environment, wait
+from graphfix.verify.launch import PROBE, REPORT_BYTES, NoTorch, kill, own_environment, wait
 
 __all__ = ["Attached", "NoTorch", "run"]
 
@@ -75,7 +76,7 @@ def _wait_in_group(process: subprocess.Popen[bytes], seconds: float) -> bool:
 
 def _read(report: Path) -> dict[str, Any] | None:
     try:
-        found = json.loads(report.read_bytes())
-    except (OSError, ValueError):
+        found = read_json(report, REPORT_BYTES)
+    except SourceError:
         return None
     return found if isinstance(found, dict) else None

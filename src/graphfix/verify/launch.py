@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from graphfix.source.errors import SourceError
+from graphfix.source.reading import read_end, read_json
 from graphfix.verify.folders import temporary
 from graphfix.verify.guard import over, own_group
 from graphfix.verify.record import Ending, Failure, Run, from_report
@@ -25,6 +27,7 @@ PROBE = Path(__file__).with_name("probe")
 LIMIT = 600.0  # seconds
 GRACE = 2.0  # seconds to write the last report in
 TAIL = 4_000_000  # bytes of a stream that are read back
+REPORT_BYTES = 256_000_000
 HIDDEN = {"CUDA_VISIBLE_DEVICES": "", "HIP_VISIBLE_DEVICES": ""}
 # whoever asks for CUDA before a fork asks the management library, not the driver, which does not survive forks
 UNTOUCHED = {"PYTORCH_NVML_BASED_CUDA_CHECK": "1"}
@@ -193,8 +196,8 @@ def _run(report: Path, out: Path, err: Path, code: int, late: bool) -> Run:
     """What the report and the end of the process say together."""
     stdout, stderr = _text(out), _text(err)
     try:
-        data = json.loads(report.read_bytes())
-    except FileNotFoundError:
+        data = read_json(report, REPORT_BYTES)
+    except SourceError:  # none, or the script has written into it
         said = stderr.strip().rpartition("\n")[2]
         failure = Failure("late" if late else "lost", said or f"ended with code {code} and left no report")
         return Run(Ending.LATE if late else Ending.LOST, code, failure, stdout=stdout, stderr=stderr)
@@ -210,8 +213,6 @@ def _ending(reported: Ending, code: int, late: bool) -> Ending | None:
 
 def _text(path: Path) -> str:
     try:
-        with path.open("rb") as file:
-            file.seek(max(0, path.stat().st_size - TAIL))
-            return file.read().decode("utf-8", "replace")
-    except FileNotFoundError:
+        return read_end(path, TAIL).decode("utf-8", "replace")
+    except SourceError:
         return ""
