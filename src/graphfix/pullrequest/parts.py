@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from graphfix.pullrequest.repository import NotMade
-from graphfix.run.examine import Job, examine
+from graphfix.run.examine import Job
 from graphfix.run.outcome import Outcome
+from graphfix.run.workers import examined_here
 from graphfix.source.errors import SourceError
 from graphfix.source.reading import read_bytes
 
@@ -44,7 +45,7 @@ def _alone(outcome: Outcome, job: Job, code: str, codes: Sequence[str]) -> Outco
     wanted = job.wanted_for(outcome.path)
     others = tuple(other for other in codes if other != code)
     only = replace(wanted, never=(*wanted.never, *others))
-    return examine(outcome.path, replace(job, wanted=only, scopes={}), outcome.before)
+    return examined_here(outcome.path, replace(job, wanted=only, scopes={}), outcome.before)
 
 
 def by_key(outcomes: Sequence[Outcome], key: Callable[[Outcome], str]) -> list[Part]:

@@ -8,7 +8,7 @@ from collections.abc import Generator, Sequence
 from pathlib import Path
 
 from graphfix.run.examine import Job, examine
-from graphfix.run.limits import spare_memory
+from graphfix.run.limits import limited_memory, spare_memory
 from graphfix.run.outcome import Outcome
 
 MIN_FILES = 32
@@ -32,5 +32,11 @@ def examine_all(files: Sequence[Path], job: Job, jobs: int) -> Generator[Outcome
         # trees and values are many and short-lived: the collector's default threshold only costs time
         gc.set_threshold(100_000)
         for path in files:
-            yield examine(path, job)
+            yield examined_here(path, job)
             spare_memory()
+
+
+def examined_here(path: Path, job: Job, data: bytes | None = None) -> Outcome:
+    """The outcome of the file (or of `data` in its stead), examined in this process with no more memory than a worker has."""
+    with limited_memory():
+        return examine(path, job, data)
