@@ -152,7 +152,7 @@ def proven(
         if not quiet:
             ERR.say(f"running {escaped(command.text)} as it is")
         before = command.run({})
-        if before.ending is Ending.LOST:
+        if before.ending in (Ending.LOST, Ending.KILLED):
             session.fail(f"--verify: {command.text}: {said(before.failure)}")
         if before.ending is Ending.LATE:
             session.fail(f"--verify: {command.text}: not at its end after {command.limit:g} s; --timeout gives it more")
