@@ -17,7 +17,7 @@ from graphfix.run import limits
 from graphfix.run.engine import Analysis
 from graphfix.run.examine import Job
 from graphfix.run.outcome import Outcome, Status
-from graphfix.run.workers import examine_all, examined_here
+from graphfix.run.workers import LARGE, examine_all, examined_here
 
 
 def many(folder: Path, loops: SimpleNamespace, number: int = 60) -> list[Path]:
@@ -163,6 +163,25 @@ def test_one_process_has_the_memory_of_a_worker(tmp_path: Path, loops: SimpleNam
     # what else the process does, or starts, has its own
     assert resource.getrlimit(resource.RLIMIT_AS) == before
     assert examined_here(files[1], Job((tmp_path,)), files[1].read_bytes()).status is Status.SKIPPED
+
+
+def test_a_large_file_may_end_its_process_and_costs_itself_only(
+    tmp_path: Path, loops: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As libcst's parser does, which is no Python, where it gets no more memory."""
+    files = many(tmp_path, loops, 3)
+    files[1].write_text(loops.total + "# x\n" * LARGE)
+
+    def costs(path: Path, text: str, roots: tuple[Path, ...], conventions: object) -> Analysis:
+        if path == files[1]:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return Analysis()
+
+    monkeypatch.setattr(graphfix.run.engine, "analyse", costs)
+    outcomes = list(examine_all(files, Job((tmp_path,)), 1))
+    assert [outcome.status for outcome in outcomes] == [Status.EXAMINED, Status.INTERNAL, Status.EXAMINED]
+    assert examined_here(files[1], Job((tmp_path,)), files[1].read_bytes()).reason.startswith("its worker died")
+    assert not multiprocessing.active_children()
 
 
 def test_files_that_are_only_kept_are_let_go_once_there_is_much_more(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from graphfix.run.limits import limited_memory, spare_memory
 from graphfix.run.outcome import Outcome
 
 MIN_FILES = 32
+LARGE = 200_000  # bytes of a file; libcst may take a thousand times as many
 
 
 def processors() -> int:
@@ -37,6 +38,22 @@ def examine_all(files: Sequence[Path], job: Job, jobs: int) -> Generator[Outcome
 
 
 def examined_here(path: Path, job: Job, data: bytes | None = None) -> Outcome:
-    """The outcome of the file (or of `data` in its stead), examined in this process with no more memory than a worker has."""
+    """The outcome of the file (or of `data` in its stead) without a pool, with no more memory than a worker has.
+
+    A large one gets a worker all the same: code that is not Python, such as libcst's parser, ends the process that has none left.
+    """
+    if _size(path, data) > LARGE and hasattr(os, "fork"):
+        from graphfix.run.pool import apart
+
+        return apart(path, job, data)
     with limited_memory():
         return examine(path, job, data)
+
+
+def _size(path: Path, data: bytes | None) -> int:
+    if data is not None:
+        return len(data)
+    try:
+        return os.stat(path).st_size
+    except (OSError, ValueError):
+        return 0  # examining it tells why
