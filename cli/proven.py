@@ -14,9 +14,10 @@ from graphfix.files.place import project_of
 from graphfix.report.escape import escaped
 from graphfix.report.report import count
 from graphfix.run.baseline import Baseline
-from graphfix.run.examine import Job, examine
+from graphfix.run.examine import Job
 from graphfix.run.fingerprint import Mark, marks
 from graphfix.run.outcome import Outcome
+from graphfix.run.workers import examined_here
 from graphfix.verify.backout import Settled, settle
 from graphfix.verify.command import BadCommand, Command, parsed
 from graphfix.verify.copies import TooLarge
@@ -65,7 +66,7 @@ class Proof:
             return outcome
         key = (outcome.path, left)
         if key not in self.made:
-            found = examine(outcome.path, replace(self.job, baseline=without(self.job.baseline, left)), outcome.before)
+            found = examined_here(outcome.path, replace(self.job, baseline=without(self.job.baseline, left)), outcome.before)
             self.made[key] = replace(found, known=outcome.known, stale=outcome.stale)
         return self.made[key]
 
@@ -151,7 +152,7 @@ def proven(
         if not quiet:
             ERR.say(f"running {escaped(command.text)} as it is")
         before = command.run({})
-        if before.ending is Ending.LOST:
+        if before.ending in (Ending.LOST, Ending.KILLED):
             session.fail(f"--verify: {command.text}: {said(before.failure)}")
         if before.ending is Ending.LATE:
             session.fail(f"--verify: {command.text}: not at its end after {command.limit:g} s; --timeout gives it more")

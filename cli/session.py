@@ -19,10 +19,10 @@ from graphfix.files.discovery import Discovered, MissingPath, discover
 from graphfix.files.place import project_root
 from graphfix.report.forms import FORMS, Form
 from graphfix.report.report import Report
-from graphfix.run.examine import Job, examine
+from graphfix.run.examine import Job
 from graphfix.run.outcome import Outcome, Status
 from graphfix.run.selection import Wanted
-from graphfix.run.workers import examine_all, processors
+from graphfix.run.workers import examine_all, examined_here, processors
 from graphfix.settings.errors import SettingsError
 from graphfix.settings.scope import Scope
 
@@ -79,7 +79,7 @@ class Session:
         if self.options.stdin:
             name, data = self.found.files[0], _input()
             # passed through as it is, like an excluded file that an editor or a hook names
-            yield Outcome(name, before=data, after=data) if self._leaves_out(name) else examine(name, self.job, data)
+            yield Outcome(name, before=data, after=data) if self._leaves_out(name) else examined_here(name, self.job, data)
             return
         files = [path for path in self.found.files if path not in known]
         with closing(examine_all(files, self.job, self.options.jobs or processors())) as fresh:
@@ -127,11 +127,15 @@ def fail(message: str) -> NoReturn:
 
 def _input() -> bytes:
     from graphfix.cli.streams import read_input, reason
+    from graphfix.source.reading import MAX_BYTES
 
     try:
-        return read_input()
+        data = read_input(MAX_BYTES)
     except OSError as error:
         fail(f"cannot read standard input: {reason(error)}")
+    if data is None:
+        fail(f"standard input holds more than {MAX_BYTES:,} bytes")
+    return data
 
 
 def _found(options: Options) -> Discovered:

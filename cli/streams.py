@@ -95,9 +95,18 @@ def lost_errors() -> bool:
     return isinstance(raw, Errors) and raw.lost
 
 
-def read_input() -> bytes:
-    """All of standard input; `OSError` where it is closed or cannot be read."""
-    return sys.stdin.buffer.read()
+def read_input(limit: int) -> bytes | None:
+    """All of standard input, None where that is more than `limit` bytes; `OSError` where it is closed or cannot be read."""
+    data = sys.stdin.buffer.read(limit + 1)
+    return data if len(data) <= limit else None
+
+
+def last_input(limit: int) -> bytes:
+    """The last `limit` bytes of standard input, and perhaps some more; `OSError` as above."""
+    data = b""
+    while part := sys.stdin.buffer.read(limit):
+        data = data[-limit:] + part
+    return data
 
 
 def reason(error: OSError) -> str:

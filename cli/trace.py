@@ -30,6 +30,7 @@ from graphfix.traced import attached
 from graphfix.traced.cells import Cells
 from graphfix.traced.record import Trace, from_data
 from graphfix.verify.folders import temporary
+from graphfix.verify.record import ended_by
 
 
 def run(options: Options) -> int:
@@ -54,7 +55,9 @@ def run(options: Options) -> int:
             ERR.say(f"graphfix: running {escaped(name)} under the probe")
         done = attached.run(words, python_of(options.python), options.max_iterations, options.after, where)
         if done.report is None:
-            ERR.say("graphfix: the program left no report: it was killed, or ended itself without a word")
+            signal = ended_by(done.code)
+            how = f"it was ended by {signal}" if signal is not None else "it ended itself without a word"
+            ERR.say(f"graphfix: the program left no report: {how}")
             return _code(done.code) or ERROR
         _tell(options, done.report if notebook is None else notebook.named(done.report), folder)
     ended_by_us = done.late or options.max_iterations and done.report.get("walk_count", 0) >= options.max_iterations

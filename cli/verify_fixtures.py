@@ -14,6 +14,7 @@ from graphfix.cli.progress import shown_progress
 from graphfix.cli.terminal import ERR, OUT, quiet_pipe
 from graphfix.run.selection import UnknownCode, parse_codes
 from graphfix.verify.cases import Case, Kind, bundled, cases_in, chosen
+from graphfix.verify.declared import BadExpected
 from graphfix.verify.fixtures import Verdict, verify
 from graphfix.verify.launch import NoTorch, devices
 
@@ -33,6 +34,8 @@ def run(options: Options) -> int:
     except KeyboardInterrupt:
         ERR.say(f"graphfix: interrupted after {len(verdicts)} verdicts")
         return INTERRUPTED
+    except BadExpected as error:
+        session.fail(str(error))
     with quiet_pipe():
         _show(options, verdicts, torch, places, time.monotonic() - started)
     if options.plot is not None:

@@ -13,7 +13,7 @@ from graphfix.cli import session
 from graphfix.cli.exits import FINDINGS, INTERRUPTED, OK
 from graphfix.cli.options import ListFormat, Options
 from graphfix.cli.terminal import ERR, OUT, quiet_pipe
-from graphfix.why.clean import decoded, tail
+from graphfix.why.clean import MAX_BYTES, decoded, tail
 from graphfix.why.errors import Trouble
 from graphfix.why.kinds import Kind, kind_of, kind_of_words
 from graphfix.why.parse import troubles
@@ -54,12 +54,12 @@ def _is_name(word: str) -> bool:
 
 
 def _pasted() -> bytes:
-    from graphfix.cli.streams import read_input, reason
+    from graphfix.cli.streams import last_input, reason
 
     if sys.stdin.isatty():
         ERR.say("Paste the traceback, then press Enter and Ctrl-D (Ctrl-Z on Windows):")
     try:
-        return read_input()
+        return last_input(MAX_BYTES + 1)
     except OSError as error:
         session.fail(f"cannot read standard input: {reason(error)}")
 

@@ -16,12 +16,14 @@ import pytest
 PATIENCE = 60.0
 SIGNALS = [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL]
 CHILDREN = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children")
-# notes who it is, and a child that it started, and would go on for long
+# notes who it is, and two children that it started, one with a session of its own, and would go on for long
 TRAIN = """\
 import os, subprocess, sys, time
-child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+child, apart = (
+    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=own) for own in (False, True)
+)
 with open({notes!r} + ".new", "w") as file:
-    file.write(f"{{os.getpid()}} {{child.pid}}")
+    file.write(f"{{os.getpid()}} {{child.pid}} {{apart.pid}}")
 os.replace({notes!r} + ".new", {notes!r})
 time.sleep(600)
 """
@@ -126,10 +128,10 @@ def test_no_script_is_left(tmp_path: Path, loops: SimpleNamespace, start: Start,
     process = start(*RUNNING[name])
     assert comes(lambda: notes.exists() or process.poll() is not None)
     assert notes.exists(), process.communicate()
-    script, child = map(int, notes.read_text().split())
-    assert runs(script) and runs(child)
+    started = [int(word) for word in notes.read_text().split()]
+    assert len(started) == 3 and all(map(runs, started))
     ends(process, number)
-    assert comes(lambda: not runs(script) and not runs(child))
+    assert comes(lambda: not any(map(runs, started)))
     # torch has a cache there, too
     assert comes(lambda: not list((tmp_path / "tmp").glob("graphfix*"))), os.listdir(tmp_path / "tmp")
 

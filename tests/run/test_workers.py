@@ -17,7 +17,7 @@ from graphfix.run import limits
 from graphfix.run.engine import Analysis
 from graphfix.run.examine import Job
 from graphfix.run.outcome import Outcome, Status
-from graphfix.run.workers import examine_all
+from graphfix.run.workers import LARGE, examine_all, examined_here
 
 
 def many(folder: Path, loops: SimpleNamespace, number: int = 60) -> list[Path]:
@@ -73,7 +73,7 @@ def test_no_worker_is_left_once_the_last_outcome_is_there(tmp_path: Path, loops:
     outcomes.close()
 
 
-@pytest.mark.parametrize("error", [ValueError("odd"), RecursionError(), KeyError("x"), MemoryError()])
+@pytest.mark.parametrize("error", [ValueError("odd"), RecursionError(), KeyError("x")])
 def test_an_engine_that_raises_costs_its_file_only(
     tmp_path: Path, loops: SimpleNamespace, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
@@ -141,7 +141,47 @@ def test_a_worker_that_has_to_be_ended_costs_the_file_it_was_at(
     monkeypatch.setattr(limits, "PATIENCE", 2.0)
     outcomes = list(examine_all(files, Job((tmp_path,)), 2))
     assert [outcome.path for outcome in outcomes] == files
-    assert [outcome.path for outcome in outcomes if outcome.status is Status.INTERNAL] == [files[10]]
+    wrong = {outcome.path: outcome.status for outcome in outcomes if outcome.status not in (Status.EXAMINED, Status.UNREADABLE)}
+    assert wrong == {files[10]: Status.SKIPPED if cost == "memory" else Status.INTERNAL}
+
+
+def test_one_process_has_the_memory_of_a_worker(tmp_path: Path, loops: SimpleNamespace, monkeypatch: pytest.MonkeyPatch) -> None:
+    import resource
+
+    files = many(tmp_path, loops, 3)
+
+    def costs(path: Path, text: str, roots: tuple[Path, ...], conventions: object) -> Analysis:
+        if path == files[1]:
+            bytearray(3 << 30)  # not touched: where nothing limits it, it does no harm
+        return Analysis()
+
+    monkeypatch.setattr(graphfix.run.engine, "analyse", costs)
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    outcomes = list(examine_all(files, Job((tmp_path,)), 1))
+    assert [outcome.status for outcome in outcomes] == [Status.EXAMINED, Status.SKIPPED, Status.EXAMINED]
+    assert outcomes[1].reason == "it takes more than 1 GiB of memory"
+    # what else the process does, or starts, has its own
+    assert resource.getrlimit(resource.RLIMIT_AS) == before
+    assert examined_here(files[1], Job((tmp_path,)), files[1].read_bytes()).status is Status.SKIPPED
+
+
+def test_a_large_file_may_end_its_process_and_costs_itself_only(
+    tmp_path: Path, loops: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As libcst's parser does, which is no Python, where it gets no more memory."""
+    files = many(tmp_path, loops, 3)
+    files[1].write_text(loops.total + "# x\n" * LARGE)
+
+    def costs(path: Path, text: str, roots: tuple[Path, ...], conventions: object) -> Analysis:
+        if path == files[1]:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return Analysis()
+
+    monkeypatch.setattr(graphfix.run.engine, "analyse", costs)
+    outcomes = list(examine_all(files, Job((tmp_path,)), 1))
+    assert [outcome.status for outcome in outcomes] == [Status.EXAMINED, Status.INTERNAL, Status.EXAMINED]
+    assert examined_here(files[1], Job((tmp_path,)), files[1].read_bytes()).reason.startswith("its worker died")
+    assert not multiprocessing.active_children()
 
 
 def test_files_that_are_only_kept_are_let_go_once_there_is_much_more(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -284,4 +284,5 @@ def test_a_script_ends_as_by_hand(runs: dict[str, Run]) -> None:
 
 def test_a_script_that_dies_leaves_what_is_known(runs: dict[str, Run]) -> None:
     assert (runs["dies"].ending, runs["dies"].exit_code) == (Ending.LOST, 3)
-    assert (runs["kills"].ending, runs["kills"].exit_code) == (Ending.LOST, -11)
+    assert (runs["kills"].ending, runs["kills"].exit_code) == (Ending.KILLED, -11)
+    assert str(runs["kills"].failure) == "SIGSEGV: segmentation fault"

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from graphfix.files.gitignore import Ignored
+from graphfix.source.errors import SourceError
+from graphfix.source.reading import read_bytes
 
 JUNK = frozenset(
     {
@@ -153,10 +155,8 @@ def _entries(folder: Path) -> list[os.DirEntry[str]] | None:
 def _is_submodule(folder: Path) -> bool:
     """Whether its `.git` is a file that leads into the repository of the work tree around it."""
     try:
-        if not os.path.isfile(folder / ".git") or os.path.getsize(folder / ".git") > _LONGEST_LINK:
-            return False
-        text = (folder / ".git").read_bytes()
-    except OSError:
+        text = read_bytes(folder / ".git", _LONGEST_LINK)
+    except SourceError:
         return False
     return text.startswith(b"gitdir:") and b"/modules/" in text.replace(b"\\", b"/")
 

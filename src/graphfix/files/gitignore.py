@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from graphfix.source.decode import read_bytes
 from graphfix.source.errors import SourceError
+from graphfix.source.reading import read_bytes
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec

@@ -19,9 +19,9 @@ from pathlib import Path
 
 from graphfix.files.store import store
 from graphfix.files.temporary import PREFIX, is_alive, staged, sync_folder
-from graphfix.files.write import NotWritten, check, like, why
-from graphfix.source.decode import read_bytes
+from graphfix.files.write import NotWritten, check, holds, like, why
 from graphfix.source.errors import SourceError
+from graphfix.source.reading import STATE_BYTES, read_bytes, read_json
 
 
 @dataclass(frozen=True)
@@ -90,16 +90,16 @@ def recover(root: Path) -> int:
     """Finish what a run that was killed had begun to write below `root`; the number of files that were still old."""
     journal = journal_of(root)
     try:
-        document = json.loads(read_bytes(journal))
+        document = read_json(journal, STATE_BYTES)
         moves = [_Move(Path(temporary), Path(target), before, after) for temporary, target, before, after in document["moves"]]
         process = int(document["process"])
-    except (SourceError, ValueError, KeyError, TypeError):
+    except (SourceError, ValueError, KeyError, TypeError, OverflowError):
         return 0  # none, or not readable: nothing is touched
     if is_alive(process):
         return 0
     done = 0
     for move in moves:
-        with contextlib.suppress(OSError, SourceError):
+        with contextlib.suppress(OSError, SourceError, ValueError):  # ValueError: a name that no file can have
             if move.is_ours(root) and move.is_due():
                 os.replace(move.temporary, move.target)
                 sync_folder(move.target.parent)
@@ -116,7 +116,7 @@ def _stage(change: Change) -> contextlib.AbstractContextManager[Path]:
 
 
 def _check_unchanged(change: Change) -> None:
-    if change.target.read_bytes() != change.before:
+    if not holds(change.target, change.before):
         raise NotWritten(f"{change.target.name} changed meanwhile")
 
 

@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from graphfix.files.temporary import Finish, staged, sync_folder
+from graphfix.source.errors import Skipped, SourceError
+from graphfix.source.reading import read_bytes
 
 
 class NotWritten(Exception):
@@ -35,10 +37,20 @@ def _replace(target: Path, before: bytes, after: bytes) -> None:
     check(target, state)
     with staged(target, after, like(target, state)) as temporary:
         # as late as can be: whatever an editor saved since the analysis must win
-        if target.read_bytes() != before:
+        if not holds(target, before):
             raise NotWritten("changed meanwhile")
         os.replace(temporary, target)
     sync_folder(target.parent)
+
+
+def holds(target: Path, data: bytes) -> bool:
+    """Whether the file has these bytes and no others; `NotWritten` where it cannot be read any more."""
+    try:
+        return read_bytes(target, len(data)) == data
+    except Skipped:  # it has grown
+        return False
+    except SourceError as error:
+        raise NotWritten(error.reason) from error
 
 
 def check(target: Path, state: os.stat_result) -> None:

@@ -9,8 +9,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from graphfix.pullrequest.repository import NotMade
-from graphfix.run.examine import Job, examine
+from graphfix.run.examine import Job
 from graphfix.run.outcome import Outcome
+from graphfix.run.workers import examined_here
+from graphfix.source.errors import SourceError
+from graphfix.source.reading import read_bytes
 
 OWNER_FILES = (".github/CODEOWNERS", ".gitlab/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS")
 
@@ -42,7 +45,7 @@ def _alone(outcome: Outcome, job: Job, code: str, codes: Sequence[str]) -> Outco
     wanted = job.wanted_for(outcome.path)
     others = tuple(other for other in codes if other != code)
     only = replace(wanted, never=(*wanted.never, *others))
-    return examine(outcome.path, replace(job, wanted=only, scopes={}), outcome.before)
+    return examined_here(outcome.path, replace(job, wanted=only, scopes={}), outcome.before)
 
 
 def by_key(outcomes: Sequence[Outcome], key: Callable[[Outcome], str]) -> list[Part]:
@@ -82,8 +85,8 @@ def owners(top: Path) -> Callable[[str], str]:
     except ImportError as error:
         raise NotMade("--split owner needs the package codeowners: pip install 'graphfix[forge]'") from error
     try:
-        known = CodeOwners(file.read_text("utf-8", "replace"))
-    except (ValueError, OSError) as error:
+        known = CodeOwners(read_bytes(file).decode("utf-8", "replace"))
+    except (ValueError, SourceError) as error:
         raise NotMade(f"{file}: {error}") from error
 
     def named(name: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -12,6 +13,8 @@ from typing import Any
 
 from graphfix.model import Applicability
 from graphfix.run.fingerprint import Mark
+from graphfix.source.errors import SourceError
+from graphfix.source.reading import STATE_BYTES, NotJson, read_json
 
 VERSION = 1
 
@@ -70,17 +73,19 @@ def place_of(project: Path) -> Path:
 
 def load(path: Path) -> Progress:
     """The progress at `path`, none if there is no such file; else `BadProgress`."""
+    if not os.path.lexists(path):
+        return Progress()
     try:
-        document = json.loads(path.read_bytes())
+        document = read_json(path, STATE_BYTES)
         if document["version"] != VERSION:
             raise BadProgress(f"progress of version {document['version']!r}, this graphfix knows {VERSION}")
         files = {str(name): (str(before), str(after)) for name, (before, after) in document["files"].items()}
         return Progress(tuple(_decision(entry) for entry in document["decisions"]), files)
-    except FileNotFoundError:
-        return Progress()
-    except OSError as error:
-        raise BadProgress((error.strerror or str(error)).lower()) from error
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except NotJson as error:
+        raise BadProgress("not what graphfix writes") from error
+    except SourceError as error:
+        raise BadProgress(error.reason) from error
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise BadProgress("not what graphfix writes") from error
 
 

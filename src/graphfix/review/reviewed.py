@@ -11,9 +11,10 @@ from graphfix.model import Finding
 from graphfix.review.decisions import Choice, Decision
 from graphfix.review.lines import put
 from graphfix.rewrite import apply_fixes
-from graphfix.run.examine import Job, examine
+from graphfix.run.examine import Job
 from graphfix.run.fingerprint import Mark, marks
 from graphfix.run.outcome import Status
+from graphfix.run.workers import examined_here
 from graphfix.source.decode import decode
 from graphfix.source.errors import SourceError
 from graphfix.source.lines import LineIndex
@@ -104,7 +105,7 @@ def with_text(reviewed: Reviewed, text: str, job: Job) -> Reviewed:
 
 def examined(reviewed: Reviewed, source: Source, job: Job) -> Reviewed:
     """`source` with its findings; what is left there stays left."""
-    outcome = examine(source.path, job, source.data)
+    outcome = examined_here(source.path, job, source.data)
     if outcome.status is not Status.EXAMINED:
         raise Refused(f"{outcome.row}: {outcome.reason}" if outcome.row else outcome.reason)
     # decoded anew: a character that the encoding writes in another way must not shift what was found

@@ -13,8 +13,8 @@ from graphfix.model import Finding
 from graphfix.run.fingerprint import Mark, marks
 from graphfix.run.outcome import Outcome, Status
 from graphfix.run.selection import UnknownCode, exact_code
-from graphfix.source.decode import read_bytes
 from graphfix.source.errors import SourceError
+from graphfix.source.reading import STATE_BYTES, NotJson, read_json
 
 VERSION = 1
 
@@ -92,17 +92,18 @@ def _takes(key: object, left: Counter) -> bool:  # type: ignore[type-arg]
 def load(path: Path) -> Baseline:
     """The baseline at `path`, or `BaselineError`."""
     try:
-        document = json.loads(read_bytes(path).decode("utf-8"))
+        document = read_json(path, STATE_BYTES)
         if document["version"] != VERSION:
             raise BaselineError(f"{path}: a baseline of version {document['version']!r}, this graphfix knows {VERSION}")
         return Baseline(path, {_string(name): _marks(entries) for name, entries in document["files"].items()})
+    except NotJson as error:
+        place = f":{error.row}: not a baseline" if error.row else ": not a baseline"
+        raise BaselineError(f"{path}{place}: {error.reason}") from error
     except SourceError as error:
         raise BaselineError(f"{path}: cannot be read: {error.reason}") from error
     except UnknownCode as error:
         raise BaselineError(f"{path}: {error}") from error
-    except json.JSONDecodeError as error:
-        raise BaselineError(f"{path}:{error.lineno}: not a baseline: {error.msg.lower()}") from error
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise BaselineError(f"{path}: not a baseline written by graphfix") from error
 
 

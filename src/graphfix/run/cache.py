@@ -43,6 +43,8 @@ UNREADABLE = (
     AttributeError,
     TypeError,
     ValueError,
+    RecursionError,
+    MemoryError,
 )
 TABLE = "CREATE TABLE IF NOT EXISTS outcome (key BLOB PRIMARY KEY, made BLOB NOT NULL, used INTEGER NOT NULL) WITHOUT ROWID"
 

@@ -127,6 +127,8 @@ def _examined(path: Path, job: Job, data: bytes | None) -> Outcome:
     except SourceError as error:
         status = Status.SKIPPED if isinstance(error, Skipped) else Status.UNREADABLE
         return Outcome(path, status, error.reason, error.row, error.column, error.cell)
+    except MemoryError:
+        return Outcome(path, Status.SKIPPED, f"it takes more than {limits.MEMORY >> 30} GiB of memory")
     except Exception as error:  # the worker boundary: a fault of graphfix costs one file, and is named
         if job.debug:
             traceback.print_exc()

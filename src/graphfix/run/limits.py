@@ -84,8 +84,24 @@ def memory_in_use() -> int:
         return 0
 
 
+@contextmanager
+def limited_memory() -> Iterator[None]:
+    """Let this process take `MEMORY` bytes more than it has in the block, and as much as before behind it."""
+    try:
+        import resource
+    except ImportError:
+        yield  # a system without limits
+        return
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    limit_memory()
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+
+
 def limit_memory() -> None:
-    """Let this process, a worker, take `MEMORY` bytes more than it has; beyond, it gets a MemoryError."""
+    """Let this process, such as a worker, take `MEMORY` bytes more than it has; beyond, it gets a MemoryError."""
     try:
         import resource
 

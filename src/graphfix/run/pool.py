@@ -32,7 +32,7 @@ def pooled(files: Sequence[Path], job: Job, jobs: int) -> Iterator[Outcome]:
         yield from _until_broken(batches, job, jobs)
         # a worker died: find the file that killed it, the others still get their outcome, and those after it a new pool
         for path in batches.popleft() if batches else ():
-            yield _alone(path, job)
+            yield apart(path, job)
 
 
 def _until_broken(batches: deque[list[Path]], job: Job, jobs: int) -> Iterator[Outcome]:
@@ -111,19 +111,29 @@ def warm(*, repair: bool) -> None:
 
 
 def _examine_batch(batch: list[Path]) -> list[Outcome]:
-    done = []
-    for path in batch:
-        with ended_when_stuck():
-            done.append(examine(path, _jobs[0]))
-        spare_memory()
-    return done
+    return [_examine_one(path) for path in batch]
 
 
-def _alone(path: Path, job: Job) -> Outcome:
+def _examine_one(path: Path, data: bytes | None = None) -> Outcome:
+    with ended_when_stuck():
+        outcome = examine(path, _jobs[0], data)
+    spare_memory()
+    return outcome
+
+
+def apart(path: Path, job: Job, data: bytes | None = None) -> Outcome:
+    """The outcome of one file (or of `data` in its stead) from a worker of its own, which it may take down."""
+    warm(repair=job.repair or job.edits)
     with _pool(1, job) as pool:
         try:
-            return pool.submit(_examine_batch, [path]).result()[0]
+            with no_interrupt():
+                pending = pool.submit(_examine_one, path, data)
+            return pending.result()
         except (BrokenProcessPool, MemoryError):
             return Outcome(
                 path, Status.INTERNAL, "its worker died: it takes too long or too much memory, or was ended from outside"
             )
+        except BaseException:  # Ctrl-C: nobody waits for it any more
+            for worker in multiprocessing.active_children():
+                worker.kill()
+            raise

@@ -8,10 +8,11 @@ from collections.abc import Generator, Sequence
 from pathlib import Path
 
 from graphfix.run.examine import Job, examine
-from graphfix.run.limits import spare_memory
+from graphfix.run.limits import limited_memory, spare_memory
 from graphfix.run.outcome import Outcome
 
 MIN_FILES = 32
+LARGE = 200_000  # bytes of a file; libcst may take a thousand times as many
 
 
 def processors() -> int:
@@ -32,5 +33,27 @@ def examine_all(files: Sequence[Path], job: Job, jobs: int) -> Generator[Outcome
         # trees and values are many and short-lived: the collector's default threshold only costs time
         gc.set_threshold(100_000)
         for path in files:
-            yield examine(path, job)
+            yield examined_here(path, job)
             spare_memory()
+
+
+def examined_here(path: Path, job: Job, data: bytes | None = None) -> Outcome:
+    """The outcome of the file (or of `data` in its stead) without a pool, with no more memory than a worker has.
+
+    A large one gets a worker all the same: code that is not Python, such as libcst's parser, ends the process that has none left.
+    """
+    if _size(path, data) > LARGE and hasattr(os, "fork"):
+        from graphfix.run.pool import apart
+
+        return apart(path, job, data)
+    with limited_memory():
+        return examine(path, job, data)
+
+
+def _size(path: Path, data: bytes | None) -> int:
+    if data is not None:
+        return len(data)
+    try:
+        return os.stat(path).st_size
+    except (OSError, ValueError):
+        return 0  # examining it tells why

@@ -12,10 +12,11 @@ from graphfix.settings.keys import BY_NAME
 from graphfix.settings.kinds import CodesByPattern, KnownCodes, WrongValue, did_you_mean
 from graphfix.settings.lines import row_of
 from graphfix.settings.toml import BadToml, loads
-from graphfix.source.decode import read_bytes
 from graphfix.source.errors import SourceError
+from graphfix.source.reading import read_bytes
 
 NAMES = ("graphfix.toml", "pyproject.toml")
+MAX_BYTES = 1 << 20  # nobody writes as much by hand, and the reader takes seconds for more
 _TABLE = ("tool", "graphfix")
 _LONGEST = 50  # files that extend each other: no project needs as many, and each takes some of Python's stack
 
@@ -78,7 +79,7 @@ def _base(loaded: Loaded, below: tuple[Path, ...]) -> Loaded:
     if not os.path.lexists(path):
         raise _error(loaded.path, loaded.row("extend"), f"extend: no such file: {named}")
     try:
-        read_bytes(path)
+        read_bytes(path, MAX_BYTES)
     except SourceError as error:
         raise _error(loaded.path, loaded.row("extend"), f"extend: cannot read {named!r}: {error.reason}") from error
     return load(shortest(path), below=below)
@@ -86,7 +87,7 @@ def _base(loaded: Loaded, below: tuple[Path, ...]) -> Loaded:
 
 def _speaks(path: Path) -> bool:
     try:
-        if b"graphfix" not in read_bytes(path):
+        if b"graphfix" not in read_bytes(path, MAX_BYTES):
             return False
         document: object = loads(_text(path))
     except (SourceError, SettingsError):
@@ -100,7 +101,7 @@ def _speaks(path: Path) -> bool:
 
 def _text(path: Path) -> str:
     try:
-        return read_bytes(path).decode("utf-8-sig").replace("\r\n", "\n")
+        return read_bytes(path, MAX_BYTES).decode("utf-8-sig").replace("\r\n", "\n")
     except SourceError as error:
         raise SettingsError(shortest(path), 0, f"cannot be read: {error.reason}") from error
     except UnicodeDecodeError as error:

@@ -13,6 +13,7 @@ from graphfix.settings.toml import BadToml, loads
 
 _KEY = r"""(?:[\w-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
 # what a statement begins with; a line of a longer value may do so, too
+_TRIES = 50  # cuts inside of one long value: where more fail, the nearest row before it has to do
 _STATEMENT = re.compile(rf"[ \t]*(?:\[|{_KEY}(?:[ \t]*\.[ \t]*{_KEY})*[ \t]*=)")
 
 
@@ -32,7 +33,9 @@ def row_of(text: str, path: Sequence[str]) -> int:
 def _tried(lines: list[str], cuts: list[int], first: int, last: int, path: Sequence[str]) -> tuple[int | None, bool]:
     """A cut strictly between the two that parses, as near to the middle as can be, and whether the key is held there."""
     middle = (first + last) // 2
-    for number in (*range(max(middle, first + 1), last), *range(min(middle, last) - 1, first, -1)):
+    behind, before = range(max(middle, first + 1), last), range(min(middle, last) - 1, first, -1)
+    between = range(first + 1, last)
+    for number in (*behind[:_TRIES], *before[:_TRIES], *between[:_TRIES], *between[-_TRIES:]):
         try:
             return number, _holds(loads("\n".join(lines[: cuts[number]])), path)
         except BadToml:

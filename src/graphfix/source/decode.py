@@ -6,11 +6,8 @@ which that cannot be promised is refused here, with one reason.
 
 from __future__ import annotations
 
-import errno
 import io
-import os
 import re
-import stat
 import tokenize
 from pathlib import Path
 
@@ -18,9 +15,11 @@ from graphfix.source.errors import Skipped, SourceError
 from graphfix.source.guard import parse, parses
 from graphfix.source.notebook import decode_notebook
 from graphfix.source.old_python import OldSource, modernised
+from graphfix.source.reading import MAX_BYTES, read_bytes
 from graphfix.source.text import BOM, Source
 
-MAX_BYTES = 10_000_000
+__all__ = ["decode", "decode_text", "encoded", "of_its_age", "read", "read_bytes", "writes_ascii"]
+
 _PLAIN = re.compile(rb"coding[:=][ \t]*(?:utf[-_]?8|latin|iso[-_]8859|ascii|us-ascii|cp125)", re.IGNORECASE)
 _FIRST_LINES = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 
@@ -28,37 +27,6 @@ _FIRST_LINES = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 def read(path: Path) -> Source:
     """Read and decode the file at `path`, or raise `SourceError`."""
     return decode(path, read_bytes(path))
-
-
-def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes:
-    """The bytes of a regular file of at most `limit` bytes; never blocks on a pipe or a device."""
-    try:
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    except OSError as error:
-        raise SourceError(_why_unreadable(error)) from error
-    state = os.fstat(handle)
-    if not stat.S_ISREG(state.st_mode):
-        os.close(handle)
-        raise SourceError("a folder, not a file" if stat.S_ISDIR(state.st_mode) else "not a regular file")
-    with os.fdopen(handle, "rb") as stream:
-        if state.st_size > limit:
-            raise Skipped("too large")
-        try:
-            return stream.read()
-        except OSError as error:
-            raise SourceError(_why_unreadable(error)) from error
-
-
-def _why_unreadable(error: OSError) -> str:
-    reasons = {
-        errno.ENOENT: "the file is gone",
-        errno.EACCES: "permission denied",
-        errno.EPERM: "permission denied",
-        errno.ELOOP: "a loop of symbolic links",
-        errno.EISDIR: "a folder, not a file",
-        errno.ENXIO: "not a regular file",
-    }
-    return reasons.get(error.errno or 0, (error.strerror or str(error)).lower())
 
 
 def decode(path: Path, data: bytes) -> Source:

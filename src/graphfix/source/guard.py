@@ -19,8 +19,8 @@ SUSPICIOUS = 60
 
 _TOKENS = re.compile(
     r"(?P<skip>#[^\r\n]*"
-    r"|'''(?:[^\\']|\\.|'(?!''))*'''|\"\"\"(?:[^\\\"]|\\.|\"(?!\"\"))*\"\"\""
-    r"|'(?:[^\\'\r\n]|\\.)*'|\"(?:[^\\\"\r\n]|\\.)*\")"
+    r"|'(?!'')[^\\'\r\n]*(?:\\.[^\\'\r\n]*)*'|\"(?!\"\")[^\\\"\r\n]*(?:\\.[^\\\"\r\n]*)*\")"
+    r"|(?P<long>'''|\"\"\")"
     r"|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<newline>[\r\n;])|(?P<comma>,)"
     r"|(?P<operator>[-+*/%@&|^~<>=.]|\b(?:not|and|or|in|is|if|lambda|await)\b)|(?P<elif>\belif\b)",
     re.DOTALL,
@@ -85,9 +85,14 @@ def check_size(text: str) -> int:
     # one counter of operators per open bracket: a comma starts a new operand, so a long list is not deep
     counters = [0]
     total = peak = elifs = 0
-    for match in _TOKENS.finditer(text):
+    at = 0
+    while match := _TOKENS.search(text, at):
+        at = match.end()
         kind = match.lastgroup
         if kind == "skip":
+            continue
+        if kind == "long":
+            at = _end_of_long_string(text, match[0], at)
             continue
         if kind == "operator":
             counters[-1] += 1
@@ -109,6 +114,18 @@ def check_size(text: str) -> int:
             if total > MAX_OPERATORS or len(counters) > MAX_BRACKETS:
                 raise Skipped("too deep")
     return peak + elifs
+
+
+def _end_of_long_string(text: str, quotes: str, at: int) -> int:
+    """Where the string ends whose text begins at `at`; not by a pattern, which would take memory for each character."""
+    while (end := text.find(quotes, at)) >= 0:
+        before = end
+        while before > at and text[before - 1] == "\\":
+            before -= 1
+        if (end - before) % 2 == 0:
+            return end + len(quotes)
+        at = end + 1
+    return len(text)
 
 
 def depth_of(tree: ast.AST, limit: int) -> int:

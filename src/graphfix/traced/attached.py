@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -11,9 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from graphfix.source.errors import SourceError
+from graphfix.source.reading import read_json
 from graphfix.verify.folders import temporary
-from graphfix.verify.guard import over, own_group
-from graphfix.verify.launch import PROBE, NoTorch, kill, own_environment, wait
+from graphfix.verify.guard import marked_environment, own_environment, own_group
+from graphfix.verify.launch import PROBE, REPORT_BYTES, NoTorch
+from graphfix.verify.supervision import Limits, kill, supervised
 
 __all__ = ["Attached", "NoTorch", "run"]
 
@@ -46,7 +48,7 @@ def run(
             process = subprocess.Popen(command, cwd=imports, env=environment)
             late = _wait(process)
         else:
-            process = subprocess.Popen(command, cwd=imports, env=environment, **own_group())
+            process = subprocess.Popen(command, cwd=imports, env=marked_environment() | environment, **own_group())
             late = _wait_in_group(process, seconds)
         return Attached(process.returncode, _read(report), late)
 
@@ -65,17 +67,14 @@ def _wait_in_group(process: subprocess.Popen[bytes], seconds: float) -> bool:
     """The same for a script with a group of its own, to which Ctrl-C is handed on; whether its time was over."""
     before = signal.signal(signal.SIGINT, lambda *_: kill(process.pid, signal.SIGINT))
     try:
-        return wait(process, seconds)
+        return supervised(process, Limits(seconds, memory=sys.maxsize, processes=sys.maxsize)).late
     finally:
-        kill(process.pid, signal.SIGKILL)  # whatever is left of the group
-        process.wait()
-        over(process.pid)
         signal.signal(signal.SIGINT, before)
 
 
 def _read(report: Path) -> dict[str, Any] | None:
     try:
-        found = json.loads(report.read_bytes())
-    except (OSError, ValueError):
+        found = read_json(report, REPORT_BYTES)
+    except SourceError:
         return None
     return found if isinstance(found, dict) else None

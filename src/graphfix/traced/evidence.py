@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from graphfix.interpreter.witness import Witness
-from graphfix.source.decode import read_bytes
 from graphfix.source.errors import SourceError
+from graphfix.source.reading import STATE_BYTES, NotJson, read_json
 from graphfix.traced.record import CELL
-
-MAX_BYTES = 64_000_000
 
 
 class EvidenceError(Exception):
@@ -26,12 +23,11 @@ def witness_of(paths: Iterable[Path]) -> Witness:
 
 def _entries(path: Path) -> list[tuple[str, str, str, str]]:
     try:
-        report = json.loads(read_bytes(path, MAX_BYTES))
-        return list(_rows(report))
+        return list(_rows(read_json(path, STATE_BYTES)))
+    except (NotJson, ValueError, KeyError, TypeError, AttributeError):
+        raise EvidenceError(f"{path}: not what `graphfix trace --save` writes") from None
     except SourceError as error:
         raise EvidenceError(f"cannot read {path}: {error.reason}") from None
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise EvidenceError(f"{path}: not what `graphfix trace --save` writes") from None
 
 
 def _rows(report: Any) -> Iterator[tuple[str, str, str, str]]:

@@ -9,14 +9,15 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from graphfix.verify.copies import copied, import_paths
-from graphfix.verify.guard import over, own_group
-from graphfix.verify.launch import GRACE, Job, launch
-from graphfix.verify.record import Ending, Failure, Run
+from graphfix.verify.folders import temporary
+from graphfix.verify.guard import marked_environment, own_group
+from graphfix.verify.launch import Job, launch, text_of
+from graphfix.verify.record import Ending, Failure, Run, ended_by
+from graphfix.verify.supervision import Limits, supervised
 
 PYTHON = re.compile(r"python[\d.]*(\.exe)?$")
 ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
@@ -120,23 +121,20 @@ def _python_job(program: str, words: list[str]) -> Job | None:
 
 def _shell(text: str, folder: Path, limit: float, environment: Mapping[str, str]) -> Run:
     """Run `text` by the shell; its end is all that there is to tell."""
-    own = {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}
-    process = subprocess.Popen(
-        text, shell=True, cwd=folder, env={**own, **environment}, text=True, errors="replace", stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, **own_group(),
-    )  # fmt: skip
-    try:
-        out, err = process.communicate(timeout=limit)
-    except subprocess.TimeoutExpired:
+    with temporary() as streams:
+        files = streams / "out", streams / "err"
+        with open(files[0], "wb") as out_file, open(files[1], "wb") as err_file:
+            process = subprocess.Popen(
+                text, shell=True, cwd=folder, env={**marked_environment(), **environment}, stdin=subprocess.DEVNULL,
+                stdout=out_file, stderr=err_file, **own_group(),
+            )  # fmt: skip
+        ended = supervised(process, Limits(limit), files)
+        out, err = map(text_of, files)
+    if ended.late:
         return Run(Ending.LATE, None, Failure("late", f"not at its end after {limit:g} s"))
-    finally:
-        import signal
-
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(GRACE)
-        over(process.pid)
+    failure = ended.excess or ended_by(process.returncode)
+    if failure is not None:
+        return Run(Ending.KILLED, process.returncode, failure, stdout=out, stderr=err)
     if process.returncode:
         said = (err.strip() or out.strip()).rpartition("\n")[2]
         return Run(Ending.FAILED, process.returncode, Failure(f"exit code {process.returncode}", said), stdout=out, stderr=err)

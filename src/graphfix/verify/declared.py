@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from graphfix.codemods import RULES
-from graphfix.settings.toml import loads
+from graphfix.settings.toml import BadToml, loads
+from graphfix.source.errors import SourceError
+from graphfix.source.reading import read_bytes
 from graphfix.verify.cases import Case
 from graphfix.verify.expected import SAME, Expected
 from graphfix.verify.symptoms import SECOND_WALK, Symptom
 
 BY_CODE = {rule.code: rule for rule in RULES}
+
+
+class BadExpected(Exception):
+    """A file beside a fixture that does not say what is expected."""
 
 
 def shows(code: str) -> tuple[Symptom, ...]:
@@ -22,7 +28,10 @@ def shows(code: str) -> tuple[Symptom, ...]:
 def expected(case: Case) -> Expected:
     """What is expected of the results of a case: what its own `expected.toml` says, or its rule."""
     if case.expected.is_file():
-        return Expected(**loads(case.expected.read_text("utf-8")))
+        try:
+            return Expected(**loads(read_bytes(case.expected).decode()))
+        except (SourceError, BadToml, TypeError, ValueError) as error:
+            raise BadExpected(f"{case.expected}: {error}") from error
     rule = BY_CODE.get(case.code)
     return rule.results if rule is not None else SAME
 

@@ -1,13 +1,15 @@
 """A process that outlives a killed graphfix just long enough to end what it had started and to remove its folders.
 
-A signal to graphfix alone, above all SIGKILL, reaches neither the process groups of the scripts that it runs nor its temporary
-folders. The guard reads from a pipe what there is; the end of the pipe is the end of graphfix, whichever way that came about.
+A signal to graphfix alone, above all SIGKILL, reaches neither the process groups of the scripts that it runs, nor what these have
+started in groups of their own, nor its temporary folders. The guard reads from a pipe what there is; the end of the pipe is the
+end of graphfix, whichever way that came about.
 This file is also the guard's script: it imports nothing but the standard library.
 """
 
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import signal
 import subprocess
@@ -17,8 +19,11 @@ from contextlib import suppress
 from typing import Any
 
 GRACE = 2.0  # seconds for a group to end what it has started in groups of its own
+MARK = "GRAPHFIX_RUN"  # in the environment of what is started, and of what that starts
 _PAUSE = 0.02
-_guards: dict[int, subprocess.Popen[bytes]] = {}  # by the process that started it: a fork has a life of its own
+# by the process that started it: a fork has a life of its own
+_guards: dict[int, subprocess.Popen[bytes]] = {}
+_marks: dict[int, str] = {}
 
 
 def own_group() -> dict[str, Any]:
@@ -33,6 +38,31 @@ def own_group() -> dict[str, Any]:
         signal.signal(signal.SIGPIPE, before)
 
     return {"start_new_session": True, "preexec_fn": tell}
+
+
+def own_mark() -> str:
+    """The word by which all that this process has started is known: the same for all of its runs, which may print it."""
+    return _marks.setdefault(os.getpid(), f"{MARK}={os.getpid()}-{secrets.token_hex(8)}")
+
+
+def own_environment() -> dict[str, str]:
+    """What a script is started with by hand: `graphfix` keeps the working folder off the path for itself only."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}
+
+
+def marked_environment() -> dict[str, str]:
+    """The same for a script with which all that it starts is to end."""
+    name, _, word = own_mark().partition("=")
+    return own_environment() | {name: word}
+
+
+def is_marked(process: int, mark: str) -> bool:
+    """Whether a process has inherited the mark; no where the system does not tell."""
+    try:
+        with open(f"/proc/{process}/environ", "rb") as file:
+            return mark.encode() in file.read().split(b"\0")
+    except OSError:
+        return False
 
 
 def over(group: int) -> None:
@@ -60,7 +90,7 @@ def _pipe() -> int:
     here = os.getpid()
     if here not in _guards:
         _guards[here] = subprocess.Popen(
-            [sys.executable, "-I", "-S", __file__], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+            [sys.executable, "-I", "-S", __file__, own_mark()], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL, start_new_session=True, bufsize=0,
         )  # fmt: skip
     pipe = _guards[here].stdin
@@ -77,6 +107,7 @@ def watch() -> None:
         kind, _, what = line.strip().partition(" ")
         (left[kind[1:]].add if kind[0] == "+" else left[kind[1:]].discard)(what)
     end({int(group) for group in left["group"]})
+    end_marked(sys.argv[1])
     for folder in left["folder"]:
         shutil.rmtree(os.fsdecode(bytes.fromhex(folder)), ignore_errors=True)
 
@@ -90,6 +121,19 @@ def end(groups: set[int]) -> None:
         time.sleep(_PAUSE)
     for group in groups:
         _kill(group, signal.SIGKILL)
+
+
+def end_marked(mark: str) -> None:
+    """End what has left its group."""
+    limit = time.monotonic() + GRACE
+    while time.monotonic() < limit and os.path.isdir("/proc"):
+        left = [int(name) for name in os.listdir("/proc") if name.isdigit() and is_marked(int(name), mark)]
+        for process in left:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(process, signal.SIGKILL)
+        if not left:
+            break
+        time.sleep(_PAUSE)
 
 
 def _kill(group: int, number: int) -> bool:

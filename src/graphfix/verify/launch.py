@@ -8,23 +8,26 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from graphfix.source.errors import SourceError
+from graphfix.source.reading import read_end, read_json
+from graphfix.verify.family import Family
 from graphfix.verify.folders import temporary
-from graphfix.verify.guard import over, own_group
-from graphfix.verify.record import Ending, Failure, Run, from_report
+from graphfix.verify.guard import marked_environment, over, own_environment, own_group
+from graphfix.verify.record import Ending, Failure, Run, ended_by, from_report
+from graphfix.verify.supervision import GRACE, OUTPUT, PROCESSES, Ended, Limits, supervised
 
 PROBE = Path(__file__).with_name("probe")
 LIMIT = 600.0  # seconds
-GRACE = 2.0  # seconds to write the last report in
 TAIL = 4_000_000  # bytes of a stream that are read back
+REPORT_BYTES = 256_000_000
 HIDDEN = {"CUDA_VISIBLE_DEVICES": "", "HIP_VISIBLE_DEVICES": ""}
 # whoever asks for CUDA before a fork asks the management library, not the driver, which does not survive forks
 UNTOUCHED = {"PYTORCH_NVML_BASED_CUDA_CHECK": "1"}
@@ -57,7 +60,14 @@ class Job:
     saved: bool = False  # count saved tensors, too: slower
     reference: str = ""  # a way to run a faulty script on; see probe/reference.py
     limit: float = LIMIT
+    memory: int = 0  # bytes; 0: nine tenths of what is free
+    processes: int = PROCESSES
+    output: int = OUTPUT  # bytes
     show: bool = False  # the script's streams are the caller's, and not recorded
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(self.limit, self.memory, self.processes, self.output)
 
 
 def launch(job: Job) -> Run:
@@ -65,20 +75,16 @@ def launch(job: Job) -> Run:
     with temporary() as folder:
         streams = [None, None] if job.show else [open(folder / stream, "wb") for stream in ("out", "err")]
         words = [*job.python, str(PROBE), *_words(job, folder / "report.json")]
+        environment = {**marked_environment(), **_environment(job)}
         process = subprocess.Popen(
-            words, cwd=job.folder, env={**own_environment(), **_environment(job)}, stdin=subprocess.DEVNULL,
+            words, cwd=job.folder, env=environment, stdin=subprocess.DEVNULL,
             stdout=streams[0], stderr=streams[1], **own_group(),
         )  # fmt: skip
         for stream in streams:
             if stream is not None:
                 stream.close()
-        try:
-            late = wait(process, job.limit)
-        finally:
-            kill(process.pid, signal.SIGKILL)  # whatever is left of the group
-            process.wait()
-            over(process.pid)
-        return _run(folder / "report.json", folder / "out", folder / "err", process.returncode, late)
+        ended = supervised(process, job.limits, () if job.show else (folder / "out", folder / "err"))
+        return _run(folder / "report.json", folder / "out", folder / "err", process.returncode, ended)
 
 
 def launch_all(jobs: Iterable[Job], workers: int = 0, python: tuple[str, ...] = (sys.executable,)) -> Iterator[tuple[int, Run]]:
@@ -100,9 +106,10 @@ def launch_all(jobs: Iterable[Job], workers: int = 0, python: tuple[str, ...] = 
             pass  # it has said why on its way out
         told = 0
         for line in server.stdout:
-            ended = json.loads(line)
-            report, out, err = (folder / f"{ended['id']}.{kind}" for kind in ("json", "out", "err"))
-            yield ended["id"], _run(report, out, err, os.waitstatus_to_exitcode(ended["status"]), ended["late"])
+            told_of = json.loads(line)
+            report, out, err = (folder / f"{told_of['id']}.{kind}" for kind in ("json", "out", "err"))
+            code = os.waitstatus_to_exitcode(told_of["status"])
+            yield told_of["id"], _run(report, out, err, code, Ended(told_of["late"]))
             told += 1
         if told < len(listed):
             raise RuntimeError(f"the probe's server ended early, with code {server.wait()}")
@@ -126,7 +133,7 @@ def devices(python: tuple[str, ...] = (sys.executable,)) -> tuple[str, tuple[str
 def _server(python: tuple[str, ...]) -> Iterator[subprocess.Popen[str]]:
     server = subprocess.Popen(
         [*python, str(PROBE), "--serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        env={**own_environment(), **UNTOUCHED}, **own_group(),
+        env={**marked_environment(), **UNTOUCHED}, **own_group(),
     )  # fmt: skip
     try:
         yield server
@@ -135,16 +142,11 @@ def _server(python: tuple[str, ...]) -> Iterator[subprocess.Popen[str]]:
             server.terminate()  # it ends its forks
             with suppress(subprocess.TimeoutExpired):
                 server.wait(GRACE)
-        kill(server.pid, signal.SIGKILL)
+        Family(server.pid).end()
         server.wait()
         over(server.pid)
         assert server.stdout is not None
         server.stdout.close()
-
-
-def own_environment() -> dict[str, str]:
-    """What a script is started with by hand: `graphfix` keeps the working folder off the path for itself only."""
-    return {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}
 
 
 def _environment(job: Job) -> dict[str, str]:
@@ -171,47 +173,32 @@ def _request(index: int, job: Job, folder: Path) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def wait(process: subprocess.Popen[Any], limit: float) -> bool:
-    """Wait for the end; whether the limit brought it about."""
-    try:
-        process.wait(limit)
-    except subprocess.TimeoutExpired:
-        kill(process.pid, signal.SIGTERM)
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(GRACE)
-        return True
-    return False
-
-
-def kill(group: int, number: int) -> None:
-    """Send a signal to a group that may be gone."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, number)
-
-
-def _run(report: Path, out: Path, err: Path, code: int, late: bool) -> Run:
+def _run(report: Path, out: Path, err: Path, code: int, ended: Ended) -> Run:
     """What the report and the end of the process say together."""
-    stdout, stderr = _text(out), _text(err)
+    stdout, stderr = text_of(out), text_of(err)
+    by_signal = None if ended.late else ended.excess or ended_by(code)
     try:
-        data = json.loads(report.read_bytes())
-    except FileNotFoundError:
+        data = read_json(report, REPORT_BYTES)
+    except SourceError:  # none, or the script has written into it
+        if by_signal is not None:
+            return Run(Ending.KILLED, code, by_signal, stdout=stdout, stderr=stderr)
         said = stderr.strip().rpartition("\n")[2]
-        failure = Failure("late" if late else "lost", said or f"ended with code {code} and left no report")
-        return Run(Ending.LATE if late else Ending.LOST, code, failure, stdout=stdout, stderr=stderr)
-    return from_report({**data, "exit_code": code}, _ending(Ending(data["outcome"]), code, late), stdout, stderr)
+        failure = Failure("late" if ended.late else "lost", said or f"ended with code {code} and left no report")
+        return Run(Ending.LATE if ended.late else Ending.LOST, code, failure, stdout=stdout, stderr=stderr)
+    run = from_report({**data, "exit_code": code}, _ending(Ending(data["outcome"]), code, ended), stdout, stderr)
+    return run if by_signal is None else replace(run, failure=by_signal)
 
 
-def _ending(reported: Ending, code: int, late: bool) -> Ending | None:
+def _ending(reported: Ending, code: int, ended: Ended) -> Ending | None:
     """What the end of the process says about the run; None where the report knows better."""
-    if late:
+    if ended.late:
         return Ending.LATE
-    return Ending.KILLED if code < 0 or reported is Ending.RUNNING else None
+    return Ending.KILLED if ended.excess or code < 0 or reported is Ending.RUNNING else None
 
 
-def _text(path: Path) -> str:
+def text_of(path: Path) -> str:
+    """The end of what went to a stream."""
     try:
-        with path.open("rb") as file:
-            file.seek(max(0, path.stat().st_size - TAIL))
-            return file.read().decode("utf-8", "replace")
-    except FileNotFoundError:
+        return read_end(path, TAIL).decode("utf-8", "replace")
+    except SourceError:
         return ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import signal
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -20,6 +21,17 @@ class Failure:
     def __str__(self) -> str:
         first = self.message.split("\n", 1)[0]
         return f"{self.kind}: {first}" if first else self.kind
+
+
+def ended_by(code: int) -> Failure | None:
+    """The signal that ended a process with this exit code, which is negative then."""
+    if code >= 0:
+        return None
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:  # a real-time signal
+        return Failure(f"signal {-code}", "")
+    return Failure(name, (signal.strsignal(-code) or "").lower())
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,10 @@ from pathlib import Path
 from graphfix.analysis.importers import distance
 from graphfix.files.place import project_root
 from graphfix.model import Finding, Span
-from graphfix.run.examine import Job, examine
+from graphfix.run.examine import Job
 from graphfix.run.outcome import Outcome, Status
 from graphfix.run.selection import Wanted
+from graphfix.run.workers import examined_here
 from graphfix.settings.scope import Scope
 from graphfix.source.document import Document
 from graphfix.source.errors import SourceError
@@ -132,7 +133,7 @@ class Investigation:
         if name not in self._outcomes:
             scopes = scopes_of(self.settings(path), kind.codes)
             job = Job(_roots([path]), Wanted(select=kind.codes), edits=True, scopes=scopes, is_blamed=True)
-            self._outcomes[name] = examine(path, job)
+            self._outcomes[name] = examined_here(path, job)
         return self._outcomes[name]
 
     def _problems(self) -> Iterator[str]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
-import stat
 from pathlib import Path
 
+from graphfix.source.errors import SourceError
+from graphfix.source.reading import read_bytes, read_end
 from graphfix.why.clean import MAX_BYTES, tail
+
+MAX_NOTEBOOK = 64_000_000  # its pictures count, too
 
 
 class NoLog(Exception):
@@ -15,14 +18,11 @@ class NoLog(Exception):
 
 def last_of(path: Path) -> bytes:
     """The last bytes of the file at `path`, all of a notebook's; `NoLog` where there are none. Never waits on a pipe."""
+    if not os.path.lexists(path):
+        raise NoLog("no such file")
     try:
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    except OSError as error:
-        raise NoLog("no such file" if isinstance(error, FileNotFoundError) else (error.strerror or str(error)).lower()) from error
-    with os.fdopen(handle, "rb") as stream:
-        state = os.fstat(handle)
-        if not stat.S_ISREG(state.st_mode):
-            raise NoLog("a folder, not a file" if stat.S_ISDIR(state.st_mode) else "not a regular file")
-        if path.suffix != ".ipynb" and state.st_size > MAX_BYTES:
-            stream.seek(-MAX_BYTES - 1, os.SEEK_END)
-        return stream.read() if path.suffix == ".ipynb" else tail(stream.read())
+        if path.suffix == ".ipynb":
+            return read_bytes(path, MAX_NOTEBOOK)
+        return tail(read_end(path, MAX_BYTES + 1))
+    except SourceError as error:
+        raise NoLog(error.reason) from error
