@@ -21,6 +21,10 @@ def nothing(evidence: Evidence) -> Iterator[ast.expr]:
     return iter(())
 
 
+def never(evidence: Evidence, finding: Finding) -> bool:
+    return False
+
+
 @dataclass(frozen=True)
 class Rule:
     """One rule of the catalogue: all that is known of it stands in its file.
@@ -31,6 +35,7 @@ class Rule:
     `shows`: how its fault may show when a script runs. `results`: what the results of a repaired script are measured by.
     `bounded`: what it tells of is over when a test is; in modules of tests its findings are optional.
     `yields_to`: the codes of rules that tell, and repair, what both would find: it leaves that to them.
+    `refuted`: whether a run from another file shows that a finding is none.
     """
 
     code: str
@@ -46,6 +51,7 @@ class Rule:
     cuts: Cuts = nothing
     witnessed: bool = False
     bounded: bool = False
+    refuted: Callable[[Evidence, Finding], bool] = never
 
     @property
     def url(self) -> str:

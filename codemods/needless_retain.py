@@ -83,6 +83,18 @@ def find(evidence: Evidence) -> Iterator[Finding]:
         )
 
 
+def refuted(evidence: Evidence, finding: Finding) -> bool:
+    """Whether a caller in another file gives what a graph comes in with, which the next iteration walks again."""
+    return any(
+        event.keyword is True
+        and evidence.holds(event.site)
+        and evidence.span(evidence.document.statement_of(event.site)) == finding.span
+        and needed(event, None)
+        for run in evidence.tape.runs
+        for event in run.recording.walks
+    )
+
+
 def given_by_callers(evidence: Evidence, site: ast.Call, kind: WalkKind) -> bool:
     """Whether code that is not in sight may give the very loss."""
     if kind is WalkKind.METHOD:
@@ -182,5 +194,6 @@ RULE = rule(
     shows=(RETAINS, SECOND_WALK),
     severity=Severity.WARNING,
     yields_to=("GF903",),
+    refuted=refuted,
     bounded=True,
 )

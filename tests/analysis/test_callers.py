@@ -15,7 +15,7 @@ from graphfix.analysis.contributors import Facts
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Explorer, Tape
 from graphfix.analysis.importers import importing, is_offered
-from graphfix.analysis.told_by_callers import CallerEvidence, Elsewhere, told_by_callers
+from graphfix.analysis.told_by_callers import CallerEvidence, Elsewhere, caller_evidence, told_by_callers
 from graphfix.codemods import RULES
 from graphfix.codemods.base import Rule
 from graphfix.model import Finding, Span
@@ -271,7 +271,8 @@ def test_what_comes_after_a_finding_that_stands_elsewhere_is_told(project: Proje
     project.write("driver.py", DRIVER)
     program = Document(str(project.write("players.py", PLAYERS)), PLAYERS)
     tape = Explorer(program, (project.root,)).explore()
-    told = list(told_by_callers(tape, (), (find,), ()))
+    [callers] = caller_evidence(tape, ())
+    told = list(told_by_callers(callers, (), (find,)))
     assert [finding.span for finding in told] == [program.span(program.tree.body[-1])]
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from graphfix.run.again import forget_files
 from graphfix.run.engine import findings_of
 
 from .toys import PREAMBLE, told
@@ -212,3 +213,17 @@ for _ in range(10):
     loss.backward(retain_graph=True)
 """
     assert told(program) == {"GF305"}
+
+
+def test_a_graph_that_a_caller_in_another_file_gives_is_walked_in_each_iteration(tmp_path: Path) -> None:
+    search = "import torch\n\ndef search(x, y):\n    theta = torch.randn(1, 3, requires_grad=True)\n    opt = torch.optim.Adam([theta])\n"
+    search += "    for _ in range(9):\n        loss = ((x - y) * theta).sum()\n        opt.zero_grad()\n"
+    search += "        loss.backward(retain_graph=True)\n        opt.step()\n    return ((x - y) * theta).sum()\n"
+    use = "import torch\nfrom search import search\nnet = torch.nn.Linear(3, 3)\nfor x in torch.ones(4, 2, 3):\n    search({given}, x).backward()\n"
+    (tmp_path / "search.py").write_text(search)
+    told = []
+    for given in ("net(x)", "net(x).detach()"):
+        (tmp_path / "train.py").write_text(use.format(given=given))
+        forget_files()
+        told.append({finding.code for finding in findings_of(tmp_path / "search.py", search, (tmp_path,))})
+    assert told == [set(), {"GF305"}]

@@ -54,18 +54,18 @@ class CallerEvidence(Evidence):
         return super().span(node)
 
 
-def told_by_callers(
-    tape: Tape, known: Iterable[Finding], finds: Iterable[Find], cuts: tuple[Cuts, ...], *, all_functions: bool = False
-) -> Iterator[Finding]:
-    """What no run of the file itself shows.
+def caller_evidence(tape: Tape, cuts: tuple[Cuts, ...], *, all_functions: bool = False) -> list[CallerEvidence]:
+    """What other files show of the file of `tape`; nothing where none is seen to use it.
 
-    `finds`: the searches for which one run that fails is proof enough; `cuts`: as in `Evidence`; `all_functions`: as in `called`.
+    `cuts`: as in `Evidence`; `all_functions`: as in `called`.
     """
     reached = called(tape, all_functions=all_functions)
-    if reached is None:
-        return
+    return [CallerEvidence(reached, Facts(reached), cuts)] if reached is not None else []
+
+
+def told_by_callers(evidence: CallerEvidence, known: Iterable[Finding], finds: Iterable[Find]) -> Iterator[Finding]:
+    """What no run of the file itself shows. `finds`: the searches for which one run that fails is proof enough."""
     taken = {finding.span for finding in known}
-    evidence = CallerEvidence(reached, Facts(reached), cuts)
     for find in finds:
         for finding in find(evidence):
             if finding.span not in taken:

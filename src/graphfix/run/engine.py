@@ -6,7 +6,7 @@ import gc
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from graphfix.interpreter.conventions import NO_CONVENTIONS, Conventions
 from graphfix.model import Applicability, Finding, Label, Span
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from graphfix.analysis.evidence import Evidence
     from graphfix.analysis.explore import Tape
     from graphfix.analysis.health import Health
+    from graphfix.analysis.told_by_callers import CallerEvidence
 
 
 SHOWN = "a traced run has shown what kinds of values there are"
@@ -90,15 +91,17 @@ def _uncollected(look: Callable[[], Analysis]) -> Analysis:
 
 def _analysed(path: Path, text: str, roots: tuple[Path, ...], conventions: Conventions, *, is_blamed: bool) -> Analysis:
     from graphfix.analysis.health import health_of
-    from graphfix.analysis.told_by_callers import told_by_callers
-    from graphfix.codemods import RULES
+    from graphfix.analysis.told_by_callers import caller_evidence
 
     faults: list[Fault] = []
     evidence = _evidence(path, text, roots, replace(conventions, witness=None))
     found = _ruled(evidence, faults)
-    rules = [rule.find for rule in RULES if rule.witnessed]
     tape = evidence.tape
-    _guarded("callers", lambda: told_by_callers(tape, found, rules, evidence.cuts, all_functions=is_blamed), found, faults)
+    seen: list[CallerEvidence] = []
+    _guarded("callers", lambda: caller_evidence(tape, evidence.cuts, all_functions=is_blamed), seen, faults)
+    for callers in seen:
+        _guarded("callers", lambda callers=callers: _shown(callers, found), found, faults)
+        found = [finding for finding in found if not _refuted(callers, finding)]
     if conventions.saw(path):
         found = list(joined(found, _ruled(_evidence(path, text, roots, conventions), faults), SHOWN))
     if is_blamed and "forward" in text:
@@ -106,6 +109,21 @@ def _analysed(path: Path, text: str, roots: tuple[Path, ...], conventions: Conve
         found = list(joined(found, _ruled(_evidence(path, text, roots, trained), faults), TRAINED))
     ordered = sorted(found, key=lambda f: (f.span.start, f.code, f.span.end))
     return Analysis(tuple(ordered), tuple(faults), _unfinished(tape), health_of(tape))
+
+
+def _shown(callers: CallerEvidence, known: list[Finding]) -> list[Finding]:
+    """What only callers in other files show."""
+    from graphfix.analysis.told_by_callers import told_by_callers
+    from graphfix.codemods import RULES
+
+    return list(told_by_callers(callers, known, [rule.find for rule in RULES if rule.witnessed]))
+
+
+def _refuted(callers: CallerEvidence, finding: Finding) -> bool:
+    """Whether a caller in another file shows that a finding is none."""
+    from graphfix.codemods import RULES
+
+    return any(rule.code == finding.code and rule.refuted(callers, finding) for rule in RULES)
 
 
 def _evidence(path: Path, text: str, roots: tuple[Path, ...], conventions: Conventions) -> Evidence:
@@ -159,7 +177,7 @@ def key_of(finding: Finding) -> tuple[str, Span, str]:
     return finding.code, finding.span, finding.message
 
 
-def _guarded(code: str, find: Callable[[], Iterable[Finding]], found: list[Finding], faults: list[Fault]) -> None:
+def _guarded(code: str, find: Callable[[], Iterable[Any]], found: list[Any], faults: list[Fault]) -> None:
     """Take in all findings of one rule, or none and its fault: the other rules go on."""
     try:
         found.extend(list(find()))
