@@ -90,3 +90,23 @@ Net(kinds)(w).sum().backward()
 def test_a_side_that_refuses_is_not_the_way_of_any_run(refusal: str, known: bool) -> None:
     runs = explored(KINDS.format(refusal=refusal)).runs
     assert all(not run.recording.foreign for run in runs) is known
+
+
+@pytest.mark.parametrize(
+    ("asked", "taken"),
+    [
+        ("type(loss) == np.ndarray", {False}),
+        ("np.ndarray is type(loss)", {False}),
+        ("type(loss) is not list", {True}),
+        ("type(loss) == torch.Tensor", {False, True}),
+        ("type(given) == np.ndarray", {False, True}),
+        ("type(walked) == np.ndarray", {False}),
+        ("type(walked) == list", {False, True}),
+    ],
+)
+def test_the_type_of_a_tensor_is_no_other_librarys(asked: str, taken: set[bool]) -> None:
+    program = "import numpy as np\nimport torch\ndef f(given, make):\n    loss = torch.ones(1, requires_grad=True).exp()\n"
+    program += (
+        f"    walked = make(given)\n    walked.backward()\n    if {asked}:\n        print(1)\n    else:\n        print(2)\n"
+    )
+    assert {side for run in explored(program).runs for site, side in run.recording.covered if isinstance(site, ast.If)} == taken

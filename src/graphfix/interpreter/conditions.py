@@ -15,6 +15,7 @@ from graphfix.interpreter.values import (
     Mapping,
     NonTensor,
     Sequence,
+    Tensor,
     Unknown,
     Value,
 )
@@ -44,6 +45,8 @@ def compare_two(left: Value, right: Value, op: ast.cmpop) -> Value:
     if isinstance(op, (ast.Is, ast.IsNot)) and right.is_none:
         if not isinstance(left, (Unknown, Constant, External)):
             return Constant(isinstance(op, ast.IsNot))
+    if isinstance(op, (ast.Eq, ast.Is, ast.NotEq, ast.IsNot)) and (is_foreign_type(left, right) or is_foreign_type(right, left)):
+        return Constant(isinstance(op, (ast.NotEq, ast.IsNot)))
     one, two = constant(left), constant(right)
     counts = isinstance(left, Counted) or isinstance(right, Counted)
     if isinstance(left, Counted) and left.up and left.value > 0 and isinstance(right, Constant) and right.value == 0:
@@ -74,6 +77,19 @@ def compare_two(left: Value, right: Value, op: ast.cmpop) -> Value:
     if isinstance(op, ast.Gt):
         return NonTensor(("<", second, first))
     return NonTensor(("not", ("<", first, second) if isinstance(op, ast.GtE) else ("<", second, first)))
+
+
+def is_foreign_type(asked: Value, kind: Value) -> bool:
+    """Whether the type of a tensor, `type(x)`, is compared with a class of another library than torch: `np.ndarray`, `list`.
+
+    What a backward pass went through is a tensor, or holds some.
+    """
+    if not isinstance(asked, NonTensor) or kind_of(asked.key) != "type" or not isinstance(kind, External):
+        return False
+    source = asked.source
+    if isinstance(source, Unknown):
+        return source.node is not None and bool(source.node.walks) and kind.name.startswith("numpy.")
+    return isinstance(source, Tensor) and not kind.name.startswith("torch.")
 
 
 def constant(value: Value, depth: int = 3) -> Constant | None:
