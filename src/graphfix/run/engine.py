@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from graphfix.interpreter.conventions import NO_CONVENTIONS, Conventions
 from graphfix.model import Applicability, Finding, Label, Span
 from graphfix.models.words import spelled_by_code
+from graphfix.run.collection import uncollected
 
 if TYPE_CHECKING:
     from graphfix.analysis.evidence import Evidence
@@ -63,7 +63,7 @@ def analyse(path: Path, text: str, roots: tuple[Path, ...] = (), conventions: Co
     """
     if not (is_relevant(text) or conventions.spelled_in(text) or conventions.saw(path)):
         return Analysis()
-    return _uncollected(lambda: _analysed(path, text, roots, conventions, is_blamed=False))
+    return _forgotten(lambda: _analysed(path, text, roots, conventions, is_blamed=False))
 
 
 def analyse_blamed(path: Path, text: str, roots: tuple[Path, ...], conventions: Conventions) -> Analysis:
@@ -72,21 +72,18 @@ def analyse_blamed(path: Path, text: str, roots: tuple[Path, ...], conventions: 
     Whatever other files do with it is looked at, also where it spells nothing by itself that the tape could follow; the results of its
     modules go backward, whoever does that.
     """
-    return _uncollected(lambda: _analysed(path, text, roots, conventions, is_blamed=True))
+    return _forgotten(lambda: _analysed(path, text, roots, conventions, is_blamed=True))
 
 
-def _uncollected(look: Callable[[], Analysis]) -> Analysis:
-    """What `look` gives, without collection: the tape makes many small objects that live until its end, a tenth of the time."""
+def _forgotten(look: Callable[[], Analysis]) -> Analysis:
+    """What `look` gives, of which no key is kept."""
     from graphfix.interpreter.interning import forget_keys
 
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        return look()
-    finally:
-        forget_keys()
-        if collecting:
-            gc.enable()
+    with uncollected():
+        try:
+            return look()
+        finally:
+            forget_keys()
 
 
 def _analysed(path: Path, text: str, roots: tuple[Path, ...], conventions: Conventions, *, is_blamed: bool) -> Analysis:

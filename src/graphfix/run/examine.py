@@ -16,6 +16,7 @@ from graphfix.interpreter.conventions import Conventions
 from graphfix.model import Applicability, Edit, Finding, Fix, Label
 from graphfix.models.words import spelled_by_code, spells
 from graphfix.run import limits
+from graphfix.run.collection import uncollected
 from graphfix.run.limits import TookTooLong, limited_time
 from graphfix.run.outcome import Fixed, Outcome, Stage, Status
 from graphfix.run.selection import Wanted
@@ -110,7 +111,8 @@ class _Confined:
 def examine(path: Path, job: Job, data: bytes | None = None) -> Outcome:
     """The outcome of the file at `path` (or of `data` in its stead); raises nothing but a keyboard interrupt."""
     started = time.perf_counter()
-    outcome = _examined(path, job, data)
+    with uncollected(is_done=True):
+        outcome = _examined(path, job, data)
     return replace(outcome, seconds=time.perf_counter() - started)
 
 

@@ -88,7 +88,7 @@ def begin_worker() -> None:
             signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    gc.set_threshold(100_000)
+    gc.disable()  # `uncollected` collects
     limit_memory()
 
 

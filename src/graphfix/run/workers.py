@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from collections.abc import Generator, Sequence
 from pathlib import Path
 
+from graphfix.run.collection import uncollected
 from graphfix.run.examine import Job, examine
 from graphfix.run.limits import limited_memory, spare_memory
 from graphfix.run.outcome import Outcome
@@ -30,11 +30,10 @@ def examine_all(files: Sequence[Path], job: Job, jobs: int) -> Generator[Outcome
 
         yield from pooled(files, job, jobs)
     else:
-        # trees and values are many and short-lived: the collector's default threshold only costs time
-        gc.set_threshold(100_000)
-        for path in files:
-            yield examined_here(path, job)
-            spare_memory()
+        with uncollected():
+            for path in files:
+                yield examined_here(path, job)
+                spare_memory()
 
 
 def examined_here(path: Path, job: Job, data: bytes | None = None) -> Outcome:
