@@ -68,6 +68,7 @@ from graphfix.model import Delete, Finding, Fix, Ground, InsertBefore, Label, No
 from graphfix.models.table import facts
 from graphfix.models.words import spelled_by_code
 from graphfix.repairs.fixes import fix, safe_if, short
+from graphfix.source.subtree import subtree
 from graphfix.verify.expected import Expected
 from graphfix.verify.symptoms import WRITTEN_IN_PLACE
 
@@ -108,7 +109,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
 def is_silent(write: Write) -> bool:
     """Whether the file of the write is not looked at by itself, with those who use it: what is told there need not be told elsewhere."""
     document = write.trace[-1][0].env.document
-    functions = {part for part in ast.walk(document.tree) if isinstance(part, FUNCTIONS)}
+    functions = {part for part in subtree(document.tree) if isinstance(part, FUNCTIONS)}
     return not (spelled_by_code(document.data) and worth_reaching(document, functions))
 
 

@@ -74,6 +74,7 @@ from graphfix.model import (
 from graphfix.repairs.fixes import fix, naming_torch, safe_if, short
 from graphfix.repairs.no_grad import no_grad_around, story_of
 from graphfix.repairs.unwrap import Seen, Unwrapped, operations, unwrapped
+from graphfix.source.subtree import subtree
 from graphfix.verify.expected import Expected
 from graphfix.verify.symptoms import OLD_ARGUMENT, OLD_FLAG, OLD_SHAPE
 
@@ -168,7 +169,7 @@ def is_constant(site: ast.Call) -> bool:
 
 
 def without_graph(evidence: Evidence, place: Region, ready: dict[ast.Call, Unwrapped], alone: bool) -> Fix:
-    inside = {part for statement in place.statements for part in ast.walk(statement)}
+    inside = {part for statement in place.statements for part in subtree(statement)}
     edits = operations(evidence, {site: made.text for site, made in ready.items()}, not any(site in inside for site in ready))
     if not place.statements:
         return fix(safe_if(alone), "drop the wrap", *edits)
@@ -267,7 +268,7 @@ def gradients(evidence: Evidence) -> Iterator[Finding]:
 def imports(evidence: Evidence) -> Iterator[Finding]:
     """An import of `Variable` that nothing in the file uses."""
     tree = evidence.document.tree
-    parts = list(ast.walk(tree)) if "Variable" in evidence.document.text else []
+    parts = list(subtree(tree)) if "Variable" in evidence.document.text else []
     used = {part.id for part in parts if isinstance(part, ast.Name)}
     used |= {part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)}
     for statement in parts:

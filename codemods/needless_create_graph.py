@@ -48,6 +48,7 @@ from graphfix.codemods.base import rule
 from graphfix.interpreter.values import Instance
 from graphfix.model import AddArgument, Finding, Operation, RemoveArgument, Severity
 from graphfix.repairs.fixes import fix, safe_if
+from graphfix.source.subtree import subtree
 from graphfix.verify.symptoms import RETAINS, SECOND_WALK
 
 
@@ -79,7 +80,7 @@ def reads_gradients(evidence: Evidence, run: Run) -> bool:
     """Whether something may take up the gradients that `backward` leaves with a graph: code that reads `.grad`, an unknown optimizer."""
     reads = any(
         isinstance(part, ast.Attribute) and part.attr == "grad" and not (isinstance(part.value, ast.Attribute) and part.value.attr == "autograd")
-        for part in ast.walk(evidence.document.tree)
+        for part in subtree(evidence.document.tree)
     )  # fmt: skip
     return reads or not run.recording.updates or any(update.leaves is None for update in run.recording.updates)
 

@@ -50,6 +50,7 @@ from graphfix.codemods.base import rule
 from graphfix.interpreter.interning import kind_of
 from graphfix.model import AddArgument, Applicability, Finding, Operation, RemoveArgument, Replace, Severity
 from graphfix.repairs.fixes import fix, safe_if
+from graphfix.source.subtree import subtree
 from graphfix.verify.symptoms import RETAINS, SECOND_WALK
 
 
@@ -125,7 +126,7 @@ def last_of_loop(evidence: Evidence, site: ast.Call, events: list[tuple[Run, Bac
     if any(event.creates or needed(event, site) or not event.context or not in_sight(run, event) for run, event in events):
         return None
     if any(again_in_other_loop(loop, event) for _, event in events) or any(
-        isinstance(p, (ast.Break, ast.Continue)) for p in ast.walk(loop)
+        isinstance(p, (ast.Break, ast.Continue)) for p in subtree(loop)
     ):
         return None
     statement = evidence.document.statement_of(site)
@@ -159,7 +160,7 @@ def losses_of(loop: ast.For) -> ast.expr:
 
 def is_rebound(loop: ast.For, counter: str | None) -> bool:
     """Whether the body gives the counter another value."""
-    names = (part for statement in loop.body for part in ast.walk(statement) if isinstance(part, ast.Name))
+    names = (part for statement in loop.body for part in subtree(statement) if isinstance(part, ast.Name))
     return any(name.id == counter and not isinstance(name.ctx, ast.Load) for name in names)
 
 

@@ -67,6 +67,7 @@ from graphfix.analysis.nameless_leaves import nameless
 from graphfix.codemods.base import rule
 from graphfix.model import Append, Applicability, Finding, Fix, Ground, NoFix, RemoveArgument, Replace
 from graphfix.repairs.fixes import fix, safe_if, short
+from graphfix.source.subtree import subtree
 from graphfix.verify.expected import Expected
 from graphfix.verify.symptoms import NOT_A_LEAF, SECOND_WALK
 
@@ -118,21 +119,21 @@ def applied_where_read(evidence: Evidence, statement: ast.Assign, target: ast.At
     if owner is None or not isinstance(method, ast.FunctionDef):
         return NoFix("whether the leaf or the result is to be trained is not seen")
     same = [
-        part for part in ast.walk(owner)
+        part for part in subtree(owner)
         if isinstance(part, ast.Attribute) and part.attr == target.attr and ast.unparse(part) == ast.unparse(target)
     ]  # fmt: skip
     reads = [part for part in same if isinstance(part.ctx, ast.Load)]
     others = [
         part
-        for part in ast.walk(document.tree)
+        for part in subtree(document.tree)
         if isinstance(part, ast.Attribute) and part.attr == target.attr and part not in same
     ]
     local = {argument.arg for argument in method.args.args} | {
-        part.id for part in ast.walk(method) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
+        part.id for part in subtree(method) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
     }
-    parameter = set(ast.walk(made))
-    used = {part.id for part in ast.walk(statement.value) if isinstance(part, ast.Name) and part not in parameter}
-    if not reads or len(same) != len(reads) + 1 or others or used & local or any(read in ast.walk(method) for read in reads):
+    parameter = set(subtree(made))
+    used = {part.id for part in subtree(statement.value) if isinstance(part, ast.Name) and part not in parameter}
+    if not reads or len(same) != len(reads) + 1 or others or used & local or any(read in subtree(method) for read in reads):
         return NoFix(f"`{ast.unparse(target)}` is read or set in other places, too")
     applied = spliced(evidence, statement.value, made, document.source(target))
     return fix(
@@ -155,11 +156,11 @@ def keeps_elements(evidence: Evidence, value: ast.expr, made: ast.Call) -> bool:
     if isinstance(value, ast.UnaryOp):
         return keeps_elements(evidence, value.operand, made)
     if isinstance(value, ast.BinOp):
-        inner, other = (value.left, value.right) if made in ast.walk(value.left) else (value.right, value.left)
+        inner, other = (value.left, value.right) if made in subtree(value.left) else (value.right, value.left)
         return keeps_elements(evidence, inner, made) and is_number(evidence, other)
     if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute) or value.func.attr not in ELEMENTWISE:
         return False
-    return made in ast.walk(value.func.value) and keeps_elements(evidence, value.func.value, made)
+    return made in subtree(value.func.value) and keeps_elements(evidence, value.func.value, made)
 
 
 def is_number(evidence: Evidence, value: ast.expr) -> bool:
@@ -187,7 +188,7 @@ def is_scaling(value: ast.expr, made: ast.Call) -> bool:
         return True
     if not isinstance(value, ast.BinOp) or not isinstance(value.op, (ast.Mult, ast.Div, ast.Add, ast.Sub)):
         return False
-    sides = [side for side in (value.left, value.right) if made in ast.walk(side)]
+    sides = [side for side in (value.left, value.right) if made in subtree(side)]
     return len(sides) == 1 and is_scaling(sides[0], made)
 
 

@@ -51,6 +51,7 @@ from graphfix.repairs.fixes import fix, short
 from graphfix.repairs.recompute import recomputed
 from graphfix.repairs.reorder import is_harmless
 from graphfix.source.names import names_in
+from graphfix.source.subtree import subtree
 from graphfix.verify.expected import Expected
 from graphfix.verify.symptoms import SECOND_WALK
 
@@ -106,7 +107,7 @@ def repair_of(evidence: Evidence, walk: SecondBackward) -> Fix | NoFix:
 def without_walk(evidence: Evidence, walk: SecondBackward, statement: ast.stmt) -> Delete | Replace:
     """The call goes; what computes the loss that it is called on stays, for it may do more: `step(x).backward()`."""
     loss = walk.walk.receiver
-    if loss is None or not any(isinstance(part, (ast.Call, ast.Await, ast.NamedExpr)) for part in ast.walk(loss)):
+    if loss is None or not any(isinstance(part, (ast.Call, ast.Await, ast.NamedExpr)) for part in subtree(loss)):
         return Delete(evidence.span(statement))
     return Replace(evidence.span(statement), evidence.document.source(loss))
 
@@ -170,9 +171,9 @@ def into_closure(evidence: Evidence, walk: SecondBackward, closure: ast.Function
     operations: list[Operation] = [Move(evidence.span(s), evidence.span(document.statement_of(walk.walk.site))) for s in moved]
     call = document.statement_of(step)
     scope = document.enclosing(closure, (ast.FunctionDef, ast.AsyncFunctionDef)) or document.tree
-    later = {part.id for part in ast.walk(scope) if isinstance(part, ast.Name) and part.lineno > (call.end_lineno or 0)} & written
+    later = {part.id for part in subtree(scope) if isinstance(part, ast.Name) and part.lineno > (call.end_lineno or 0)} & written
     if later:
-        returns = [part.value for part in ast.walk(closure) if isinstance(part, ast.Return)]
+        returns = [part.value for part in subtree(closure) if isinstance(part, ast.Return)]
         same = len(returns) == 1 and isinstance(returns[0], ast.Name) and {returns[0].id} == later
         if not same or not isinstance(call, ast.Expr) or call.value is not step or call not in block:
             return NoFix("what is moved into the closure is read after it")

@@ -53,6 +53,7 @@ from graphfix.model import AddArgument, Delete, Finding, Fix, Ground, InsertAfte
 from graphfix.repairs.fixes import fix, safe_if, short
 from graphfix.repairs.joined import Joined
 from graphfix.repairs.reorder import is_harmless
+from graphfix.source.subtree import subtree
 from graphfix.verify.expected import Expected
 from graphfix.verify.symptoms import SECOND_WALK
 
@@ -144,7 +145,7 @@ def summed_loop(evidence: Evidence, walk: SecondBackward) -> Fix | NoFix:
     loop, site = walk.loop, walk.walk.site
     if not isinstance(loop, ast.For) or not evidence.holds(loop) or loop.orelse:
         return NoFix("the loop over the losses is no plain `for` of this file")
-    if any(isinstance(part, (ast.Break, ast.Continue, ast.Return)) for part in ast.walk(loop)):
+    if any(isinstance(part, (ast.Break, ast.Continue, ast.Return)) for part in subtree(loop)):
         return NoFix("the loop may be left before all losses are there")
     body = (
         [evidence.document.statement_of(site)] if any(s is evidence.document.statement_of(site) for s in loop.body) else loop.body
@@ -179,7 +180,7 @@ def parenthesized(node: ast.expr, text: str) -> str:
 
 def update_in(run: Run, loop: ast.AST) -> bool:
     """Whether gradients are stepped with or cleared inside of the loop."""
-    inside = set(ast.walk(loop))
+    inside = set(subtree(loop))
     return any(statement in inside for update in run.recording.updates for _, statement in update.trace)
 
 
@@ -190,7 +191,7 @@ def sum_of_items(evidence: Evidence, walk: SecondBackward, loop: ast.For) -> tup
         return None
     if not isinstance(loop.target, ast.Name) or not is_linear(walk):
         return None
-    uses = [part for part in ast.walk(body) if isinstance(part, ast.Name) and part.id == loop.target.id]
+    uses = [part for part in subtree(body) if isinstance(part, ast.Name) and part.id == loop.target.id]
     if len(uses) != 1:
         return None
     total = f"sum({evidence.document.source(loop.iter)})"

@@ -61,6 +61,18 @@ def test_to_give_something_back_from_code_without_graphs_is_worth_no_run() -> No
     assert not any(run.policy.forced for run in tape.runs)
 
 
+REFUSED = "for x in data:\n    loss = net(x).sum()\n    if x.flag:\n        raise ValueError(x)\n    loss.backward()\n"
+CAUGHT = f"try:\n{''.join('    ' + line for line in REFUSED.splitlines(True))}except ValueError:\n    pass\n"
+
+
+def test_what_code_refuses_is_worth_no_run() -> None:
+    assert [run for run in explored(REFUSED).runs if run.policy.forced] == []
+
+
+def test_what_code_refuses_is_looked_at_where_it_may_be_caught() -> None:
+    assert [run for run in explored(CAUGHT).runs if run.policy.forced]
+
+
 def test_no_run_repeats_another() -> None:
     once = explored("if a():\n    w = w * 2\n(w * x).sum().backward()\n")
     assert [run.policy.kind.name for run in once.runs] == ["USUAL", "OTHER"]

@@ -6,6 +6,8 @@ import ast
 from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
 
+from graphfix.source.subtree import children, subtree
+
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -18,7 +20,7 @@ def spelled_in(expression: ast.AST) -> set[str]:
     """The names of attributes and variables in a piece of code."""
     return {
         part.attr if isinstance(part, ast.Attribute) else part.id
-        for part in ast.walk(expression)
+        for part in subtree(expression)
         if isinstance(part, (ast.Attribute, ast.Name))
     }
 
@@ -38,7 +40,7 @@ def forms(node: ast.AST) -> Iterator[str]:
 
 def forms_in(code: Iterable[ast.AST]) -> set[str]:
     """All words in a piece of code, in all their forms."""
-    return {form for part in code for node in ast.walk(part) for form in forms(node)}
+    return {form for part in code for node in subtree(part) for form in forms(node)}
 
 
 class CallGraph:
@@ -59,7 +61,7 @@ class CallGraph:
                 found[node] = set()
             for function in around:
                 found[function].update(forms(node))
-            pending.extend((child, around) for child in ast.iter_child_nodes(node))
+            pending.extend((child, around) for child in children(node))
         for name, imported in self.renamed.items():
             for spelled in found.values():
                 spelled.update({imported, f"{imported}()"} if f"{name}()" in spelled else ())
@@ -68,7 +70,7 @@ class CallGraph:
     @cached_property
     def renamed(self) -> dict[str, str]:
         """What the file calls otherwise than the module that it imports it from."""
-        imports = (part for part in ast.walk(self.tree) if isinstance(part, ast.ImportFrom))
+        imports = (part for part in subtree(self.tree) if isinstance(part, ast.ImportFrom))
         return {alias.asname: alias.name for part in imports for alias in part.names if alias.asname not in (None, alias.name)}
 
     @cached_property

@@ -24,6 +24,7 @@ from graphfix.interpreter.imports import Importer, parsed
 from graphfix.interpreter.interpreter import OutOfSteps
 from graphfix.models.words import CALLED_WALKS
 from graphfix.source.document import Document
+from graphfix.source.subtree import subtree
 
 # Importing files that are read for one file, those of them that are run, and the statements and calls that each may simulate
 MAX_LOOKED_AT = 16
@@ -88,7 +89,7 @@ def called(tape: Tape, *, all_functions: bool = False) -> Tape | None:
     `all_functions`: also those that by themselves give no reason to look at their callers.
     """
     document = tape.document
-    functions = {part for part in ast.walk(document.tree) if isinstance(part, FUNCTIONS)}
+    functions = {part for part in subtree(document.tree) if isinstance(part, FUNCTIONS)}
     entered = {part for run in tape.runs if run.entry.is_module for part in run.recording.entered}
     wanted = worth_reaching(document, functions - entered, all_functions=all_functions)
     if not wanted:
@@ -122,7 +123,7 @@ def worth_reaching(document: Document, functions: set[ast.AST], *, all_functions
         if (
             function.name in BUILDING
             or not all_functions
-            and not any(keeps(part) for part in ast.walk(function))
+            and not any(keeps(part) for part in subtree(function))
             and not forms_in([function]) & CALLED_WALKS
         ):
             continue
@@ -141,4 +142,4 @@ def keeps(part: ast.AST) -> bool:
     if isinstance(part.ctx, ast.Store):
         return True
     first = isinstance(part.slice, ast.Constant) and part.slice.value == 0
-    return first and any(word(below) == "data" for below in ast.walk(part.value))
+    return first and any(word(below) == "data" for below in subtree(part.value))

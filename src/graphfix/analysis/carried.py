@@ -7,6 +7,7 @@ import ast
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.second_backward import Cause, SecondBackward
 from graphfix.interpreter.recording import Store
+from graphfix.source.subtree import subtree
 
 
 def by_carrier(walks: list[SecondBackward]) -> dict[tuple[ast.AST | None, str], list[SecondBackward]]:
@@ -20,7 +21,7 @@ def by_carrier(walks: list[SecondBackward]) -> dict[tuple[ast.AST | None, str], 
         (loop, carrier)
         for loop, carrier in groups
         if loop is not None
-        and any(other is not None and other is not loop and name == carrier and other in ast.walk(loop) for other, name in groups)
+        and any(other is not None and other is not loop and name == carrier and other in subtree(loop) for other, name in groups)
     }
     return {key: group for key, group in groups.items() if key not in inside}
 
@@ -31,7 +32,7 @@ def kept_at(evidence: Evidence, loop: ast.AST | None, carrier: str, walk: Second
     stores = [s for s in crossing.stores if isinstance(s, Store) and evidence.holds(s.target)]
     label = carrier.rsplit(".", 1)[-1]
     named = [s for s in stores if ast.unparse(s.target).rsplit(".", 1)[-1] == label]
-    inside = set(ast.walk(loop)) if loop is not None else set()
+    inside = set(subtree(loop)) if loop is not None else set()
     candidates = [s for s in named if s.target in inside] or named or stores
     if candidates:
         return candidates[-1].target

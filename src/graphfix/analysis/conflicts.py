@@ -16,6 +16,7 @@ from graphfix.autograd.backward import BackwardPass
 from graphfix.autograd.gradients import severable
 from graphfix.autograd.graph import Node, history
 from graphfix.interpreter.recording import Store, StoreKind, Update
+from graphfix.source.subtree import subtree
 
 # What a graph may be retained for although its gradient is used by nobody: another loss, or a later iteration
 RETAINED_FOR = (Cause.SEQUENTIAL, Cause.EXTERNAL, Cause.KEPT)
@@ -217,7 +218,7 @@ def passing(evidence: Evidence, node: Node, parent: Node) -> Iterator[ast.expr]:
     """The expressions by which `parent` gets into the operation that made `node`, the caller's before the callee's."""
     for _, statement in node.trace:
         if evidence.holds(statement):
-            inside = [part for part in ast.walk(statement) if isinstance(part, ast.expr)]
+            inside = [part for part in subtree(statement) if isinstance(part, ast.expr)]
             for part in sorted(inside, key=lambda e: (e.end_col_offset or 0) - e.col_offset):
                 uses = evidence.facts.uses.get(part, ())
                 if any(parent in use.nodes for use in uses) and is_tensor_always(evidence.facts, part):

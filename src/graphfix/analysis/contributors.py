@@ -18,6 +18,7 @@ from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.recording import Store, Use
 from graphfix.interpreter.values import Instance
 from graphfix.source.document import Document
+from graphfix.source.subtree import subtree
 
 DISPLAYS = (ast.Dict, ast.List, ast.Tuple)
 ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div)
@@ -150,7 +151,7 @@ def at_caller(facts: Facts, document: Document, trace: CallStack, nodes: Iterabl
     for frame, statement in reversed(trace[:-1]):
         if frame.env.document is not document:
             continue
-        for part in ast.walk(statement):
+        for part in subtree(statement):
             for argument in handed_over(part):
                 parts = contributors(facts, argument, {}) if isinstance(argument, DISPLAYS) else [argument]
                 if parts and all(brings(facts, inner, wanted) for inner in parts):

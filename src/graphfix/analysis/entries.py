@@ -15,6 +15,7 @@ from graphfix.interpreter.frames import Env
 from graphfix.interpreter.interpreter import Interpreter, Stop
 from graphfix.interpreter.values import NONE, Class, Constant, External, Function, Instance, Mapping, Unknown, Value, nodes_in
 from graphfix.models.words import LAUNCHERS, UNRECORDED_BY_TRAINER, WALKED_BY_TRAINER
+from graphfix.source.subtree import subtree
 
 Start = Callable[[Interpreter, Env], None]
 
@@ -60,7 +61,7 @@ def switches_on(definition: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
         and isinstance(part.value, ast.Call)
         and word(part.value.func) == "set_grad_enabled"
         and [each.value for each in part.value.args if isinstance(each, ast.Constant)] == [True]
-        for part in ast.walk(definition)
+        for part in subtree(definition)
     )
 
 
@@ -132,7 +133,7 @@ def walks_itself(instance: Value, method: ast.FunctionDef | ast.AsyncFunctionDef
     https://lightning.ai/docs/pytorch/stable/model/manual_optimization.html
     """
     automatic = instance.namespace.get("automatic_optimization") if instance.namespace is not None else None
-    called = {word(part.func) for part in ast.walk(method) if isinstance(part, ast.Call)}
+    called = {word(part.func) for part in subtree(method) if isinstance(part, ast.Call)}
     return automatic is not None and automatic.is_off or not called.isdisjoint(LAUNCHERS)
 
 
@@ -140,7 +141,7 @@ def walk_result(m: Interpreter, result: Value, method: ast.FunctionDef | ast.Asy
     """The trainer that calls `training_step` walks the loss that it returns."""
     if isinstance(result, Mapping):
         result = result.items.get("loss", NONE)
-    returns = [part for part in ast.walk(method) if isinstance(part, ast.Return)]
+    returns = [part for part in subtree(method) if isinstance(part, ast.Return)]
     if returns and nodes_in(result):
         m.backward(returns[-1], [result], kind=WalkKind.TRAINER)
 

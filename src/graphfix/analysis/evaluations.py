@@ -31,6 +31,7 @@ from graphfix.interpreter.recording import Store
 from graphfix.interpreter.values import Instance, nodes_in
 from graphfix.models.words import ASKS
 from graphfix.source.document import Document
+from graphfix.source.subtree import children, subtree
 
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -146,8 +147,9 @@ class Regions:
         if not run.entry.is_module:
             kept = out_of_sight(run)
             for store in recording.stores:
-                if store.nodes and is_kept(store, kept) and not self.is_private(store):
-                    for node in store.nodes:
+                new = [node for node in store.nodes if node not in self.handed]
+                if new and is_kept(store, kept) and not self.is_private(store):
+                    for node in new:
                         self.hand_on(node)
 
     def hand_on(self, node: Node) -> None:
@@ -247,13 +249,13 @@ class Regions:
         """
         if not self.is_sound(part):
             return False
-        inside = self.inside.get(part) or self.inside.setdefault(part, set(ast.walk(part)))
+        inside = self.inside.get(part) or self.inside.setdefault(part, set(subtree(part)))
         if all(leaf.site in inside for leaf in node.leaves if leaf.site is not None) and any(leaf.site for leaf in node.leaves):
             return False  # its parameters are made there
         cut = self.is_cut_at_once(node)
         evaluates = node.training is False or node in self.only_read
         loops = {e.loop: e.frame for e, _ in node.context if isinstance(e.loop, LOOPS) and e.frame in frames}
-        if cut and not (evaluates and any(isinstance(inner, LOOPS) and inner in loops for inner in ast.walk(part))):
+        if cut and not (evaluates and any(isinstance(inner, LOOPS) and inner in loops for inner in subtree(part))):
             if often and self.is_spare(part, node, frame):
                 return True
             self.detached.update(() if self.only_read else (part,))
@@ -271,7 +273,7 @@ class Regions:
             if not isinstance(part, ast.FunctionDef) or part in self.building or has_own_module(frame, node):
                 return False
             return evaluates or (
-                self.is_trained(node) and any(isinstance(inner, LOOPS) and inner in loops for inner in ast.walk(part))
+                self.is_trained(node) and any(isinstance(inner, LOOPS) and inner in loops for inner in subtree(part))
             )
         if isinstance(part, (ast.ClassDef, ast.Return, ast.If, ast.Try, ast.Match)):
             return False
@@ -285,9 +287,7 @@ class Regions:
         Where the very statement detaches them its author has decided, unless there was no choice: numpy takes no graphs.
         """
         statement = next((own for where, own in node.trace if where is frame), None)
-        words = (
-            {word for each in ast.iter_child_nodes(statement) for word in spelled_in(each)} if statement is not None else set()
-        )
+        words = {word for each in children(statement) for word in spelled_in(each)} if statement is not None else set()
         if statement is None or "detach" in words and "numpy" not in words:
             return False
         if not calls_module(frame, node) or has_own_module(frame, node) and not self.is_trained(node) or part in self.building:
@@ -339,7 +339,7 @@ class Regions:
         return self.sound[part] if part in self.sound else self.sound.setdefault(part, self._is_sound(part))
 
     def _is_sound(self, part: ast.stmt) -> bool:
-        for inner in ast.walk(part):
+        for inner in subtree(part):
             if isinstance(inner, YIELDS):
                 return False
             word = inner.attr if isinstance(inner, ast.Attribute) else inner.arg if isinstance(inner, ast.keyword) else ""
@@ -378,7 +378,7 @@ class Regions:
         for part in region.parts:
             if part in self.foreign:
                 return False
-            inner = [s for s in ast.walk(part) if isinstance(s, ast.stmt) and s is not part]
+            inner = [s for s in subtree(part) if isinstance(s, ast.stmt) and s is not part]
             if any(s not in executed for s in inner):
                 return False
         return not any(

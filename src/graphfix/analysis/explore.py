@@ -20,10 +20,12 @@ from graphfix.interpreter.imports import Importer, define
 from graphfix.interpreter.interpreter import Contradicted, Interpreter, OutOfSteps, Stop
 from graphfix.interpreter.recording import Recording
 from graphfix.interpreter.snapshot import Beginning, Question
+from graphfix.interpreter.statements import is_raise
 from graphfix.interpreter.values import Value
 from graphfix.models.assembly import assembled
 from graphfix.models.words import BRINGING, CALLED_WALKS, SPELLED_READS, WALKED_BY_TRAINER
 from graphfix.source.document import Document
+from graphfix.source.subtree import subtree
 
 Side = tuple[ast.AST, bool]
 
@@ -72,7 +74,7 @@ class Run:
             and part.attr == "grad"
             and ast.unparse(part.value) not in ("torch.autograd", "autograd")
             and (clipping or not is_clipped(part, env.document))
-            for part in ast.walk(env.document.tree)
+            for part in subtree(env.document.tree)
         )
 
 
@@ -115,6 +117,7 @@ class Explorer:
         self.times = 2
         self.substitutions: dict[ast.AST, Callable[[Interpreter, ast.AST, Value], Value]] = {}
         self.beginnings: list[Beginning] = []
+        self.resumed: Beginning | None = None
         self.spoiled = 0
 
     def explore(self) -> Tape:
@@ -156,7 +159,7 @@ class Explorer:
         body = self.tape.document.tree.body
         functions = [s for s in body if isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef))]
         called = {
-            part.func.id for s in body for part in ast.walk(s) if isinstance(part, ast.Call) and isinstance(part.func, ast.Name)
+            part.func.id for s in body for part in subtree(s) if isinstance(part, ast.Call) and isinstance(part.func, ast.Name)
         }
         for cls in (s for s in body if isinstance(s, ast.ClassDef)):
             yield from self.methods(cls)
@@ -165,7 +168,7 @@ class Explorer:
 
     def methods(self, cls: ast.ClassDef) -> Iterator[tuple[EntryPoint, ast.AST, Start]]:
         methods = [s for s in cls.body if isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef))]
-        called = {part.func.attr for part in ast.walk(cls) if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute)}
+        called = {part.func.attr for part in subtree(cls) if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute)}
         for method in sorted(methods, key=lambda f: (f.name in called, f.name == "forward")):
             if not (method.name.startswith("__") and method.name != "__call__"):
                 entry = EntryPoint(EntryKind.METHOD, f"{cls.name}.{method.name}")
@@ -212,10 +215,14 @@ class Explorer:
         """
         came = {side for run in made for side in run.recording.covered}
         asked = {side: run for run in reversed(made) for side in run.recording.covered if side[0] in run.policy.asked}
+        caught = {site for run in made for site in run.recording.tried}
         missing = {
             (site, not side): run
             for (site, side), run in asked.items()
-            if (site, not side) not in came and (site, not side) not in tried and worth_taking(site, not side)
+            if (site, not side) not in came
+            and (site, not side) not in tried
+            and worth_taking(site, not side)
+            and (site in caught or not self.is_refusal(site, not side))
         }
         if not self.walks and not shows_graphs(made):
             missing = {side: run for side, run in missing.items() if self.may_bring_graphs(*side)}
@@ -232,6 +239,10 @@ class Explorer:
     def may_bring_graphs(self, site: ast.AST, side: bool) -> bool:
         """Whether a side of a branch, or what it calls in this file by name, may make a graph or walk one; other files may do either."""
         return not self.bringing.isdisjoint(forms_in(side_of(site, side)))
+
+    def is_refusal(self, site: ast.AST, side: bool) -> bool:
+        """Whether a side does nothing but raise: code that works takes the other one, which a run has taken."""
+        return isinstance(site, ast.If) and is_raise(side_of(site, side)[-1]) and not self.may_bring_graphs(site, side)
 
     def is_idle(self, site: ast.AST, side: bool) -> bool:
         """Whether a side does nothing but leave a function that no graph has met."""
@@ -252,7 +263,7 @@ class Explorer:
     def bringing(self) -> set[str]:
         """The words by which a graph may come into a run that has none so far."""
         tree = self.tape.document.tree
-        imports = [part for part in ast.walk(tree) if isinstance(part, (ast.Import, ast.ImportFrom))]
+        imports = [part for part in subtree(tree) if isinstance(part, (ast.Import, ast.ImportFrom))]
         path = Path(self.tape.document.path)
         own = {name for part in imports for name, module in imported(part) if self.importer.find(module, path) is not None}
         wanted = BRINGING | self.tape.conventions.walking | own
@@ -299,7 +310,8 @@ class Explorer:
         They run once for all runs that answer alike what they ask.
         """
         is_fresh = not m.decisions
-        serving = [each for each in self.beginnings if each.serves]
+        # no run but the last has touched what its beginning holds; modules that several share are put back for each run
+        serving = [each for each in self.beginnings if each is not self.resumed or each.serves]
         self.spoiled += len(self.beginnings) - len(serving)
         self.beginnings = serving
         asking = Policy(policy.kind, policy.forced)  # what only looks for the beginning is not asked by the run
@@ -312,7 +324,9 @@ class Explorer:
             env, asked = self.newly_defined(m, policy)
             has_room = len(self.beginnings) < MOST_BEGINNINGS and self.spoiled < MOST_SPOILED
             if is_fresh and has_room and not m.recording.walks:
-                self.beginnings.append(Beginning(m, env, asked))
+                known = Beginning(m, env, asked)
+                self.beginnings.append(known)
+        self.resumed = known
         # what decorators ask is nothing that this entry has to see from both sides
         inner = {question[0] for question, _ in asked if not self.is_of_module(question[0])}
         policy.asked -= inner
@@ -349,7 +363,7 @@ def compatible(missing: list[Side]) -> list[Side]:
     for site, side in staying:
         if site not in shut:
             chosen.append((site, side))
-            shut.update(part for code in side_of(site, not side) if code is not site for part in ast.walk(code))
+            shut.update(part for code in side_of(site, not side) if code is not site for part in subtree(code))
     return chosen
 
 

@@ -11,6 +11,7 @@ from graphfix.interpreter.frames import Frame
 from graphfix.interpreter.interning import Key, kind_of
 from graphfix.interpreter.recording import Recording
 from graphfix.interpreter.values import Instance, TorchModule, Unknown, Value, leaves_in, nodes_in
+from graphfix.source.subtree import subtree
 
 
 def is_module_call(frame: Frame) -> bool:
@@ -26,7 +27,7 @@ def is_resumed(frame: Frame) -> bool:
 @functools.lru_cache(maxsize=1024)
 def takes_what_is_sent(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     """Whether the value of a `yield` is used."""
-    inner = list(ast.walk(function))
+    inner = list(subtree(function))
     dropped = {part.value for part in inner if isinstance(part, ast.Expr)}
     return any(isinstance(part, ast.Yield) and part not in dropped for part in inner)
 
@@ -82,7 +83,7 @@ def calls_module(frame: Frame, node: Node) -> bool:
 def has_own_module(frame: Frame, node: Node) -> bool:
     """Whether the module that made `node` is a local variable of the call: what builds or loads it is no evaluation alone."""
     arguments = getattr(frame.definition, "args", None)
-    given = {a.arg for a in ast.walk(arguments) if isinstance(a, ast.arg)} if arguments is not None else set()
+    given = {a.arg for a in subtree(arguments) if isinstance(a, ast.arg)} if arguments is not None else set()
     variables, leaves = frame.env.variables, leaves_below(node)
     return any(made(v, node, leaves) for n, v in variables.items() if n not in given) and not any(
         made(variables[n], node, leaves) for n in given if n in variables
@@ -103,7 +104,7 @@ def made(value: Value | None, node: Node, leaves: set[Leaf]) -> bool:
 def module_called(frame: Frame, statement: ast.stmt, node: Node) -> ast.expr | None:
     """The module that `statement`, in `frame`, calls for `node`, where it has a name there."""
     leaves = leaves_below(node)
-    calls = (part for part in ast.walk(statement) if isinstance(part, ast.Call))
+    calls = (part for part in subtree(statement) if isinstance(part, ast.Call))
     return next((call.func for call in calls if made(named(frame, call.func), node, leaves)), None)
 
 

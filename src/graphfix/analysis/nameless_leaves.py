@@ -9,6 +9,7 @@ from graphfix.analysis.second_backward import Cause
 from graphfix.autograd.graph import Leaf, Node, history
 from graphfix.interpreter.recording import ReadKind
 from graphfix.interpreter.values import Tensor
+from graphfix.source.subtree import subtree
 
 
 @asked_once
@@ -45,5 +46,5 @@ def made_in(evidence: Evidence, node: Node, leaf: Leaf) -> ast.Assign | None:
     )
     if not inside or evidence.document.statement_of(node.site) is not statement or leaf.site is statement.value:
         return None
-    calls = [part for part in ast.walk(statement.value) if part is leaf.site]
-    return statement if calls and not any(isinstance(p, (ast.Lambda, ast.ListComp)) for p in ast.walk(statement.value)) else None
+    calls = [part for part in subtree(statement.value) if part is leaf.site]
+    return statement if calls and not any(isinstance(p, (ast.Lambda, ast.ListComp)) for p in subtree(statement.value)) else None

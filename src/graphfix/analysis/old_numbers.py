@@ -12,6 +12,7 @@ from graphfix.analysis.explore import Run
 from graphfix.interpreter.recording import Read
 from graphfix.interpreter.shapes import SCALAR, shape_of
 from graphfix.interpreter.values import NonTensor, Tensor, Value
+from graphfix.source.subtree import subtree
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ def running_total(evidence: Evidence, site: ast.Subscript) -> Total | None:
     scope = document.enclosing(site, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)) or document.tree
     name = site.value.id
     added: list[ast.Attribute] = []
-    for part in ast.walk(scope):
+    for part in subtree(scope):
         if not isinstance(part, ast.Name) or part.id != name or isinstance(part.ctx, ast.Load):
             continue
         statement = document.parents[part]

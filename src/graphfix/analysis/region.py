@@ -9,6 +9,7 @@ from functools import cached_property
 
 from graphfix.autograd.graph import Node
 from graphfix.interpreter.frames import CallStack
+from graphfix.source.subtree import subtree
 
 
 @dataclass(eq=False)
@@ -41,7 +42,7 @@ class Region:
     @cached_property
     def statements(self) -> set[ast.AST]:
         """All statements of the region; of a function those of its body."""
-        within = {inner for part in self.parts for inner in ast.walk(part) if isinstance(inner, ast.stmt)}
+        within = {inner for part in self.parts for inner in subtree(part) if isinstance(inner, ast.stmt)}
         return within - {self.function}
 
     def contains(self, other: Region) -> bool:

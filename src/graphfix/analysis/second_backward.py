@@ -18,6 +18,7 @@ from graphfix.interpreter.frames import CallStack, Frame
 from graphfix.interpreter.recording import Boundary, Store, StoreKind
 from graphfix.interpreter.values import Value
 from graphfix.source.document import Document
+from graphfix.source.subtree import subtree
 
 
 class Cause(enum.Enum):
@@ -164,8 +165,8 @@ def is_read_by(boundary: Boundary, name: str, node: Node) -> bool:
     loop = boundary.entry.loop
     if "." in name or statement is None or not isinstance(loop, (ast.For, ast.AsyncFor, ast.While)):
         return True
-    named = [part for each in loop.body for part in ast.walk(each) if isinstance(part, ast.Name) and part.id == name]
-    added = {part.target for part in ast.walk(loop) if isinstance(part, ast.AugAssign)}
+    named = [part for each in loop.body for part in subtree(each) if isinstance(part, ast.Name) and part.id == name]
+    added = {part.target for part in subtree(loop) if isinstance(part, ast.AugAssign)}
     read = [part for part in named if isinstance(part.ctx, ast.Load) or part in added]
     return not read or any(part.lineno <= (statement.end_lineno or 0) for part in read)
 
@@ -210,7 +211,7 @@ def is_live(loop: ast.AST | None, name: str) -> bool:
         return True
     if isinstance(loop, ast.While) and reads(loop.test, name):
         return True
-    if not isinstance(loop, ast.While) and any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(loop.target)):
+    if not isinstance(loop, ast.While) and any(isinstance(part, ast.Name) and part.id == name for part in subtree(loop.target)):
         return False
     first = first_use(loop.body, name)
     return first if first is not None else not reads(loop, name)
@@ -252,7 +253,7 @@ def reads(node: ast.AST, name: str) -> bool:
         or isinstance(part, ast.AugAssign)
         and isinstance(part.target, ast.Name)
         and part.target.id == name
-        for part in ast.walk(node)
+        for part in subtree(node)
     )
 
 

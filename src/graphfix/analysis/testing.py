@@ -7,6 +7,7 @@ import re
 from pathlib import PurePath
 
 from graphfix.source.document import Document
+from graphfix.source.subtree import subtree
 
 # as test runners find modules: https://docs.pytest.org/en/stable/explanation/goodpractices.html#conventions-for-python-test-discovery
 NAMED = re.compile(r"test_.*\.py|.*_test\.py|conftest\.py")
@@ -18,7 +19,7 @@ def is_test(document: Document) -> bool:
 
     A test also does what is to fail, and keeps nothing for long.
     """
-    imports = [part for part in ast.walk(document.tree) if isinstance(part, (ast.Import, ast.ImportFrom))]
+    imports = [part for part in subtree(document.tree) if isinstance(part, (ast.Import, ast.ImportFrom))]
     modules = {part.module or "" for part in imports if isinstance(part, ast.ImportFrom)}
     modules |= {alias.name for part in imports if isinstance(part, ast.Import) for alias in part.names}
     named = NAMED.fullmatch(PurePath(document.path).name) is not None

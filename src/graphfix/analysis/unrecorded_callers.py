@@ -10,6 +10,7 @@ from graphfix.analysis.evidence import Evidence, asked_once
 from graphfix.analysis.testing import is_test
 from graphfix.models.words import UNRECORDED_BY_TRAINER
 from graphfix.source.document import Document
+from graphfix.source.subtree import subtree
 
 MAX_FILES = 16
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -30,7 +31,7 @@ def called_unrecorded(evidence: Evidence, function: ast.FunctionDef | ast.AsyncF
 def calls_of(evidence: Evidence, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[Document, ast.Call]]:
     """The calls by its name in the file and in those that import it."""
     for document in (evidence.document, *evidence.importers_naming(function.name)):
-        for part in ast.walk(document.tree):
+        for part in subtree(document.tree):
             if isinstance(part, ast.Call) and word(part.func) == function.name and fits(part, function):
                 yield document, part
 

@@ -19,6 +19,7 @@ from graphfix.autograd.graph import Node
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.recording import Alias, AliasKind
 from graphfix.interpreter.values import Constant, Tensor, Value, nodes_in
+from graphfix.source.subtree import subtree
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ def handed_on(evidence: Evidence) -> list[ast.Call]:
 
 
 def calls_in(statements: Iterable[ast.stmt]) -> Iterator[ast.Call]:
-    return (part for statement in statements for part in ast.walk(statement) if isinstance(part, ast.Call))
+    return (part for statement in statements for part in subtree(statement) if isinstance(part, ast.Call))
 
 
 def is_written(call: ast.Call) -> bool:
@@ -143,8 +144,8 @@ def common_block(evidence: Evidence, site: ast.AST, wanted: set[ast.stmt]) -> li
     statement = document.statement_of(site)
     while True:
         block = document.block_of(statement)
-        holding = [index for index, item in enumerate(block) if any(part in wanted for part in ast.walk(item))]
-        held = {part for index in holding for part in ast.walk(block[index])}
+        holding = [index for index, item in enumerate(block) if any(part in wanted for part in subtree(item))]
+        held = {part for index in holding for part in subtree(block[index])}
         if wanted <= held:
             return block[holding[0] : holding[-1] + 1]
         above = document.parents.get(statement)
@@ -157,7 +158,7 @@ def common_block(evidence: Evidence, site: ast.AST, wanted: set[ast.stmt]) -> li
 
 def checked(evidence: Evidence, tried: Tape, block: list[ast.stmt], sites: set[ast.Call]) -> Region | None:
     """The region, where no walk lies in it and none walks what it makes."""
-    inside = {part for statement in block for part in ast.walk(statement)}
+    inside = {part for statement in block for part in subtree(statement)}
     if any(isinstance(part, (ast.Yield, ast.YieldFrom, ast.Await)) for part in inside):
         return None
     facts = Facts(tried)

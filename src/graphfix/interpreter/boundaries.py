@@ -25,6 +25,7 @@ from graphfix.interpreter.values import (
     held_leaves,
     nodes_in,
 )
+from graphfix.source.subtree import subtree
 
 CALLABLES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 # objects in objects are followed so far, and so many of them: `model.layers[0].cell.state`
@@ -84,14 +85,14 @@ def root_of(name: str) -> str:
 
 @functools.lru_cache(maxsize=256)
 def names_in(loop: ast.AST) -> frozenset[str]:
-    return frozenset(part.id for part in ast.walk(loop) if isinstance(part, ast.Name))
+    return frozenset(part.id for part in subtree(loop) if isinstance(part, ast.Name))
 
 
 @functools.lru_cache(maxsize=16)
 def names_in_functions(tree: ast.Module) -> frozenset[str]:
     """The names that functions, classes and lambdas mention: their calls may use a variable that the caller does not mention."""
-    callables = (part for part in ast.walk(tree) if isinstance(part, CALLABLES))
-    return frozenset(below.id for part in callables for below in ast.walk(part) if isinstance(below, ast.Name))
+    callables = (part for part in subtree(tree) if isinstance(part, CALLABLES))
+    return frozenset(below.id for part in callables for below in subtree(part) if isinstance(below, ast.Name))
 
 
 def can_be_detached(value: Value) -> bool:

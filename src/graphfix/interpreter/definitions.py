@@ -7,6 +7,7 @@ import builtins
 import functools
 
 from graphfix.interpreter.values import Class, Constant, Function, Mapping, NonTensor, Sequence, Value
+from graphfix.source.subtree import subtree
 
 
 def is_abstract(definition: ast.AST, owner: Class | None) -> bool:
@@ -38,7 +39,7 @@ def is_plain(value: Value) -> bool:
 @functools.lru_cache(maxsize=256)
 def names_only_python(definition: ast.AST) -> bool:
     """Whether all names that a function reads are its own, or Python's."""
-    parts = list(ast.walk(definition))
+    parts = list(subtree(definition))
     if any(isinstance(part, (ast.Global, ast.Nonlocal)) for part in parts):
         return False
     names = [part for part in parts if isinstance(part, ast.Name)]

@@ -15,6 +15,7 @@ from graphfix.source.decode import read
 from graphfix.source.document import Document
 from graphfix.source.errors import SourceError
 from graphfix.source.reads import note_read
+from graphfix.source.subtree import subtree
 
 MAX_MODULES = 60
 MAX_BYTES = 600_000
@@ -172,5 +173,5 @@ def sets_mode(statement: ast.stmt) -> bool:
 
 def is_main_guard(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.If) and any(
-        isinstance(part, ast.Name) and part.id == "__name__" for part in ast.walk(statement.test)
+        isinstance(part, ast.Name) and part.id == "__name__" for part in subtree(statement.test)
     )

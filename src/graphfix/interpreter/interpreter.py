@@ -27,6 +27,7 @@ from graphfix.interpreter.values import (
     Parameters,
     Sequence,
     Tensor,
+    TorchModule,
     Unknown,
     Value,
     held_leaves,
@@ -35,6 +36,7 @@ from graphfix.interpreter.values import (
 )
 
 MAX_DEPTH = 12
+HOLDING = (Tensor, Sequence, Mapping, Instance, TorchModule)  # what may hold the memory of a tensor
 MAX_STEPS = 30_000
 
 
@@ -373,7 +375,7 @@ class Interpreter:
             while env is not None and id(env) not in seen:
                 seen.add(id(env))
                 for name, value in env.variables.items():
-                    if value.is_plain or own and (rebound is None or name in rebound):
+                    if not isinstance(value, HOLDING) or own and (rebound is None or name in rebound):
                         continue
                     if holds(value, storage):
                         yield name

@@ -23,6 +23,7 @@ from graphfix.interpreter.values import (
     Value,
     counter,
 )
+from graphfix.source.subtree import subtree
 
 LOOP_LIMIT = 4
 
@@ -37,7 +38,7 @@ def rounds(loop: ast.AST | None) -> int:
         return 2
     handed: dict[str, tuple[str, int]] = {}
     bound: dict[str, int] = {}
-    for statement in (part for each in loop.body for part in ast.walk(each) if isinstance(part, ast.Assign)):
+    for statement in (part for each in loop.body for part in subtree(each) if isinstance(part, ast.Assign)):
         for target, value in pairs(statement):
             bound[ast.unparse(target)] = statement.lineno
             if isinstance(value, (ast.Name, ast.Attribute)):

@@ -65,12 +65,21 @@ def rebound(statement: ast.stmt | None, target: ast.AST | None) -> set[str] | No
     return {ast.unparse(name) for name in names}
 
 
-def holds(value: Value, storage: Storage, depth: int = MAX_DEPTH) -> bool:
+def holds(value: Value, storage: Storage) -> bool:
     """Whether a value, or what it holds, is or may be the memory of `storage`."""
-    if isinstance(value, Tensor):
-        return root(value.storage) is root(storage)
-    inner = value.attributes.values() if isinstance(value, TorchModule) else value.members(attributes=True)
-    return depth > 0 and any(holds(item, storage, depth - 1) for item in inner)
+    wanted = root(storage)
+    pending = [(value, MAX_DEPTH)]
+    seen: set[int] = set()  # those that were looked through with as much depth left
+    while pending:
+        item, left = pending.pop()
+        if isinstance(item, Tensor):
+            if root(item.storage) is wanted:
+                return True
+        elif left and (id(item) << 2 | left) not in seen:
+            seen.add(id(item) << 2 | left)
+            inner = item.attributes.values() if isinstance(item, TorchModule) else item.members(attributes=True)
+            pending += [(each, left - 1) for each in inner if not each.is_plain]
+    return False
 
 
 def root(storage: Storage) -> Storage:

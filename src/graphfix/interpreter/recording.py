@@ -173,7 +173,8 @@ class Recording:
     program detaches, and the iterations in which it does; `choices`: those out of which it takes a number or an index.
     `written`: tensors that were written in place, and whether that may have given them a graph or another shape. `empty`:
     where a tensor without a graph is walked. `given`: what code that is not in sight got hold of; `kept`: what was put into
-    attributes. `covered`: the sides of branches that were taken, with the function that they stand in. `frozen`: keys of
+    attributes. `covered`: the sides of branches that were taken, with the function that they stand in; `tried`: the branches that an
+    exception may leave without an end of the run. `frozen`: keys of
     unknown values, of which something was told to need no gradient. `ended_by`: what broke the run off; `left`: what it had in
     hand where its steps ended, and might have walked. `receiver`: the object whose method was run. `optimized`: what stands for the
     parameters of modules that are not in sight, by the keys of these, once an optimizer has them.
@@ -206,6 +207,7 @@ class Recording:
     escapes: dict[Node, list[tuple[ast.AST, str, int]]] = field(default_factory=dict)
     updates: list[Update] = field(default_factory=list)
     covered: dict[tuple[ast.AST, bool], ast.AST] = field(default_factory=dict)
+    tried: set[ast.AST] = field(default_factory=set)
     executed: set[ast.AST] = field(default_factory=set)
     entered: set[ast.AST] = field(default_factory=set)
     graphs: dict[ast.expr, list[Use]] = field(default_factory=dict)

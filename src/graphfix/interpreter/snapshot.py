@@ -52,8 +52,7 @@ class Snapshot:
 
     def restore(self) -> None:
         """Everything as it was, in the very containers that others hold."""
-        self._variables.clear()
-        self._variables.update(self._names)
+        self.rebind()
         for each, slots in self._slots:
             for name, value, content in slots:
                 if isinstance(content, dict):
@@ -62,6 +61,11 @@ class Snapshot:
                 elif isinstance(content, list):
                     value[:] = content
                 setattr(each, name, value)
+
+    def rebind(self) -> None:
+        """The variables bound as they were, which is all where what they hold is untouched."""
+        self._variables.clear()
+        self._variables.update(self._names)
 
     def is_untouched(self) -> bool:
         """Whether no run has changed what the variables hold; what they are bound to is another question."""
@@ -93,8 +97,8 @@ class Beginning:
         return decided.keys().isdisjoint(m.decisions) and all(policy(*question) is answer for question, answer in self.asked)
 
     def resume(self, m: Interpreter) -> Env:
-        """Give a run that has done nothing the module as it was, and what was recorded."""
-        self._snapshot.restore()
+        """Give a run that has done nothing the module as it was, as long as this `serves`, and what was recorded."""
+        self._snapshot.rebind()
         for name, content in _copied(self._recorded).items():
             setattr(m.recording, name, content)
         m.order, m.grad_enabled, has_graphs = self._state

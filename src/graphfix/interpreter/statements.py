@@ -30,6 +30,7 @@ from graphfix.interpreter.values import (
     Unknown,
     Value,
 )
+from graphfix.source.subtree import subtree
 
 
 def execute(m: Interpreter, body: Iterable[ast.stmt]) -> None:
@@ -90,7 +91,7 @@ def counted(m: Interpreter, s: ast.stmt, target: ast.expr, value: Value, op: ast
 def begins_anew(loop: ast.AST | None, counting: ast.stmt, name: str) -> bool:
     """Whether each iteration surely sets the variable `name` before it gets to the statement that counts it."""
     for statement in getattr(loop, "body", ()):
-        if not isinstance(statement, ast.AST) or any(part is counting for part in ast.walk(statement)):
+        if not isinstance(statement, ast.AST) or any(part is counting for part in subtree(statement)):
             return False
         if isinstance(statement, ast.Assign) and any(ast.unparse(target) == name for target in statement.targets):
             return True
@@ -102,6 +103,8 @@ def run_if(m: Interpreter, s: ast.If) -> None:
     taken = truth(m, s.test, s)
     recalled = m.recalled
     m.recording.covered[s, taken] = m.frame.definition
+    if m.tries:
+        m.recording.tried.add(s)
     try:
         execute(m, s.body if taken else s.orelse)
     except Raise:
@@ -314,7 +317,7 @@ def run_match(m: Interpreter, s: ast.Match) -> None:
         always = isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None and case.guard is None
         if always or m.decide(interned(("match", s, number, m.context)), case.pattern):
             m.recording.covered[case.pattern, True] = m.frame.definition
-            for part in ast.walk(case.pattern):
+            for part in subtree(case.pattern):
                 name = getattr(part, "name", None) or getattr(part, "rest", None)
                 if isinstance(name, str):
                     m.frame.env.variables[name] = (

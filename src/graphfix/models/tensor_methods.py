@@ -49,6 +49,7 @@ from graphfix.models.operations import (
 )
 from graphfix.models.table import OpFacts, facts
 from graphfix.models.words import PROVES_MODULE
+from graphfix.source.subtree import subtree
 
 # moves that the table cannot be recorded for on every machine
 MOVES = {"cuda": "cpu"}
@@ -98,7 +99,7 @@ def saves_for_backward(operation: Class) -> bool:
     if not isinstance(method, Function):
         return True
     first = [each.arg for each in method.definition.args.args[:1]]
-    parts = list(ast.walk(method.definition))
+    parts = list(subtree(method.definition))
     handed_on = (each for part in parts if isinstance(part, ast.Call) for each in part.args if isinstance(each, ast.Name))
     return any(isinstance(part, ast.Attribute) and part.attr in SAVED for part in parts) or any(e.id in first for e in handed_on)
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from graphfix.analysis.flow.flow import Flow
 from graphfix.repairs.inquiry import Open
+from graphfix.source.subtree import subtree
 
 # https://docs.python.org/3/reference/datamodel.html#frame-objects, https://docs.python.org/3/library/gc.html
 VARIABLES = frozenset(
@@ -39,7 +40,7 @@ def seen(flow: Flow) -> Iterator[Open]:
     yield from by_its_module(flow)
     for document in flow.code.documents.values():
         if document.words & (VARIABLES | OPERATIONS):
-            named = [part for part in ast.walk(document.tree) if word_of(part) in VARIABLES | OPERATIONS]
+            named = [part for part in subtree(document.tree) if word_of(part) in VARIABLES | OPERATIONS]
             for words, reason in ((VARIABLES, "sees variables of other functions"), (OPERATIONS, "sees each operation")):
                 yield from (Open(part, reason) for part in [each for each in named if word_of(each) in words][:1])
     for call, dotted in flow.code.calls.items():
@@ -52,7 +53,7 @@ def seen(flow: Flow) -> Iterator[Open]:
 def by_its_module(flow: Flow) -> Iterator[Open]:
     """Where a program looks at its own variables as those of a module."""
     for document in flow.code.documents.values():
-        for part in ast.walk(document.tree):
+        for part in subtree(document.tree):
             names = [alias.name for alias in part.names] if isinstance(part, ast.Import) else []
             names += [part.module or ""] if isinstance(part, ast.ImportFrom) else []
             modules = isinstance(part, ast.Attribute) and part.attr == "modules" and ast.unparse(part.value) == "sys"
@@ -64,7 +65,7 @@ def by_its_module(flow: Flow) -> Iterator[Open]:
 def replaced(flow: Flow) -> Iterator[Open]:
     """Where an object, a class or torch itself is given another method: what the name says is not what runs."""
     for document in flow.code.documents.values():
-        for part in ast.walk(document.tree):
+        for part in subtree(document.tree):
             if isinstance(part, ast.Attribute) and replaces(flow, part, document.parents.get(part)):
                 yield Open(part, "replaces a method")
                 return

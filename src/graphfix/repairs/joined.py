@@ -10,6 +10,7 @@ from graphfix.analysis.flow.scopes import FUNCTIONS
 from graphfix.model import AddArgument, Finding, Operation, Span, Wrap
 from graphfix.models.words import WALKS
 from graphfix.repairs.inquiry import Inquiry, Open
+from graphfix.source.subtree import subtree
 
 
 class Joined(Inquiry):
@@ -22,7 +23,7 @@ class Joined(Inquiry):
         one = not all(isinstance(each, AddArgument) for each in finding.fix.operations)
         for statement in self.between(spans, finding.span):
             for code in self.flow.reached(statement):
-                for call in (part for part in ast.walk(code) if isinstance(part, ast.Call)):
+                for call in (part for part in subtree(code) if isinstance(part, ast.Call)):
                     if self.may_write(call) or one and name_of(call.func) == "zero_grad":
                         yield Open(call, "may write to what both backward() share, or read its gradients")
         if one:
@@ -31,7 +32,7 @@ class Joined(Inquiry):
     def told_apart(self) -> Iterator[Open]:
         """What makes two walks another thing than one walk of the sum."""
         for document in self.flow.code.documents.values():
-            for part in ast.walk(document.tree):
+            for part in subtree(document.tree):
                 if isinstance(part, ast.Attribute) and part.attr.endswith("_hook") and "forward" not in part.attr:
                     yield Open(part, "sees the gradients of each backward()")
         for method in self.flow.code.methods.get("backward", ()):
@@ -44,13 +45,13 @@ class Joined(Inquiry):
         document = self.evidence.document
         around = (*FUNCTIONS, ast.Module)
         places = [
-            part for part in ast.walk(document.tree) if isinstance(part, (ast.stmt, ast.expr)) and document.span(part) in spans
+            part for part in subtree(document.tree) if isinstance(part, (ast.stmt, ast.expr)) and document.span(part) in spans
         ]
         homes = dict.fromkeys(document.enclosing(part, around) for part in places)
         second = next(document.enclosing(part, around) for part in places if document.span(part) == last)
         start = min(span.start for span in spans) if len(homes) == 1 else 0
         for home in homes:
-            for statement in (part for part in ast.walk(home) if isinstance(part, ast.stmt) and part is not home):
+            for statement in (part for part in subtree(home) if isinstance(part, ast.stmt) and part is not home):
                 span = document.span(statement)
                 if home is not second or start <= span.start and span.end <= last.end:
                     yield statement

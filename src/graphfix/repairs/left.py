@@ -15,6 +15,7 @@ from graphfix.model import Ground, InsertAfter, InsertBefore
 from graphfix.repairs.inquiry import Inquiry, Open
 from graphfix.repairs.objects import Objects, is_identity
 from graphfix.repairs.readers import Readers
+from graphfix.source.subtree import subtree
 
 # methods by which a dict gets, or loses, items
 CHANGES = frozenset("update setdefault pop popitem clear __setitem__ __ior__".split())
@@ -30,7 +31,7 @@ class Left(Inquiry):
     def inserted(self, operation: InsertBefore | InsertAfter, ground: Ground) -> Iterator[Open]:
         """A statement that detaches a variable: what it holds is freed there, or nobody walks it."""
         document = self.evidence.document
-        anchor = next((p for p in ast.walk(document.tree) if isinstance(p, ast.stmt) and self.at(p, operation.span)), None)
+        anchor = next((p for p in subtree(document.tree) if isinstance(p, ast.stmt) and self.at(p, operation.span)), None)
         target = detached_target(operation.text)
         if anchor is None or target is None:
             return
@@ -96,7 +97,7 @@ class Left(Inquiry):
                 yield Open(call, "may put something else there")
         for statement in before[before.index(stores[0]) + 1 :] + [anchor]:
             for code in self.flow.reached(statement):
-                if any(rebinds(part, item.value) for part in ast.walk(code)):
+                if any(rebinds(part, item.value) for part in subtree(code)):
                     yield Open(statement, "may put another dict there")
         sources = self.bound_to(writers[0], stores[0])
         constant = (isinstance(each, ast.Constant) for source in sources or () for each in self.readers.origins(source))
@@ -109,7 +110,7 @@ class Left(Inquiry):
     def compared_by_is(self, attribute: str) -> Iterator[ast.Compare]:
         """Where an attribute of this name is compared with another object, and not with a constant."""
         for document in self.flow.code.documents.values():
-            for part in ast.walk(document.tree):
+            for part in subtree(document.tree):
                 sides = [part.left, *part.comparators] if is_identity(part) and isinstance(part, ast.Compare) else []
                 if any(isinstance(s, ast.Attribute) and s.attr == attribute for s in sides):
                     if not any(isinstance(s, ast.Constant) for s in sides) and isinstance(part, ast.Compare):
@@ -117,7 +118,7 @@ class Left(Inquiry):
 
     def subscripts(self, *contexts: type[ast.expr_context]) -> Iterator[ast.Subscript]:
         for document in self.flow.code.documents.values():
-            for part in ast.walk(document.tree):
+            for part in subtree(document.tree):
                 if isinstance(part, ast.Subscript) and isinstance(part.ctx, contexts):
                     yield part
 
@@ -135,7 +136,7 @@ class Left(Inquiry):
                 values = [statement.value]
                 if isinstance(statement.value, ast.Call):
                     codes = self.flow.calls.targets.get(statement.value, ())
-                    values = [part.value for code in codes for part in ast.walk(code) if isinstance(part, ast.Return)]
+                    values = [part.value for code in codes for part in subtree(code) if isinstance(part, ast.Return)]
                     if statement.value in self.flow.calls.opaque:
                         return None
                 at = whole.elts.index(target)
@@ -149,9 +150,9 @@ class Left(Inquiry):
         `since`: the statement of the loop's body by which a name is surely bound, so that what was before does not matter.
         """
         word = target.rpartition(".")[2]
-        inside = set(ast.walk(loop)) if loop is not None else set()
+        inside = set(subtree(loop)) if loop is not None else set()
         for document in self.flow.code.documents.values():
-            for part in ast.walk(document.tree):
+            for part in subtree(document.tree):
                 if not isinstance(part, (ast.Name, ast.Attribute)) or not isinstance(part.ctx, ast.Store):
                     continue
                 if "." in target:
@@ -172,7 +173,7 @@ class Left(Inquiry):
             return [Field(target.rpartition(".")[2])]
         around = self.evidence.document.enclosing(loop, (*FUNCTIONS, ast.Module)) if loop is not None else None
         named = (
-            (part for part in ast.walk(around) if isinstance(part, ast.Name) and part.id == target) if around is not None else ()
+            (part for part in subtree(around) if isinstance(part, ast.Name) and part.id == target) if around is not None else ()
         )
         return [part for part in named if isinstance(part.ctx, ast.Store)]
 
@@ -196,7 +197,7 @@ def is_other_key(part: ast.Subscript, key: object) -> bool:
 
 def detached_target(text: str) -> str | None:
     """The variable that statements such as `h = h.detach()` detach; None for other statements."""
-    for part in ast.walk(ast.parse(text)):
+    for part in subtree(ast.parse(text)):
         if isinstance(part, ast.Assign) and "detach()" in ast.unparse(part.value):
             return ast.unparse(part.targets[0])
     return None

@@ -15,6 +15,7 @@ from graphfix.models.words import WALKS
 from graphfix.repairs.inquiry import Inquiry, Open
 from graphfix.repairs.introspection import word_of
 from graphfix.repairs.joined import Joined
+from graphfix.source.subtree import children, subtree
 
 # modules that keep statistics of what they are given: https://docs.pytorch.org/docs/stable/generated/torch.nn.BatchNorm1d.html
 KEEP_STATISTICS = frozenset("BatchNorm1d BatchNorm2d BatchNorm3d SyncBatchNorm LazyBatchNorm1d LazyBatchNorm2d".split())
@@ -51,7 +52,7 @@ class Moved(Inquiry):
         yield from self.passed(operation)
         yield from self.mode_unknown()
         for loop in (
-            part for part in ast.walk(self.evidence.document.tree) if isinstance(part, LOOPS) and self.at(part.body[0], before)
+            part for part in subtree(self.evidence.document.tree) if isinstance(part, LOOPS) and self.at(part.body[0], before)
         ):
             for statement in loop.body:
                 if any(name_of(call.func) in WALKS for call in surely_called(statement)):
@@ -64,7 +65,7 @@ class Moved(Inquiry):
         """The statements that it moves past change nothing that it reads: neither parameters and data, nor modules, nor modes."""
         document = self.evidence.document
         around = (*FUNCTIONS, ast.ClassDef, ast.Module)
-        statements = [part for part in ast.walk(document.tree) if isinstance(part, ast.stmt)]
+        statements = [part for part in subtree(document.tree) if isinstance(part, ast.stmt)]
         homes = {document.enclosing(part, around) for part in statements if self.at(part, operation.span)}
         for statement in statements:
             span = document.span(statement)
@@ -99,7 +100,7 @@ class Moved(Inquiry):
             return False
         if call in self.flow.calls.targets and call not in self.flow.calls.opaque:
             codes = [code for code in self.flow.reached(call) if code is not call] if not inside else []
-            return any(self.may_change(each, True) for code in codes for each in ast.walk(code) if not sets_up(each, code))
+            return any(self.may_change(each, True) for code in codes for each in subtree(code) if not sets_up(each, code))
         if any(isinstance(source, ast.ClassDef) for source in sources):
             return False  # a class that only takes on what another one sets up
         method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
@@ -117,7 +118,7 @@ class Moved(Inquiry):
     def mode_unknown(self) -> Iterator[Open]:
         """Parameters may be frozen, or recording be off, in ways that are not followed: there is no graph then, and nothing to free."""
         for document in self.flow.code.documents.values():
-            for part in ast.walk(document.tree):
+            for part in subtree(document.tree):
                 word = word_of(part)
                 above = document.parents.get(part)
                 if word == "requires_grad" and isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store):
@@ -136,16 +137,16 @@ class Moved(Inquiry):
     def side_effects(self, operation: Move) -> Iterator[Open]:
         """A loop may run no iteration, or write before its first: what is moved has no effect of its own, and what yields writes nothing."""
         document = self.evidence.document
-        for part in ast.walk(document.tree):
+        for part in subtree(document.tree):
             if isinstance(part, ast.stmt) and self.at(part, operation.span):
                 for code in self.flow.reached(part):
-                    inner = [] if code is part else list(ast.walk(code))
+                    inner = [] if code is part else list(subtree(code))
                     for each in inner:
                         stores = isinstance(each, (ast.Attribute, ast.Subscript)) and isinstance(each.ctx, ast.Store)
                         puts = isinstance(each, ast.Call) and name_of(each.func) in library.PUTS | SAYS
                         if stores or puts or isinstance(each, (ast.Global, ast.Nonlocal)):
                             yield Open(each, "would not happen where the loop runs no iteration")
-                called = (each for each in ast.walk(part) if isinstance(each, ast.Call))
+                called = (each for each in subtree(part) if isinstance(each, ast.Call))
                 if document.words & KEEP_STATISTICS and any(call in self.flow.calls.recording for call in called):
                     yield Open(part, "would not update statistics where the loop runs no iteration")
             if isinstance(part, LOOPS[:2]) and self.at(part.body[0], operation.before):
@@ -153,7 +154,7 @@ class Moved(Inquiry):
                     if Joined(self.evidence).may_write(call):
                         yield Open(call, "may write to what is moved before the first iteration")
                 for code in self.flow.run_by(part.iter):
-                    for each in ast.walk(code):
+                    for each in subtree(code):
                         if isinstance(each, (ast.Attribute, ast.Subscript)) and isinstance(each.ctx, ast.Store):
                             yield Open(each, "may change what is moved before the first iteration")
 
@@ -161,24 +162,24 @@ class Moved(Inquiry):
         """Reads of what a moved statement binds, in the head of the loop or around it."""
         document = self.evidence.document
         for loop in (
-            part for part in ast.walk(document.tree) if isinstance(part, LOOPS) and self.at(part.body[0], operation.before)
+            part for part in subtree(document.tree) if isinstance(part, LOOPS) and self.at(part.body[0], operation.before)
         ):
             home = document.enclosing(loop, (*FUNCTIONS, ast.Module))
-            moved = next((part for part in ast.walk(home) if isinstance(part, ast.stmt) and self.at(part, operation.span)), None)  # type: ignore[arg-type]
+            moved = next((part for part in subtree(home) if isinstance(part, ast.stmt) and self.at(part, operation.span)), None)  # type: ignore[arg-type]
             if moved is None:
                 continue
             head = {
                 part
                 for each in (getattr(loop, "test", None), getattr(loop, "iter", None))
                 if each is not None
-                for part in ast.walk(each)
+                for part in subtree(each)
             }
-            bound = {part.id for part in ast.walk(moved) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
+            bound = {part.id for part in subtree(moved) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
             for name in bound:
                 early = read_before_bound(loop, name)
                 if early is not None:
                     yield Open(early, "reads what the iteration before has left")
-            for part in ast.walk(home):  # type: ignore[arg-type]
+            for part in subtree(home):  # type: ignore[arg-type]
                 if isinstance(part, ast.Name) and part.id in bound and (isinstance(part.ctx, ast.Del) or part in head):
                     yield Open(part, "needs it outside of the loop's body")
 
@@ -207,20 +208,18 @@ def own_parts(statement: ast.stmt) -> Iterator[ast.AST]:
     while pending:
         part = pending.pop()
         yield part
-        pending.extend(
-            each for each in ast.iter_child_nodes(part) if not isinstance(each, (ast.stmt, ast.Lambda, ast.ExceptHandler))
-        )
+        pending.extend(each for each in children(part) if not isinstance(each, (ast.stmt, ast.Lambda, ast.ExceptHandler)))
 
 
 def read_before_bound(loop: ast.For | ast.AsyncFor | ast.While, name: str) -> ast.Name | None:
     """A read of `name` in the loop's body before the statement that first binds it; None where the loop never does."""
-    for statement in (part for each in loop.body for part in ast.walk(each) if isinstance(part, ast.stmt)):
-        named = [part for part in ast.walk(statement) if isinstance(part, ast.Name) and part.id == name]
+    for statement in (part for each in loop.body for part in subtree(each) if isinstance(part, ast.stmt)):
+        named = [part for part in subtree(statement) if isinstance(part, ast.Name) and part.id == name]
         if isinstance(statement, (ast.AugAssign, ast.Assign, ast.AnnAssign)) and any(
             not isinstance(n.ctx, ast.Load) for n in named
         ):
             bound = (statement.lineno, statement.col_offset)
-            reads = [part for each in loop.body for part in ast.walk(each) if isinstance(part, ast.Name) and part.id == name]
+            reads = [part for each in loop.body for part in subtree(each) if isinstance(part, ast.Name) and part.id == name]
             early = [part for part in reads if isinstance(part.ctx, ast.Load) and (part.lineno, part.col_offset) < bound]
             return early[0] if early else None
     return None

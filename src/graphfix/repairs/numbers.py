@@ -13,6 +13,7 @@ from graphfix.analysis.flow.calls import name_of
 from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.places import Place, Use
 from graphfix.analysis.flow.swallowed import swallowed
+from graphfix.source.subtree import subtree
 
 # functions whose result differs no more than the number that they are given
 STEADY = frozenset(
@@ -36,7 +37,7 @@ class Numbers:
     def half_precision(self) -> ast.AST | None:
         """Where the code computes in less than 32 bits: Python's numbers have 64."""
         for document in self.flow.code.documents.values():
-            if document.words & LESS_PRECISE or any(map(names_half, ast.walk(document.tree))):
+            if document.words & LESS_PRECISE or any(map(names_half, subtree(document.tree))):
                 return document.tree.body[0]
         return None
 
@@ -163,7 +164,7 @@ class Numbers:
             if isinstance(loop, ast.For) and isinstance(loop.iter, ast.Call) and name_of(loop.iter.func) == "range":
                 if any(ast.dump(bound) == ast.dump(divisor) for bound in loop.iter.args):
                     return True  # where it is zero there is no total
-            if isinstance(loop, ast.For) and any(ast.dump(part) == of for part in ast.walk(loop.iter)):
+            if isinstance(loop, ast.For) and any(ast.dump(part) == of for part in subtree(loop.iter)):
                 return True  # there is no total where there is nothing to loop over
         block = self.flow.freed.block_of(statement)
         if of and any(ast.dump(call.func.value) == of for each in block for call in puts_of(each)):

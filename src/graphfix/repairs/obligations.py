@@ -41,6 +41,7 @@ from graphfix.repairs.objects import Objects
 from graphfix.repairs.observers import Observers
 from graphfix.repairs.readers import Readers
 from graphfix.repairs.unrecorded import Unrecorded, asks_for_recording
+from graphfix.source.subtree import subtree
 
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
@@ -139,7 +140,7 @@ class Proof(Inquiry):
                 yield from Objects(self.flow).told_apart(old)
             return
         wanted = text[1:-1] if text.startswith("(") and text.endswith(")") else text
-        kept = [p for p in ast.walk(old) if isinstance(p, ast.expr) and self.evidence.document.source(p) in (text, wanted)]
+        kept = [p for p in subtree(old) if isinstance(p, ast.expr) and self.evidence.document.source(p) in (text, wanted)]
         above = self.evidence.document.parents.get(kept[0]) if kept else None
         read = isinstance(above, ast.Attribute) and above.attr == "data"  # a number has none: such a run does not work
         other = self.readers.no_tensor(kept[0], no_number=read) if kept else None
@@ -155,7 +156,7 @@ class Proof(Inquiry):
     def unrecorded_gradients(self, call: ast.Call) -> Iterator[Open]:
         """Nobody walks the gradients that a call returns, and no hook, and no `backward` of the code's own, sees that they are recorded."""
         own = [each for each in self.flow.code.methods.get("backward", ()) if self.is_of_function(each)]
-        inner = [part for each in own for part in ast.walk(each)]
+        inner = [part for each in own for part in subtree(each)]
         asking = {part for part in inner if asks_for_recording(self.flow, part)}
         asking |= {
             part for part in inner if isinstance(part, ast.Call) and name_of(part.func) in WALKS
@@ -163,7 +164,7 @@ class Proof(Inquiry):
         for document in self.flow.code.documents.values():
             if document.words & OTHER_FORMULAS:
                 yield Open(document.tree.body[0], "may compute gradients by another formula where they are recorded")
-            for part in ast.walk(document.tree):
+            for part in subtree(document.tree):
                 hook = isinstance(part, ast.Attribute) and part.attr.endswith("_hook") and "forward" not in part.attr
                 if hook or part in asking:
                     yield Open(part, "sees whether gradients are recorded")
@@ -200,7 +201,7 @@ class Proof(Inquiry):
         for reflection in self.flow.calls.reflections:
             yield Open(reflection, "may call backward() on it again")
         for document in self.flow.code.documents.values():
-            for part in ast.walk(document.tree) if "saved_tensors" in document.words else ():
+            for part in subtree(document.tree) if "saved_tensors" in document.words else ():
                 if (
                     isinstance(part, ast.Attribute)
                     and part.attr == "saved_tensors"

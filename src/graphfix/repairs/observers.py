@@ -10,6 +10,7 @@ from graphfix.analysis.flow.freed import surely_called
 from graphfix.analysis.flow.places import Place, Sink
 from graphfix.models.words import WALKS
 from graphfix.repairs.inquiry import Inquiry, Open
+from graphfix.source.subtree import subtree
 
 
 class Observers(Inquiry):
@@ -34,7 +35,7 @@ class Observers(Inquiry):
             if isinstance(place, (ast.Call, ast.alias)):
                 yield Open(place, "may make what is trained elsewhere")
         for document in self.flow.code.documents.values():
-            for part in ast.walk(document.tree):
+            for part in subtree(document.tree):
                 if isinstance(part, ast.Call) and name_of(part.func) == "zero_grad" and leaves_zeros(part):
                     yield Open(part, "leaves zeros, with which an optimizer still steps")
                 if isinstance(part, ast.Constant) and part.value == "step":

@@ -16,6 +16,7 @@ from graphfix.analysis.flow.swallowed import swallowed
 from graphfix.models.table import facts
 from graphfix.repairs.inquiry import Open
 from graphfix.repairs.numbers import Numbers
+from graphfix.source.subtree import subtree
 
 # what a total, or what is made of it, is asked for as a number: https://docs.python.org/3/library/stdtypes.html#numeric-types-int-float-complex
 OF_NUMBERS = frozenset(("real", "imag", "is_integer", "as_integer_ratio", "hex", "__format__", "__float__"))
@@ -122,7 +123,7 @@ class Readers:
         """The sums and products of which one operand is a tensor whatever the other is: they are tensors, too."""
         made: dict[Place, list[list[Place]]] = {}
         for document in self.flow.code.documents.values():
-            for part in ast.walk(document.tree):
+            for part in subtree(document.tree):
                 if isinstance(part, ast.BinOp):
                     made[part] = [self.flow.graph.sources(side) for side in (part.left, part.right)]
                 elif isinstance(part, ast.AugAssign):

@@ -23,6 +23,7 @@ from graphfix.model import Append, Applicability, Finding, Fix, Ground, Label, M
 from graphfix.models.table import facts
 from graphfix.repairs.fixes import Tell, fix, safe_if, short
 from graphfix.source.names import names_in, names_read_outside
+from graphfix.source.subtree import subtree
 
 
 def external(evidence: Evidence, walks: list[SecondBackward], tell: Tell) -> Iterator[Finding]:
@@ -134,7 +135,7 @@ def recomputed(
         return NoFix("what builds the graph is no plain assignment of this file")
     if not may_move(evidence, loop, statements):
         return NoFix("what builds the graph reads, or is read by, other statements before or in the loop")
-    random = any(node.random for node in nodes) or any(draws(part) for s in statements for part in ast.walk(s))
+    random = any(node.random for node in nodes) or any(draws(part) for s in statements for part in subtree(s))
     top = evidence.span(loop.body[0])
     moves = tuple(Move(evidence.span(statement), top) for statement in statements)
     names = ", ".join(f"`{short(ast.unparse(s.targets[0]))}`" for s in statements if isinstance(s, ast.Assign))
@@ -170,14 +171,14 @@ def may_move(evidence: Evidence, loop: ast.For | ast.AsyncFor | ast.While, state
         return False
     written = names_in(statements, ast.Store)
     read = names_in(statements, ast.Load) - written
-    holder = next(item for item in block if item is loop or loop in ast.walk(item))
+    holder = next(item for item in block if item is loop or loop in subtree(item))
     between = block[block.index(statements[0]) : block.index(holder)]
     others: list[ast.AST] = [s for s in between if s not in statements]
     scope = document.enclosing(loop, (ast.FunctionDef, ast.AsyncFunctionDef)) or document.tree
     elsewhere = names_read_outside(scope, loop, statements, loop.lineno)
     changed = names_in(others, ast.Store) | names_in(loop.body, ast.Store)
     targets = (
-        {part.id for part in ast.walk(loop.target) if isinstance(part, ast.Name)} if not isinstance(loop, ast.While) else set()
+        {part.id for part in subtree(loop.target) if isinstance(part, ast.Name)} if not isinstance(loop, ast.While) else set()
     )
     return (
         not (read & (changed | targets))
@@ -188,4 +189,4 @@ def may_move(evidence: Evidence, loop: ast.For | ast.AsyncFor | ast.While, state
 
 def around(evidence: Evidence, loop: ast.AST, statement: ast.stmt) -> list[ast.stmt] | None:
     block = evidence.document.block_of(statement)
-    return block if any(loop is item or loop in ast.walk(item) for item in block) else None
+    return block if any(loop is item or loop in subtree(item) for item in block) else None

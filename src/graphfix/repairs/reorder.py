@@ -18,6 +18,7 @@ from graphfix.interpreter.recording import Update
 from graphfix.interpreter.values import Instance, Optimizer, TorchModule, leaves_in
 from graphfix.model import AddArgument, Applicability, Delete, Fix, InsertAfter, Move, NoFix, Operation
 from graphfix.repairs.fixes import fix
+from graphfix.source.subtree import subtree
 
 
 def reordered(evidence: Evidence, meeting: Meeting) -> Fix | NoFix:
@@ -158,7 +159,7 @@ def is_harmless(statement: ast.stmt, run: Run) -> bool:
     """A statement that steps nothing and of which the tape sees all that it reads: gradients cleared, losses computed, numbers printed."""
     seen = {update.site for update in run.recording.updates if not update.steps}
     seen |= {node.site for event in run.recording.walks for node in history(list(event.roots))}
-    calls = [part for part in ast.walk(statement) if isinstance(part, ast.Call)]
+    calls = [part for part in subtree(statement) if isinstance(part, ast.Call)]
     return all(call in seen or word(call.func) in ("item", "zero_grad", "format", "print") for call in calls)
 
 
@@ -213,7 +214,7 @@ def one_step(evidence: Evidence, conflict: Conflict, loop: ast.For) -> Fix | NoF
     if any(s not in loop.body or not is_call(s, "step") for s in steps) or loop.orelse:
         return NoFix("the step inside of the loop is no plain `optimizer.step()`")
     clears = [s for s in loop.body if any(statement_in(u.trace, frame) is s and not u.steps for u in run.recording.updates)]
-    if any(not is_call(s, "zero_grad") for s in clears) or any(isinstance(p, (ast.Break, ast.Return)) for p in ast.walk(loop)):
+    if any(not is_call(s, "zero_grad") for s in clears) or any(isinstance(p, (ast.Break, ast.Return)) for p in subtree(loop)):
         return NoFix("the loop may be left early, or clears gradients in its own way")
     walk = evidence.document.statement_of(conflict.event.site)
     rest = [s for s in loop.body if s not in steps and s not in clears and s is not walk]

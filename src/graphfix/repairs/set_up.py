@@ -10,6 +10,7 @@ from graphfix.analysis.second_backward import Cause, SecondBackward
 from graphfix.model import Append, Applicability, Finding, Fix, Ground, Move, NoFix, Replace, in_time
 from graphfix.repairs.fixes import Tell, fix, safe_if, short
 from graphfix.source.names import names_read_outside
+from graphfix.source.subtree import subtree
 
 
 def accumulated(evidence: Evidence, walks: list[SecondBackward], tell: Tell) -> Iterator[Finding]:
@@ -47,9 +48,9 @@ def initialiser(evidence: Evidence, walk: SecondBackward, name: str) -> ast.Assi
     if walk.loop is None or not evidence.holds(walk.loop):
         return None
     scope = evidence.document.enclosing(walk.loop, (ast.FunctionDef, ast.AsyncFunctionDef)) or evidence.document.tree
-    inside = set(ast.walk(walk.loop))
+    inside = set(subtree(walk.loop))
     found = [
-        part for part in ast.walk(scope)
+        part for part in subtree(scope)
         if isinstance(part, ast.Assign) and part not in inside and len(part.targets) == 1
         and isinstance(part.targets[0], ast.Name) and part.targets[0].id == name
     ]  # fmt: skip
@@ -82,7 +83,7 @@ def is_shown(evidence: Evidence, walk: SecondBackward, name: str) -> bool:
     document = evidence.document
     assert walk.loop is not None
     walked = document.statement_of(walk.walk.site) if evidence.holds(walk.walk.site) else None
-    for part in ast.walk(walk.loop):
+    for part in subtree(walk.loop):
         if isinstance(part, ast.Name) and part.id == name and isinstance(part.ctx, ast.Load):
             statement = document.statement_of(part)
             binds = isinstance(statement, ast.Assign) and any(ast.unparse(target) == name for target in statement.targets)
@@ -103,7 +104,7 @@ def as_log(evidence: Evidence, walk: SecondBackward, name: str) -> Fix | NoFix:
     loop = walk.loop
     assert loop is not None
     adds = [
-        part for part in ast.walk(loop)
+        part for part in subtree(loop)
         if isinstance(part, ast.AugAssign) and isinstance(part.target, ast.Name) and part.target.id == name
     ]  # fmt: skip
     if len(adds) != 1 or not isinstance(adds[0].value, ast.Name) or not isinstance(receiver, ast.Name) or receiver.id != name:

@@ -17,6 +17,7 @@ from graphfix.models.words import WALKS
 from graphfix.repairs.inquiry import Inquiry, Open
 from graphfix.repairs.introspection import word_of
 from graphfix.repairs.readers import Readers
+from graphfix.source.subtree import subtree
 
 # https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.weight_norm.html and its kind compute weights before each forward pass
 LEFT_IN_MODULES = frozenset(("weight_norm", "spectral_norm", "parametrize", "parametrizations"))
@@ -48,16 +49,16 @@ class Unrecorded(Inquiry):
         if isinstance(operation, Decorate):
             inside = [
                 part
-                for part in ast.walk(self.evidence.document.tree)
+                for part in subtree(self.evidence.document.tree)
                 if isinstance(part, FUNCTIONS[:2]) and self.at(part, operation.span)
             ]
         else:
             inside = [
                 part
-                for part in ast.walk(self.evidence.document.tree)
+                for part in subtree(self.evidence.document.tree)
                 if isinstance(part, ast.stmt) and any(self.at(part, span) for span in operation.spans)
             ]
-        made = [part for each in inside for part in ast.walk(each) if isinstance(part, (ast.Call, ast.BinOp, ast.UnaryOp))]
+        made = [part for each in inside for part in subtree(each) if isinstance(part, (ast.Call, ast.BinOp, ast.UnaryOp))]
         reach = self.graph.reach([part for part in made if part in self.flow.carrying and not self.flow.is_graphless(part)])
         yield from self.left_in_modules()
         yield from self.taken_elsewhere()
@@ -65,7 +66,7 @@ class Unrecorded(Inquiry):
         yield from self.kept(inside)
         if isinstance(operation, Decorate):
             yield from self.taken_apart()
-        own = {part for each in inside for part in ast.walk(each) if isinstance(part, ast.Call)}
+        own = {part for each in inside for part in subtree(each) if isinstance(part, ast.Call)}
         walked = {walk.site for run in self.evidence.tape.runs for walk in run.recording.walks}
         for arrival in reach.arrivals:
             if arrival.sink is not Sink.ESCAPES or arrival.site not in own:  # what is called inside runs without recording, too
@@ -82,7 +83,7 @@ class Unrecorded(Inquiry):
                     and any("cached" in each for each in decorators(code))
                 ):
                     yield Open(code, "may keep what it computes")
-                for part in ast.walk(code):
+                for part in subtree(code):
                     if asks_for_recording(self.flow, part):
                         yield Open(part, "asks whether gradients are recorded")
                     elif computes_otherwise(self.flow, part):
@@ -93,7 +94,7 @@ class Unrecorded(Inquiry):
     def taken_elsewhere(self) -> Iterator[Open]:
         """Functions of torch that depend on the mode, where they are no call but a value: it may be called inside."""
         for document in self.flow.code.documents.values():
-            for part in ast.walk(document.tree) if document.words & BY_MODE else ():
+            for part in subtree(document.tree) if document.words & BY_MODE else ():
                 above = document.parents.get(part)
                 called = isinstance(above, ast.Call) and above.func is part
                 if called or not isinstance(part, (ast.Name, ast.Attribute)) or word_of(part) not in BY_MODE:
@@ -104,13 +105,13 @@ class Unrecorded(Inquiry):
     def taken_apart(self) -> Iterator[Open]:
         """What belongs to a function, and not to one that is wrapped around it."""
         for document in self.flow.code.documents.values():
-            for part in ast.walk(document.tree) if document.words & OF_FUNCTIONS else ():
+            for part in subtree(document.tree) if document.words & OF_FUNCTIONS else ():
                 if word_of(part) in OF_FUNCTIONS:
                     yield Open(part, "looks into the function itself")
 
     def written(self, inside: list[ast.AST]) -> Iterator[ast.AST]:
         """What writes in place, with gradients on, to a view that is made inside: autograd refuses that for views made without them."""
-        own = {part for each in inside for code in self.flow.reached(each) for part in ast.walk(code)}
+        own = {part for each in inside for code in self.flow.reached(each) for part in subtree(code)}
         views = [part for part in own if is_view(part)]
         receivers = Readers(self.flow).in_place if views else set()
         for place, part in self.graph.reach(views, made=False).places:
@@ -120,12 +121,12 @@ class Unrecorded(Inquiry):
 
     def kept(self, inside: list[ast.AST]) -> Iterator[Open]:
         """What called code leaves behind in objects, to be read under a key or name that no run follows, is not walked."""
-        own = {part for each in inside for part in ast.walk(each)}
+        own = {part for each in inside for part in subtree(each)}
         executed = {statement for run in self.evidence.tape.runs for statement in run.recording.executed}
         reads: dict[Place, None] = {}
         holders: dict[ast.expr, None] = {}
         for code in dict.fromkeys(code for each in inside for code in self.flow.reached(each) if code not in own):
-            for part in ast.walk(code):
+            for part in subtree(code):
                 if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store) and part in self.flow.recorded:
                     read = [edge.target for edge in self.graph.edges.get(Field(part.attr), ())]
                     seldom = (
@@ -147,7 +148,7 @@ class Unrecorded(Inquiry):
 
     def outlives(self, holder: ast.expr, code: ast.AST) -> bool:
         """Whether the object at `holder` may be older than this call of `code`, or stay when it is over."""
-        inner = set(ast.walk(code))
+        inner = set(subtree(code))
         if isinstance(holder, ast.Name) and all(source in inner for source in self.graph.sources(holder)):
             return False
         made = (each for each in self.flow.freed.dominating(self.flow.freed.statement(holder)) if isinstance(each, ast.Assign))
@@ -155,15 +156,15 @@ class Unrecorded(Inquiry):
 
     def walked_while_it_runs(self, inside: list[ast.AST]) -> Iterator[Open]:
         """The code that a loop inside pulls its items from runs without recording, too: it walks nothing."""
-        parts = [part for each in inside for part in ast.walk(each)]
+        parts = [part for each in inside for part in subtree(each)]
         loops = [part for part in parts if isinstance(part, (*LOOPS[:2], ast.comprehension))]
         pulled = [call for loop in loops for call in self.flow.pulled(loop.iter)]
         # an object in sight may lie behind a loader that is not
         givers = [method for name in GIVES_ITEMS for method in self.flow.code.methods.get(name, ())] if loops else []
         # and a generator, which is begun anywhere, goes on wherever something is taken out of it
-        givers += [function for function in self.flow.code.functions if any(isinstance(p, YIELDS) for p in ast.walk(function))]
+        givers += [function for function in self.flow.code.functions if any(isinstance(p, YIELDS) for p in subtree(function))]
         codes = (code for method in givers for code in self.flow.reached(method))
-        pulled += [part for code in dict.fromkeys(codes) for part in ast.walk(code) if isinstance(part, ast.Call)]
+        pulled += [part for code in dict.fromkeys(codes) for part in subtree(code) if isinstance(part, ast.Call)]
         for call in pulled:
             if name_of(call.func) in WALKS:
                 yield Open(call, "runs while items are taken out of it")
@@ -171,7 +172,7 @@ class Unrecorded(Inquiry):
     def left_in_modules(self) -> Iterator[Open]:
         """Hooks of the forward pass, and parametrizations, leave in modules what they compute, or look at its graph."""
         for document in self.flow.code.documents.values():
-            for part in ast.walk(document.tree):
+            for part in subtree(document.tree):
                 name = word_of(part)
                 if name in LEFT_IN_MODULES or name.startswith(("register_forward", "register_module_forward")):
                     yield Open(part, "may leave what is computed inside in a module")

@@ -14,6 +14,7 @@ from graphfix.interpreter.recording import Alias
 from graphfix.interpreter.values import Tensor, Value
 from graphfix.model import Delete, Operation, RemoveArgument, Replace
 from graphfix.repairs.fixes import operand
+from graphfix.source.subtree import subtree
 
 ARGUMENTS = ("data", "requires_grad", "volatile")
 Seen = list[tuple[Run, Alias]]
@@ -100,7 +101,7 @@ def is_left_alone(run: Run, alias: Alias) -> bool:
 def operations(evidence: Evidence, texts: dict[ast.Call, str], may_delete: bool = True) -> list[Operation]:
     """The edits of one statement. `x = Variable(x)` goes as a whole; where it may not, it only loses its flag."""
     outer = {
-        site: text for site, text in texts.items() if not any(site in ast.walk(other) for other in texts if other is not site)
+        site: text for site, text in texts.items() if not any(site in subtree(other) for other in texts if other is not site)
     }
     site = next(iter(outer))
     pairs = bindings(evidence, site)

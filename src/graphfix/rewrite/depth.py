@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import re
 
+from graphfix.source.subtree import children
+
 _BRACKET = re.compile(rb"[(\[{]|[)\]}]")
 _ADJACENT = re.compile(rb"(?:[\"'][ \t\\\r\n]*[bBrRfFuU]{0,2}[\"'][^\"'\r\n]*){200}")
 BRACKETS = 100
@@ -31,6 +33,6 @@ def _levels(node: ast.AST) -> int:
     """Levels of the tree, or the first number beyond the limit; without recursion."""
     level, depth = [node], 0
     while level and depth <= LEVELS:
-        level = [child for parent in level for child in ast.iter_child_nodes(parent)]
+        level = [child for parent in level for child in children(parent)]
         depth += 1
     return depth

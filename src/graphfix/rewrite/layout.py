@@ -17,6 +17,7 @@ from collections.abc import Iterator
 
 from graphfix.model import Span
 from graphfix.source.document import Document
+from graphfix.source.subtree import children, subtree
 
 NEWLINE = re.compile(rb"\r\n|\r|\n")
 _BLANK = re.compile(rb"[ \t\f]*")
@@ -62,7 +63,7 @@ class Layout:
 
     def _index(self) -> None:
         # The outermost of several nodes with one span wins: pieces of an f-string once had the span of the whole
-        for node in ast.walk(self.tree):
+        for node in subtree(self.tree):
             if isinstance(node, ast.stmt):
                 self._statements.setdefault(self.span(node), node)
             elif isinstance(node, ast.expr):
@@ -233,4 +234,4 @@ def _string_lines(node: ast.AST) -> Iterator[int]:
         if is_text or type(outer).__name__ in ("JoinedStr", "TemplateStr"):
             yield from range(outer.lineno, outer.end_lineno)  # type: ignore[attr-defined]
         else:
-            todo.extend(ast.iter_child_nodes(outer))
+            todo.extend(children(outer))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from graphfix.model import Finding
 from graphfix.source.guard import parse
 from graphfix.source.lines import LineIndex
+from graphfix.source.subtree import children
 
 _BLOCK = re.compile(r"(?:async\s+)?(?:for|while|if|elif|else|with|def|class|try|except|finally|match|case)\b|@")
 _BLANKS = re.compile(r"\s*(\W)\s*|\s+")
@@ -56,7 +57,7 @@ def _scopes(tree: ast.Module) -> list[tuple[int, int, str]]:
     pending: list[tuple[ast.AST, str]] = [(tree, "")]
     while pending:
         node, name = pending.pop()
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
                 own = f"{name}.{child.name}" if name else child.name
                 found.append((child.lineno, child.end_lineno or child.lineno, own))

@@ -9,6 +9,7 @@ from functools import cached_property
 from graphfix.model import Span
 from graphfix.source.guard import parse
 from graphfix.source.lines import LineIndex
+from graphfix.source.subtree import children, subtree
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
@@ -43,7 +44,7 @@ class Document:
     def lying_at(self) -> dict[Span, list[ast.stmt | ast.expr]]:
         """The statements and expressions that lie exactly at each span, the outer ones first."""
         found: dict[Span, list[ast.stmt | ast.expr]] = {}
-        for node in ast.walk(self.tree):
+        for node in subtree(self.tree):
             if isinstance(node, (ast.stmt, ast.expr)):
                 found.setdefault(self.span(node), []).append(node)
         return found
@@ -56,13 +57,13 @@ class Document:
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
         """The node that each node stands in."""
-        return {child: parent for parent in ast.walk(self.tree) for child in ast.iter_child_nodes(parent)}
+        return {child: parent for parent in subtree(self.tree) for child in children(parent)}
 
     @cached_property
     def words(self) -> frozenset[str]:
         """Every name that the file spells, whatever it stands for."""
         found: set[str] = set()
-        for node in ast.walk(self.tree):
+        for node in subtree(self.tree):
             for _, value in ast.iter_fields(node):
                 parts = value if isinstance(value, list) else [value]
                 found.update(part for part in parts if isinstance(part, str))
@@ -76,7 +77,7 @@ class Document:
     @cached_property
     def blocks(self) -> dict[ast.stmt, list[ast.stmt]]:
         """The list of statements that each statement is one of."""
-        lists = (value for parent in ast.walk(self.tree) for _, value in ast.iter_fields(parent) if isinstance(value, list))
+        lists = (value for parent in subtree(self.tree) for _, value in ast.iter_fields(parent) if isinstance(value, list))
         return {child: block for block in lists for child in block if isinstance(child, ast.stmt)}
 
     def imported_as(self, library: str) -> str | None:
@@ -95,19 +96,19 @@ class Document:
         """
         taken = {
             alias.asname or alias.name.split(".")[0]
-            for part in ast.walk(self.tree)
+            for part in subtree(self.tree)
             if isinstance(part, (ast.Import, ast.ImportFrom))
             for alias in part.names
         }
-        if library in self.rebound | taken | {part.name for part in ast.walk(self.tree) if isinstance(part, DEFINITIONS)}:
+        if library in self.rebound | taken | {part.name for part in subtree(self.tree) if isinstance(part, DEFINITIONS)}:
             return None
         return next((part for part in self.tree.body if library in modules_of(part)), None)
 
     @cached_property
     def rebound(self) -> set[str]:
         """The names that something other than an import, a function or a class gets."""
-        bound = {part.id for part in ast.walk(self.tree) if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load)}
-        return bound | {part.arg for part in ast.walk(self.tree) if isinstance(part, ast.arg)}
+        bound = {part.id for part in subtree(self.tree) if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load)}
+        return bound | {part.arg for part in subtree(self.tree) if isinstance(part, ast.arg)}
 
     def block_of(self, statement: ast.stmt) -> list[ast.stmt]:
         """The list of statements that `statement` is one of."""

@@ -9,6 +9,7 @@ import warnings
 
 from graphfix.source.errors import Skipped, SourceError
 from graphfix.source.lines import NEWLINE
+from graphfix.source.subtree import children
 
 MAX_BRACKETS = 100
 MAX_DEPTH = 200
@@ -134,7 +135,7 @@ def depth_of(tree: ast.AST, limit: int) -> int:
     level: list[ast.AST] = [tree]
     while level and depth <= limit:
         depth += 1
-        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        level = [child for node in level for child in children(node)]
     return depth
 
 

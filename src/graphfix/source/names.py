@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 
+from graphfix.source.subtree import children, subtree
+
 
 def names_in(nodes: list, context: type) -> set[str]:
-    return {part.id for node in nodes for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, context)}
+    return {part.id for node in nodes for part in subtree(node) if isinstance(part, ast.Name) and isinstance(part.ctx, context)}
 
 
 def names_read_outside(scope: ast.AST, loop: ast.AST, statements: list[ast.stmt], before: float = float("inf")) -> set[str]:
@@ -23,7 +25,7 @@ def names_read_outside(scope: ast.AST, loop: ast.AST, statements: list[ast.stmt]
             continue
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.lineno < before:
             found.add(node.id)
-        pending.extend(ast.iter_child_nodes(node))
+        pending.extend(children(node))
     return found
 
 

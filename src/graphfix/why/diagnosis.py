@@ -20,6 +20,7 @@ from graphfix.settings.scope import Scope
 from graphfix.source.document import Document
 from graphfix.source.errors import SourceError
 from graphfix.source.lines import LineIndex
+from graphfix.source.subtree import subtree
 from graphfix.source.text import Source
 from graphfix.why.doubt import is_doubtful
 from graphfix.why.errors import Trouble
@@ -216,7 +217,7 @@ def _function(place: Place) -> Span:
     offset = _offset(source, place)
     around = [
         document.span(node)
-        for node in ast.walk(document.tree)
+        for node in subtree(document.tree)
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and _holds(document.span(node), offset)
     ]
     return min(around, key=lambda span: span.end - span.start, default=Span(0, len(document.data)))

@@ -12,6 +12,7 @@ from graphfix.interpreter.imports import NEVER, Importer
 from graphfix.source.decode import read
 from graphfix.source.errors import SourceError
 from graphfix.source.guard import parse
+from graphfix.source.subtree import subtree
 
 
 def imported_files(files: Sequence[Path], roots: tuple[Path, ...]) -> list[Path]:
@@ -41,7 +42,7 @@ def _names(path: Path) -> Iterator[str]:
         tree = parse(read(path).text)
     except SourceError:
         return
-    for node in ast.walk(tree):
+    for node in subtree(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

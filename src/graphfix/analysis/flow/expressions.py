@@ -11,6 +11,7 @@ from graphfix.analysis.flow.graph import FlowGraph
 from graphfix.analysis.flow.places import Cell, Field, Kind, Place, Result, Sink
 from graphfix.analysis.flow.scopes import Scope
 from graphfix.models.words import WALKS
+from graphfix.source.subtree import children
 
 DUNDERS = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv", ast.Mod: "mod", ast.Pow: "pow",
@@ -48,7 +49,7 @@ class Expressions:
         if method is not None:
             method(node)
             return
-        for part in ast.iter_child_nodes(node):
+        for part in children(node):
             if isinstance(part, ast.expr):
                 self.expression(part)
 

@@ -15,6 +15,7 @@ from graphfix.analysis.flow.sight import Find, Sight
 from graphfix.models.table import facts
 from graphfix.models.words import WALKED_BY_TRAINER
 from graphfix.source.document import Document
+from graphfix.source.subtree import subtree
 
 SIZED = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.DictComp)
 NAMED = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -49,7 +50,7 @@ class Flow:
     def pulled(self, items: ast.expr) -> Iterator[ast.Call]:
         """The calls that code in sight makes while items are taken out of an iterable."""
         for code in self.run_by(items):
-            yield from (part for part in ast.walk(code) if isinstance(part, ast.Call))
+            yield from (part for part in subtree(code) if isinstance(part, ast.Call))
 
     def run_by(self, items: ast.expr) -> Iterable[ast.AST]:
         """The code in sight that runs while items are taken out of an iterable."""
@@ -173,7 +174,7 @@ class Flow:
         seen: set[ast.AST] = {node}
         pending = [node]
         while pending:
-            for part in ast.walk(pending.pop()):
+            for part in subtree(pending.pop()):
                 for function in self.entered_at(part):
                     if function not in seen:
                         seen.add(function)
@@ -223,7 +224,7 @@ def open_ends(code: Sight, calls: Calls, document: Document, offers: Collection[
     for place in dict.fromkeys(source for sources in code.flow.values.values() for source in sources):
         if isinstance(place, Field) and place not in code.flow.values and not library.cuts_method(place.name):
             code.flow.opaque.setdefault(place, code.first_read.get(place.name, document.tree))
-    own = {part for part in ast.walk(document.tree)}
+    own = {part for part in subtree(document.tree)}
     for function in code.functions:
         in_sight = (function in calls.entered or function in code.properties) and function not in offers
         if in_sight and function not in code.taken or function not in own:

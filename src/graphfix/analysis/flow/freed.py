@@ -15,6 +15,7 @@ from graphfix.analysis.flow.expressions import arguments
 from graphfix.analysis.flow.places import Place
 from graphfix.analysis.flow.scopes import FUNCTIONS, parameters
 from graphfix.models.words import LAUNCHERS
+from graphfix.source.subtree import children, subtree
 
 DEPTH = 4
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
@@ -102,9 +103,9 @@ class Freed:
         if definition is None:
             return False
         roots = [
-            call.func.value for call in ast.walk(statement) if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
+            call.func.value for call in subtree(statement) if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
         ]
-        given = [argument for call in ast.walk(statement) if isinstance(call, ast.Call) for argument in arguments(call)]
+        given = [argument for call in subtree(statement) if isinstance(call, ast.Call) for argument in arguments(call)]
         return not any(definition in self.terms(root) for root in (*roots, *given))
 
     def terms(self, root: ast.expr) -> set[Place]:
@@ -115,7 +116,7 @@ class Freed:
             place = pending.pop()
             parts: list[Place] = list(self.graph.values.get(place, ()))
             if isinstance(place, (ast.BinOp, ast.UnaryOp)):
-                parts += [part for part in ast.iter_child_nodes(place) if isinstance(part, ast.expr)]
+                parts += [part for part in children(place) if isinstance(part, ast.expr)]
             elif isinstance(place, ast.AugAssign):
                 parts += [*self.graph.made_of.get(place, ())]
             elif isinstance(place, ast.Call) and isinstance(place.func, ast.Attribute):
@@ -161,7 +162,7 @@ class Freed:
         found: list[tuple[Place, ast.stmt]] = []
         for statement in loop.body:  # type: ignore[attr-defined]
             for code in self.flow.reached(statement):
-                for part in ast.walk(code):
+                for part in subtree(code):
                     context = getattr(part, "ctx", None)
                     if not isinstance(context, ast.Store):
                         continue
@@ -186,10 +187,10 @@ class Freed:
         if not isinstance(statement, (ast.Expr, ast.Assign)):
             return False
         function = next((each for each in self.around(definition) if isinstance(each, FUNCTIONS)), None)
-        leading = {c for c in ast.walk(statement) if isinstance(c, ast.Call) and function in self.flow.reached(c)}
+        leading = {c for c in subtree(statement) if isinstance(c, ast.Call) and function in self.flow.reached(c)}
         for call in certain_calls(statement.value):
             if name_of(call.func) == "backward" and isinstance(call.func, ast.Attribute):
-                within = set(ast.walk(call.func.value))
+                within = set(subtree(call.func.value))
                 if self.call_walks(call, ast.Constant(None), definition, DEPTH) and leading <= within | {call}:
                     return True
         return False
@@ -297,12 +298,12 @@ class Freed:
         if ast.dump(root) == ast.dump(read):
             return self.names(root) == self.names(read)
         if isinstance(root, (ast.BinOp, ast.Call)):
-            return any(self.leads_to(part, read, None) for part in ast.iter_child_nodes(root) if isinstance(part, ast.expr))
+            return any(self.leads_to(part, read, None) for part in children(root) if isinstance(part, ast.expr))
         return isinstance(root, ast.Attribute) and self.leads_to(root.value, read, None)
 
     def names(self, expression: ast.expr) -> list[set[Place]]:
         """What each name of an expression may mean."""
-        return [set(self.graph.values.get(part, ())) for part in ast.walk(expression) if isinstance(part, ast.Name)]
+        return [set(self.graph.values.get(part, ())) for part in subtree(expression) if isinstance(part, ast.Name)]
 
 
 def leaves(statement: ast.stmt) -> bool:
@@ -313,7 +314,7 @@ def leaves(statement: ast.stmt) -> bool:
         if isinstance(part, ast.Return) or isinstance(part, (ast.Continue, ast.Break)) and not looped:
             return True
         if not isinstance(part, (*FUNCTIONS, ast.ClassDef)):
-            pending.extend((inner, looped or isinstance(part, LOOPS)) for inner in ast.iter_child_nodes(part))
+            pending.extend((inner, looped or isinstance(part, LOOPS)) for inner in children(part))
     return False
 
 
@@ -347,7 +348,7 @@ def certain_calls(expression: ast.expr) -> Iterator[ast.Call]:
         elif isinstance(part, ast.BoolOp):
             pending.append(part.values[0])
         else:
-            pending.extend(ast.iter_child_nodes(part))
+            pending.extend(children(part))
 
 
 def surely_called(statement: ast.stmt) -> list[ast.Call]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
+from graphfix.source.subtree import children
+
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 SCOPES = (*FUNCTIONS, ast.ClassDef, ast.Module)
 
@@ -76,7 +78,7 @@ def _visit(node: ast.AST, scope: Scope, found: dict[ast.AST, Scope], reads: list
             pending.extend(_outside(part))
             _visit(part, Scope(part, scope), found, reads)
         else:
-            pending.extend(ast.iter_child_nodes(part))
+            pending.extend(children(part))
     scope.bound -= scope.declared
 
 

@@ -10,6 +10,7 @@ from graphfix.analysis.flow.places import Cell, Field, Kind, Place
 from graphfix.analysis.flow.scopes import FUNCTIONS, Scope, scopes_of
 from graphfix.analysis.flow.statements import Statements
 from graphfix.source.document import Document
+from graphfix.source.subtree import subtree
 
 # a name of a module to its document, where it is one of the project's: asked with the document that imports it
 Find = Callable[[str, Document], Document | None]
@@ -48,7 +49,7 @@ class Sight(Statements):
         self.waiting.append(document)
         self.scopes.update(scopes_of(document.tree))
         self.libraries[document.tree] = self.external_names(document)
-        for part in ast.walk(document.tree):
+        for part in subtree(document.tree):
             if isinstance(part, FUNCTIONS):
                 self.functions[part] = None
                 if not isinstance(part, ast.Lambda):
@@ -72,7 +73,7 @@ class Sight(Statements):
         """The names that mean a library, or a part of one, in the whole file."""
         found: dict[str, str] = {}
         taken: set[str] = set()
-        for part in ast.walk(document.tree):
+        for part in subtree(document.tree):
             if isinstance(part, ast.Import):
                 for alias in part.names:
                     root = alias.name if alias.asname else alias.name.split(".")[0]

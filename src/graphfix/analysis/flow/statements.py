@@ -9,6 +9,7 @@ from graphfix.analysis.flow.definitions import Reaching, carried, joined
 from graphfix.analysis.flow.expressions import DUNDERS, Expressions
 from graphfix.analysis.flow.places import Cell, Field, Kind, Old, Place, Result
 from graphfix.analysis.flow.scopes import FUNCTIONS, Scope, parameters
+from graphfix.source.subtree import children, subtree
 
 # decorators that leave what a function returns, and when it runs, as it is
 TRANSPARENT = frozenset(
@@ -40,7 +41,7 @@ class Statements(Expressions):
             if method is not None:
                 method(statement)
             else:
-                for part in ast.iter_child_nodes(statement):
+                for part in children(statement):
                     if isinstance(part, ast.expr):
                         self.expression(part)
 
@@ -191,7 +192,7 @@ class Statements(Expressions):
         before, ends = self.reaching.now, []
         for case in node.cases:
             self.reaching.now, self.reaching.dead = before, False
-            for part in ast.walk(case.pattern):
+            for part in subtree(case.pattern):
                 name = getattr(part, "rest", None) or getattr(part, "name", None)
                 if isinstance(part, ast.MatchClass):
                     self.flow.use(node.subject, "argument", "isinstance", part)

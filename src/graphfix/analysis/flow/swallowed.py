@@ -8,6 +8,7 @@ from graphfix.analysis.flow.calls import decorators
 from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.places import Place, Result
 from graphfix.analysis.flow.scopes import FUNCTIONS
+from graphfix.source.subtree import subtree
 
 # errors that no walk, index or optimizer raises: who catches only these swallows no fault of a graph
 OTHERS = frozenset(
@@ -63,7 +64,7 @@ def swallowed(flow: Flow, site: ast.AST) -> ast.AST | None:
 
 def swallows(statement: ast.Try) -> bool:
     """Whether a `try` may keep an error of torch from going further."""
-    if any(isinstance(part, LEAVES) for each in statement.finalbody for part in ast.walk(each)):
+    if any(isinstance(part, LEAVES) for each in statement.finalbody for part in subtree(each)):
         return True
     return any(catches(handler) and not isinstance(handler.body[-1], ast.Raise) for handler in statement.handlers)
 
@@ -112,14 +113,14 @@ def exits_of(flow: Flow, cls: ast.ClassDef) -> list[ast.AST]:
 
 def gives_something(method: ast.AST) -> bool:
     """Whether a function may return what is true: an `__exit__` that does swallows the error."""
-    returns = (part for part in ast.walk(method) if isinstance(part, ast.Return) and part.value is not None)
+    returns = (part for part in subtree(method) if isinstance(part, ast.Return) and part.value is not None)
     return any(not (isinstance(part.value, ast.Constant) and not part.value.value) for part in returns)
 
 
 def holds_its_yield(function: ast.AST) -> bool:
     """Whether a generator that is a context may handle what is raised where it yields."""
-    for part in ast.walk(function):
-        inner = [each for statement in part.body for each in ast.walk(statement)] if isinstance(part, TRIES) else []
+    for part in subtree(function):
+        inner = [each for statement in part.body for each in subtree(statement)] if isinstance(part, TRIES) else []
         if any(isinstance(each, (ast.Yield, ast.YieldFrom)) for each in inner) and swallows(part):  # type: ignore[arg-type]
             return True
     return False

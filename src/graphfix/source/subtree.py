@@ -1,0 +1,34 @@
+"""The nodes below a node of a tree: looked for once, however often they are asked for."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Iterable
+
+# `Load`, `Store` and `Del` are shared by all trees
+_SHARED = ast.expr_context
+_BELOW = "_graphfix_below"
+
+
+def children(node: ast.AST) -> list[ast.AST]:
+    """The nodes right below `node`, in the order of its fields, as `ast.iter_child_nodes`, but for those that all trees share."""
+    found: list[ast.AST] = []
+    for name in node._fields:
+        value = getattr(node, name, None)
+        if isinstance(value, list):
+            found += [each for each in value if isinstance(each, ast.AST)]
+        elif isinstance(value, ast.AST) and not isinstance(value, _SHARED):
+            found.append(value)
+    return found
+
+
+def subtree(node: ast.AST) -> Iterable[ast.AST]:
+    """`node` and all nodes below it, in the order of `ast.walk`, outer ones first. The tree does not change any more."""
+    below = node.__dict__.get(_BELOW)
+    if below is None:
+        below = children(node)
+        for each in below:  # it grows while it is read
+            below += children(each)
+        node.__dict__[_BELOW] = below
+    return itertools.chain((node,), below)
