@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import ast
 import contextlib
+import gc
 import multiprocessing
 import os
 import random
@@ -14,6 +16,7 @@ import pytest
 import graphfix.run.again
 import graphfix.run.engine
 from graphfix.run import limits
+from graphfix.run.again import forget_files
 from graphfix.run.engine import Analysis
 from graphfix.run.examine import Job
 from graphfix.run.outcome import Outcome, Status
@@ -193,3 +196,16 @@ def test_files_that_are_only_kept_are_let_go_once_there_is_much_more(monkeypatch
         now["used"] = used
         limits.spare_memory()
     assert forgotten == [limits.PLENTY, 2 * limits.PLENTY]
+
+
+def test_no_tree_of_a_file_outlives_the_files_that_are_forgotten(tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text("def of_no_other_file(net, x):\n    for _ in range(3):\n        x = net(x)\n    return x\n")
+    training = "import torch\nfrom net import of_no_other_file\nof_no_other_file(torch.nn.Linear(1, 1), torch.ones(1)).sum().backward()\n"
+    (tmp_path / "train.py").write_text(training)
+    (tmp_path / "other.py").write_text("import torch\ntorch.ones(1, requires_grad=True).sum().backward()\n")
+    files = [tmp_path / "train.py", tmp_path / "other.py"]
+    assert all(outcome.status is Status.EXAMINED for outcome in examine_all(files, Job(roots=(tmp_path,)), 1))
+    forget_files()
+    gc.collect()
+    left = [each for each in gc.get_objects() if isinstance(each, ast.FunctionDef) and each.name == "of_no_other_file"]
+    assert left == []

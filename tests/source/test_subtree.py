@@ -6,7 +6,7 @@ import ast
 from pathlib import Path
 
 import graphfix
-from graphfix.source.subtree import children, subtree
+from graphfix.source.subtree import children, kept_with_node, subtree
 
 PROGRAMS = sorted(Path(graphfix.__file__).parent.rglob("source/*.py"))
 
@@ -39,3 +39,22 @@ def test_a_node_that_was_asked_holds_no_reference_to_itself():
     tree = ast.parse("x = 1")
     list(subtree(tree))
     assert not any(part is tree for held in vars(tree).values() if isinstance(held, list) for part in held)
+
+
+def test_an_answer_is_found_once_for_a_node_and_goes_with_its_tree():
+    asked = []
+
+    @kept_with_node
+    def spells(node: ast.AST | None, name: str) -> bool:
+        asked.append(name)
+        return node is not None and any(getattr(part, "id", "") == name for part in subtree(node))
+
+    one, two = ast.parse("x"), ast.parse("y")
+    assert [spells(one, "x"), spells(one, "x"), spells(one, "y"), spells(two, "y"), spells(None, "x")] == [
+        True,
+        True,
+        False,
+        True,
+        False,
+    ]
+    assert asked == ["x", "y", "y", "x"]

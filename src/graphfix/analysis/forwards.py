@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import functools
 
 from graphfix.autograd.graph import Leaf, Node, history
 from graphfix.autograd.iteration import split_loop
@@ -11,7 +10,7 @@ from graphfix.interpreter.frames import Frame
 from graphfix.interpreter.interning import Key, kind_of
 from graphfix.interpreter.recording import Recording
 from graphfix.interpreter.values import Instance, TorchModule, Unknown, Value, leaves_in, nodes_in
-from graphfix.source.subtree import subtree
+from graphfix.source.subtree import kept_with_node, subtree
 
 
 def is_module_call(frame: Frame) -> bool:
@@ -24,7 +23,7 @@ def is_resumed(frame: Frame) -> bool:
     return isinstance(frame.definition, (ast.FunctionDef, ast.AsyncFunctionDef)) and takes_what_is_sent(frame.definition)
 
 
-@functools.lru_cache(maxsize=1024)
+@kept_with_node
 def takes_what_is_sent(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     """Whether the value of a `yield` is used."""
     inner = list(subtree(function))

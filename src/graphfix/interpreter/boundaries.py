@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import functools
 import itertools
 from collections.abc import Collection, Iterator
 
@@ -25,7 +24,7 @@ from graphfix.interpreter.values import (
     held_leaves,
     nodes_in,
 )
-from graphfix.source.subtree import subtree
+from graphfix.source.subtree import kept_with_node, subtree
 
 CALLABLES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 # objects in objects are followed so far, and so many of them: `model.layers[0].cell.state`
@@ -83,12 +82,12 @@ def root_of(name: str) -> str:
     return name.partition(".")[0].partition("[")[0]
 
 
-@functools.lru_cache(maxsize=256)
+@kept_with_node
 def names_in(loop: ast.AST) -> frozenset[str]:
     return frozenset(part.id for part in subtree(loop) if isinstance(part, ast.Name))
 
 
-@functools.lru_cache(maxsize=16)
+@kept_with_node
 def names_in_functions(tree: ast.Module) -> frozenset[str]:
     """The names that functions, classes and lambdas mention: their calls may use a variable that the caller does not mention."""
     callables = (part for part in subtree(tree) if isinstance(part, CALLABLES))

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import ast
 import builtins
-import functools
 
 from graphfix.interpreter.values import Class, Constant, Function, Mapping, NonTensor, Sequence, Value
-from graphfix.source.subtree import subtree
+from graphfix.source.subtree import kept_with_node, subtree
 
 
 def is_abstract(definition: ast.AST, owner: Class | None) -> bool:
@@ -36,7 +35,7 @@ def is_plain(value: Value) -> bool:
     return isinstance(value, (Constant, NonTensor))
 
 
-@functools.lru_cache(maxsize=256)
+@kept_with_node
 def names_only_python(definition: ast.AST) -> bool:
     """Whether all names that a function reads are its own, or Python's."""
     parts = list(subtree(definition))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import functools
 from collections.abc import Iterator
 
 from graphfix.interpreter.interpreter import Interpreter
@@ -23,12 +22,12 @@ from graphfix.interpreter.values import (
     Value,
     counter,
 )
-from graphfix.source.subtree import subtree
+from graphfix.source.subtree import kept_with_node, subtree
 
 LOOP_LIMIT = 4
 
 
-@functools.lru_cache(maxsize=1024)
+@kept_with_node
 def rounds(loop: ast.AST | None) -> int:
     """How many iterations of a loop show what crosses its boundary: two, and one more for each name that hands on what a name held.
 

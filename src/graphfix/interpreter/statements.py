@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import functools
 from collections.abc import Callable, Iterable
 
 from graphfix.interpreter import versions
@@ -30,7 +29,7 @@ from graphfix.interpreter.values import (
     Unknown,
     Value,
 )
-from graphfix.source.subtree import subtree
+from graphfix.source.subtree import kept_with_node, subtree
 
 
 def execute(m: Interpreter, body: Iterable[ast.stmt]) -> None:
@@ -87,7 +86,7 @@ def counted(m: Interpreter, s: ast.stmt, target: ast.expr, value: Value, op: ast
     return Counted(value.value, up=positive and isinstance(op, ast.Add))
 
 
-@functools.lru_cache(maxsize=1024)
+@kept_with_node
 def begins_anew(loop: ast.AST | None, counting: ast.stmt, name: str) -> bool:
     """Whether each iteration surely sets the variable `name` before it gets to the statement that counts it."""
     for statement in getattr(loop, "body", ()):

@@ -14,7 +14,7 @@ from pathlib import Path
 
 SECONDS = 20.0  # of this process's own computing, whatever else the machine does
 PATIENCE = 180.0  # by the clock, which runs on while others compute; for what does not heed signals: a worker ends itself
-PLENTY = 250 << 20  # bytes, after each of which the files that are only kept are let go
+PLENTY = 150 << 20  # bytes, after each of which the files that are only kept are let go
 MEMORY = 1 << 30  # bytes, on top of what a worker begins with
 _bearable = PLENTY
 

@@ -27,6 +27,7 @@ _jobs: list[Job] = []
 def pooled(files: Sequence[Path], job: Job, jobs: int) -> Iterator[Outcome]:
     """One outcome per file, in order, from `jobs` workers at most."""
     warm(repair=job.repair or job.edits)
+    gc.freeze()  # workers share what is there by now as long as nobody touches it, not even to collect
     batches = deque(list(files[start : start + _BATCH]) for start in range(0, len(files), _BATCH))
     while batches:
         yield from _until_broken(batches, job, jobs)
@@ -107,7 +108,6 @@ def warm(*, repair: bool) -> None:
     if repair:
         import graphfix.rewrite  # noqa: F401
         import graphfix.rewrite.fixpoint  # noqa: F401
-    gc.freeze()
 
 
 def _examine_batch(batch: list[Path]) -> list[Outcome]:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import ast
+import functools
 import itertools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Concatenate, ParamSpec, TypeVar
 
 # `Load`, `Store` and `Del` are shared by all trees
 _SHARED = ast.expr_context
 _BELOW = "_graphfix_below"
+N = TypeVar("N", bound="ast.AST | None")
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def children(node: ast.AST) -> list[ast.AST]:
@@ -32,3 +37,19 @@ def subtree(node: ast.AST) -> Iterable[ast.AST]:
             below += children(each)
         node.__dict__[_BELOW] = below
     return itertools.chain((node,), below)
+
+
+def kept_with_node(answer: Callable[Concatenate[N, P], R]) -> Callable[Concatenate[N, P], R]:
+    """What a function says of a node (its first argument) is found out once for each of the other arguments, and goes with the tree."""
+    kept_as = f"_graphfix_{answer.__module__}.{answer.__qualname__}"
+
+    @functools.wraps(answer)
+    def look(node: N, *others: P.args, **none: P.kwargs) -> R:
+        if node is None:
+            return answer(node, *others, **none)
+        kept = node.__dict__.setdefault(kept_as, {})
+        if others not in kept:
+            kept[others] = answer(node, *others, **none)
+        return kept[others]
+
+    return look
