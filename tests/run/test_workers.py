@@ -192,10 +192,16 @@ def test_files_that_are_only_kept_are_let_go_once_there_is_much_more(monkeypatch
     monkeypatch.setattr(limits, "memory_in_use", lambda: now["used"])
     monkeypatch.setattr(limits, "_bearable", limits.PLENTY)
     monkeypatch.setattr(graphfix.run.again, "forget_files", lambda: forgotten.append(now["used"]))
-    for used in (limits.PLENTY - 1, limits.PLENTY, limits.PLENTY + 1, 2 * limits.PLENTY - 1, 2 * limits.PLENTY):
+    for used in (
+        limits.PLENTY - 1,
+        limits.PLENTY,
+        limits.PLENTY + 1,
+        limits.PLENTY + limits.MORE - 1,
+        limits.PLENTY + limits.MORE,
+    ):
         now["used"] = used
         limits.spare_memory()
-    assert forgotten == [limits.PLENTY, 2 * limits.PLENTY]
+    assert forgotten == [limits.PLENTY, limits.PLENTY + limits.MORE]
 
 
 def test_no_tree_of_a_file_outlives_the_files_that_are_forgotten(tmp_path: Path) -> None:

@@ -14,7 +14,8 @@ from pathlib import Path
 
 SECONDS = 20.0  # of this process's own computing, whatever else the machine does
 PATIENCE = 180.0  # by the clock, which runs on while others compute; for what does not heed signals: a worker ends itself
-PLENTY = 150 << 20  # bytes, after each of which the files that are only kept are let go
+PLENTY = 150 << 20  # bytes of this process, from which on the files that are only kept are let go
+MORE = 50 << 20  # bytes that have to come on top before they are again: what was let go is used anew before the system is asked
 MEMORY = 1 << 30  # bytes, on top of what a worker begins with
 _bearable = PLENTY
 
@@ -72,8 +73,7 @@ def spare_memory() -> None:
 
     forget_files()
     gc.collect()
-    # what stays is not to be let go after each file to come
-    _bearable = memory_in_use() + PLENTY
+    _bearable = max(PLENTY, memory_in_use() + MORE)
 
 
 def memory_in_use() -> int:
