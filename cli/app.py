@@ -144,6 +144,21 @@ COMMANDS = (
         """,
         examines=False,
     ),
+    Command(
+        "campaign",
+        (
+            "action", "campaign", "push_all", "open_all", "retry_failed", "withdraw", "from_findings", "workers", "engine",
+            "scheduler", "report_format", "output_file", "quiet",
+        ),
+        "Repair many repositories.",
+        """Repair many repositories: clone, analyse, repair, check, and offer branches and pull requests.
+
+        init writes campaign.toml into a folder, which says what is done; plan finds and repairs beside the clones and shows what
+        would be offered; run makes the branches, and with --push and --open offers them. Stopped at any moment, it goes on where it
+        was. status and report tell how far it has come, update asks the forges what became of the pull requests, close ends it.
+        """,
+        examines=False,
+    ),
     Command("rule", ("code",), None, "Explain one rule, or list all.", examines=False),
     Command(
         "cache",

@@ -39,6 +39,33 @@ class Stock(str, enum.Enum):
     CLEAN = "clean"
 
 
+class Action(str, enum.Enum):
+    """What is done with a campaign."""
+
+    INIT = "init"
+    PLAN = "plan"
+    RUN = "run"
+    STATUS = "status"
+    REPORT = "report"
+    UPDATE = "update"
+    CLOSE = "close"
+
+
+class Engine(str, enum.Enum):
+    """Where a campaign's repositories are worked on."""
+
+    LOCAL = "local"
+    DASK = "dask"
+
+
+class ReportFormat(str, enum.Enum):
+    """How a campaign is told of."""
+
+    TEXT = "text"
+    JSON = "json"
+    HTML = "html"
+
+
 class Split(str, enum.Enum):
     """What gets a pull request of its own."""
 
@@ -236,6 +263,21 @@ class Options:
         "--forge", help="What the remote's host runs, where its name does not say.", show_default=False
     )
     text_file: Path | None = option("--output", "-o", metavar="FILE", help="Write the pull request's text there.")
+
+    # campaign
+    action: Action = argument(Action.STATUS, metavar="[init|plan|run|status|report|update|close]", help="What is done with it.")
+    campaign: Path = argument(Path("."), metavar="[FOLDER]", help="The campaign's folder.")
+    push_all: bool = option("--push", default=False, help="run: push the branches.")
+    open_all: bool = option("--open", default=False, help="run: open the pull requests, with a token from the environment.")
+    retry_failed: bool = option("--retry-failed", default=False, help="run: begin anew with the repositories that have failed.")
+    withdraw: bool = option("--withdraw", default=False, help="close: close the pull requests that are open, too.")
+    from_findings: list[Path] | None = option(
+        "--from-findings", metavar="FILE", help="plan, run: the repositories and rules of earlier findings, as SARIF or JSON."
+    )
+    workers: int | None = option("--workers", min=1, metavar="N", help="Repositories at a time.", show_default=False)
+    engine: Engine = option("--engine", default=Engine.LOCAL, help="Work on this machine, or on a Dask cluster.")
+    scheduler: str = option("--scheduler", default="", metavar="ADDRESS", help="The scheduler of the Dask cluster.")
+    report_format: ReportFormat = option("--output-format", default=ReportFormat.TEXT, help="report: how it is written.")
 
     # config
     settings_format: ListFormat = option("--output-format", default=ListFormat.TEXT, help="How the settings are listed.")

@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 ROOMS = (
-    "analysis", "autograd", "files", "interpreter", "models", "pullrequest", "repairs", "report", "review", "rewrite", "run",
+    "analysis", "autograd", "campaign", "files", "interpreter", "models", "pullrequest", "repairs", "report", "review", "rewrite", "run",
     "server", "settings", "source", "traced", "verify", "why",
 )  # fmt: skip
 FOLDERS = {
@@ -32,6 +32,7 @@ OUTSIDE = (
     "why",
     "traced",
     "server",
+    "campaign",
 )
 FORBIDDEN = {
     "graphfix.source": ("autograd", "interpreter", "models", "analysis", "repairs", "files", *OUTSIDE),
@@ -41,17 +42,30 @@ FORBIDDEN = {
     "graphfix.analysis": ("repairs", *OUTSIDE),
     "graphfix.repairs": OUTSIDE,
     "graphfix.files": ("autograd", "interpreter", "models", "analysis", "repairs", *OUTSIDE),
-    "graphfix.run": ("verify", "report", "review", "pullrequest", "why", "server", "cli"),
-    "graphfix.codemods": ("rewrite", "report", "server", "cli"),
-    "graphfix.rewrite": ("codemods", "report", "server", "cli"),
-    "graphfix.pullrequest": ("settings", "verify", "server", "cli"),
-    "graphfix.report": ("settings", "why", "server", "cli"),
-    "graphfix.review": ("settings", "codemods", "report", "server", "cli"),
-    "graphfix.server": ("verify", "review", "pullrequest", "why", "traced", "cli"),
-    "graphfix.settings": ("rewrite", "server", "cli"),
-    "graphfix.verify": ("why", "traced", "server", "cli"),
-    "graphfix.traced": ("settings", "why", "review", "pullrequest", "server", "cli"),
-    "graphfix.why": ("codemods", "verify", "review", "pullrequest", "server", "cli"),
+    "graphfix.run": ("verify", "report", "review", "pullrequest", "why", "server", "campaign", "cli"),
+    "graphfix.campaign": (
+        "analysis",
+        "codemods",
+        "rewrite",
+        "run",
+        "report",
+        "verify",
+        "review",
+        "why",
+        "server",
+        "traced",
+        "cli",
+    ),
+    "graphfix.codemods": ("rewrite", "report", "server", "campaign", "cli"),
+    "graphfix.rewrite": ("codemods", "report", "server", "campaign", "cli"),
+    "graphfix.pullrequest": ("settings", "verify", "server", "campaign", "cli"),
+    "graphfix.report": ("settings", "why", "server", "campaign", "cli"),
+    "graphfix.review": ("settings", "codemods", "report", "server", "campaign", "cli"),
+    "graphfix.server": ("verify", "review", "pullrequest", "why", "traced", "campaign", "cli"),
+    "graphfix.settings": ("rewrite", "server", "campaign", "cli"),
+    "graphfix.verify": ("why", "traced", "server", "campaign", "cli"),
+    "graphfix.traced": ("settings", "why", "review", "pullrequest", "server", "campaign", "cli"),
+    "graphfix.why": ("codemods", "verify", "review", "pullrequest", "server", "campaign", "cli"),
 }
 # the child process knows no graphfix: its imports are relative, and nothing but torch and the standard library
 PROBE = ROOT / "src/graphfix/verify/probe"

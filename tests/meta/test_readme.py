@@ -86,7 +86,9 @@ def test_every_command_has_its_line(name: str) -> None:
 
 
 def test_every_option_is_told() -> None:
-    pages = "".join(page(name) for name in ("options.md", "verify.md", "trace.md", "pr.md", "settings.md", "notebooks.md"))
+    pages = "".join(
+        page(name) for name in ("options.md", "verify.md", "trace.md", "pr.md", "campaign.md", "settings.md", "notebooks.md")
+    )
     typed = [one.metadata["typed"] for one in DECLARED.values()]
     # typer takes the first flag for the default
     words = [word for one in typed for word in (one.default, *(getattr(one, "param_decls", None) or ())) if isinstance(word, str)]

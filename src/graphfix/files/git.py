@@ -24,9 +24,9 @@ class GitFailed(Exception):
 
 def run(
     top: Path, *words: str, options: Sequence[str] = (), ok: Sequence[int] = (0,), data: bytes | None = None,
-    environment: Mapping[str, str] | None = None, own_session: bool = False,
+    environment: Mapping[str, str] | None = None, own_session: bool = False, seconds: float | None = None,
 ) -> bytes:  # fmt: skip
-    """What `git words` answers in the work tree `top`."""
+    """What `git words` answers in the work tree `top`, within so many `seconds` where there is a limit."""
     command = [
         "git", "-C", str(top), "--literal-pathspecs", "--no-pager", "-c", "core.fsmonitor=",
         "-c", f"core.hooksPath={os.devnull}", "-c", "core.untrackedCache=false", *options, *words,
@@ -35,8 +35,10 @@ def run(
     stdin = None if data is not None else subprocess.DEVNULL
     try:
         answer = subprocess.run(
-            command, capture_output=True, env=variables, start_new_session=own_session, input=data, stdin=stdin
+            command, capture_output=True, env=variables, start_new_session=own_session, input=data, stdin=stdin, timeout=seconds
         )
+    except subprocess.TimeoutExpired as error:
+        raise GitFailed(f"git {words[0]} takes longer than {error.timeout:.0f} seconds") from error
     except OSError as error:
         raise GitFailed(f"git cannot be run: {(error.strerror or str(error)).lower()}") from error
     if answer.returncode not in ok:
@@ -49,10 +51,12 @@ def entries(answer: bytes) -> list[str]:
     return [os.fsdecode(entry) for entry in answer.split(b"\0") if entry]
 
 
-def filters_off(top: Path) -> list[str]:
-    """Options that blank every content filter: `git status` would run them on touched files."""
+def filters_off(top: Path, environment: Mapping[str, str] | None = None) -> list[str]:
+    """Options that blank every content filter that is known in `environment`: `git status` would run them on touched files."""
     options = []
-    for name in entries(run(top, "config", "--name-only", "-z", "--get-regexp", r"^filter\.", ok=(0, 1))):
+    for name in entries(
+        run(top, "config", "--name-only", "-z", "--get-regexp", r"^filter\.", ok=(0, 1), environment=environment)
+    ):
         if name.endswith((".clean", ".smudge", ".process")):
             options += ["-c", f"{name}="]
         elif name.endswith(".required"):
