@@ -94,6 +94,8 @@ class Forge(BaseHTTPRequestHandler):
         if self.server.refusals:
             return self.answer(*self.server.refusals.pop(0))
         address = urlsplit(self.path)
+        if address.path in self.server.lists:
+            return self.answer(200, self.server.lists[address.path])
         if not address.path.endswith(("/pulls", "/merge_requests")):
             return self.answer(200, self.server.project)
         wanted = parse_qs(address.query).get("state", ["all"])[0]
@@ -137,7 +139,7 @@ class Forge(BaseHTTPRequestHandler):
 def forge(campaign: Campaign) -> Iterator[Any]:
     """A forge on this machine; the token for it is in the campaign's environment."""
     server: Any = ThreadingHTTPServer(("127.0.0.1", 0), Forge)
-    server.pulls, server.told, server.refusals = [], [], []
+    server.pulls, server.told, server.refusals, server.lists = [], [], [], {}
     server.address = f"http://127.0.0.1:{server.server_port}"
     server.project = {"id": 1, "archived": False, "fork": False, "url": f"{server.address}/repos/acme/trainer"}
     campaign.variables |= {

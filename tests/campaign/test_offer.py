@@ -148,3 +148,36 @@ def test_owners_are_named_only_where_that_is_asked_for(
     assert campaign("run", "--push", "--open").returncode == 0
     assert forge.pulls[0]["body"].endswith("\ncc @acme/training\n") is asked
     assert "@acme/docs" not in forge.pulls[0]["body"]
+
+
+def repository(name: str, **more: object) -> dict[str, object]:
+    urls = {"clone_url": f"https://x/{name}.git", "http_url_to_repo": f"https://x/{name}.git"}
+    return {"id": 1, "name": name, "archived": False, "fork": False, **urls, **more}
+
+
+def test_the_repositories_of_an_organisation_and_of_a_search_on_github(campaign: Campaign, forge: Any) -> None:
+    forge.lists = {
+        "/orgs/acme": {"login": "acme", "url": f"{forge.address}/orgs/acme"},
+        "/orgs/acme/repos": [repository("a"), repository("old", archived=True), repository("copy", fork=True)],
+        "/search/repositories": {"total_count": 2, "incomplete_results": False, "items": [repository("b"), repository("a")]},
+    }
+    campaign.about(targets={"organisation": "acme", "search": "topic:pytorch"})
+    campaign("plan")
+    assert [row["url"] for row in campaign.report()["rows"]] == ["https://x/a.git", "https://x/b.git"]
+
+
+def test_the_repositories_of_a_group_on_gitlab(campaign: Campaign, forge: Any) -> None:
+    forge.lists = {"/api/v4/groups/acme/projects": [repository("a"), repository("copy", forked_from_project={"id": 2})]}
+    campaign.about(targets={"organisation": "acme", "host": "gitlab.com"})
+    campaign("plan")
+    assert [row["url"] for row in campaign.report()["rows"]] == ["https://x/a.git"]
+
+
+def test_a_forge_that_tells_nothing_is_named(campaign: Campaign, forge: Any) -> None:
+    campaign.about(targets={"organisation": "acme"})
+    forge.refusals = [(404, {"message": "Not Found"})]
+    done = campaign("plan")
+    assert done.returncode == 2 and b"github.com does not tell its repositories: 404: Not Found" in done.stderr
+    campaign.variables = {}
+    done = campaign("plan")
+    assert done.returncode == 2 and b"there is no token for github.com" in done.stderr

@@ -111,6 +111,22 @@ def test_killed_at_any_moment_each_repository_is_done_once(
     assert not [name for name in os.listdir(campaign.folder / "clones") if name.startswith(".")]
 
 
+def test_control_c_ends_what_is_under_way(campaign: Campaign, loops: SimpleNamespace, command: str) -> None:
+    campaign.about(*[campaign.remote(f"r{number}", {"train.py": loops.total}) for number in range(3)])
+    words = [command, "campaign", "run", str(campaign.folder)]
+    running = subprocess.Popen(words, env=campaign.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    until = time.monotonic() + 60
+    while not list((campaign.folder / "results").glob("*/log.txt")):
+        assert running.poll() is None and time.monotonic() < until
+        time.sleep(0.02)
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=30)
+    assert running.returncode == 130 and b"goes on where it was" in said and b"Traceback" not in said, said.decode()
+    assert "failed" not in campaign.stages().values()
+    assert campaign("run").returncode == 0
+    assert set(campaign.stages().values()) == {"branched"}
+
+
 def test_two_at_once_are_refused(campaign: Campaign, loops: SimpleNamespace, tmp_path: Path) -> None:
     from graphfix.campaign.conduct import sole
 
