@@ -23,7 +23,7 @@ from typing import Any
 
 from graphfix.campaign.clone import cloned
 from graphfix.campaign.state import Stage
-from graphfix.files.git import GitFailed
+from graphfix.files.git import GitFailed, run
 from graphfix.files.store import store
 from graphfix.source.errors import SourceError
 from graphfix.source.reading import STATE_BYTES, read_json
@@ -128,16 +128,18 @@ def analyse(task: Task) -> Result:
     """All findings, and how many of them can be repaired."""
     data = _said(task, "check", "--output-format=json", *task.chosen, ".", ok=(0, 1, 2))
     try:
-        found = json.loads(data)
+        told = json.loads(data)
     except ValueError as error:
         raise Stopped(f"graphfix check said no JSON; see {LOG}") from error
     store(task.results / FINDINGS, data)
+    found = [each for each in told if is_finding(each)]
     applied = ("safe", "unsafe") if task.unsafe else ("safe",)
     fixable = [each for each in found if (each.get("fix") or {}).get("applicability") in applied]
     files = Counter(each["filename"] for each in found)
     facts = {
         "findings": dict(sorted(Counter(each["code"] for each in found).items())),
         "fixable": len(fixable),
+        "unread": len(told) - len(found),
         "worst": sorted(files.items(), key=lambda each: (-each[1], each[0]))[:_WORST],
     }
     return Result(Stage.ANALYSED if fixable else Stage.CLEAN, "" if fixable else "nothing to repair", facts)
@@ -170,7 +172,12 @@ def branch(task: Task) -> Result:
         words += [f"--verify={task.verify}"] if task.verify else []
         words += [f"--forge={task.forge}"] if task.forge else []
         options = [f"--branch={task.branch}", "--update", f"--timeout={task.timeout}", f"--output={task.results / TEXT}"]
-        _said(task, "pr", *options, *words, *task.chosen, ".", ok=(0,))
+        run(task.clone, "update-ref", "-d", f"refs/heads/{task.branch}")  # one of an earlier try
+        try:
+            _said(task, "pr", *options, *words, *task.chosen, ".", ok=(0,))
+        except Stopped:
+            if not commits_of(task):  # else the branch is made, and files that cannot be read are told in its text
+                raise
     commits = commits_of(task)
     if not commits:
         return Result(Stage.CLEAN, "no repair is left once they are tried")
@@ -280,4 +287,9 @@ def findings_of(results: Path) -> list[dict[str, Any]]:
         found = read_json(results / FINDINGS, STATE_BYTES)
     except SourceError:
         return []
-    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+    return [each for each in found if isinstance(each, dict) and is_finding(each)] if isinstance(found, list) else []
+
+
+def is_finding(entry: Mapping[str, Any]) -> bool:
+    """Whether an entry of graphfix's JSON tells of a rule, and not of a file that was not read to its end."""
+    return str(entry.get("code", "")).startswith("GF")
