@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import typer
@@ -15,18 +15,22 @@ from graphfix.cli import check, session
 from graphfix.cli.effective_options import settled
 from graphfix.cli.exits import INTERRUPTED
 from graphfix.cli.options import Options
-from graphfix.cli.terminal import ERR, OUT
+from graphfix.cli.terminal import ERR, OUT, Screen
 from graphfix.files.discovery import JUNK
 from graphfix.report.escape import escaped
 from graphfix.report.report import Report, count
 from graphfix.run.again import Imports, forget_files, imports_of, touched
+from graphfix.run.behind import Behind
 from graphfix.run.outcome import Outcome
+from graphfix.run.workers import processors
 from graphfix.settings.files import NAMES
 
-PAUSE = 200  # milliseconds after which settings files in the folders above are looked at
-GATHER = 400  # milliseconds in which changes are taken together
+PAUSE = 100  # milliseconds after which settings files in the folders above, and what is examined meanwhile, are looked at
+STEP = 10  # milliseconds without another change after which those that were seen are taken together
+GATHER = 400  # milliseconds after which they are taken all the same
 PROGRAMS = (".py", ".ipynb")
 RULING = {*NAMES, ".gitignore"}
+FEW = 8  # edited files that are told before those that they touch
 MOST = 3  # changed files that are named
 # what is known of a file without reading it; None where there is none
 Stamp = tuple[int, int] | None
@@ -52,20 +56,38 @@ def run(options: Options) -> int:
             watched.check(set())
             for batch in batches:
                 watched.take(batch)
+                watched.go_on()
     except KeyboardInterrupt:
         pass
+    finally:
+        watched.drop()
     ERR.say(Report().interrupted(()))
     return INTERRUPTED
 
 
+@dataclass(frozen=True)
+class Rest:
+    """What is found out behind the findings that are told already. `again`: all files that the changes have checked again."""
+
+    work: session.Session
+    changed: set[Path]
+    again: list[Path]
+    behind: Behind
+
+
 @dataclass
 class Watched:
-    """What is known of the files: their last outcomes, and what decides on which of those still hold."""
+    """What is known of the files: their last outcomes, and what decides on which of those still hold.
+
+    `waiting`: the files whose outcome is that of before, or not all that there is to tell.
+    """
 
     options: Options
     outcomes: dict[Path, Outcome] = field(default_factory=dict)
     imports: Imports | None = None
     stamps: Mapping[Path, Stamp] = field(default_factory=dict)
+    waiting: set[Path] = field(default_factory=set)
+    rest: Rest | None = None
 
     def begin(self) -> session.Session:
         """The files and settings as they are now."""
@@ -90,26 +112,72 @@ class Watched:
                 self.stamps = _stamps(self.stamps)
 
     def check(self, changed: set[Path]) -> None:
-        """Examine what is not known to be as it was, and tell all findings."""
+        """Examine what is not known to be as it was, what has been edited before all else, and tell all findings."""
+        self.drop()
         work = self.begin()
+        files = work.found.files
+        again = self._again(work, changed)
+        if changed and not again and files == tuple(self.outcomes):
+            return
+        edited = [file for file in again if file not in self.outcomes or Path(os.path.realpath(file)) in changed]
+        early = bool(self.outcomes) and len(edited) <= FEW and not session.only_findings(work.options)
+        first = edited if early else again
+        # what only the repairs would bring to light takes as long again, and is told when it is known
+        report = self._examined(replace(work, job=replace(work.job, ahead=not early)), first)
+        self.waiting = {file for file in again if early and (file not in first or _has_repair(work, self.outcomes[file]))}
+        self._tell(work, report, _checked_again(changed, first, files))
+        if self.waiting:
+            behind = Behind(sorted(self.waiting), work.job, work.options.jobs or processors())
+            self.rest = Rest(work, changed, again, behind)
+
+    def go_on(self) -> None:
+        """Tell what has come of the rest, once it is there."""
+        rest = self.rest
+        found = rest.behind.outcomes() if rest is not None else None
+        if rest is None or found is None:
+            return
+        self.drop()
+        self.waiting.clear()
+        told = {path: self.outcomes[path] for path in found}
+        self.outcomes.update(found)
+        says = _checked_again(rest.changed, rest.again, rest.work.found.files)
+        if told == found:
+            _end(rest.work, says)
+        else:
+            self._tell(rest.work, self._examined(rest.work, ()), says)
+
+    def drop(self) -> None:
+        """Leave what is under way: files have changed since."""
+        if self.rest is not None:
+            self.rest.behind.end()
+            self.rest = None
+
+    def _again(self, work: session.Session, changed: set[Path]) -> list[Path]:
+        """The files whose last outcome may be another one by now."""
         files = work.found.files
         before, self.imports = self.imports, imports_of(work.job.roots)
         moved = {Path(os.path.realpath(path)) for path in set(files) ^ set(self.outcomes)}
         known = _untouched(self.outcomes, changed | moved, before, self.imports)
-        again = [file for file in files if file not in known]
-        if changed and not again and files == tuple(self.outcomes):
-            return
+        return [file for file in files if file not in known or file in self.waiting]
+
+    def _examined(self, work: session.Session, files: Sequence[Path]) -> Report:
+        """All that is to be told, with new outcomes of the `files`."""
+        known = {path: outcome for path, outcome in self.outcomes.items() if path not in set(files)}
         report = Report(work.options.unsafe, strict=bool(work.options.report_unused_suppressions))
         work.examine(report, known)
-        self.outcomes = {outcome.path: outcome for outcome in report.outcomes if outcome.path in set(files)}
+        self.outcomes = {outcome.path: outcome for outcome in report.outcomes if outcome.path in set(work.found.files)}
+        return report
+
+    def _tell(self, work: session.Session, report: Report, says: str) -> None:
         OUT.clear()
-        says = ERR if session.only_findings(work.options) else OUT
-        if changed and not work.options.quiet:
-            says.say(f"{_named(changed)} changed: {len(again)} of {count(len(files), 'file')} checked again")
+        if says and not work.options.quiet:
+            _screen(work).say(says)
         check.tell(report, work.options)
-        if not work.options.quiet:
-            says.say("Watching for changes; Ctrl-C ends it")
-        sys.stdout.flush()  # nothing more may come for long
+        if self.waiting and not work.options.quiet:
+            _screen(work).say(f"Still checking {count(len(self.waiting), 'file')}")
+            sys.stdout.flush()
+        elif not self.waiting:
+            _end(work, "")
 
 
 def _is_folder(path: Path) -> bool:
@@ -125,6 +193,29 @@ def _untouched(
         return {}
     again = touched(changed, before, now)
     return {path: outcome for path, outcome in outcomes.items() if Path(os.path.realpath(path)) not in again}
+
+
+def _has_repair(work: session.Session, outcome: Outcome) -> bool:
+    """Whether a repair of the file may bring more to light."""
+    wanted = work.job.wanted_for(outcome.path)
+    return any(wanted.applies(finding.fix) for finding in outcome.findings)
+
+
+def _checked_again(changed: set[Path], again: Sequence[Path], files: Sequence[Path]) -> str:
+    return f"{_named(changed)} changed: {len(again)} of {count(len(files), 'file')} checked again" if changed else ""
+
+
+def _screen(work: session.Session) -> Screen:
+    return ERR if session.only_findings(work.options) else OUT
+
+
+def _end(work: session.Session, says: str) -> None:
+    """Say that nothing more is to come, until something changes."""
+    if not work.options.quiet:
+        if says:
+            _screen(work).say(says)
+        _screen(work).say("Watching for changes; Ctrl-C ends it")
+    sys.stdout.flush()
 
 
 def _named(changed: Iterable[Path]) -> str:
@@ -176,7 +267,7 @@ def _watcher() -> Callable[[list[Path]], Batches]:
         # a file that is replaced is another one, which only its folder knows
         folders = {path if path.is_dir() else path.parent for path in paths}
         for changes in watchfiles.watch(
-            *sorted(folders), watch_filter=None, debounce=GATHER, rust_timeout=PAUSE, yield_on_timeout=True,
+            *sorted(folders), watch_filter=None, debounce=GATHER, step=STEP, rust_timeout=PAUSE, yield_on_timeout=True,
             recursive=any(path.is_dir() for path in paths), ignore_permission_denied=True,
         ):  # fmt: skip
             yield {Path(os.path.realpath(path)) for _, path in changes}

@@ -137,9 +137,38 @@ def test_files_that_import_a_changed_one_are_checked_again(
     watcher = watch("--output-format", "concise", ".")
     assert watcher.says() == "No findings; checked 4 files\n"
     (work / "inner.py").write_text("def keep(loss):\n    return loss * 1.0\n")
+    # first what was edited, then all that it touches
+    assert watcher.says("Still checking 2 files\n").splitlines() == [
+        "inner.py changed: 1 of 4 files checked again",
+        "No findings; checked 4 files",
+    ]
     said = watcher.says()
     assert said.splitlines()[0] == "inner.py changed: 3 of 4 files checked again"
     assert codes(said) == ["GF101"]
+    # where nothing else has come of it, it is not told twice
+    (work / "inner.py").write_text("def keep(loss):\n    return loss * 2.0\n")
+    assert codes(watcher.says("Still checking 2 files\n")) == ["GF101"]
+    assert watcher.says() == "inner.py changed: 3 of 4 files checked again\n"
+
+
+def test_what_is_under_way_is_left_for_a_newer_text(
+    tmp_path: Path, watch: Callable[..., Watcher], loops: SimpleNamespace
+) -> None:
+    work = tmp_path / "work"
+    (work / ".git").mkdir()
+    (work / "inner.py").write_text("def keep(loss):\n    return loss.item()\n")
+    (work / "x.py").write_text("from inner import keep\n" + loops.total.replace("total += loss", "total += keep(loss)"))
+    watcher = watch("--output-format", "concise", ".")
+    assert watcher.says() == "No findings; checked 2 files\n"
+    for number in range(4):
+        (work / "inner.py").write_text(f"def keep(loss):\n    return loss * {number}.5\n")
+        watcher.says("Still checking 1 file\n")
+    (work / "inner.py").write_text("def keep(loss):\n    return loss.item()\n")
+    while "No findings; checked 2 files" not in (said := watcher.says()):
+        pass  # of an earlier text, all may have been told in time
+    assert said.splitlines()[-2:] == ["inner.py changed: 2 of 2 files checked again", "No findings; checked 2 files"] or (
+        said.splitlines()[-1] == "inner.py changed: 2 of 2 files checked again"
+    )
 
 
 def test_settings_are_read_anew_also_those_above_and_half_written(

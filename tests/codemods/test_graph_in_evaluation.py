@@ -114,6 +114,20 @@ def test_torch_under_another_name(tmp_path: Path) -> None:
     assert made == program.replace("def predict", "@th.no_grad()\ndef predict")
 
 
+def test_no_decorator_above_the_import_that_it_needs(tmp_path: Path) -> None:
+    setup, function, rest = CALLED_IN_A_LOOP.partition("def predict(x):")
+    body, loop, use = rest.partition("for step")
+    path = tmp_path / "toy.py"
+    for head, foot in (("", "import torch\nfrom torch import nn\n"), ("import torch\n", "from torch import nn\n")):
+        program = f"{head}{function}{body}{foot}{setup}{loop}{use}"
+        path.write_text(program)
+        outcome = examine(path, Job((tmp_path,), Wanted(("GF103",), unsafe=True), repair=True))
+        assert outcome.reason == ""
+        decorated = program.replace("def predict", "@torch.no_grad()\ndef predict")
+        assert outcome.after.decode() == (decorated if head else program)
+        assert [finding.fix for finding in outcome.findings] == ([] if head else [None])
+
+
 NET = """import torch.nn.functional as F
 from torch import nn, optim
 from helpers import *

@@ -25,6 +25,7 @@ class Editor(LanguageClient):
         self.code: int | None = None
         self._news = asyncio.Condition()
         self._texts: dict[str, tuple[int, str]] = {}
+        self._cells: set[str] = set()
 
     async def server_exit(self, server: asyncio.subprocess.Process) -> None:
         self.code = server.returncode
@@ -40,6 +41,9 @@ class Editor(LanguageClient):
 
     def uri(self, name: str) -> str:
         return (self.folder / name).as_uri()
+
+    def _document(self, name: str) -> str:
+        return cell_uri(name) if name in self._cells else self.uri(name)
 
     def open(self, name: str, text: str, language: str = "python") -> None:
         self._texts[name] = (1, text)
@@ -61,20 +65,70 @@ class Editor(LanguageClient):
     def close(self, name: str) -> None:
         self.text_document_did_close(lsp.DidCloseTextDocumentParams(lsp.TextDocumentIdentifier(self.uri(name))))
 
+    def open_notebook(self, name: str, cells: Sequence[tuple[str, str, str]]) -> None:
+        """A notebook with cells, each its name, its language and its text."""
+        self._texts |= {cell: (1, text) for cell, _, text in cells}
+        notebook = lsp.NotebookDocument(self.uri(name), "jupyter-notebook", 1, [self._cell(*cell) for cell in cells])
+        self.notebook_document_did_open(lsp.DidOpenNotebookDocumentParams(notebook, [self._item(*cell) for cell in cells]))
+
+    def change_notebook(self, name: str, changes: lsp.NotebookDocumentCellChanges) -> None:
+        self.notebook_document_did_change(
+            lsp.DidChangeNotebookDocumentParams(
+                lsp.VersionedNotebookDocumentIdentifier(2, self.uri(name)), lsp.NotebookDocumentChangeEvent(cells=changes)
+            )
+        )
+
+    def type(self, name: str, cell: str, *changes: lsp.TextDocumentContentChangeEvent) -> None:
+        """Change parts of a cell."""
+        version, text = self._texts[cell]
+        self._texts[cell] = (version + 1, text)
+        document = lsp.VersionedTextDocumentIdentifier(version + 1, cell_uri(cell))
+        self.change_notebook(
+            name,
+            lsp.NotebookDocumentCellChanges(text_content=[lsp.NotebookDocumentCellContentChanges(document, list(changes))]),
+        )
+
+    def restructure(self, name: str, start: int, delete: Sequence[str], cells: Sequence[tuple[str, str, str]]) -> None:
+        """Put cells in the place of others; those that are known only move."""
+        new = [cell for cell in cells if cell[0] not in self._texts]
+        self._texts |= {cell: (1, text) for cell, _, text in new}
+        moved = {cell for cell, _, _ in cells}
+        closed = [lsp.TextDocumentIdentifier(cell_uri(cell)) for cell in delete if cell not in moved]
+        array = lsp.NotebookCellArrayChange(start, len(delete), [self._cell(*cell) for cell in cells])
+        structure = lsp.NotebookDocumentCellChangeStructure(array, [self._item(*cell) for cell in new], closed)
+        self.change_notebook(name, lsp.NotebookDocumentCellChanges(structure=structure))
+
+    def save_notebook(self, name: str) -> None:
+        self.notebook_document_did_save(lsp.DidSaveNotebookDocumentParams(lsp.NotebookDocumentIdentifier(self.uri(name))))
+
+    def close_notebook(self, name: str, cells: Sequence[str]) -> None:
+        documents = [lsp.TextDocumentIdentifier(cell_uri(cell)) for cell in cells]
+        self.notebook_document_did_close(
+            lsp.DidCloseNotebookDocumentParams(lsp.NotebookDocumentIdentifier(self.uri(name)), documents)
+        )
+
+    def _cell(self, cell: str, language: str, text: str) -> lsp.NotebookCell:
+        kind = lsp.NotebookCellKind.Markup if language == "markdown" else lsp.NotebookCellKind.Code
+        return lsp.NotebookCell(kind, cell_uri(cell))
+
+    def _item(self, cell: str, language: str, text: str) -> lsp.TextDocumentItem:
+        self._cells.add(cell)
+        return lsp.TextDocumentItem(cell_uri(cell), language, self._texts[cell][0], text)
+
     async def diagnostics(self, name: str, after: int = 0) -> Sequence[lsp.Diagnostic]:
         """What the server tells of the newest text of a document, told after so many times."""
-        version, uri = self._texts[name][0], self.uri(name)
+        version, uri = self._texts[name][0], self._document(name)
         await self.until(lambda: any(one.version == version for one in self.told.get(uri, [])[after:]))
         return next(one.diagnostics for one in reversed(self.told[uri]) if one.version == version)
 
     async def actions(self, name: str, where: lsp.Range, only: Sequence[str] | None = None) -> list[lsp.CodeAction]:
-        document = lsp.TextDocumentIdentifier(self.uri(name))
+        document = lsp.TextDocumentIdentifier(self._document(name))
         context = lsp.CodeActionContext([], only=list(only) if only is not None else None)
         answer = await self.text_document_code_action_async(lsp.CodeActionParams(document, where, context))
         return list(answer or [])  # type: ignore[arg-type]
 
     async def hover(self, name: str, position: lsp.Position) -> lsp.Hover | None:
-        return await self.text_document_hover_async(lsp.HoverParams(lsp.TextDocumentIdentifier(self.uri(name)), position))
+        return await self.text_document_hover_async(lsp.HoverParams(lsp.TextDocumentIdentifier(self._document(name)), position))
 
     async def end(self) -> int | None:
         """Shut the server down, and give its exit code."""
@@ -82,6 +136,11 @@ class Editor(LanguageClient):
         self.exit(None)
         await asyncio.wait_for(self.stop(), PATIENCE)
         return self.code
+
+
+def cell_uri(cell: str) -> str:
+    """As VS Code names cells."""
+    return f"vscode-notebook-cell:/work/n.ipynb#{cell}"
 
 
 def editor_in(folder: Path) -> Editor:
@@ -154,6 +213,16 @@ def applied(text: str, edits: Sequence[lsp.TextEdit]) -> str:
     for edit in sorted(edits, key=lambda one: offset(one.range.start), reverse=True):
         text = text[: offset(edit.range.start)] + edit.new_text + text[offset(edit.range.end) :]
     return text
+
+
+def edits_by_document(action: lsp.CodeAction) -> dict[str, list[lsp.TextEdit]]:
+    """The edits of an action for each document, whose version is to be the first."""
+    assert action.edit is not None and action.edit.document_changes is not None
+    made = {}
+    for change in action.edit.document_changes:
+        assert isinstance(change, lsp.TextDocumentEdit) and change.text_document.version == 1
+        made[change.text_document.uri] = [edit for edit in change.edits if isinstance(edit, lsp.TextEdit)]
+    return made
 
 
 def edits_of(action: lsp.CodeAction) -> list[lsp.TextEdit]:

@@ -10,12 +10,19 @@ from lsprotocol import types as lsp
 from graphfix.model import Append, Applicability, Edit, Finding, Fix, Span
 from graphfix.run.outcome import Outcome
 from graphfix.server.actions import Target, fix_all, is_wanted, quick_fixes
-from graphfix.server.places import Places
+from graphfix.server.documents import Module
+from graphfix.server.readings import Text
 from graphfix.source.text import Source
 
 from .editor import applied, edits_of
 
-TARGET = Target("file:///x.py", 3, versioned=True)
+TARGET = Target({"file:///x.py": 3}, versioned=True)
+UTF16 = lsp.PositionEncodingKind.Utf16
+
+
+def module(text: str) -> Module:
+    path = Path("/x.py")
+    return Module(Text("file:///x.py", path, text, 3), Source(path, text), UTF16)
 
 
 @pytest.mark.parametrize("applicability", Applicability)
@@ -25,9 +32,8 @@ def test_what_is_only_shown_is_not_offered(applicability: Applicability) -> None
     finding = Finding("GF101", "name", "message", "/x.py", span, fix=fix)
     source = Source(Path("/x.py"), "a\n")
     outcome = Outcome(source.path, findings=(finding,), source=source, edits=((Edit(Span(1, 1), ".b"),),))
-    places = Places("file:///x.py", source, lsp.PositionEncodingKind.Utf16, marked=False)
-    where = lsp.Range(lsp.Position(0, 0), lsp.Position(0, 0))
-    titles = [action.title for action in quick_fixes(outcome, places, TARGET, where)]
+    where = lsp.Location("file:///x.py", lsp.Range(lsp.Position(0, 0), lsp.Position(0, 0)))
+    titles = [action.title for action in quick_fixes(outcome, module(source.text), TARGET, where)]
     assert titles == {"safe": ["do"], "unsafe": ["do (unsafe)"], "display": []}[applicability.value]
 
 
@@ -64,4 +70,4 @@ def test_a_kind_stands_for_those_below_it(kind: str, only: list[str] | None, wan
     ],
 )
 def test_edits_of_lines_make_the_text_of_the_other(before: str, after: str) -> None:
-    assert applied(before, edits_of(fix_all(before, after, TARGET, lsp.PositionEncodingKind.Utf16))) == after
+    assert applied(before, edits_of(fix_all(after, module(before), TARGET))) == after

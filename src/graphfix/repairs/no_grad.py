@@ -20,10 +20,26 @@ def no_grad_around(evidence: Evidence, held: Region) -> tuple[str, tuple[Operati
         return None
     function = held.function
     if function is not None:
+        if not _is_named_before(evidence, function, torch):
+            return None
         operation: Operation = Decorate(evidence.span(function), f"{torch}.no_grad()")
         return f"run `{short(function.name)}` under no_grad", naming_torch(evidence, operation)
     operation = Wrap(tuple(evidence.span(part) for part in held.parts), f"with {torch}.no_grad():")
     return "run it under no_grad", naming_torch(evidence, operation)
+
+
+def _is_named_before(evidence: Evidence, function: ast.FunctionDef | ast.AsyncFunctionDef, torch: str) -> bool:
+    """Whether the decorator would find torch: it runs with the definition, which may stand above the import."""
+    top = next((part for part in evidence.document.tree.body if part.end_lineno >= function.lineno >= part.lineno), None)
+    if isinstance(top, (ast.FunctionDef, ast.AsyncFunctionDef)) and top is not function:
+        return True  # defined when that is called
+    named = [
+        part
+        for part in evidence.document.tree.body
+        if isinstance(part, ast.Import) and torch in (alias.asname or alias.name.split(".")[0] for alias in part.names)
+    ]
+    added = evidence.document.importable("torch")
+    return any(part.lineno < function.lineno for part in (*named, *([added] if added is not None else ())))
 
 
 def recorded_in_training(evidence: Evidence, statement: ast.stmt, module: ast.expr | None) -> Fix | NoFix:

@@ -39,15 +39,15 @@ def _story(finding: Finding, places: Places) -> Iterator[lsp.DiagnosticRelatedIn
             yield lsp.DiagnosticRelatedInformation(location, plain(message))
 
 
-def hover(findings: Sequence[Finding], places: Places, position: lsp.Position) -> lsp.Hover | None:
-    """The pages of the rules of the findings at `position`, each once; None where there are none."""
-    there = [finding for finding in findings if covers(places.range(finding.span), position)]
+def hover(findings: Sequence[Finding], places: Places, uri: str, position: lsp.Position) -> lsp.Hover | None:
+    """The pages of the rules of the findings at `position` of a document, each once; None where there are none."""
+    there = [finding for finding in findings if covers(places.place(finding.span), uri, position)]
     pages = [_RULES[code].page.rstrip() for code in dict.fromkeys(finding.code for finding in there) if code in _RULES]
     if not pages:
         return None
     return lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.Markdown, "\n\n---\n\n".join(pages)), places.range(there[0].span))
 
 
-def covers(place: lsp.Range, position: lsp.Position) -> bool:
-    """Whether `position` is in the place or at one of its ends."""
-    return place.start <= position <= place.end
+def covers(place: lsp.Location, uri: str, position: lsp.Position) -> bool:
+    """Whether `position` of the document is in the place or at one of its ends."""
+    return place.uri == uri and place.range.start <= position <= place.range.end

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from lsprotocol import types as lsp
@@ -16,7 +17,10 @@ from graphfix.run.outcome import Outcome, Status
 from graphfix.run.pool import warm
 from graphfix.server.actions import FIX_ALL, KINDS, Target, fix_all, is_wanted, quick_fixes
 from graphfix.server.diagnostics import diagnostic, hover
-from graphfix.server.places import Places, path_of
+from graphfix.server.documents import Document, document_of
+from graphfix.server.notebooks import OpenNotebooks
+from graphfix.server.places import path_of
+from graphfix.server.protocol import NOTEBOOKS, NotebookProtocol
 from graphfix.server.readings import Reading, Readings, Text
 from graphfix.server.stdio import Writer, reader_of
 from graphfix.settings.files import NAMES
@@ -29,7 +33,14 @@ class Server(LanguageServer):
 
     def __init__(self) -> None:
         # whole texts: clients and libraries do not agree on what ends a line inside of one
-        super().__init__("graphfix", __version__, text_document_sync_kind=lsp.TextDocumentSyncKind.Full)
+        super().__init__(
+            "graphfix",
+            __version__,
+            protocol_cls=NotebookProtocol,
+            text_document_sync_kind=lsp.TextDocumentSyncKind.Full,
+            notebook_document_sync=NOTEBOOKS,
+        )
+        self.notebooks = OpenNotebooks()
         self.readings = Readings(self._tell, self._say)
         self._said: dict[str, set[str]] = {}
 
@@ -43,35 +54,53 @@ class Server(LanguageServer):
 
     def read(self, uri: str, delay: float = 0.0) -> None:
         """Examine the document as it is now, if it is Python."""
-        document, path = self.workspace.get_text_document(uri), path_of(uri)
-        if path is None or path.suffix == ".ipynb" or not (document.language_id == "python" or path.suffix == ".py"):
-            return
-        self.readings.begin(Text(uri, path, document.source, document.version), self._folders(), delay)
+        text = self._text(uri)
+        if text is not None:
+            self.readings.begin(text, self._folders(), delay)
+
+    def _text(self, uri: str) -> Text | None:
+        """What the editor holds of a module or a notebook; None of anything else, and of what is no file."""
+        path, notebook = path_of(uri), self.notebooks.get(uri)
+        if path is None:
+            return None
+        if notebook is not None:
+            return Text(uri, path, notebook.json, notebook.version, notebook.cells) if path.suffix == ".ipynb" else None
+        document = self.workspace.get_text_document(uri)
+        if path.suffix == ".ipynb" or not (document.language_id == "python" or path.suffix == ".py"):
+            return None
+        return Text(uri, path, document.source, document.version)
 
     def read_all(self, *, but: str = "", delay: float = 0.0) -> None:
         """Examine all open documents again: settings have changed, or files that they import."""
-        for uri in list(self.workspace.text_documents):
+        for uri in [*self.workspace.text_documents, *self.notebooks.uris]:
             if uri != but:
                 self.read(uri, delay)
 
-    def close(self, uri: str) -> None:
-        """Forget the document, and take back what was told of it."""
+    def close(self, uri: str, cells: Sequence[str] = ()) -> None:
+        """Forget the document, a notebook where it has `cells`, and take back what was told of it."""
         self.readings.drop(uri)
         self._said.pop(uri, None)
-        self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, []))
+        self.clear(cells or [uri])
 
-    def places(self, reading: Reading, outcome: Outcome) -> Places | None:
-        """Where the findings are; None where there are none."""
-        if outcome.source is None:
-            return None
-        marked = reading.text.content.startswith("\ufeff")
-        return Places(reading.text.uri, outcome.source, self.encoding, marked=marked)
+    def clear(self, uris: Iterable[str]) -> None:
+        """Take back what was told of text documents."""
+        for uri in uris:
+            self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, []))
+
+    def reading_of(self, uri: str) -> Reading | None:
+        """The reading of the module, or of the notebook with the cell `uri`."""
+        notebook = self.notebooks.of_cell(uri)
+        return self.readings.of(notebook.uri if notebook is not None else uri)
+
+    def document(self, reading: Reading, outcome: Outcome) -> Document | None:
+        """The document with its findings; None where there are none."""
+        return document_of(reading.text, outcome.source, self.encoding) if outcome.source is not None else None
 
     def target(self, reading: Reading) -> Target:
         """The document, as something to be edited."""
         workspace = self.client_capabilities.workspace
         edits = workspace.workspace_edit if workspace is not None else None
-        return Target(reading.text.uri, reading.text.version, versioned=bool(edits and edits.document_changes))
+        return Target(reading.text.versions, versioned=bool(edits and edits.document_changes))
 
     @property
     def encoding(self) -> str:
@@ -84,13 +113,15 @@ class Server(LanguageServer):
 
     def _tell(self, text: Text, outcome: Outcome | None) -> None:
         """Publish the findings in `text`."""
-        found: list[lsp.Diagnostic] = []
+        found: dict[str, list[lsp.Diagnostic]] = {uri: [] for uri in text.versions}
         if outcome is not None:
             self._log_problems(text, outcome)
             if outcome.source is not None:
-                places = Places(text.uri, outcome.source, self.encoding, marked=text.content.startswith("\ufeff"))
-                found = [diagnostic(finding, places) for finding in outcome.findings]
-        self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(text.uri, found, text.version))
+                places = document_of(text, outcome.source, self.encoding).places
+                for finding in outcome.findings:
+                    found[places.place(finding.span).uri].append(diagnostic(finding, places))
+        for uri, version in text.versions.items():
+            self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, found[uri], version))
 
     def _log_problems(self, text: Text, outcome: Outcome) -> None:
         """What went wrong inside of graphfix; what is wrong with the text itself, other tools say."""
@@ -134,6 +165,25 @@ def made() -> Server:
     def closed(params: lsp.DidCloseTextDocumentParams) -> None:
         server.close(params.text_document.uri)
 
+    @server.feature(lsp.NOTEBOOK_DOCUMENT_DID_OPEN)
+    def notebook_opened(params: lsp.DidOpenNotebookDocumentParams) -> None:
+        server.notebooks.open(params)
+        server.read(params.notebook_document.uri)
+
+    @server.feature(lsp.NOTEBOOK_DOCUMENT_DID_CHANGE)
+    def notebook_changed(params: lsp.DidChangeNotebookDocumentParams) -> None:
+        server.clear(server.notebooks.change(params, server.encoding))
+        server.read(params.notebook_document.uri, TYPING)
+
+    @server.feature(lsp.NOTEBOOK_DOCUMENT_DID_SAVE)
+    def notebook_saved(params: lsp.DidSaveNotebookDocumentParams) -> None:
+        server.read_all(but=params.notebook_document.uri)
+
+    @server.feature(lsp.NOTEBOOK_DOCUMENT_DID_CLOSE)
+    def notebook_closed(params: lsp.DidCloseNotebookDocumentParams) -> None:
+        uri = params.notebook_document.uri
+        server.close(uri, server.notebooks.close(uri))
+
     @server.feature(lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES)
     def files_changed(params: lsp.DidChangeWatchedFilesParams) -> None:
         server.read_all(delay=TYPING)
@@ -162,30 +212,32 @@ def _watch_files(server: Server) -> None:
 
 
 def _hover(server: Server, params: lsp.HoverParams) -> lsp.Hover | None:
-    reading = server.readings.of(params.text_document.uri)
+    uri = params.text_document.uri
+    reading = server.reading_of(uri)
     outcome = reading.found.result() if reading is not None and reading.found.done() else None
     if reading is None or outcome is None:
         return None
-    places = server.places(reading, outcome)
-    return hover(outcome.findings, places, params.position) if places is not None else None
+    document = server.document(reading, outcome)
+    return hover(outcome.findings, document.places, uri, params.position) if document is not None else None
 
 
 async def _actions(server: Server, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
     """The actions for the newest text, once that is examined."""
-    only = params.context.only
-    reading = server.readings.of(params.text_document.uri)
+    only, uri = params.context.only, params.text_document.uri
+    reading = server.reading_of(uri)
     # a client that takes its question back must not take the reading with it
     outcome = await asyncio.shield(reading.found) if reading is not None else None
-    if reading is None or outcome is None:
+    document = server.document(reading, outcome) if reading is not None and outcome is not None else None
+    if reading is None or outcome is None or document is None:
         return []
-    target, places = server.target(reading), server.places(reading, outcome)
+    target = server.target(reading)
     actions: list[lsp.CodeAction] = []
-    if places is not None and is_wanted(lsp.CodeActionKind.QuickFix, only):
-        actions += quick_fixes(outcome, places, target, params.range)
+    if is_wanted(lsp.CodeActionKind.QuickFix, only):
+        actions += quick_fixes(outcome, document, target, lsp.Location(uri, params.range))
     if is_wanted(FIX_ALL, only):
         after = await asyncio.shield(reading.repaired)
         if after is not None:
-            actions.append(fix_all(reading.text.content, after, target, server.encoding))
+            actions.append(fix_all(after, document, target))
     return actions
 
 

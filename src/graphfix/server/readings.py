@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -12,16 +12,25 @@ from graphfix.run.outcome import Outcome
 from graphfix.run.workers import processors
 from graphfix.server.apart import Apart, Died
 from graphfix.server.examination import Found, Repaired, Step, Trouble, examined
+from graphfix.server.notebooks import Cell
 
 
 @dataclass(frozen=True)
 class Text:
-    """One text of the document `uri`, which stands for the file at `path`."""
+    """One text of the document `uri`, which stands for the file at `path`. `cells`: those of a notebook, of which `content` is the JSON."""
 
     uri: str
     path: Path
     content: str
     version: int | None
+    cells: tuple[Cell, ...] = ()
+
+    @property
+    def versions(self) -> Mapping[str, int | None]:
+        """The text documents that may have findings, each with its version."""
+        if self.path.suffix != ".ipynb":
+            return {self.uri: self.version}
+        return {cell.uri: cell.version for cell in self.cells if cell.is_code}
 
 
 @dataclass
