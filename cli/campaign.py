@@ -248,8 +248,8 @@ def _table(told: dict, *, rows: bool = False) -> None:  # type: ignore[type-arg]
             kind = told["kinds"].get(code, {"name": "", "repositories": 0, "safe": 0})
             name = f"{code} {kind['name']}"
             OUT.say(f"{name:<36}{number:>8}{kind['repositories']:>14}{kind['safe']:>10}{told['repaired'].get(code, 0):>10}")
-    if told["unread"]:
-        OUT.say(f"{count(told['unread'], 'file')} could not be read, or not to the end")
+    if told["unfinished"]:
+        OUT.say(f"{count(told['unfinished'], 'file')} not analysed to the end")
     if told["failures"]:
         OUT.say("")
         for reason, number in told["failures"].items():

@@ -32,7 +32,7 @@ def row(name: str, **more: Any) -> dict[str, Any]:
 def figures(*rows: dict[str, Any]) -> dict[str, Any]:
     return {
         "begun": 0, "repositories": len(rows), "stages": {"branched": len(rows)}, "findings": {"GF101": 2 * len(rows)},
-        "repaired": {"GF101": len(rows)}, "files": len(rows), "lines": len(rows), "checked": 0, "unread": 0, "failures": {"a <b> reason": 1},
+        "repaired": {"GF101": len(rows)}, "files": len(rows), "lines": len(rows), "checked": 0, "unfinished": 0, "failures": {"a <b> reason": 1},
         "worst": [{"repository": rows[0]["name"], "file": "<i>.py", "findings": 2}],
         "kinds": {"GF101": {"name": "accumulated-graph", "repositories": 1, "safe": 1, "unsafe": 0}}, "seconds": {}, "rows": list(rows),
     }  # fmt: skip
@@ -81,7 +81,6 @@ def test_the_figures_are_those_of_the_repositories(campaign: Campaign, loops: Si
     assert campaign("run").returncode == 0
     told = campaign.report()
     assert told["findings"] == {"GF101": 2, "GF901": 2} and told["repaired"] == told["findings"]
-    assert told["unread"] == 1
     assert told["kinds"]["GF901"] == {"name": "legacy-scalar", "repositories": 2, "safe": 2, "unsafe": 0}
     assert set(told["seconds"]) == {"discovered", "cloned", "analysed", "fixed"}
     assert [(row["name"], row["files"]) for row in told["rows"]] == [("remotes+one", 1), ("remotes+two", 2)]

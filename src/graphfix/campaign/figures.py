@@ -28,7 +28,7 @@ def figures(config: Config, state: State) -> dict[str, Any]:
         "repaired": _summed(rows, "repaired"),
         "files": sum(row["files"] for row in rows),
         "lines": sum(row["lines"] for row in rows),
-        "unread": sum(target.facts.get("unread", 0) for target in targets),
+        "unfinished": sum(target.facts.get("unfinished", 0) for target in targets),
         "checked": sum(bool(row["checked"]) for row in rows),
         "failures": dict(Counter(row["reason"] for row in rows if row["stage"] == Stage.FAILED.value).most_common()),
         "worst": _worst(targets),

@@ -139,7 +139,7 @@ def analyse(task: Task) -> Result:
     facts = {
         "findings": dict(sorted(Counter(each["code"] for each in found).items())),
         "fixable": len(fixable),
-        "unread": len(told) - len(found),
+        "unfinished": len(told) - len(found),
         "worst": sorted(files.items(), key=lambda each: (-each[1], each[0]))[:_WORST],
     }
     return Result(Stage.ANALYSED if fixable else Stage.CLEAN, "" if fixable else "nothing to repair", facts)
@@ -291,5 +291,5 @@ def findings_of(results: Path) -> list[dict[str, Any]]:
 
 
 def is_finding(entry: Mapping[str, Any]) -> bool:
-    """Whether an entry of graphfix's JSON tells of a rule, and not of a file that was not read to its end."""
+    """Whether an entry of graphfix's JSON tells of a rule, and not of a file that was not analysed to its end."""
     return str(entry.get("code", "")).startswith("GF")
