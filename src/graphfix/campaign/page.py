@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
@@ -15,18 +15,17 @@ h1 { font-size: 1.5rem; margin: .5rem 0; } h2 { font-size: 1.15rem; margin: 2rem
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(8rem, 1fr)); gap: .75rem; margin: 1rem 0; }
 .tile { background: var(--soft); border-radius: .5rem; padding: .75rem; }
 .tile b { display: block; font-size: 1.6rem; line-height: 1.2; }
-.wide { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; }
 th, td { border-bottom: 1px solid var(--line); padding: .35rem .5rem; text-align: left; vertical-align: top; overflow-wrap: anywhere; }
 th { white-space: nowrap; } td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
 input { font: inherit; padding: .5rem; width: 100%; border: 1px solid var(--line); border-radius: .5rem; background: transparent; color: inherit; }
 .failed { color: var(--bad); } .merged, .opened, .branched, .pushed { color: var(--good); }
 @media (max-width: 40rem) {
-  #all thead { display: none; }
-  #all tr { display: block; border-bottom: 2px solid var(--line); padding: .5rem 0; }
-  #all tr[hidden] { display: none; }
-  #all td { display: flex; justify-content: space-between; gap: 1rem; border: 0; padding: .15rem 0; text-align: right; }
-  #all td::before { content: attr(data-name); opacity: .7; text-align: left; }
+  thead { display: none; }
+  tr { display: block; border-bottom: 2px solid var(--line); padding: .5rem 0; }
+  tr[hidden] { display: none; }
+  td, td.n { display: flex; justify-content: space-between; gap: 1rem; border: 0; padding: .15rem 0; text-align: right; }
+  td::before { content: attr(data-name); opacity: .7; text-align: left; white-space: nowrap; }
 }
 """
 _SCRIPT = """
@@ -131,14 +130,18 @@ def _all(rows: list[dict[str, Any]]) -> str:
     return f'<table id="all"><thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table>'
 
 
-def _table(heads: Iterable[str], rows: Iterable[Sequence[Any]]) -> str:
+def _table(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     """A table; numbers stand to the right, and a pair is a text with its class."""
-    body = "".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in rows)
-    head = "".join(f"<th{'' if number == 0 else ' class=n'}>{escape(each)}</th>" for number, each in enumerate(heads))
-    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    body = "".join("<tr>" + "".join(map(_cell, heads, row)) + "</tr>" for row in rows)
+    first = rows[0] if rows else heads
+    head = "".join(
+        f"<th{' class=n' if isinstance(value, int) else ''}>{escape(each)}</th>" for each, value in zip(heads, first, strict=True)
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _cell(value: Any) -> str:
+def _cell(head: str, value: Any) -> str:
+    name = f'data-name="{escape(head)}"'
     if isinstance(value, tuple):
-        return f'<td class="{escape(str(value[1]))}">{escape(str(value[0]))}</td>'
-    return f'<td class="n">{value}</td>' if isinstance(value, int) else f"<td>{escape(str(value))}</td>"
+        return f'<td {name}><span class="{escape(str(value[1]))}">{escape(str(value[0]))}</span></td>'
+    return f'<td {name} class="n">{value}</td>' if isinstance(value, int) else f"<td {name}>{escape(str(value))}</td>"

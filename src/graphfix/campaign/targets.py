@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from graphfix.campaign.config import NAME, Config
 from graphfix.files.git import without_credentials
@@ -54,7 +54,7 @@ def _listed(config: Config) -> list[str]:
 
 def name_for(url: str, taken: Collection[str]) -> str:
     """What a repository is called here: the last words of its address, with a number where another has that name."""
-    path = urlsplit(url).path if "://" in url else url.partition(":")[2] if re.match(r"[^/]+@", url) else url
+    path = unquote(urlsplit(url).path) if "://" in url else url.partition(":")[2] if re.match(r"[^/]+@", url) else url
     words = [word for word in path.removesuffix("/").removesuffix(".git").split("/") if word]
     name = _UNNAMED.sub("-", "+".join(words[-2:])).strip("-.") or "repository"
     number, chosen = 1, name
