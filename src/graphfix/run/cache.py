@@ -61,10 +61,14 @@ def folder() -> Path:
 
 @dataclass(frozen=True)
 class Cache:
-    """The outcomes that hold under one `stamp`: a digest of all that the files of a run have in common. Travels to workers."""
+    """The outcomes that hold under one `stamp`: a digest of all that the files of a run have in common. Travels to workers.
+
+    `place`: a digest of what does not change with the project's files.
+    """
 
     file: Path
     stamp: bytes
+    place: bytes
 
     def key(self, path: Path, data: bytes, asked: object) -> bytes:
         """What names the outcome of a file with these bytes, of which `asked` is asked."""
@@ -83,6 +87,18 @@ class Cache:
         if outcome.status is not Status.INTERNAL and not outcome.faults:
             _put(self.file, key, (outcome, tuple((os.fspath(path), state) for path, state in reads.items())))
 
+    def idle(self, rules: object) -> dict[str, State]:
+        """The files that cannot matter under these `rules`, by their absolute names, each with its state when that was seen."""
+        found = _got(self.file, self._idle_key(rules))
+        return found if isinstance(found, dict) else {}
+
+    def keep_idle(self, rules: object, files: dict[str, State]) -> None:
+        """Keep what `idle` gives from now on."""
+        _put(self.file, self._idle_key(rules), files)
+
+    def _idle_key(self, rules: object) -> bytes:
+        return _digest(b"idle", self.place, _spelled(rules))
+
 
 def opened(roots: Sequence[Path]) -> Cache | None:
     """The cache for a run over projects at `roots`; None where they cannot be looked through for changes."""
@@ -93,14 +109,15 @@ def opened(roots: Sequence[Path]) -> Cache | None:
     _now.cache_clear()
     file = folder() / NAME
     parts = (graphfix.__version__, sys.version, platform.machine(), os.getcwd(), *_own_files())
-    common = _digest(*map(os.fsencode, parts), _spelled(list(roots)), *map(os.fsencode, programs))
+    place = _digest(*map(os.fsencode, parts), _spelled(list(roots)))
+    common = _digest(place, *map(os.fsencode, programs))
     # who imports whom decides which files an analysis may go by; it is found out again only where any file has changed
     as_now = _digest(common, *(_spelled(state) for state in programs.values()))
     imports = _got(file, as_now)
     if not isinstance(imports, bytes):
         imports = _imports(roots)
         _put(file, as_now, imports)
-    return Cache(file, _digest(common, imports))
+    return Cache(file, _digest(common, imports), place)
 
 
 def size() -> int:

@@ -65,6 +65,15 @@ class Job:
     named: frozenset[Path] = frozenset()
     cache: Cache | None = None
 
+    @property
+    def keeps(self) -> bool:
+        """Whether outcomes are kept for later runs: what a baseline or a traced run says is no part of what they go by."""
+        return self.cache is not None and self.baseline is None and self.witness is None and not self.is_blamed
+
+    def asked(self, path: Path) -> object:
+        """All that is asked of the file at `path`."""
+        return self.wanted_for(path), self.repair, self.edits, self.stages, self.ahead
+
     def wanted_for(self, path: Path) -> Wanted:
         """What is wanted of the file at `path`."""
         wanted = self._wanted_for(path)
@@ -125,7 +134,7 @@ def _examined(path: Path, job: Job, data: bytes | None) -> Outcome:
             return _limited_examination(path, job, data)
         if path.suffix == ".py":
             decode_text(path, data)
-        return Outcome(path, before=data, after=data)
+        return Outcome(path, before=data, after=data, passed_over=True)
     except SourceError as error:
         status = Status.SKIPPED if isinstance(error, Skipped) else Status.UNREADABLE
         return Outcome(path, status, error.reason, error.row, error.column, error.cell)
@@ -139,10 +148,8 @@ def _examined(path: Path, job: Job, data: bytes | None) -> Outcome:
 
 def _limited_examination(path: Path, job: Job, data: bytes) -> Outcome:
     """The outcome of a file, or that it would cost too much; then nothing of it is told, and nothing is changed."""
-    # what a baseline or a traced run says is no part of a key
-    cache = job.cache if job.baseline is None and job.witness is None and not job.is_blamed else None
-    asked = (job.wanted_for(path), job.repair, job.edits, job.stages, job.ahead)
-    key = cache.key(path, data, asked) if cache is not None else b""
+    cache = job.cache if job.keeps else None
+    key = cache.key(path, data, job.asked(path)) if cache is not None else b""
     known = cache.get(key) if cache is not None else None
     if known is not None:
         return known
@@ -152,7 +159,7 @@ def _limited_examination(path: Path, job: Job, data: bytes) -> Outcome:
     except TookTooLong:
         return Outcome(path, before=data, after=data, unfinished=f"it takes more than {limits.SECONDS:.0f} seconds")
     if cache is not None:
-        cache.put(key, outcome, reads)
+        cache.put(key, outcome.light, reads)
     return outcome
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from graphfix.model import Edit, Finding
@@ -47,6 +47,7 @@ class Outcome:
     `faults`: the codes of rules that raised, and how; their findings are missing. `unfinished`: why the analysis ended early.
     `unused`: place and code of suppressions that silence nothing. `known` findings are hidden by the baseline, of which `stale`
     ones for this file are no more. `accepted`: the settings say that it may not be readable.
+    `passed_over`: its bytes cannot matter, so that nobody has parsed it.
     `seconds`: how long it took.
     """
 
@@ -72,6 +73,7 @@ class Outcome:
     faults: tuple[tuple[str, str], ...] = ()
     unfinished: str = ""
     accepted: bool = False
+    passed_over: bool = field(default=False, compare=False)
     seconds: float = field(default=0.0, compare=False)
 
     @property
@@ -83,3 +85,8 @@ class Outcome:
     def changed(self) -> bool:
         """Whether a repair made other bytes of the file."""
         return self.before != self.after
+
+    @property
+    def light(self) -> Outcome:
+        """The outcome as it travels and is kept: with the bytes of the file only where a repair has changed them."""
+        return self if self.changed else replace(self, before=b"", after=b"")

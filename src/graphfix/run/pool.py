@@ -111,7 +111,7 @@ def warm(*, repair: bool) -> None:
 
 
 def _examine_batch(batch: list[Path]) -> list[Outcome]:
-    return [_examine_one(path) for path in batch]
+    return [_examine_one(path).light for path in batch]
 
 
 def _examine_one(path: Path, data: bytes | None = None) -> Outcome:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Sequence
+from contextlib import closing
 from pathlib import Path
 
 from graphfix.run.collection import uncollected
@@ -23,7 +24,23 @@ def processors() -> int:
 
 
 def examine_all(files: Sequence[Path], job: Job, jobs: int) -> Generator[Outcome, None, None]:
-    """One outcome per file, in order; in this process unless a pool pays."""
+    """One outcome per file, in order, without the bytes of what is not changed; in this process unless a pool pays."""
+    if not job.keeps:
+        yield from _examined_all(files, job, jobs)
+        return
+    from graphfix.run.answers import Answers
+
+    answers = Answers(files, job)
+    with closing(_examined_all([path for path in files if path not in answers.known], job, jobs)) as fresh:
+        for left, path in zip(range(len(files) - 1, -1, -1), files, strict=True):
+            outcome = answers.known.pop(path, None) or next(fresh)
+            answers.note(outcome)
+            if not left:  # whoever counts the outcomes asks for no further one
+                answers.keep()
+            yield outcome
+
+
+def _examined_all(files: Sequence[Path], job: Job, jobs: int) -> Generator[Outcome, None, None]:
     # only fork: a spawned worker starts Python anew, with the working directory on its import path
     if jobs > 1 and len(files) > MIN_FILES and hasattr(os, "fork"):
         from graphfix.run.pool import pooled
@@ -32,7 +49,7 @@ def examine_all(files: Sequence[Path], job: Job, jobs: int) -> Generator[Outcome
     else:
         with uncollected():
             for path in files:
-                yield examined_here(path, job)
+                yield examined_here(path, job).light
                 spare_memory()
 
 
