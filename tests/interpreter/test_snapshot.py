@@ -87,9 +87,17 @@ def test_what_one_function_puts_away_is_not_there_when_another_is_called() -> No
     assert "raises" in str([finding.story for finding in findings_of(Path("keeper.py"), called)])
 
 
-@pytest.mark.parametrize(("code", "times"), [("print(net(x).item())", 1), ("kept.append(net(x))\n    kept[0].item()", 9)])
+@pytest.mark.parametrize(
+    ("code", "times"),
+    [
+        ("print(net(x).item())", 1),
+        ("print(Part()(x).item())", 1),  # what is behind a class is found out at its first use
+        ("kept.append(net(x))\n    kept[0].item()", 9),
+    ],
+)
 def test_definitions_run_once_unless_a_run_changes_what_they_made(monkeypatch: pytest.MonkeyPatch, code: str, times: int) -> None:
-    many = KEEPER.split("@named")[0] + "".join(f"\n@named\ndef read{n}(x):\n    {code}\n" for n in range(9))
+    many = KEEPER.split("@named")[0] + "class Part(torch.nn.Module):\n    pass\n"
+    many += "".join(f"\n@named\ndef read{n}(x):\n    {code}\n" for n in range(9))
     begun: list[Env] = []
     define = explore.define
     monkeypatch.setattr(explore, "define", lambda m, env, body: begun.append(env) or define(m, env, body))

@@ -215,3 +215,18 @@ def test_no_tree_of_a_file_outlives_the_files_that_are_forgotten(tmp_path: Path)
     gc.collect()
     left = [each for each in gc.get_objects() if isinstance(each, ast.FunctionDef) and each.name == "of_no_other_file"]
     assert left == []
+
+
+def test_files_that_are_only_kept_are_let_go_before_one_that_needs_much_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forgotten: list[str] = []
+    monkeypatch.setattr(graphfix.run.again, "forget_files", lambda: forgotten.append("let go"))
+    path = tmp_path / "a.py"
+    path.write_bytes(b" " * (LARGE + 1))
+    limits.make_room(path, None)
+    limits.make_room(path, b"x = 1\n")
+    limits.make_room(tmp_path / "gone.py", None)
+    assert forgotten == ["let go"]
+    limits.make_room(tmp_path / "gone.py", b" " * (LARGE + 1))
+    assert len(forgotten) == 2

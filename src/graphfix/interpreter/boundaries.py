@@ -136,7 +136,9 @@ def note_boundary(m: Interpreter, entry: LoopEntry, first: dict[str, tuple[Value
             freed, unfreed = any(spent), not all(spent)
             held[name] = (value, tuple(nodes), freed, unfreed)
     contents = {name: as_now(value) for name, (value, _, _, _) in held.items()}
-    m.recording.boundaries.append(Boundary(entry, m.frame, held, contents, first, m.now()))
+    # of large programs, what every loop began with is more than all else
+    began = {name: first[name] for name in held if name in first}
+    m.recording.boundaries.append(Boundary(entry, m.frame, held, contents, began, m.now()))
 
 
 def note_end(m: Interpreter, entry: LoopEntry, iteration: int) -> None:

@@ -60,7 +60,7 @@ class Boundary:
 
     `held`: name to (value, its nodes, whether some of its graph is freed, whether some item of it is still alive).
     `contents`: name to the value as it was then: containers change.
-    `first`: name to what it was at the start of the first iteration, and whether a detach would have cut nothing there.
+    `first`: those names to what they were at the start of the first iteration, and whether a detach would have cut nothing there.
     `spent`: the names that leave that iteration with a graph of which some is freed.
     """
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 # where it is asked, in which iteration, the question's key, and whether "no" takes the branch
 Question = tuple[Any, ...]
 CHANGING = (Class, Env, Function, Instance, Leaf, Mapping, Node, Optimizer, Sequence, Storage, Tensor, TorchModule, Unknown)
-FOUND_OUT = ("_order",)  # what follows from the other slots: the order in which a class looks for a method
+FOUND_OUT = ("_order", "_external")  # what follows from the other slots: where a class looks for a method, and behind its own code
 MOST = 20_000  # objects
 
 

@@ -16,6 +16,7 @@ SECONDS = 20.0  # of this process's own computing, whatever else the machine doe
 PATIENCE = 180.0  # by the clock, which runs on while others compute; for what does not heed signals: a worker ends itself
 PLENTY = 150 << 20  # bytes of this process, from which on the files that are only kept are let go
 MORE = 50 << 20  # bytes that have to come on top before they are again: what was let go is used anew before the system is asked
+LARGE = 200_000  # bytes of a file; libcst may take a thousand times as many, a tape five hundred times
 MEMORY = 1 << 30  # bytes, on top of what a worker begins with
 _bearable = PLENTY
 
@@ -69,11 +70,31 @@ def spare_memory() -> None:
     global _bearable
     if memory_in_use() < _bearable:
         return
+    _let_go()
+    _bearable = max(PLENTY, memory_in_use() + MORE)
+
+
+def make_room(path: Path, data: bytes | None) -> None:
+    """Let go of them before a file (with `data` as its content) that will need much itself."""
+    if bytes_of(path, data) > LARGE:
+        _let_go()
+
+
+def _let_go() -> None:
     from graphfix.run.again import forget_files
 
     forget_files()
     gc.collect()
-    _bearable = max(PLENTY, memory_in_use() + MORE)
+
+
+def bytes_of(path: Path, data: bytes | None) -> int:
+    """How many bytes there are in a file, or in `data` in its stead; 0 where nobody can tell."""
+    if data is not None:
+        return len(data)
+    try:
+        return os.stat(path).st_size
+    except (OSError, ValueError):
+        return 0  # examining it tells why
 
 
 def memory_in_use() -> int:

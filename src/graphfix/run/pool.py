@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from graphfix.run.examine import Job, examine
-from graphfix.run.limits import ended_when_stuck, limit_memory, spare_memory
+from graphfix.run.limits import ended_when_stuck, limit_memory, make_room, spare_memory
 from graphfix.run.outcome import Outcome, Status
 
 _BATCH = 8
@@ -115,6 +115,7 @@ def _examine_batch(batch: list[Path]) -> list[Outcome]:
 
 
 def _examine_one(path: Path, data: bytes | None = None) -> Outcome:
+    make_room(path, data)
     with ended_when_stuck():
         outcome = examine(path, _jobs[0], data)
     spare_memory()

@@ -9,11 +9,10 @@ from pathlib import Path
 
 from graphfix.run.collection import uncollected
 from graphfix.run.examine import Job, examine
-from graphfix.run.limits import limited_memory, spare_memory
+from graphfix.run.limits import LARGE, bytes_of, limited_memory, spare_memory
 from graphfix.run.outcome import Outcome
 
 MIN_FILES = 32
-LARGE = 200_000  # bytes of a file; libcst may take a thousand times as many
 
 
 def processors() -> int:
@@ -58,18 +57,9 @@ def examined_here(path: Path, job: Job, data: bytes | None = None) -> Outcome:
 
     A large one gets a worker all the same: code that is not Python, such as libcst's parser, ends the process that has none left.
     """
-    if _size(path, data) > LARGE and hasattr(os, "fork"):
+    if bytes_of(path, data) > LARGE and hasattr(os, "fork"):
         from graphfix.run.pool import apart
 
         return apart(path, job, data)
     with limited_memory():
         return examine(path, job, data)
-
-
-def _size(path: Path, data: bytes | None) -> int:
-    if data is not None:
-        return len(data)
-    try:
-        return os.stat(path).st_size
-    except (OSError, ValueError):
-        return 0  # examining it tells why
