@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 from dataclasses import dataclass, field
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 
@@ -46,7 +46,7 @@ class OpFacts:
 @functools.cache
 def table() -> dict[str, Any]:
     """The recorded table: qualified name to facts as plain data."""
-    recorded: dict[str, Any] = json.loads(resources.files(__package__).joinpath("torch_table.json").read_bytes())
+    recorded: dict[str, Any] = json.loads(Path(__file__).with_name("torch_table.json").read_bytes())
     return recorded
 
 
