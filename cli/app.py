@@ -155,7 +155,8 @@ COMMANDS = (
 
         init writes campaign.toml into a folder, which says what is done; plan finds and repairs beside the clones and shows what
         would be offered; run makes the branches, and with --push and --open offers them. Stopped at any moment, it goes on where it
-        was. status and report tell how far it has come, update asks the forges what became of the pull requests, close ends it.
+        was. status and report tell how far it has come. update asks what became of the pull requests and does anew what has moved
+        on, or of which something else is asked now; with --push and --open it renews what was offered. close ends it.
         """,
         examines=False,
     ),

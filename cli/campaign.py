@@ -69,7 +69,7 @@ def _consistent(options: Options) -> None:
     if (options.engine is Engine.DASK) is not bool(options.scheduler):
         session.fail("--engine dask and --scheduler ADDRESS belong together")
     allowed = {
-        "push_all": {Action.RUN}, "retry_failed": {Action.RUN}, "withdraw": {Action.CLOSE}, "from_findings": {Action.PLAN, Action.RUN},
+        "push_all": {Action.RUN, Action.UPDATE}, "retry_failed": {Action.RUN}, "withdraw": {Action.CLOSE}, "from_findings": {Action.PLAN, Action.RUN},
     }  # fmt: skip
     for name, actions in allowed.items():
         if getattr(options, name) and options.action not in actions:
@@ -121,20 +121,29 @@ def _run(options: Options, config: Config, state: State) -> int:
         with conduct.sole(config.folder):
             conduct.again(state, state.targets(Stage.FAILED))
     _work(options, config, state, Stage.BRANCHED)
+    return _ended(options, config, state, Offer(config, state, ERR.say))
+
+
+def _ended(options: Options, config: Config, state: State, offer: Offer) -> int:
+    """Offer what is asked for, and tell what the campaign has come to."""
     if options.push_all:
         with conduct.sole(config.folder):
-            _offer(options, config, state)
+            _offer(options, state, offer)
     _table(figures(config, state))
-    waiting = state.targets(Stage.BRANCHED)
+    waiting = len(state.targets(Stage.BRANCHED))
     if waiting and not options.push_all:
-        ERR.say(f"{count(len(waiting), 'branch', 'es')} wait in {escaped(str(config.folder / 'clones'))}: --push offers them")
-    return FINDINGS if state.targets(Stage.FAILED) else OK
+        told = "1 branch waits" if waiting == 1 else f"{waiting} branches wait"
+        ERR.say(f"{told} in {escaped(str(config.folder / 'clones'))}: --push offers them")
+    return FINDINGS if state.targets(Stage.FAILED) or offer.unanswered else OK
 
 
-def _work(options: Options, config: Config, state: State, until: Stage) -> None:
+def _work(
+    options: Options, config: Config, state: State, until: Stage, unknown: Callable[[Target, str], None] | None = None
+) -> None:
+    """Bring the repositories as far as `until`; with `unknown`, those that are there are looked at again."""
     with conduct.sole(config.folder):
         author = conduct.author() if until is Stage.BRANCHED else ("", "")
-        new = conduct.take_up(config, state, options.from_findings or ())
+        new = conduct.take_up(config, state, options.from_findings or ()) if unknown is None else 0
         if not state.targets():
             raise SettingsError(config.folder / NAME, 0, "[targets] names no repository")
         if new and not options.quiet:
@@ -143,7 +152,7 @@ def _work(options: Options, config: Config, state: State, until: Stage) -> None:
         progress = Progress(state, sys.stderr, stages)
         tell = (lambda _: None) if options.quiet else progress
         with _engine(options, config) as (pool, at_a_time):
-            conduct.conduct(config, state, pool, at_a_time, until, tell, author)
+            conduct.conduct(config, state, pool, at_a_time, until, tell, author, unknown)
         if not options.quiet:
             progress.end()
 
@@ -159,15 +168,17 @@ def _engine(options: Options, config: Config) -> Iterator[tuple[Executor, int]]:
         yield pool, workers
 
 
-def _offer(options: Options, config: Config, state: State) -> None:
-    """Push, and open as many pull requests as the limits allow."""
-    offer = Offer(config, state, ERR.say)
+def _offer(options: Options, state: State, offer: Offer) -> None:
+    """Push, and open as many pull requests as the limits allow; those that are open are renewed whatever these are."""
     for target in state.targets(Stage.BRANCHED):
         moved = offer.push(target)
-        if not options.quiet:
+        if not options.quiet and moved is not target:
             _say(moved)
-    for target in state.targets(Stage.PUSHED, Stage.OPENED) if options.open_all else ():
+    pushed = state.targets(Stage.PUSHED, Stage.OPENED) if options.open_all else []
+    for target in sorted(pushed, key=lambda each: not each.is_open):
         moved = offer.open(target)
+        if moved is target:
+            continue
         if moved.stage is Stage.PUSHED:
             ERR.say(f"{moved.reason}: the other branches wait for a later run")
             break
@@ -176,7 +187,7 @@ def _offer(options: Options, config: Config, state: State) -> None:
 
 
 def _say(target: Target) -> None:
-    link = target.facts.get("link", "") if target.stage in (Stage.OPENED, Stage.MERGED, Stage.CLOSED) else ""
+    link = target.facts.get("link", "")
     words = [
         f"{target.name}: {target.stage.value}",
         *([link] if link else []),
@@ -210,15 +221,19 @@ def _report(options: Options, config: Config, state: State) -> int:
 
 
 def _update(options: Options, config: Config, state: State) -> int:
-    """Ask the forges what became of the open pull requests."""
+    """Ask the forges what became of the open pull requests, and do anew what has moved on, or what else is asked of now."""
     offer = Offer(config, state, ERR.say)
     with conduct.sole(config.folder):
-        for target in state.targets(Stage.OPENED):
-            moved = offer.look(target)
-            if moved.stage is not Stage.OPENED and not options.quiet:
+        for target in state.targets():
+            moved = offer.look(target) if target.is_open else target
+            if moved is not target and not options.quiet:
                 _say(moved)
-    _table(figures(config, state))
-    return OK
+    unknown: dict[str, str] = {}
+    if state.targets():
+        _work(options, config, state, Stage.BRANCHED, lambda target, why: unknown.update({target.name: why}))
+    for name, why in unknown.items():
+        ERR.say(escaped(f"{name}: left as it is: {why}"))
+    return _ended(options, config, state, offer) or (FINDINGS if unknown else OK)
 
 
 def _close(options: Options, config: Config, state: State) -> int:
@@ -226,15 +241,16 @@ def _close(options: Options, config: Config, state: State) -> int:
     offer = Offer(config, state, ERR.say)
     with conduct.sole(config.folder):
         for target in state.targets():
-            if target.stage is Stage.OPENED:
-                if options.withdraw:
-                    _say(offer.withdraw(target))
-            elif target.stage not in ENDED:
+            if target.is_open and options.withdraw:
+                _say(offer.withdraw(target))
+            elif target.stage not in ENDED | {Stage.OPENED}:
                 state.move(target, Stage.SKIPPED, "the campaign was closed")
-    _table(figures(config, state))
-    open_still = len(state.targets(Stage.OPENED))
+    told = figures(config, state)
+    _table(told)
+    open_still = told["open"]
     if open_still:
-        ERR.say(f"{count(open_still, 'pull request')} stay open: --withdraw closes them")
+        stay = "1 pull request stays" if open_still == 1 else f"{open_still} pull requests stay"
+        ERR.say(f"{stay} open: --withdraw closes what is open")
     return ERROR if options.withdraw and open_still else OK
 
 

@@ -267,8 +267,10 @@ class Options:
     # campaign
     action: Action = argument(Action.STATUS, metavar="[init|plan|run|status|report|update|close]", help="What is done with it.")
     campaign: Path = argument(Path("."), metavar="[FOLDER]", help="The campaign's folder.")
-    push_all: bool = option("--push", default=False, help="run: push the branches.")
-    open_all: bool = option("--open", default=False, help="run: open the pull requests, with a token from the environment.")
+    push_all: bool = option("--push", default=False, help="run, update: push the branches.")
+    open_all: bool = option(
+        "--open", default=False, help="run, update: open or renew the pull requests, with a token from the environment."
+    )
     retry_failed: bool = option("--retry-failed", default=False, help="run: begin anew with the repositories that have failed.")
     withdraw: bool = option("--withdraw", default=False, help="close: close the pull requests that are open, too.")
     from_findings: list[Path] | None = option(

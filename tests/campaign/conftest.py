@@ -51,6 +51,15 @@ class Campaign:
         git(bare, "config", "uploadpack.allowFilter", "true")
         return bare
 
+    def move_on(self, name: str, files: dict[str, str], *words: str) -> None:
+        """One commit more in a remote; `words` go to `git commit`."""
+        work = self.remotes / f"{name}.work"
+        for path, text in files.items():
+            (work / path).write_text(text)
+        git(work, "add", "-A")
+        git(work, "commit", "-q", "-m", "more", *words)
+        git(work, "push", "-qf", str(self.remotes / f"{name}.git"), "HEAD:main")
+
     def about(self, *urls: str | Path, **tables: dict[str, object]) -> None:
         """Write campaign.toml."""
         told = {"targets": {"urls": [str(url) for url in urls]}, **tables}
@@ -109,11 +118,11 @@ class Forge(BaseHTTPRequestHandler):
             "web_url": "https://x/mr/7",
             "url": f"{self.server.address}/repos/acme/trainer/pulls/7",
         }
-        self.server.pulls.append(pull | {"project": urlsplit(self.path).path} | self.told())
+        self.server.pulls.append(pull | {"project": urlsplit(self.path).path} | self.written())
         self.answer(201, self.server.pulls[-1])
 
     def do_PATCH(self) -> None:
-        self.server.pulls[0] |= self.told()
+        self.server.pulls[0] |= self.written()
         self.answer(200, self.server.pulls[0])
 
     do_PUT = do_PATCH
@@ -122,6 +131,13 @@ class Forge(BaseHTTPRequestHandler):
         data: dict[str, Any] = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.told.append((self.command, urlsplit(self.path).path, data))
         return data
+
+    def written(self) -> dict[str, Any]:
+        """What it was told, as it answers it: GitHub's base has facts of its own."""
+        data = self.told()
+        if data.get("state_event") == "close":
+            data["state"] = "closed"
+        return data | ({"base": {"ref": data["base"]}} if "base" in data else {})
 
     def answer(self, status: int, document: object, headers: dict[str, str] | None = None) -> None:
         data = json.dumps(document).encode()

@@ -135,3 +135,16 @@ def test_without_a_scheduler_the_campaign_goes_on_later(
     assert "failed" not in campaign.stages().values()
     assert campaign("run").returncode == 0
     assert set(campaign.stages().values()) == {"branched"}
+
+
+def test_an_update_on_a_cluster_looks_and_works_there(campaign: Campaign, cluster: Cluster, loops: SimpleNamespace) -> None:
+    remotes = [campaign.remote(f"r{number}", {"train.py": loops.total}) for number in range(2)]
+    campaign.about(*remotes)
+    assert campaign("run").returncode == 0
+    campaign.move_on("r1", {"old.py": loops.legacy})
+    ready(campaign, cluster, 1)
+    done = campaign("update", "--engine", "dask", "--scheduler", cluster.address)
+    assert done.returncode == 0, done.stderr
+    assert [row["repaired"] for row in campaign.report()["rows"]] == [{"GF101": 1}, {"GF101": 1, "GF901": 1}]
+    log = campaign.folder / "results/remotes+r0/log.txt"
+    assert log.read_bytes().count(b"$ graphfix check") == 1

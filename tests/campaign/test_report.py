@@ -32,7 +32,7 @@ def row(name: str, **more: Any) -> dict[str, Any]:
 def figures(*rows: dict[str, Any]) -> dict[str, Any]:
     return {
         "begun": 0, "repositories": len(rows), "stages": {"branched": len(rows)}, "findings": {"GF101": 2 * len(rows)},
-        "repaired": {"GF101": len(rows)}, "files": len(rows), "lines": len(rows), "checked": 0, "unfinished": 0, "failures": {"a <b> reason": 1},
+        "repaired": {"GF101": len(rows)}, "files": len(rows), "lines": len(rows), "checked": 0, "open": 0, "unfinished": 0, "failures": {"a <b> reason": 1},
         "worst": [{"repository": rows[0]["name"], "file": "<i>.py", "findings": 2}],
         "kinds": {"GF101": {"name": "accumulated-graph", "repositories": 1, "safe": 1, "unsafe": 0}}, "seconds": {}, "rows": list(rows),
     }  # fmt: skip

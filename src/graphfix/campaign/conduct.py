@@ -8,17 +8,22 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
+from dataclasses import replace
 from pathlib import Path
 
 from graphfix.campaign.config import Config
 from graphfix.campaign.earlier import repositories_of
-from graphfix.campaign.stages import Result, Task, carry_out
+from graphfix.campaign.stages import ASKED, Result, Task, asked_at, carry_out, look
 from graphfix.campaign.state import Stage, State, Target
 from graphfix.campaign.targets import discovered, name_for
 from graphfix.files.git import run, user_environment
 
 # stages whose next one is worked on beside others; what is offered is offered one after the other
 WORKED_ON = (Stage.DISCOVERED, Stage.CLONED, Stage.ANALYSED, Stage.FIXED, Stage.VERIFIED)
+# where a repository is done anew when it has moved on; merged or closed is for good, and what has failed is tried again when asked
+RENEWED = (Stage.CLEAN, Stage.FIXED, Stage.VERIFIED, Stage.BRANCHED, Stage.PUSHED, Stage.OPENED)
+# what is known of a repository whatever becomes of it: its rules, and what was offered
+_LASTING = ("only", "branch", "pushed", "link")
 _TICK = 1.0  # seconds
 
 
@@ -66,30 +71,47 @@ def author() -> tuple[str, str]:
 
 def task_for(target: Target, config: Config, begun: int, author: tuple[str, str]) -> Task:
     """What is asked of a repository at the stage that it has come to. `begun`, `author`: what all commits of the campaign tell."""
+    facts = target.facts
     return Task(
         target.name, target.url, target.stage, config.folder, begun, author,
-        tuple(target.facts.get("only") or config.words("repair", "select")), tuple(config.words("repair", "ignore")), config.flag("repair", "unsafe-fixes"),
+        tuple(facts.get("only") or config.words("repair", "select")), tuple(config.words("repair", "ignore")), config.flag("repair", "unsafe-fixes"),
         config.text("repair", "check"), config.text("repair", "verify"), config.number("repair", "timeout"),
-        config.text("offer", "branch"), config.text("offer", "base"), config.text("targets", "forge"),
-        config.number("limits", "depth"), config.number("limits", "minutes") * 60.0,
+        branch_of(target, config), config.text("offer", "base"), config.text("targets", "forge"),
+        config.number("limits", "depth"), config.number("limits", "minutes") * 60.0, (facts.get("base", ""), facts.get("commit", "")),
     )  # fmt: skip
+
+
+def branch_of(target: Target, config: Config) -> str:
+    """The branch of a repository; one that was pushed keeps its name, or there would be two."""
+    return str(target.facts.get("branch") or config.text("offer", "branch"))
 
 
 def conduct(
     config: Config, state: State, pool: Executor, at_a_time: int, until: Stage, tell: Callable[[Target | None], None],
-    author: tuple[str, str] = ("", ""),
+    author: tuple[str, str] = ("", ""), unknown: Callable[[Target, str], None] | None = None,
 ) -> None:  # fmt: skip
-    """Bring all repositories to the stage `until`, or to their end; `tell` is called at each step, and each second with None."""
+    """Bring all repositories to the stage `until`, or to their end; `tell` is called at each step, and each second with None.
+
+    With `unknown`, those that are done are looked at first, and done anew where they have moved on or where something else is asked of
+    them now; it is called with those of which that cannot be said, and why.
+    """
     stages = before(until)
-    waiting = deque(state.targets(*stages))
-    running: dict[Future[Result], Target] = {}
+    waiting = deque(state.targets(*stages, *(RENEWED if unknown else ())))
+    unseen = {target.name for target in waiting if unknown and target.stage in RENEWED}
+    running: dict[Future[Result], tuple[Target, Task]] = {}
     while waiting or running:
         while waiting and len(running) < at_a_time:
             target = waiting.popleft()
-            running[pool.submit(carry_out, task_for(target, config, state.begun, author))] = target
+            task = task_for(target, config, state.begun, author)
+            running[pool.submit(look if target.name in unseen else carry_out, task)] = target, task
         done, _ = wait(running, timeout=_TICK, return_when=FIRST_COMPLETED)
         for future in done:
-            moved = _moved(state, running.pop(future), future)
+            target, task = running.pop(future)
+            if unknown and target.name in unseen:
+                unseen.remove(target.name)
+                moved = _looked(state, target, task, _result(future), unknown)
+            else:
+                moved = _moved(state, target, _result(future))
             tell(moved)
             if moved.stage in stages:
                 waiting.appendleft(moved)  # what is begun is ended first
@@ -101,17 +123,46 @@ def before(until: Stage) -> tuple[Stage, ...]:
     return WORKED_ON[: WORKED_ON.index(until)] if until in WORKED_ON else WORKED_ON
 
 
-def _moved(state: State, target: Target, future: Future[Result]) -> Target:
+def _result(future: Future[Result]) -> Result:
     try:
-        result = future.result()
+        return future.result()
     except CancelledError as error:
         raise Gone("the workers are gone; graphfix campaign run goes on where it was") from error
     except Exception as error:  # the boundary to workers: a fault, or a worker that is gone, costs one repository
-        result = Result(Stage.FAILED, f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"[:300])
-    return state.move(target, result.stage, result.reason, result.seconds, **result.facts)
+        return Result(Stage.FAILED, f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"[:300])
+
+
+def _moved(state: State, target: Target, result: Result) -> Target:
+    reason = result.reason
+    if result.stage is Stage.CLEAN and target.is_open:
+        reason = "nothing to repair any more, but its pull request is open"
+    return state.move(target, result.stage, reason, result.seconds, **result.facts)
+
+
+def _looked(state: State, target: Target, task: Task, seen: Result, unknown: Callable[[Target, str], None]) -> Target:
+    if seen.stage is Stage.FAILED:
+        unknown(target, seen.reason)
+        return target
+    if seen.stage is Stage.DISCOVERED:
+        return _anew(state, target, "it has moved on")
+    return _anew(state, target, "something else is asked") if _asked_otherwise(target, task) else target
+
+
+def _asked_otherwise(target: Target, task: Task) -> bool:
+    """Whether a stage that the target has been through was asked something else than it would be now."""
+    told = [
+        (target.facts[asked_at(stage)], replace(task, stage=stage).asked) for stage in ASKED if asked_at(stage) in target.facts
+    ]
+    return not told or any(then != now for then, now in told)
 
 
 def again(state: State, targets: Sequence[Target]) -> None:
     """Let repositories that have failed begin anew."""
     for target in targets:
-        state.move(target, Stage.DISCOVERED, "tried again")
+        _anew(state, target, "tried again")
+
+
+def _anew(state: State, target: Target, why: str) -> Target:
+    """Back to the beginning: nothing that was found is left to be taken for what will be."""
+    lasting = {name: target.facts[name] for name in _LASTING if name in target.facts}
+    return state.move(replace(target, facts=lasting), Stage.DISCOVERED, why)

@@ -30,6 +30,7 @@ def figures(config: Config, state: State) -> dict[str, Any]:
         "lines": sum(row["lines"] for row in rows),
         "unfinished": sum(target.facts.get("unfinished", 0) for target in targets),
         "checked": sum(bool(row["checked"]) for row in rows),
+        "open": sum(target.is_open for target in targets),
         "failures": dict(Counter(row["reason"] for row in rows if row["stage"] == Stage.FAILED.value).most_common()),
         "worst": _worst(targets),
         "kinds": _kinds(config, targets),

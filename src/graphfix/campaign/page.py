@@ -57,7 +57,7 @@ def page(figures: dict[str, Any], title: str) -> str:
         ("branches", sum(bool(row["repaired"]) for row in figures["rows"])),
         ("checked by their own command", figures["checked"]),
         ("files not analysed to the end", figures["unfinished"]),
-        ("pull requests open", stages.get("opened", 0)),
+        ("pull requests open", figures["open"]),
         ("merged", stages.get("merged", 0)),
         ("failed", stages.get("failed", 0)),
     ]

@@ -21,7 +21,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from graphfix.campaign.clone import cloned
+from graphfix import __version__
+from graphfix.campaign.clone import Wish, cloned, fetch, is_clone, upstream
 from graphfix.campaign.state import Stage
 from graphfix.files.git import GitFailed, run
 from graphfix.files.store import store
@@ -40,7 +41,8 @@ _children: set[subprocess.Popen[bytes]] = set()
 class Task:
     """One repository and what is asked of it. `folder`: the campaign's.
 
-    `begun` and `author`: the time and the name and address that its commits tell, wherever they are made.
+    `begun` and `author`: the time and the name and address that its commits tell, wherever they are made. `known`: the branch and the
+    commit that were cloned earlier.
     """
 
     name: str
@@ -60,6 +62,7 @@ class Task:
     forge: str = ""
     depth: int = 0
     seconds: float = 3600.0
+    known: tuple[str, str] = ("", "")
 
     @property
     def clone(self) -> Path:
@@ -75,6 +78,17 @@ class Task:
         words = [f"--select={','.join(self.select)}"] if self.select else []
         words += [f"--ignore={','.join(self.ignore)}"] if self.ignore else []
         return [*words, *(["--unsafe-fixes"] if self.unsafe else [])]
+
+    @property
+    def asked(self) -> list[str]:
+        """All that decides what comes out of the stage, but for the repository."""
+        words = [__version__, *self.chosen]
+        return [*words, self.check, self.verify, self.branch, self.forge] if self.stage is Stage.FIXED else words
+
+    @property
+    def wish(self) -> Wish:
+        """What is cloned."""
+        return Wish(self.url, self.base, self.branch, self.depth, self.seconds)
 
 
 @dataclass(frozen=True)
@@ -107,7 +121,34 @@ def carry_out(task: Task) -> Result:
             done = stages[task.stage](task)
     except (Stopped, GitFailed, OSError) as error:
         done = Result(Stage.FAILED, f"{_STAGE_NAMES[task.stage]}: {str(error).removeprefix('fatal: ')}")
-    return Result(done.stage, done.reason, done.facts, time.monotonic() - started)
+    facts = {**done.facts, asked_at(task.stage): task.asked} if task.stage in ASKED else done.facts
+    return Result(done.stage, done.reason, facts, time.monotonic() - started)
+
+
+# the stages that settings decide on; a stage that comes later may have been asked other things than an earlier one
+ASKED = (Stage.CLONED, Stage.ANALYSED, Stage.FIXED)
+
+
+def asked_at(stage: Stage) -> str:
+    """The fact that tells what a stage was asked."""
+    return f"asked-{stage.value}"
+
+
+def look(task: Task) -> Result:
+    """Whether a repository has to be cloned again: then it is DISCOVERED, else where it is; FAILED where nobody knows.
+
+    What is new is fetched already: a network that is gone shall be known before anything is given up.
+    """
+    try:
+        there = upstream(task.wish, task.clone)
+        moved = (there.branch, there.commit) != task.known or not is_clone(task.clone)
+        if moved and is_clone(task.clone):
+            task.results.mkdir(parents=True, exist_ok=True)
+            with _alone(task):
+                fetch(task.wish, task.clone, there.branch)
+    except (Stopped, GitFailed, OSError) as error:
+        return Result(Stage.FAILED, str(error).removeprefix("fatal: "))
+    return Result(Stage.DISCOVERED if moved else task.stage)
 
 
 _STAGE_NAMES = {
@@ -120,8 +161,14 @@ _STAGE_NAMES = {
 
 
 def clone(task: Task) -> Result:
-    commit = cloned(task.url, task.clone, base=task.base, depth=task.depth, seconds=task.seconds)
-    return Result(Stage.CLONED, facts={"commit": commit})
+    """The repository as it is now, and nothing of an earlier pass over it."""
+    for name in (FINDINGS, PATCH, TEXT):
+        (task.results / name).unlink(missing_ok=True)
+    made = cloned(task.wish, task.clone)
+    if made.branch == task.branch:
+        raise Stopped(f"its remote has {made.branch} checked out; offer.base says what that is to be merged into")
+    run(task.clone, "update-ref", "-d", f"refs/heads/{task.branch}")
+    return Result(Stage.CLONED, facts={"commit": made.commit, "base": made.branch})
 
 
 def analyse(task: Task) -> Result:

@@ -60,6 +60,11 @@ class Target:
     reason: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it has a pull request that is open as far as is known, wherever the repository itself is meanwhile."""
+        return bool(self.facts.get("link")) and self.stage not in (Stage.MERGED, Stage.CLOSED)
+
 
 @dataclass(frozen=True)
 class Step:
@@ -150,8 +155,9 @@ class State:
         return [Step(name, Stage(was), Stage(now), at, reason, seconds) for name, was, now, at, reason, seconds in rows]
 
     def opened_since(self, then: float) -> int:
-        """How many pull requests were opened since then."""
+        """How many pull requests were opened since then; one that is renewed was opened when it came to be."""
         row = self._base.execute(
-            "SELECT count(*) FROM step WHERE now = ? AND was != ? AND at >= ?", (Stage.OPENED.value, Stage.OPENED.value, then)
+            "SELECT count(*) FROM (SELECT min(at) AS first FROM step WHERE now = ? GROUP BY name) WHERE first >= ?",
+            (Stage.OPENED.value, then),
         ).fetchone()
         return int(row[0])

@@ -45,13 +45,14 @@ class Limited(ForgeFailed):
 
 @dataclass(frozen=True)
 class Request:
-    """A pull request from the branch `head` into `base`."""
+    """A pull request from the branch `head` into `base`. `sole`: one that is open into another base is led into this one."""
 
     head: str
     base: str
     title: str
     body: str
     draft: bool = False
+    sole: bool = False
 
 
 @dataclass(frozen=True)
@@ -210,11 +211,14 @@ class GitHub:
                 pull.edit(state="closed")
 
     def deliver(self, request: Request) -> Opened:
+        from github.GithubObject import NotSet
+
         with _github_errors():
-            found = self._project.get_pulls(state="open", head=f"{self._owner}:{request.head}", base=request.base)
-            for pull in found:
+            wanted = {} if request.sole else {"base": request.base}
+            for pull in self._project.get_pulls(state="open", head=f"{self._owner}:{request.head}", **wanted):
                 text = renewed(pull.body or "", request.body)
-                pull.edit(title=request.title, body=pull.body or "" if text is None else text)
+                base = request.base if request.sole and pull.base.ref != request.base else NotSet
+                pull.edit(title=request.title, body=pull.body or "" if text is None else text, base=base)
                 return Opened(pull.html_url, new=False, kept=text is None)
             pull = self._project.create_pull(
                 base=request.base, head=request.head, title=request.title, body=request.body, draft=request.draft
@@ -251,15 +255,15 @@ class GitLab:
     def deliver(self, request: Request) -> Opened:
         title = f"Draft: {request.title}" if request.draft else request.title
         with _gitlab_errors():
-            found = self._project.mergerequests.list(
-                state="opened", source_branch=request.head, target_branch=request.base, get_all=False
-            )
-            for merge in found:
+            wanted: dict[str, Any] = {} if request.sole else {"target_branch": request.base}
+            for merge in self._project.mergerequests.list(state="opened", source_branch=request.head, get_all=False, **wanted):
                 text = renewed(merge.description or "", request.body)
                 # what was marked ready, or a draft, by somebody since stays so
                 merge.title = f"Draft: {request.title}" if merge.title.startswith("Draft:") else request.title
                 if text is not None:
                     merge.description = text
+                if request.sole and merge.target_branch != request.base:
+                    merge.target_branch = request.base
                 merge.save()
                 return Opened(merge.web_url, new=False, kept=text is None)
             merge = self._project.mergerequests.create(
