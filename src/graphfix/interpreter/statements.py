@@ -117,7 +117,8 @@ def run_if(m: Interpreter, s: ast.If) -> None:
 
 def run_for(m: Interpreter, s: ast.For | ast.AsyncFor) -> None:
     items = iterate(m, evaluate(m, s.iter), s)
-    run_loop(m, s, (lambda item=item: assign(m, s.target, item, None, StoreKind.ITEM) for item in items))
+    starts = (lambda item=item: assign(m, s.target, item, None, StoreKind.ITEM) for item in items)
+    run_loop(m, s, starts, is_crossed=len(items) > 1)
 
 
 def run_while(m: Interpreter, s: ast.While) -> None:
@@ -137,8 +138,10 @@ def run_while(m: Interpreter, s: ast.While) -> None:
     run_loop(m, s, starts())
 
 
-def run_loop(m: Interpreter, s: ast.For | ast.AsyncFor | ast.While, starts: Iterable[Callable[[], object]]) -> None:
-    """Run the body once for each of `starts`, each in its own iteration."""
+def run_loop(
+    m: Interpreter, s: ast.For | ast.AsyncFor | ast.While, starts: Iterable[Callable[[], object]], *, is_crossed: bool = True
+) -> None:
+    """Run the body once for each of `starts`, each in its own iteration. `is_crossed`: there may be more than one."""
     entry = m.loop(s)
     outer = m.context
     first: dict[str, tuple[Value, bool]] = {}
@@ -146,14 +149,14 @@ def run_loop(m: Interpreter, s: ast.For | ast.AsyncFor | ast.While, starts: Iter
     for iteration, start in enumerate(starts):
         m.frame.statement = s
         m.context = (*outer, (entry, iteration))
-        if iteration == 0:
+        if iteration == 0 and is_crossed:
             walkable = m.walkable
             first = {
                 name: (as_now(value), cuts_nothing(value, walkable))
                 for name, value in crossing(m.frame, s).items()
                 if not isinstance(value, (Function, Class))
             }
-        elif iteration < rounds(s):
+        elif 0 < iteration < rounds(s):
             note_boundary(m, entry, first)
         try:
             start()
