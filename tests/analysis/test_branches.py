@@ -122,3 +122,30 @@ def test_the_type_of_a_tensor_is_no_other_librarys(asked: str, taken: set[bool])
         f"    walked = make(given)\n    walked.backward()\n    if {asked}:\n        print(1)\n    else:\n        print(2)\n"
     )
     assert {side for run in explored(program).runs for site, side in run.recording.covered if isinstance(site, ast.If)} == taken
+
+
+DECORATED = """
+def documented(function):
+    if input():
+        {side}
+    return function
+
+@documented
+def step(x):
+    net(x).sum().backward()
+
+for x in data:
+    step(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("side", "kinds"), [("function.__doc__ = ''", ["USUAL"]), ("function = torch.no_grad()(function)", ["USUAL", "OTHER"])]
+)
+def test_what_a_decorator_asks_is_worth_a_run_only_where_it_may_switch_recording(side: str, kinds: list[str]) -> None:
+    assert [run.policy.kind.name for run in explored(DECORATED.format(side=side)).runs if run.entry.is_module] == kinds
+
+
+def test_what_a_decorator_asks_is_worth_a_run_where_others_ask_it_too() -> None:
+    program = DECORATED.format(side="pass").replace("    step(x)", "    step(x)\n    documented(x)")
+    assert len([run for run in explored(program).runs if run.entry.is_module]) > 1

@@ -302,6 +302,8 @@ class Explorer:
             interpreter.recording.ended_by = type(stop)
         finally:
             self.steps += interpreter.steps
+        in_passing = {site for site, is_decisive in interpreter.recording.asked.items() if not is_decisive}
+        pass_over(in_passing, interpreter.recording, policy)
         return Run(entry, interpreter.recording, policy)
 
     def defined(self, m: Interpreter, policy: Policy) -> Env:
@@ -329,8 +331,7 @@ class Explorer:
         self.resumed = known
         # what decorators ask is nothing that this entry has to see from both sides
         inner = {question[0] for question, _ in asked if not self.is_of_module(question[0])}
-        policy.asked -= inner
-        m.recording.covered = {side: where for side, where in m.recording.covered.items() if side[0] not in inner}
+        pass_over(inner, m.recording, policy)
         return env
 
     def newly_defined(self, m: Interpreter, policy: Policy) -> tuple[Env, list[tuple[Question, bool]]]:
@@ -351,6 +352,13 @@ class Explorer:
         """Whether a branch lies in the file, and in no function."""
         document = self.tape.document
         return site in document.parents and document.enclosing(site, FUNCTIONS) is None
+
+
+def pass_over(sites: set[ast.AST], recording: Recording, policy: Policy) -> None:
+    """Forget what a run was asked at branches that its entry does not have to see from both sides."""
+    if sites:
+        policy.asked -= sites
+        recording.covered = {side: where for side, where in recording.covered.items() if side[0] not in sites}
 
 
 def compatible(missing: list[Side]) -> list[Side]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from graphfix.autograd.graph import Node
-from graphfix.interpreter.definitions import holds_no_graph, is_abstract
+from graphfix.interpreter.definitions import holds_no_graph, is_abstract, switches_recording
 from graphfix.interpreter.frames import Env, Frame
 from graphfix.interpreter.interpreter import MAX_DEPTH, Interpreter, Raise, Return
 from graphfix.interpreter.iteration import iterate
@@ -331,11 +331,12 @@ def decorate(m: Interpreter, function: Function, decorators: list[ast.expr]) -> 
         elif isinstance(applied, GradMode):
             with_mode(applied, [function])
         elif isinstance(applied, Function) and isinstance(value, Function):
-            before, m.decorates = m.decorates, True
+            before = m.decorates, m.in_passing
+            m.decorates, m.in_passing = True, m.in_passing or not switches_recording(applied.env.document.tree)
             try:
                 value = call(m, applied, [value], {}, decorator)
             finally:
-                m.decorates = before
+                m.decorates, m.in_passing = before
         elif isinstance(applied, BoundMethod) and applied.name == "setter":
             return m.frame.env.variables.get(function.definition.name, function)  # type: ignore[union-attr]
     return value if isinstance(value, (Function, Partial, Instance, BoundMethod)) else function

@@ -8,6 +8,8 @@ import builtins
 from graphfix.interpreter.values import Class, Constant, Function, Mapping, NonTensor, Sequence, Value
 from graphfix.source.subtree import kept_with_node, subtree
 
+SWITCHES = frozenset(("no_grad", "inference_mode", "enable_grad", "set_grad_enabled"))
+
 
 def is_abstract(definition: ast.AST, owner: Class | None) -> bool:
     """A method that only says that a subclass defines it, or that does nothing until one does; `__init__` and its kind just do nothing."""
@@ -45,3 +47,13 @@ def names_only_python(definition: ast.AST) -> bool:
     own = {part.arg for part in parts if isinstance(part, ast.arg)} | {getattr(definition, "name", "")}
     own |= {name.id for name in names if not isinstance(name.ctx, ast.Load)}
     return all(name.id in own or hasattr(builtins, name.id) for name in names)
+
+
+@kept_with_node
+def switches_recording(tree: ast.Module) -> bool:
+    """Whether code of a module may switch recording off or on: what its decorators do then is no formality."""
+    return any(
+        (part.attr if isinstance(part, ast.Attribute) else part.id) in SWITCHES
+        for part in subtree(tree)
+        if isinstance(part, (ast.Attribute, ast.Name))
+    )

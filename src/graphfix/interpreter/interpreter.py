@@ -128,11 +128,13 @@ class Interpreter:
         self.modes: dict[object, tuple[Value, bool | None]] = {}
         self.frames: list[Frame] = []
         self.decisions: dict[object, bool] = {}
+        self.formalities: dict[object, ast.AST] = {}  # where a decorator has come to a question first
         self.corrections = 0  # how often the run may still begin anew with another answer
         self.recalled: object = None  # the last question, where it had been decided before it was asked
         self.active: dict[object, int] = {}
-        self.tries = 0
-        self.decorates = False  # handlers that wait for what is raised
+        self.tries = 0  # handlers that wait for what is raised
+        self.decorates = False  # whether a decorator of the project runs
+        self.in_passing = False  # whether one runs that cannot switch recording off or on
         self.steps = 0
         self.has_graphs = False  # whether any node was made
         self.order = 0
@@ -198,11 +200,20 @@ class Interpreter:
         """Which way an undecided question goes in this run; `negated` where the branch is taken when the answer is no."""
         self.recalled = key if key in self.decisions else None
         if key in self.decisions:
+            if key in self.formalities and not self.in_passing:
+                self.recording.asked[self.formalities[key]] = True
             return self.decisions[key]
+        if self.in_passing:
+            self.formalities[key] = site
         iteration = self.context[-1][1] if self.context else 0
-        answer = self.policy(site, iteration, key, negated) is not negated
+        answer = self.ask(site, iteration, key, negated) is not negated
         self.decisions[key] = answer
         return answer
+
+    def ask(self, site: ast.AST, iteration: int, key: object = None, negated: bool = False) -> bool:
+        """Whether the policy takes the branch at `site`; what only decorators ask decides about no graph."""
+        self.recording.asked[site] = self.recording.asked.get(site, False) or not self.in_passing
+        return self.policy(site, iteration, key, negated)
 
     # Modules
 

@@ -206,6 +206,7 @@ class Recording:
     frozen: set[object] = field(default_factory=set)
     escapes: dict[Node, list[tuple[ast.AST, str, int]]] = field(default_factory=dict)
     updates: list[Update] = field(default_factory=list)
+    asked: dict[ast.AST, bool] = field(default_factory=dict)
     covered: dict[tuple[ast.AST, bool], ast.AST] = field(default_factory=dict)
     tried: set[ast.AST] = field(default_factory=set)
     executed: set[ast.AST] = field(default_factory=set)

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 # where it is asked, in which iteration, the question's key, and whether "no" takes the branch
 Question = tuple[Any, ...]
 CHANGING = (Class, Env, Function, Instance, Leaf, Mapping, Node, Optimizer, Sequence, Storage, Tensor, TorchModule, Unknown)
-FOUND_OUT = ("_order", "_external")  # what follows from the other slots: where a class looks for a method, and behind its own code
+# what follows from the other slots: where a class looks for a method, and behind its own code
+FOUND_OUT = ("_order", "_external")
 MOST = 20_000  # objects
 
 

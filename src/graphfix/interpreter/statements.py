@@ -130,7 +130,7 @@ def run_while(m: Interpreter, s: ast.While) -> None:
             value = evaluate(m, s.test)
             if value.is_off:
                 return
-            if not entered and not isinstance(value, Constant) and not m.policy(s, 0):
+            if not entered and not isinstance(value, Constant) and not m.ask(s, 0):
                 return
             entered += 1
             yield lambda: None
@@ -210,7 +210,7 @@ def run_try(m: Interpreter, s: ast.Try) -> None:
                 raise
             run_handler(m, s.handlers[0])
         else:
-            if s.handlers and m.policy(s, 0):
+            if s.handlers and m.ask(s, 0):
                 run_handler(m, s.handlers[0])
             else:
                 execute(m, s.orelse)
