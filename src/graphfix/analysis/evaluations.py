@@ -22,13 +22,13 @@ from graphfix.analysis.forwards import (
     rated_at,
     trained_by_method,
 )
-from graphfix.analysis.outliving import is_kept, out_of_sight, outlives
+from graphfix.analysis.outliving import attribute_of, is_kept, out_of_sight, outlives
 from graphfix.analysis.region import Region, told_once
 from graphfix.autograd.graph import Leaf, Node, history
 from graphfix.autograd.iteration import Context, split_loop
 from graphfix.interpreter.frames import CallStack, Frame
 from graphfix.interpreter.recording import Store
-from graphfix.interpreter.values import Instance, nodes_in
+from graphfix.interpreter.values import nodes_in
 from graphfix.models.words import ASKS
 from graphfix.source.document import Document
 from graphfix.source.subtree import children, subtree
@@ -78,15 +78,15 @@ class Regions:
             self.note_walked(run)
         if not any(self.may_be_forward(node) and not node.walks for run in self.tape.runs for node in run.recording.nodes):
             return
-        for run in self.tape.runs:
-            self.note_asked(run)
-        placed: dict[ast.stmt, Region] = {}
-        for run in self.tape.runs:
-            for node in run.recording.nodes:
-                if not node.walks:
-                    self.mark(self.recording, node.trace)
-                    if self.is_forward(node):
-                        self.place(node, run, placed)
+        objects_keep = [store for run in self.tape.runs for store in self.note_asked(run)]
+        placed = self.placed()
+        # whether others get what an object keeps takes long to find out, and no region comes of it
+        public = [store for store in objects_keep if not self.stays_inside(attribute_of(store))] if placed else []
+        for node in (node for store in public for node in store.nodes):
+            self.hand_on(node)
+        if public:
+            self.detached.clear()
+            placed = self.placed()
         for part, region in placed.items():
             if part in self.detached and not (region.grows or region.evaluates):
                 continue  # a forward pass that is detached is meant to be
@@ -97,6 +97,17 @@ class Regions:
                 region.sure &= self.is_sure(region)
                 self.found.append(region)
         self.found = told_once(self.found)
+
+    def placed(self) -> dict[ast.stmt, Region]:
+        """The widest statements around forward passes that nobody walks, as far as is known what gets to whom."""
+        placed: dict[ast.stmt, Region] = {}
+        for run in self.tape.runs:
+            for node in run.recording.nodes:
+                if not node.walks:
+                    self.mark(self.recording, node.trace)
+                    if self.is_forward(node):
+                        self.place(node, run, placed)
+        return placed
 
     # What the runs say
 
@@ -118,7 +129,8 @@ class Regions:
                 if node.callee is not None:
                     self.callees.add(node.callee)
 
-    def note_asked(self, run: Run) -> None:
+    def note_asked(self, run: Run) -> list[Store]:
+        """Take in what a run does with graphs besides walks; the stores to objects, of which it is open who gets what they keep."""
         recording = run.recording
         for found, noted in ((self.cut, recording.cuts), (self.chosen, recording.choices)):
             by_context: dict[Context, list[Node]] = {}
@@ -144,26 +156,18 @@ class Regions:
         for node, escapes in recording.escapes.items():
             if any(site not in safe and (why != "returned" or node not in scores) for site, why, _ in escapes):
                 self.hand_on(node)
-        if not run.entry.is_module:
-            kept = out_of_sight(run)
-            for store in recording.stores:
-                new = [node for node in store.nodes if node not in self.handed]
-                if new and is_kept(store, kept) and not self.is_private(store):
-                    for node in new:
-                        self.hand_on(node)
+        if run.entry.is_module:
+            return []
+        kept = out_of_sight(run)
+        stores = [store for store in recording.stores if not self.handed.issuperset(store.nodes) and is_kept(store, kept)]
+        for node in (node for store in stores if not attribute_of(store) for node in store.nodes):
+            self.hand_on(node)
+        return [store for store in stores if attribute_of(store)]
 
     def hand_on(self, node: Node) -> None:
         """Whoever gets it may walk it."""
         self.mark(self.touched, node.trace)
         self.handed.add(node)
-
-    def is_private(self, store: Store) -> bool:
-        """Whether an object keeps it for itself, as a network's state is kept: nothing that reads it walks it."""
-        return (
-            isinstance(store.target, ast.Attribute)
-            and isinstance(store.place[0], Instance)
-            and self.stays_inside(store.target.attr)
-        )
 
     def returns_graph(self, callees: set[object]) -> bool:
         """Whether an unknown callee hands the graph on and does not walk itself: a module, or what a walk elsewhere shows to do so."""

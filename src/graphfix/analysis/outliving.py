@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 from graphfix.analysis.explore import Run
 from graphfix.interpreter.frames import Env
 from graphfix.interpreter.recording import Store
@@ -41,3 +43,8 @@ def is_kept(store: Store, kept: set[int]) -> bool:
     if any(isinstance(value, (Unknown, Class, Project)) for value in (holder, place)):
         return True
     return id(holder) in kept or id(place) in kept or (isinstance(place, Env) and place.parent is None)
+
+
+def attribute_of(store: Store) -> str:
+    """The attribute of an object into which it is put, which may keep it for itself, as a network's state is kept; empty for any other place."""
+    return store.target.attr if isinstance(store.target, ast.Attribute) and isinstance(store.place[0], Instance) else ""
