@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -16,12 +18,17 @@ if TYPE_CHECKING:
 
 def main() -> int:
     """Run the command line; a command leaves by `SystemExit` with the exit code."""
+    # what is imported and what a short run finds is needed until its end: whoever makes garbage on the way collects it
+    gc.disable()
     hold()
     shield()
     if sys.argv[1:] == ["--version"]:
         # answered before typer is imported, which takes longer than everything else
         return ended(_version)
-    sys.exit(ended(_command))
+    code = ended(_command)
+    # else the interpreter looks through all that there is, twice, before it gives it back
+    gc.freeze()
+    sys.exit(code)
 
 
 def _version() -> int:
@@ -35,8 +42,10 @@ def _command() -> int:
     heed_signals()
     import click
 
-    from graphfix.cli.app import app
+    from graphfix.cli.app import application
 
+    is_completing = "_GRAPHFIX_COMPLETE" in os.environ  # then a shell has the words
+    app = application(None if is_completing else sys.argv[1:])
     try:
         # standing alone, typer would end some failures with the code of findings
         code = app(prog_name="graphfix", standalone_mode=False)

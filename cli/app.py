@@ -3,8 +3,9 @@
 Help is given as an argument: `python -OO` takes docstrings away.
 """
 
+import gc
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 from importlib import import_module
 from inspect import Parameter, Signature
@@ -23,7 +24,8 @@ typer.core.HAS_RICH = False
 class Command:
     """A command is the module of its name, whose `run` takes the options that it picks and gives the exit code.
 
-    `examines`: the settings files have a say in its options.
+    `examines`: the settings files have a say in its options. `lasts`: it stays until somebody ends it, or works on many projects, so
+    that garbage counts.
     """
 
     name: str
@@ -31,6 +33,7 @@ class Command:
     short_help: str | None
     help: str
     examines: bool = True
+    lasts: bool = False
 
 
 COMMANDS = (
@@ -71,6 +74,7 @@ COMMANDS = (
         Shows the story and the fix, safe or not, and asks. Files change at the end, once that is confirmed; a review that was
         stopped goes on where it was.
         """,
+        lasts=True,
     ),
     Command(
         "pr",
@@ -83,6 +87,7 @@ COMMANDS = (
 
         The work tree has to be clean and stays as it is: commits are made beside it. Runs code only with --check and --verify.
         """,
+        lasts=True,
     ),
     Command(
         "config",
@@ -108,6 +113,7 @@ COMMANDS = (
         1 it falls short, 2 no verdict, as where a second run of the original gives other numbers than the first.
         """,
         examines=False,
+        lasts=True,
     ),
     Command(
         "trace",
@@ -123,6 +129,7 @@ COMMANDS = (
         saved tensor; at the end what grows, who holds it, and what was kept or built for nothing. Told on standard error.
         """,
         examines=False,
+        lasts=True,
     ),
     Command(
         "why",
@@ -143,6 +150,7 @@ COMMANDS = (
         A language server over standard input and output: editors start it. Needs the extra graphfix[lsp].
         """,
         examines=False,
+        lasts=True,
     ),
     Command(
         "campaign",
@@ -159,6 +167,7 @@ COMMANDS = (
         on, or of which something else is asked now; with --push and --open it renews what was offered. close ends it.
         """,
         examines=False,
+        lasts=True,
     ),
     Command("rule", ("code",), None, "Explain one rule, or list all.", examines=False),
     Command(
@@ -173,13 +182,6 @@ COMMANDS = (
     ),
 )  # fmt: skip
 
-app = typer.Typer(
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
 
 def _show_version(value: bool) -> None:
     if value:
@@ -189,7 +191,6 @@ def _show_version(value: bool) -> None:
         raise typer.Exit()
 
 
-@app.callback(help="Finds and repairs misuse of PyTorch's autograd graph.")
 def graphfix(
     version: bool = typer.Option(False, "--version", callback=_show_version, is_eager=True, help="Show the version."),
 ) -> None:
@@ -212,6 +213,8 @@ def _function(command: Command) -> Callable[..., None]:
             from graphfix.cli.effective_options import settled
 
             options = settled(options)
+        if command.lasts:
+            gc.enable()
         raise typer.Exit(import_module(f"graphfix.cli.{command.name}").run(options))
 
     types = {one.name: Annotated[one.type, one.metadata["typed"]] for one in picked(command.picks)}
@@ -224,5 +227,23 @@ def _function(command: Command) -> Callable[..., None]:
     return function
 
 
-for one in COMMANDS:
-    app.command(one.name, short_help=one.short_help, help=one.help)(_function(one))
+def application(words: Container[str] | None = None) -> typer.Typer:
+    """All commands, each with its options; of those that are not among the `words` typed no more than the name and the short help.
+
+    To make the options of all commands takes longer than to import typer.
+    """
+    app = typer.Typer(
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback(help="Finds and repairs misuse of PyTorch's autograd graph.")(graphfix)
+    for one in COMMANDS:
+        is_wanted = words is None or one.name in words
+        app.command(one.name, short_help=one.short_help, help=one.help)(_function(one) if is_wanted else _unasked)
+    return app
+
+
+def _unasked() -> None:
+    """Stands for a command that is not called."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from graphfix.report.escape import escaped
@@ -105,9 +106,7 @@ def _option(name: str, context: click.Context) -> str:
     else:
         own = context.command.name or ""
         head = f"graphfix {own} has no option {escaped(name)}"
-    group = context.find_root().command
-    commands = group.commands if isinstance(group, click.Group) else {}
-    with_it = [f"graphfix {other}" for other, command in commands.items() if name in _flags(command)]
+    with_it = [f"graphfix {other}" for other, command in _commands().items() if name in _flags(command)]
     if not own and with_it:
         return f"{head}: it comes behind one, as in {with_it[0]} {name}"
     if ITSELF.get(name) == own:
@@ -135,6 +134,15 @@ def _command(name: str, context: click.Context) -> str:
     commands = list(context.command.commands) if isinstance(context.command, click.Group) else []
     near = difflib.get_close_matches(name, commands, n=1)
     return f"{head}, did you mean {near[0]}?" if near else f"{head}; graphfix --help lists them"
+
+
+def _commands() -> Mapping[str, click.Command]:
+    """All commands with their options; what was called has those of one."""
+    from typer.main import get_group
+
+    from graphfix.cli.app import application
+
+    return get_group(application()).commands
 
 
 def _flags(command: click.Command) -> list[str]:

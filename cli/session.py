@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,6 +27,7 @@ from graphfix.settings.errors import SettingsError
 from graphfix.settings.scope import Scope
 
 if TYPE_CHECKING:
+    from graphfix.codemods.base import Rule
     from graphfix.interpreter.witness import Witness
     from graphfix.report.view import View
     from graphfix.run.baseline import Baseline
@@ -193,7 +194,7 @@ def show_findings(report: Report, options: Options, screen: Screen) -> None:
     if options.output_file is not None:
         _store_findings(report, form, options.output_file)
         return
-    for line in form.lines(_view(report)) if form.plain or report.findings else ():
+    for line in form.lines(_view(report, form)) if form.plain or report.findings else ():
         screen.line(line)
 
 
@@ -222,7 +223,7 @@ def _store_findings(report: Report, form: Form, path: Path) -> None:
     import io
 
     text = io.StringIO()
-    for line in form.lines(_view(report)):
+    for line in form.lines(_view(report, form)):
         Screen(text, plain=True).line(line)
     store_bytes(path, text.getvalue().encode("utf-8", "backslashreplace"))
 
@@ -238,11 +239,13 @@ def store_bytes(path: Path, data: bytes) -> None:
         fail(f"{path}: not written: {error}")
 
 
-def _view(report: Report) -> View:
-    from graphfix.codemods import RULES
+def _view(report: Report, form: Form) -> View:
     from graphfix.report.view import View
 
-    return View(report.outcomes, RULES, Path(os.path.abspath(os.curdir)))
+    rules: Sequence[Rule] = ()
+    if form.rules:
+        from graphfix.codemods import RULES as rules
+    return View(report.outcomes, rules, Path(os.path.abspath(os.curdir)))
 
 
 def show_problems(report: Report, *, verbose: bool) -> None:

@@ -6,10 +6,10 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import ClassVar, Literal, TextIO
+from typing import TYPE_CHECKING, ClassVar, Literal, TextIO
 
-from graphfix.report.escape import escaped, shown
-from graphfix.report.text import Line, Piece
+if TYPE_CHECKING:
+    from graphfix.report.text import Line
 
 _PATCH_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
@@ -80,6 +80,9 @@ class Screen:
             self._stream.buffer.write(patch)
             self._stream.buffer.flush()
             return
+        from graphfix.report.escape import escaped, shown
+        from graphfix.report.text import Piece
+
         for line in patch.decode("utf-8", "surrogateescape").split("\n")[:-1]:
             header = line.startswith(("--- ", "+++ "))
             text = shown(line) if not header else escaped(line.rstrip("\t"))

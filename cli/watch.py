@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
@@ -49,6 +50,7 @@ def run(options: Options) -> int:
             session.fail(f"--watch cannot be given together with {name}")
     watch = _watcher()
     watched = Watched(options)
+    gc.enable()  # here garbage counts
     try:
         watched.begin()
         with closing(watch([Path(place) for place in options.places])) as batches:

@@ -132,10 +132,9 @@ def _investigate(trouble: Trouble, options: Options, notebook: Path | None) -> i
         session.fail(f"no such file or folder: {project}")
     diagnosis = Investigation(Locator(project), lambda path: _scopes(options, path)).diagnose(trouble)
     if options.why_format is ListFormat.JSON:
-        from graphfix.codemods import RULES
         from graphfix.why import jsonform
 
-        OUT.say(jsonform.told(diagnosis, {rule.code: rule.url for rule in RULES}))
+        OUT.say(jsonform.told(diagnosis))
     else:
         from graphfix.why.text import told
 

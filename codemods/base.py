@@ -10,11 +10,9 @@ from typing import Any
 
 from graphfix.analysis.evidence import Cuts, Evidence
 from graphfix.analysis.testing import is_test
-from graphfix.model import Finding, Fix, Label, NoFix, Severity, Span
+from graphfix.model import PAGE, Finding, Fix, Label, NoFix, Severity, Span
 from graphfix.verify.expected import SAME, Expected
 from graphfix.verify.symptoms import Symptom
-
-URL = "https://github.com/graphfix/graphfix/blob/main/docs/rules/{code}.md"
 
 
 def nothing(evidence: Evidence) -> Iterator[ast.expr]:
@@ -55,19 +53,23 @@ class Rule:
 
     @property
     def url(self) -> str:
-        return URL.format(code=self.code)
+        return PAGE.format(code=self.code)
 
     def finding(
         self, evidence: Evidence, message: str, span: Span, story: Iterable[Label], fix: Fix | NoFix | None = None,
         *, severity: Severity | None = None, optional: bool = False, shown: int = 0,
     ) -> Finding:  # fmt: skip
-        """A finding of this rule in the file of `evidence`, with its fix or why there is none."""
+        """A finding of this rule in the file of `evidence`, with its fix or why there is none.
+
+        `shown`: which of `shows` it shows itself as first.
+        """
         path = evidence.document.path
         optional = optional or self.bounded and is_test(evidence.document)
         unfixed = fix.reason if isinstance(fix, NoFix) else ""
         repair = fix if isinstance(fix, Fix) else None
+        shows = (*self.shows[shown:], *self.shows[:shown])
         return Finding(
-            self.code, self.name, message, path, span, tuple(story), repair, severity or self.severity, optional, unfixed, shown
+            self.code, self.name, message, path, span, tuple(story), repair, severity or self.severity, optional, unfixed, shows
         )
 
 

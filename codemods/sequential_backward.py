@@ -51,7 +51,6 @@ from graphfix.codemods.base import rule
 from graphfix.interpreter.recording import Store, StoreKind
 from graphfix.model import AddArgument, Delete, Finding, Fix, Ground, InsertAfter, InsertBefore, NoFix, Replace, in_time
 from graphfix.repairs.fixes import fix, safe_if, short
-from graphfix.repairs.joined import Joined
 from graphfix.repairs.reorder import is_harmless
 from graphfix.source.subtree import subtree
 from graphfix.verify.expected import Expected
@@ -95,6 +94,8 @@ def repair_of(evidence: Evidence, walks: list[SecondBackward]) -> Fix | NoFix:
     if not all(evidence.holds(free) and isinstance(free, ast.Call) for free in frees):
         return NoFix("the backward() that frees the graph is in another file")
     if len(frees) == 1 and len(walks) == 1:
+        from graphfix.repairs.joined import Joined  # asks the flow, which nobody needs without a finding
+
         summed = summed_pair(evidence, walk)
         if summed is not None and not any(Joined(evidence).told_apart()):
             return fix(safe_if(always), "call backward() on the sum of the losses once", *summed, ground=Ground.JOINED)

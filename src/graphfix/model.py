@@ -8,6 +8,12 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from graphfix.verify.symptoms import Symptom
+
+PAGE = "https://github.com/graphfix/graphfix/blob/main/docs/rules/{code}.md"
 
 
 class Applicability(enum.Enum):
@@ -167,7 +173,7 @@ class Finding:
 
     `unfixed`: why there is no fix, where that is known.
     `optional`: old code that works; told only where its code is selected by name or prefix.
-    `shown`: as which of the symptoms of its rule it shows itself, counted from 0.
+    `symptoms`: how it may show itself in a run, the likeliest first.
     """
 
     code: str
@@ -180,7 +186,12 @@ class Finding:
     severity: Severity = Severity.ERROR
     optional: bool = False
     unfixed: str = ""
-    shown: int = 0
+    symptoms: tuple[Symptom, ...] = ()
+
+    @property
+    def url(self) -> str:
+        """The page of its rule."""
+        return PAGE.format(code=self.code)
 
     def without_fix(self, why: str) -> Finding:
         """The finding without its fix; what has no fix keeps its own reason."""

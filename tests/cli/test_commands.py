@@ -168,19 +168,50 @@ def test_colour_is_for_terminals(project: Path, command: str, words: list[str]) 
     assert b"\x1b[" not in on_terminal([command, *words], project, NO_COLOR="1")
 
 
-def test_start_up_imports_nothing_heavy(graphfix: Run) -> None:
-    heavy = {"libcst", "unidiff", "pathspec", "torch", "typer", "rich", "ast", "asyncio", "pygls", "lsprotocol", "watchfiles"}
-    code = "import sys; sys.argv = ['graphfix', '--version']; from graphfix.cli import main; main(); print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert not heavy & set(done.stdout.split())
+# what no command loads that finds nothing to tell, from a folder without settings
+HEAVY = {
+    "libcst", "unidiff", "pathspec", "torch", "rich", "asyncio", "multiprocessing", "concurrent.futures", "logging", "ssl", "tempfile",
+    "zipfile", "pygls", "lsprotocol", "watchfiles", "graphfix.rewrite", "graphfix.repairs.proof", "graphfix.analysis.flow.flow",
+    "graphfix.source.notebook", "graphfix.source.old_python", "graphfix.report.text",
+}  # fmt: skip
+CACHE = {"sqlite3", "hashlib", "pickle", "graphfix.run.cache"}
+ANALYSIS = {"json", "graphfix.analysis", "graphfix.codemods", "graphfix.interpreter.interpreter", "graphfix.models.table"}
 
 
-def test_check_imports_nothing_that_only_writes(project: Path) -> None:
-    heavy = {"libcst", "unidiff", "pathspec", "torch", "rich", "multiprocessing", "asyncio", "pygls", "lsprotocol", "watchfiles"}
+def loaded(folder: Path, *words: str) -> set[str]:
+    """The modules of a process of its own, once the command has ended."""
     code = (
-        "import sys; sys.argv = ['graphfix', 'check', '-q', 'c.py']; from graphfix.cli import main\n"
+        f"import sys; sys.argv = {['graphfix', *words]!r}; from graphfix.cli import main\n"
         "try: main()\n"
-        "except SystemExit: print(*sys.modules)"
+        "except SystemExit: pass\n"
+        "print(); print(*sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=project, check=True)
-    assert heavy & set(done.stdout.split()) == set()
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=folder, check=True)
+    return set(done.stdout.splitlines()[-1].split())
+
+
+def test_the_version_is_told_without_anything_heavy(project: Path) -> None:
+    assert not loaded(project, "--version") & {*HEAVY, *CACHE, *ANALYSIS, "typer", "click", "ast", "inspect", "subprocess"}
+
+
+def test_help_loads_nothing_that_examines(project: Path) -> None:
+    assert not loaded(project, "--help") & {*HEAVY, *CACHE, *ANALYSIS, "graphfix.run"}
+
+
+def test_a_file_without_torch_loads_no_analysis(tmp_path: Path) -> None:
+    (tmp_path / "plain.py").write_text("total = 1 + 2\nprint(total)\n")
+    assert not loaded(tmp_path, "check", "--no-cache", "plain.py") & {*HEAVY, *CACHE, *ANALYSIS}
+
+
+def test_a_file_without_findings_loads_nothing_that_repairs(project: Path) -> None:
+    names = loaded(project, "check", "--no-cache", "c.py")
+    assert names >= ANALYSIS
+    assert not names & {*HEAVY, *CACHE}
+
+
+@pytest.mark.parametrize("name", ["a.py", "c.py"])
+def test_what_is_kept_is_told_without_analysis(project: Path, name: str) -> None:
+    assert loaded(project, "check", name) >= ANALYSIS | CACHE
+    again = loaded(project, "check", name)
+    assert again >= CACHE
+    assert not again & {*HEAVY - {"graphfix.report.text"}, *ANALYSIS}

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import typer.main
 
-from graphfix.cli.app import COMMANDS, app
+from graphfix.cli.app import COMMANDS, application
 from graphfix.cli.foreign import COMMANDS as OTHER_COMMANDS
 from graphfix.cli.foreign import OPTIONS as OTHER_OPTIONS
 
@@ -79,7 +79,7 @@ def test_other_misuse_is_told_as_ever(graphfix: Run) -> None:
 
 
 def test_every_answer_names_what_is_there() -> None:
-    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    commands = typer.main.get_command(application()).commands  # type: ignore[attr-defined]
     flags = {flag for command in commands.values() for one in command.params for flag in one.opts} | {"--help", "--version", "--"}
     for said in (*OTHER_OPTIONS.values(), *OTHER_COMMANDS.values()):
         assert set(re.findall(r"(?<!\w)--?[a-z][a-z-]*", said)) <= flags, said
@@ -88,7 +88,7 @@ def test_every_answer_names_what_is_there() -> None:
 
 
 def test_no_answer_is_given_for_what_is_there() -> None:
-    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    commands = typer.main.get_command(application()).commands  # type: ignore[attr-defined]
     assert not set(OTHER_COMMANDS) & set(commands)
     everywhere = set.intersection(*({flag for one in command.params for flag in one.opts} for command in commands.values()))
     assert not set(OTHER_OPTIONS) & everywhere

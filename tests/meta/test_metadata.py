@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import graphfix
-from graphfix.codemods.base import URL
+from graphfix.model import PAGE
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -18,7 +18,7 @@ else:
     import tomli as tomllib
 
 ROOT = Path(__file__).parents[2]
-HOME = URL.partition("/blob/")[0]
+HOME = PAGE.partition("/blob/")[0]
 FILE = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 PROJECT: dict[str, Any] = FILE["project"]
 TOOL: dict[str, Any] = FILE["tool"]["setuptools"]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from graphfix.model import Append, Applicability, Edit, Finding, Fix, Label, Span
+from graphfix.model import PAGE, Append, Applicability, Edit, Finding, Fix, Label, Span
 from graphfix.report.jsonform import render
 from graphfix.report.report import Report
 from graphfix.run.outcome import Outcome, Status
@@ -92,7 +92,7 @@ def test_json_has_the_shape_of_the_contract() -> None:
     found = Finding("GF101", "accumulated-graph", "message", "x\udcff.py", Span(5, 8), story, fix)
     source = Source(Path("x\udcff.py"), text)
     made = outcome("x\udcff.py", found, NONE, source=source, edits=((Edit(Span(6, 6), "!"),), ()))
-    first, second = json.loads(render([made], {"GF101": "https://example.org/GF101"}))
+    first, second = json.loads(render([made]))
     assert first == {
         "code": "GF101",
         "name": "accumulated-graph",
@@ -108,13 +108,13 @@ def test_json_has_the_shape_of_the_contract() -> None:
             "message": "title",
             "edits": [{"content": "!", "location": {"row": 2, "column": 2}, "end_location": {"row": 2, "column": 2}}],
         },
-        "url": "https://example.org/GF101",
+        "url": PAGE.format(code="GF101"),
     }
     assert second["fix"] is None
 
 
 def test_a_file_that_was_not_analysed_to_the_end_is_in_json() -> None:
     outcome = Outcome(Path("big.py"), unfinished="it takes more branches and calls than are simulated")
-    (record,) = json.loads(render([outcome], {}))
+    (record,) = json.loads(render([outcome]))
     assert (record["code"], record["filename"], record["severity"], record["fix"]) == ("unfinished", "big.py", "note", None)
     assert "not analysed to the end: it takes more branches" in record["message"]

@@ -9,13 +9,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from graphfix.analysis.contributors import Facts
 from graphfix.analysis.evaluations import Regions
 from graphfix.analysis.explore import Run, Tape
-from graphfix.analysis.flow.flow import Flow, flow_of
-from graphfix.analysis.flow.places import Field, Sink
 from graphfix.analysis.importers import importing, is_offered, spells
 from graphfix.analysis.second_backward import SecondBackward, second_backwards
 from graphfix.autograd.graph import history
@@ -25,6 +23,9 @@ from graphfix.interpreter.recording import ReadKind, Store
 from graphfix.interpreter.values import NonTensor, Tensor, Unknown, Value, nodes_in
 from graphfix.model import Finding, Label, Span
 from graphfix.source.document import Document
+
+if TYPE_CHECKING:
+    from graphfix.analysis.flow.flow import Flow
 
 Cuts = Callable[["Evidence"], Iterator[ast.expr]]
 Details = ParamSpec("Details")
@@ -122,6 +123,8 @@ class Evidence:
 
         Nobody calls a method of the file that returns it where no program that imports the file spells its name.
         """
+        from graphfix.analysis.flow.places import Field, Sink
+
         if self.importers_naming(attribute):
             return False
         for arrival in self.flow.graph.reach([Field(attribute)]).arrivals:
@@ -155,6 +158,8 @@ class Evidence:
     @cached_property
     def flow(self) -> Flow:
         """Where values may go, whatever the runs have shown."""
+        from graphfix.analysis.flow.flow import flow_of
+
         importer = Importer(Path(self.document.path), self.tape.roots)
         known: dict[Path, Document | None] = {}  # one document for a file, however it is named
 

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from graphfix.model import Finding, Severity
 from graphfix.verify.symptoms import Count, Raises, Symptom
-
-if TYPE_CHECKING:
-    from graphfix.codemods.base import Rule
 
 WORDS = {
     Count.LIVE: "memory that grows with every iteration",
@@ -18,13 +13,12 @@ WORDS = {
 }
 
 
-def effect(rule: Rule, finding: Finding) -> str:
+def effect(finding: Finding) -> str:
     """The error that it raises, or what it costs; empty where nothing is to be seen."""
     if finding.optional:
         return ""
     raises = finding.severity is Severity.ERROR
-    told = (*rule.shows[finding.shown :], *rule.shows[: finding.shown])
-    shown = [symptom for symptom in told if raises or not isinstance(symptom, Raises)]
+    shown = [symptom for symptom in finding.symptoms if raises or not isinstance(symptom, Raises)]
     return _said(shown[0]) if shown else ""
 
 

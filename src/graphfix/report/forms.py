@@ -14,11 +14,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Form:
-    """`module` has `lines(view)`. `plain`: nothing else may be on the stream; `edits`: it tells the edits of each fix."""
+    """`module` has `lines(view)`.
+
+    `plain`: nothing else may be on the stream; `edits`: it tells the edits of each fix; `rules`: it lists all rules.
+    """
 
     module: str
     plain: bool = True
     edits: bool = False
+    rules: bool = False
 
     def lines(self, view: View) -> Iterator[Line]:
         """The findings of a run in this form."""
@@ -31,7 +35,7 @@ FORMS: dict[str, Form] = {
     "concise": Form("concise", plain=False),
     "json": Form("jsonform", edits=True),
     "jsonl": Form("jsonlines", edits=True),
-    "sarif": Form("sarif", edits=True),
+    "sarif": Form("sarif", edits=True, rules=True),
     "github": Form("github"),
     "gitlab": Form("gitlab"),
     "junit": Form("junit"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from graphfix.model import Edit, Finding, Span
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 
 def lines(view: View) -> Iterator[Line]:
-    yield (Piece(render(view.outcomes, view.urls)),)
+    yield (Piece(render(view.outcomes)),)
 
 
-def render(outcomes: Iterable[Outcome], urls: Mapping[str, str]) -> str:
-    """The array for all findings; ASCII only, so it is the same in every locale. `urls` are the rules' pages."""
-    return json.dumps(list(records(outcomes, urls)), indent=2)
+def render(outcomes: Iterable[Outcome]) -> str:
+    """The array for all findings; ASCII only, so it is the same in every locale."""
+    return json.dumps(list(records(outcomes)), indent=2)
 
 
-def records(outcomes: Iterable[Outcome], urls: Mapping[str, str]) -> Iterator[dict[str, object]]:
+def records(outcomes: Iterable[Outcome]) -> Iterator[dict[str, object]]:
     """One record for each file that was not analysed to the end, and one for each finding."""
     for outcome in outcomes:
         if outcome.unfinished:
@@ -34,10 +34,10 @@ def records(outcomes: Iterable[Outcome], urls: Mapping[str, str]) -> Iterator[di
         indexes = indexes_of(outcome.source)
         edits = outcome.edits or ((),) * len(outcome.findings)
         for finding, own in zip(outcome.findings, edits, strict=True):
-            yield _record(finding, own, indexes, urls)
+            yield _record(finding, own, indexes)
 
 
-def _record(finding: Finding, edits: tuple[Edit, ...], indexes: Indexes, urls: Mapping[str, str]) -> dict[str, object]:
+def _record(finding: Finding, edits: tuple[Edit, ...], indexes: Indexes) -> dict[str, object]:
     index = indexes(finding.path) or LineIndex("")
     return {
         "code": finding.code,
@@ -49,7 +49,7 @@ def _record(finding: Finding, edits: tuple[Edit, ...], indexes: Indexes, urls: M
         "cell": index.cell(finding.span.start),
         "story": [_step(label.path, label.span, label.message, indexes) for label in finding.story],
         "fix": _fix(finding, edits, index),
-        "url": urls.get(finding.code),
+        "url": finding.url,
     }
 
 

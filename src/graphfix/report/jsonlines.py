@@ -11,5 +11,5 @@ from graphfix.report.view import View
 
 
 def lines(view: View) -> Iterator[Line]:
-    for record in records(view.outcomes, view.urls):
+    for record in records(view.outcomes):
         yield (Piece(json.dumps(record)),)

@@ -31,7 +31,7 @@ def _diagnostic(view: View, told: Told) -> dict[str, object]:
         "message": cell + plain(finding.message),
         "location": {"path": plain(view.name(finding.path)), **({"range": _range(region)} if region is not None else {})},
         "severity": "WARNING" if finding.severity is Severity.WARNING else "ERROR",
-        "code": {"value": finding.code, "url": view.urls.get(finding.code, "")},
+        "code": {"value": finding.code, "url": finding.url},
     }
     # each suggestion is taken on its own, so a fix of several edits has to be one
     edit = merged(told)

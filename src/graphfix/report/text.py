@@ -20,7 +20,6 @@ from graphfix.source.lines import LineIndex, shown_cell
 from graphfix.source.text import Source
 
 if TYPE_CHECKING:
-    from graphfix.codemods.base import Rule
     from graphfix.report.view import View
 
 MAX_WIDTH = 160
@@ -41,14 +40,13 @@ Indexes = Callable[[str], LineIndex | None]
 
 def lines(view: View) -> Iterator[Line]:
     """The stories of all findings."""
-    rules = {rule.code: rule for rule in view.rules}
     for outcome in view.outcomes:
         if outcome.source is None:
             continue
         indexes = indexes_of(outcome.source)
         edits = outcome.edits or ((),) * len(outcome.findings)
         for finding, own in zip(outcome.findings, edits, strict=True):
-            yield from story(finding, indexes, rules.get(finding.code), own)
+            yield from story(finding, indexes, own, explained=True)
             yield ()
 
 
@@ -79,14 +77,17 @@ def concise(finding: Finding, index: LineIndex) -> Line:
     )
 
 
-def story(finding: Finding, indexes: Indexes, rule: Rule | None = None, edits: Sequence[Edit] = ()) -> Iterator[Line]:
-    """The lines of one finding, as a compiler would tell it. `edits`: those of its fix, of which a single line is shown."""
+def story(finding: Finding, indexes: Indexes, edits: Sequence[Edit] = (), *, explained: bool = False) -> Iterator[Line]:
+    """The lines of one finding, as a compiler would tell it. `edits`: those of its fix, of which a single line is shown.
+
+    `explained`: with how it shows itself, and where its rule is told of.
+    """
     index = indexes(finding.path)
     if index is None:
         return
     labels = finding.story or (Label(finding.path, finding.span, ""),)
     style = "bold red" if finding.severity is Severity.ERROR else "bold yellow"
-    link = f" link {rule.url}" if rule is not None else ""
+    link = f" link {finding.url}" if explained else ""
     yield (
         Piece(f"{finding.severity.value}[{finding.code}]", style + link),
         Piece(f" {finding.name}: {escaped(finding.message)}", "bold"),
@@ -96,17 +97,17 @@ def story(finding: Finding, indexes: Indexes, rule: Rule | None = None, edits: S
     gutter = max(len(str(_row(label, indexes))) for label in labels)
     yield (Piece(" " * gutter + " |", "blue"),)
     yield from _excerpts(finding, labels, indexes, gutter)
-    yield from _ending(finding, rule, index, edits, gutter)
+    yield from _ending(finding, index, edits, gutter, explained=explained)
 
 
-def _ending(finding: Finding, rule: Rule | None, index: LineIndex, edits: Sequence[Edit], gutter: int) -> Iterator[Line]:
+def _ending(finding: Finding, index: LineIndex, edits: Sequence[Edit], gutter: int, *, explained: bool) -> Iterator[Line]:
     """How the fault shows itself, and what repairs it."""
     head = Piece(" " * gutter + " = ", "blue")
-    shows = effect(rule, finding) if rule is not None else ""
+    shows = effect(finding) if explained else ""
     if shows:
         yield (head, Piece(f"shows as: {shows}"))
     if finding.fix is None:
-        if rule is not None:
+        if explained:
             why = escaped(finding.unfixed) or "none surely keeps what is computed"
             yield (head, Piece(f"no fix: {why}; `graphfix rule {finding.code}` shows what to write"))
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,15 +31,11 @@ class Told:
 
 @dataclass(frozen=True)
 class View:
-    """The outcomes of a run. `root`: the folder that names are relative to."""
+    """The outcomes of a run. `root`: the folder that names are relative to. `rules`: all, for a form that lists them."""
 
     outcomes: Sequence[Outcome]
     rules: Sequence[Rule]
     root: Path
-
-    @property
-    def urls(self) -> Mapping[str, str]:
-        return {rule.code: rule.url for rule in self.rules}
 
     def told(self) -> Iterator[Told]:
         """Every finding, in order."""

@@ -137,12 +137,19 @@ def _evidence(path: Path, text: str, roots: tuple[Path, ...], conventions: Conve
 def _ruled(evidence: Evidence, faults: list[Fault]) -> list[Finding]:
     """What each rule finds and the flow bears out."""
     from graphfix.codemods import RULES
-    from graphfix.repairs.proof import proven
 
     found: list[Finding] = []
     for rule in RULES:
-        _guarded(rule.code, lambda rule=rule: proven(evidence, rule.find(evidence)), found, faults)
+        _guarded(rule.code, lambda rule=rule: _borne_out(evidence, list(rule.find(evidence))), found, faults)
     return found
+
+
+def _borne_out(evidence: Evidence, findings: list[Finding]) -> Iterable[Finding]:
+    if not findings:
+        return ()
+    from graphfix.repairs.proof import proven
+
+    return proven(evidence, findings)
 
 
 def by_run(finding: Finding) -> bool:

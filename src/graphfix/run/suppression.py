@@ -13,9 +13,10 @@ from graphfix.model import Finding
 from graphfix.source.lines import LineIndex
 
 _MARKER = re.compile(r"graphfix:|noqa", re.IGNORECASE)
-_IGNORE = re.compile(r"#\s*graphfix:\s*ignore(?![-\w])(?:\[(?P<codes>[^\]]*)\])?", re.IGNORECASE)
-_SKIP_FILE = re.compile(r"#\s*graphfix:\s*skip-file(?![-\w])", re.IGNORECASE)
-_NOQA = re.compile(r"#\s*noqa\s*:\s*(?P<codes>[A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*)", re.IGNORECASE)
+# few files have what the others match: `re` compiles these at their first use, and keeps them
+_IGNORE = r"(?i)#\s*graphfix:\s*ignore(?![-\w])(?:\[(?P<codes>[^\]]*)\])?"
+_SKIP_FILE = r"(?i)#\s*graphfix:\s*skip-file(?![-\w])"
+_NOQA = r"(?i)#\s*noqa\s*:\s*(?P<codes>[A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*)"
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ def suppressions(text: str) -> Suppressions:
         return Suppressions()
     rows: dict[int, tuple[str, ...]] = {}
     for row, comment in _comments(text):
-        if _SKIP_FILE.search(comment):
+        if re.search(_SKIP_FILE, comment):
             return Suppressions(skip_file=True)
         codes = _codes(comment)
         if codes:
@@ -67,10 +68,10 @@ def suppressions(text: str) -> Suppressions:
 
 def _codes(comment: str) -> tuple[str, ...]:
     codes: list[str] = []
-    for match in _IGNORE.finditer(comment):
+    for match in re.finditer(_IGNORE, comment):
         listed = match["codes"]
         codes += [""] if listed is None else _split(listed)
-    for match in _NOQA.finditer(comment):
+    for match in re.finditer(_NOQA, comment):
         # the other codes are another tool's
         codes += [code for code in _split(match["codes"]) if code.startswith("GF")]
     return tuple(codes)

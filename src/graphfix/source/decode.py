@@ -13,8 +13,6 @@ from pathlib import Path
 
 from graphfix.source.errors import Skipped, SourceError
 from graphfix.source.guard import parse, parses
-from graphfix.source.notebook import decode_notebook
-from graphfix.source.old_python import OldSource, modernised
 from graphfix.source.reading import MAX_BYTES, read_bytes
 from graphfix.source.text import BOM, Source
 
@@ -32,6 +30,8 @@ def read(path: Path) -> Source:
 def decode(path: Path, data: bytes) -> Source:
     """The source in these bytes, as Python 2 where only that reads it; or raise `SourceError`."""
     if path.suffix == ".ipynb" and b"\0" not in data and len(data) <= MAX_BYTES:
+        from graphfix.source.notebook import decode_notebook
+
         return decode_notebook(path, data)
     return of_its_age(decode_text(path, data))
 
@@ -76,6 +76,8 @@ def of_its_age(source: Source) -> Source:
     except Skipped:
         return source
     except SourceError as error:
+        from graphfix.source.old_python import OldSource, modernised
+
         text = modernised(source.text)
         if text == source.text or len(text) != len(source.text) or not parses(text):
             return source

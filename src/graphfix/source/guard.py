@@ -26,19 +26,20 @@ _TOKENS = re.compile(
     r"|(?P<operator>[-+*/%@&|^~<>=.]|\b(?:not|and|or|in|is|if|lambda|await)\b)|(?P<elif>\belif\b)",
     re.DOTALL,
 )
-_MERGE = re.compile(r"(?:<{7}|={7}|>{7}|\|{7})(?: |$)")
+# of what does not parse: `re` compiles these at their first use, and keeps them
+_MERGE = r"(?:<{7}|={7}|>{7}|\|{7})(?: |$)"
 _PYTHON_2 = (
-    (re.compile(r"^\s*print\s+[^(=]|^\s*print\s*>>"), "print statement"),
-    (re.compile(r"^\s*exec\s+[^(=]"), "exec statement"),
-    (re.compile(r"^\s*except\s+[\w.()]+\s*,\s*\w+\s*:"), "comma in an except clause"),
-    (re.compile(r"^\s*raise\s+[\w.]+\s*,"), "comma in a raise statement"),
-    (re.compile(r"\b0\d+\b"), "octal number"),
-    (re.compile(r"\b\d+[lL]\b"), "long number"),
-    (re.compile(r"`[^`]*`"), "backticks"),
-    (re.compile(r"<>"), "<> operator"),
-    (re.compile(r"\bur['\"]"), "ur string"),
+    (r"^\s*print\s+[^(=]|^\s*print\s*>>", "print statement"),
+    (r"^\s*exec\s+[^(=]", "exec statement"),
+    (r"^\s*except\s+[\w.()]+\s*,\s*\w+\s*:", "comma in an except clause"),
+    (r"^\s*raise\s+[\w.]+\s*,", "comma in a raise statement"),
+    (r"\b0\d+\b", "octal number"),
+    (r"\b\d+[lL]\b", "long number"),
+    (r"`[^`]*`", "backticks"),
+    (r"<>", "<> operator"),
+    (r"\bur['\"]", "ur string"),
 )
-_ASYNC = re.compile(r"\basync\s*=[^=]|\.async\b|\bimport\s+async\b|\basync\s*[,)]")
+_ASYNC = r"\basync\s*=[^=]|\.async\b|\bimport\s+async\b|\basync\s*[,)]"
 
 
 @functools.lru_cache(maxsize=1)
@@ -147,10 +148,10 @@ def explain(error: SyntaxError, text: str) -> SourceError:
     merge = _merge_row(lines)
     if merge:
         return SourceError("merge marker left in the file", merge, 1)
-    if "async" in line and _ASYNC.search(line):
+    if "async" in line and re.search(_ASYNC, line):
         return SourceError("`async` used as a name, a keyword since Python 3.7", row, column)
     for pattern, what in _PYTHON_2:
-        if pattern.search(line):
+        if re.search(pattern, line):
             return SourceError(f"Python 2 syntax: {what}", row, column)
     message = (error.msg or "invalid syntax").split(". ")[0]
     return SourceError(f"syntax error: {message[:1].lower()}{message[1:]}", row, column)
@@ -158,6 +159,6 @@ def explain(error: SyntaxError, text: str) -> SourceError:
 
 def _merge_row(lines: list[str]) -> int:
     """The row of the first merge marker, if there are an opening and a closing one."""
-    rows = [number for number, line in enumerate(lines, 1) if _MERGE.match(line)]
+    rows = [number for number, line in enumerate(lines, 1) if re.match(_MERGE, line)]
     kinds = {lines[row - 1][0] for row in rows}
     return rows[0] if {"<", ">"} <= kinds else 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 
 from graphfix.report.jsonform import records
@@ -22,8 +21,8 @@ def explanation(kind: Kind) -> str:
     return _dumped({"error": None, "kind": _kind(kind), "findings": []})
 
 
-def told(diagnosis: Diagnosis, urls: Mapping[str, str]) -> str:
-    """An error with its traceback, as one JSON object; ASCII only. `urls` are the rules' pages."""
+def told(diagnosis: Diagnosis) -> str:
+    """An error with its traceback, as one JSON object; ASCII only."""
     trouble = diagnosis.trouble
     own = users(trouble.frames)
     library = below(trouble.frames)
@@ -38,7 +37,7 @@ def told(diagnosis: Diagnosis, urls: Mapping[str, str]) -> str:
             "made": [_frame(frame) for frame in trouble.made],
             "places": [_place(place) for place in diagnosis.places],
             "missing": [_missing(missing) for missing in diagnosis.missing],
-            "findings": [_finding(cause, urls) for cause in diagnosis.causes],
+            "findings": [_finding(cause) for cause in diagnosis.causes],
             "others": diagnosis.others,
             "problems": list(diagnosis.problems),
             "commands": [command for command, _ in nexts],
@@ -81,8 +80,8 @@ def _missing(missing: Nowhere) -> dict[str, object]:
     return {**_frame(missing.frame), "reason": missing.reason}
 
 
-def _finding(cause: Cause, urls: Mapping[str, str]) -> dict[str, object]:
+def _finding(cause: Cause) -> dict[str, object]:
     number = cause.outcome.findings.index(cause.finding)
     edits = cause.outcome.edits[number : number + 1]
-    (record,) = records([replace(cause.outcome, findings=(cause.finding,), edits=edits, unfinished="")], urls)
+    (record,) = records([replace(cause.outcome, findings=(cause.finding,), edits=edits, unfinished="")])
     return {**record, "nearness": cause.nearness.name.lower(), "patch": patch_of(cause)}
