@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from graphfix.analysis import importers
+from graphfix.analysis.importers import importing
 from graphfix.run import again
 from graphfix.run.again import imports_of, touched
 
@@ -82,3 +84,16 @@ def test_too_large_a_project_is_not_known(folder: Path, monkeypatch: pytest.Monk
     tree(folder, a="x = 1\n")
     monkeypatch.setattr(again, "MAX_BYTES", 1)
     assert imports_of([folder]) is None
+
+
+def test_to_give_memory_back_costs_no_second_search_for_who_imports_whom(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree(folder, net="", train="import net\n")
+    again.forget_files()
+    assert list(importing(folder / "net.py", (folder,))) == [folder / "train.py"]
+    searched: list[Path] = []
+    monkeypatch.setattr(importers, "programs_below", lambda root: searched.append(root))
+    again.let_go()
+    assert list(importing(folder / "net.py", (folder,))) == [folder / "train.py"] and not searched
+    again.forget_files()
+    assert list(importing(folder / "net.py", (folder,))) == [] and searched == [folder]
+    again.forget_files()

@@ -191,7 +191,7 @@ def test_files_that_are_only_kept_are_let_go_once_there_is_much_more(monkeypatch
     now, forgotten = {"used": 0}, []
     monkeypatch.setattr(limits, "memory_in_use", lambda: now["used"])
     monkeypatch.setattr(limits, "_bearable", limits.PLENTY)
-    monkeypatch.setattr(graphfix.run.again, "forget_files", lambda: forgotten.append(now["used"]))
+    monkeypatch.setattr(graphfix.run.again, "let_go", lambda: forgotten.append(now["used"]))
     for used in (
         limits.PLENTY - 1,
         limits.PLENTY,
@@ -221,7 +221,7 @@ def test_files_that_are_only_kept_are_let_go_before_one_that_needs_much_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     forgotten: list[str] = []
-    monkeypatch.setattr(graphfix.run.again, "forget_files", lambda: forgotten.append("let go"))
+    monkeypatch.setattr(graphfix.run.again, "let_go", lambda: forgotten.append("let go"))
     path = tmp_path / "a.py"
     path.write_bytes(b" " * (LARGE + 1))
     limits.make_room(path, None)

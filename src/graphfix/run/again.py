@@ -16,9 +16,15 @@ Imports = Mapping[Path, frozenset[Path]]
 
 def forget_files() -> None:
     """Let the next analysis of this process read all files anew."""
-    for known in (known_document, module_file, imports_below):
+    let_go()
+    for known in (module_file, imports_below):
         known.cache_clear()
     forget_states()
+
+
+def let_go() -> None:
+    """Give back the memory of the files that are parsed. Who imports whom stays known: it is small, and takes long to find out."""
+    known_document.cache_clear()
 
 
 def imports_of(roots: Iterable[Path]) -> Imports | None:

@@ -81,9 +81,9 @@ def make_room(path: Path, data: bytes | None) -> None:
 
 
 def _let_go() -> None:
-    from graphfix.run.again import forget_files
+    from graphfix.run.again import let_go
 
-    forget_files()
+    let_go()
     gc.collect()
 
 
