@@ -15,12 +15,12 @@ import pytest
 
 import graphfix.run.again
 import graphfix.run.engine
-from graphfix.run import limits
+from graphfix.run import limits, pool
 from graphfix.run.again import forget_files
 from graphfix.run.engine import Analysis
 from graphfix.run.examine import Job
 from graphfix.run.outcome import Outcome, Status
-from graphfix.run.workers import LARGE, examine_all, examined_here
+from graphfix.run.workers import LARGE, MIN_FILES, examine_all, examined_here
 
 
 def many(folder: Path, loops: SimpleNamespace, number: int = 60) -> list[Path]:
@@ -230,3 +230,27 @@ def test_files_that_are_only_kept_are_let_go_before_one_that_needs_much_itself(
     assert forgotten == ["let go"]
     limits.make_room(tmp_path / "gone.py", b" " * (LARGE + 1))
     assert len(forgotten) == 2
+
+
+@pytest.mark.parametrize(("text", "is_loaded"), [("import torch\ntorch.ones(1).backward()\n", True), ("import torch\n", False)])
+def test_workers_share_the_analysis_where_a_file_needs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, is_loaded: bool
+) -> None:
+    loads: list[bool] = []
+    monkeypatch.setattr(pool, "warm_analysis", lambda: loads.append(True))
+    files = [tmp_path / f"{number}.py" for number in range(MIN_FILES + 1)]
+    for path in files[:-1]:
+        path.write_text("")
+    files[5].write_text(text)  # and the last one is not there
+    outcomes = list(examine_all(files, Job(roots=(tmp_path,)), 2))
+    assert [outcome.status for outcome in outcomes] == [*[Status.EXAMINED] * MIN_FILES, Status.UNREADABLE]
+    assert loads == [True] * is_loaded
+
+
+def test_memory_that_is_let_go_goes_back_to_the_system() -> None:
+    kept = [bytes(2000) for _ in range(100_000)]
+    last = bytes(2000)  # what lives on behind it keeps a heap from shrinking
+    full = limits.memory_in_use()
+    del kept
+    limits._let_go()
+    assert limits.memory_in_use() < full - (50 << 20) and last

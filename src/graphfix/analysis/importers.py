@@ -6,6 +6,7 @@ import functools
 import itertools
 import os
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -80,7 +81,7 @@ def imports_below(root: Path) -> Imports | None:
         read += size
         if read > MAX_BYTES:
             return None
-        for name in names_imported(path):
+        for name in map(sys.intern, names_imported(path)):
             by_word.setdefault(name.rsplit(".", 1)[-1], []).append((path, name))
     return by_word
 

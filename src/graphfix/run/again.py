@@ -6,8 +6,10 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from graphfix.analysis.flow.places import after
 from graphfix.analysis.importers import MAX_BYTES, STEPS, imports_below, names_imported, programs_below
 from graphfix.interpreter.imports import Importer, known_document, module_file
+from graphfix.models.table import facts
 from graphfix.source.reads import forget_states
 
 # for each file those that it imports
@@ -23,8 +25,12 @@ def forget_files() -> None:
 
 
 def let_go() -> None:
-    """Give back the memory of the files that are parsed. Who imports whom stays known: it is small, and takes long to find out."""
-    known_document.cache_clear()
+    """Give back the memory of the files that are parsed, and of answers that are soon found again.
+
+    Of these few objects each holds a MiB of what lies around it. Who imports whom stays known: that takes long to find out.
+    """
+    for known in (known_document, after, facts):
+        known.cache_clear()
 
 
 def imports_of(roots: Iterable[Path]) -> Imports | None:

@@ -85,6 +85,21 @@ def _let_go() -> None:
 
     let_go()
     gc.collect()
+    _trim()
+
+
+def _trim() -> None:
+    """Give what is free within the heap back to the system, where the C library can.
+
+    https://man7.org/linux/man-pages/man3/malloc_trim.3.html
+    """
+    if os.name != "posix":
+        return
+    import ctypes
+
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
 
 
 def bytes_of(path: Path, data: bytes | None) -> int:

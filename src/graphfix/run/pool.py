@@ -14,9 +14,12 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from pathlib import Path
 
+from graphfix.models.words import spells
 from graphfix.run.examine import Job, examine
 from graphfix.run.limits import ended_when_stuck, limit_memory, make_room, spare_memory
 from graphfix.run.outcome import Outcome, Status
+from graphfix.source.errors import SourceError
+from graphfix.source.reading import read_bytes
 
 _BATCH = 8
 _ENDING = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
@@ -27,6 +30,8 @@ _jobs: list[Job] = []
 def pooled(files: Sequence[Path], job: Job, jobs: int) -> Iterator[Outcome]:
     """One outcome per file, in order, from `jobs` workers at most."""
     warm(repair=job.repair or job.edits)
+    if any(map(_may_be_analysed, files)):
+        warm_analysis()
     gc.freeze()  # workers share what is there by now as long as nobody touches it, not even to collect
     batches = deque(list(files[start : start + _BATCH]) for start in range(0, len(files), _BATCH))
     while batches:
@@ -108,6 +113,28 @@ def warm(*, repair: bool) -> None:
     if repair:
         import graphfix.rewrite  # noqa: F401
         import graphfix.rewrite.fixpoint  # noqa: F401
+
+
+def warm_analysis() -> None:
+    """Import what a file that may matter needs, too.
+
+    Whatever lives on in a worker keeps the memory around it from going back, where it comes among what its files leave behind.
+    """
+    import graphfix.analysis.health  # noqa: F401
+    import graphfix.analysis.told_by_callers  # noqa: F401
+    import graphfix.codemods  # noqa: F401
+    import graphfix.repairs.proof  # noqa: F401
+    from graphfix.models.table import table
+
+    table()
+
+
+def _may_be_analysed(path: Path) -> bool:
+    """Whether the bytes of a file spell what the analysis is about."""
+    try:
+        return spells(read_bytes(path))
+    except SourceError:
+        return False  # examining it tells why
 
 
 def _examine_batch(batch: list[Path]) -> list[Outcome]:
