@@ -98,3 +98,47 @@ def test_what_a_test_keeps_has_to_be_asked_for(name: str, codes: set[str]) -> No
     found = findings_of(Path(name), PREAMBLE + text)
     assert {finding.code for finding in found if not finding.optional} == codes
     assert {finding.code for finding in found} == {"GF102"}
+
+
+AVERAGED = """\
+    pass
+
+def averaged(parts):
+    kept = []
+    for value in parts.values():
+        kept.append(value)
+    return torch.stack(kept).mean().item()
+
+for x in data:
+    loss = fit(x)
+    print(averaged({"loss": loss, "twice": loss * 2}))
+"""
+ONE_OF_MANY = """\
+    pass
+
+history = []
+for x in data:
+    loss = fit(x)
+    for value in {"loss": loss, "twice": loss * 2}.values():
+        history.append(value)
+"""
+GENERATED = """\
+    pass
+
+def losses(data):
+    for x in data:
+        yield fit(x)
+
+history = []
+for loss in losses(data):
+    history.append(loss)
+"""
+
+
+def test_a_loop_over_what_one_iteration_has_made_is_left_alone() -> None:
+    assert codes(AVERAGED) == []
+
+
+@pytest.mark.parametrize("body", [ONE_OF_MANY, GENERATED])
+def test_what_an_inner_loop_or_a_generator_hands_on_is_told(body: str) -> None:
+    assert codes(body) == ["GF102"]

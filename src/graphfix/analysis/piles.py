@@ -10,7 +10,7 @@ from graphfix.analysis.explore import Run
 from graphfix.analysis.growing_places import GrowingPlace, expressions_to_cut, is_sure
 from graphfix.analysis.second_backward import Cause, is_live, reads
 from graphfix.autograd.graph import history
-from graphfix.autograd.iteration import LoopEntry, split_loop
+from graphfix.autograd.iteration import LoopEntry, is_before_loop, split_loop
 from graphfix.interpreter.recording import Boundary, Store, StoreKind
 from graphfix.interpreter.values import Instance, Mapping, Sequence, Unknown
 
@@ -69,8 +69,12 @@ def collect(evidence: Evidence, run: Run, piles: dict[ast.AST, GrowingPlace], co
 
 def kept(earlier: Store, later: Store) -> bool:
     """Whether the container still holds what an earlier iteration put there, once the later store has taken its place."""
+    split = split_loop(earlier.context, later.context)
+    if split is None:
+        return False
     stay = set(later.beside) - set(later.old)
-    return split_loop(earlier.context, later.context) is not None and any(node in stay for node in earlier.nodes)
+    # a loop that hands on what was there before it keeps no more graphs than there are
+    return any(node in stay and not is_before_loop(node.context, earlier.context, split) for node in earlier.nodes)
 
 
 def note(facts: Facts, run: Run, pile: GrowingPlace, store: Store, later: Store) -> None:

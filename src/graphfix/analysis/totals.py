@@ -9,7 +9,7 @@ from graphfix.analysis.evidence import Evidence, asked_once
 from graphfix.analysis.explore import Run
 from graphfix.analysis.growing_places import GrowingPlace, by_place, expressions_to_cut, is_cut_at_once, is_sure
 from graphfix.autograd.graph import Node, history
-from graphfix.autograd.iteration import split_loop
+from graphfix.autograd.iteration import is_before_loop, split_loop
 from graphfix.interpreter.recording import Store
 from graphfix.interpreter.values import Instance
 
@@ -102,7 +102,10 @@ def chain_loop(store: Store, holding: Mapping[Node, Sequence[Store]]) -> ast.AST
         if earlier.order >= store.order:
             break
         index = split_loop(earlier.context, store.context)
-        if index is not None and adds(summed, set(earlier.nodes)):
+        if index is None:
+            continue
+        made = {node: parts for node, parts in summed.items() if not is_before_loop(node.context, store.context, index)}
+        if adds(made, set(earlier.nodes)):
             loop = store.context[index][0].loop
             return loop if loop is not None else store.trace[0][1]
     return None

@@ -29,3 +29,8 @@ def split_loop(earlier: Context, later: Context) -> int | None:
         if one[1] != two[1]:
             return index
     return None
+
+
+def is_before_loop(made: Context, now: Context, loop: int) -> bool:
+    """Whether something `made` there is older than the loop at this index of `now`, in which it has come `now` to a place."""
+    return len(made) <= loop and now[: len(made)] == made

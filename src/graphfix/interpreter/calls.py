@@ -7,6 +7,7 @@ import ast
 from graphfix.autograd.graph import Node
 from graphfix.interpreter.definitions import holds_no_graph, is_abstract, switches_recording
 from graphfix.interpreter.frames import Env, Frame
+from graphfix.interpreter.hooks import before_forward, behind_forward
 from graphfix.interpreter.interpreter import MAX_DEPTH, Interpreter, Raise, Return
 from graphfix.interpreter.iteration import iterate
 from graphfix.interpreter.lookup import find_method
@@ -123,7 +124,9 @@ def call(m: Interpreter, callee: Value, arguments: Arguments, keywords: Keywords
         before, m.training = m.training, m.mode_of(callee)
         try:
             entered = call_instance if isinstance(callee, Instance) else m.models.call_layer
-            return entered(m, callee, arguments, keywords, site)  # type: ignore[arg-type]
+            arguments = before_forward(m, callee, arguments, site)
+            made = entered(m, callee, arguments, keywords, site)  # type: ignore[arg-type]
+            return behind_forward(m, callee, arguments, made, site)
         finally:
             m.training = before
     if isinstance(callee, Partial):
@@ -167,7 +170,10 @@ def call_unknown(m: Interpreter, callee: Value, arguments: Arguments, keywords: 
         leaf = m.recording.optimized.get(callee.key) if isinstance(callee, Unknown) else None
         if leaf is not None and (node.parents or node.leaves):
             node.guessed = (leaf, leaf.version)
-    return Unknown(("call", site, m.now()), node)
+    made = Unknown(("call", site, m.now()), node)
+    if m.hooked_at is not None and not isinstance(callee, BoundMethod):
+        m.escape(made, m.hooked_at, "hook")
+    return made
 
 
 def is_unproven(node: Node) -> bool:

@@ -135,6 +135,7 @@ class Interpreter:
         self.tries = 0  # handlers that wait for what is raised
         self.decorates = False  # whether a decorator of the project runs
         self.in_passing = False  # whether one runs that cannot switch recording off or on
+        self.hooked_at: ast.AST | None = None  # where a module that is not known, or some of its parts, got a forward hook
         self.steps = 0
         self.has_graphs = False  # whether any node was made
         self.order = 0

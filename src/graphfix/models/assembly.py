@@ -8,6 +8,7 @@ from graphfix.interpreter.attributes import get_attribute
 from graphfix.interpreter.calls import call, call_method
 from graphfix.interpreter.expressions import evaluate
 from graphfix.interpreter.frames import Env
+from graphfix.interpreter.hooks import hook_method
 from graphfix.interpreter.interpreter import Handlers, Interpreter, Models
 from graphfix.interpreter.statements import execute
 from graphfix.interpreter.values import Value
@@ -32,7 +33,7 @@ MODELS = Models(
     make_layer,
     call_layer,
     launched,
-    (thread_method, call_torch_method, call_container_method),
+    (thread_method, hook_method, call_torch_method, call_container_method),
 )
 
 
