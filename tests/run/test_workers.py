@@ -237,7 +237,7 @@ def test_workers_share_the_analysis_where_a_file_needs_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, is_loaded: bool
 ) -> None:
     loads: list[bool] = []
-    monkeypatch.setattr(pool, "warm_analysis", lambda: loads.append(True))
+    monkeypatch.setattr(pool, "warm_analysis", lambda job: loads.append(True))
     files = [tmp_path / f"{number}.py" for number in range(MIN_FILES + 1)]
     for path in files[:-1]:
         path.write_text("")

@@ -198,7 +198,14 @@ def _imports(roots: Sequence[Path]) -> bytes:
     """A digest of what the files of the projects import, as far as an analysis asks who imports a file."""
     from graphfix.analysis.importers import imports_below
 
-    return _digest(*(_spelled(imports_below(Path(os.path.realpath(root)))) for root in roots))
+    made = hashlib.sha256()
+    for root in roots:
+        found = imports_below(Path(os.path.realpath(root)))
+        made.update(b"too many" if found is None else b"all")
+        # Word by word: all of it at once would take as much memory as a large file.
+        for word, users in sorted((found or {}).items()):
+            made.update(_spelled((word, users)))
+    return made.digest()
 
 
 def _digest(*parts: bytes) -> bytes:

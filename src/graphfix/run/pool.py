@@ -31,7 +31,7 @@ def pooled(files: Sequence[Path], job: Job, jobs: int) -> Iterator[Outcome]:
     """One outcome per file, in order, from `jobs` workers at most."""
     warm(repair=job.repair or job.edits)
     if any(map(_may_be_analysed, files)):
-        warm_analysis()
+        warm_analysis(job)
     gc.freeze()  # workers share what is there by now as long as nobody touches it, not even to collect
     batches = deque(list(files[start : start + _BATCH]) for start in range(0, len(files), _BATCH))
     while batches:
@@ -115,8 +115,8 @@ def warm(*, repair: bool) -> None:
         import graphfix.rewrite.fixpoint  # noqa: F401
 
 
-def warm_analysis() -> None:
-    """Import what a file that may matter needs, too.
+def warm_analysis(job: Job) -> None:
+    """Import what a file that may matter needs, too, and find out who imports whom.
 
     Whatever lives on in a worker keeps the memory around it from going back, where it comes among what its files leave behind.
     """
@@ -124,9 +124,12 @@ def warm_analysis() -> None:
     import graphfix.analysis.told_by_callers  # noqa: F401
     import graphfix.codemods  # noqa: F401
     import graphfix.repairs.proof  # noqa: F401
+    from graphfix.analysis.importers import imports_below
     from graphfix.models.table import table
 
     table()
+    for root in job.roots:
+        imports_below(Path(os.path.realpath(root)))
 
 
 def _may_be_analysed(path: Path) -> bool:
