@@ -142,3 +142,49 @@ def test_a_loop_over_what_one_iteration_has_made_is_left_alone() -> None:
 @pytest.mark.parametrize("body", [ONE_OF_MANY, GENERATED])
 def test_what_an_inner_loop_or_a_generator_hands_on_is_told(body: str) -> None:
     assert codes(body) == ["GF102"]
+
+
+COPIES = """\
+import torch
+from torch import nn
+
+class Averaged:
+    def __init__(self, model):
+        self.model = model
+        self.shadow = {name: p.detach().clone() for name, p in model.named_parameters()}
+
+    def update(self):
+        for name, p in self.model.named_parameters():
+            now = p.detach().float()
+            self.shadow[name] = 0.9 * self.shadow[name] + 0.1 * now
+
+model = nn.Linear(3, 1)
+averaged = Averaged(model)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(3):
+    optimizer.zero_grad()
+    model(torch.randn(4, 3)).sum().backward()
+    optimizer.step()
+    averaged.update()
+"""
+LEAVES = """\
+import torch
+from torch import nn
+
+model = nn.Linear(3, 1)
+copies = [p.detach().clone().requires_grad_() for p in model.parameters()]
+total = 0
+for _ in range(3):
+    loss = (torch.randn(1, 3) * copies[0]).sum()
+    loss.backward()
+    total += loss
+print(total)
+"""
+
+
+def test_averages_of_detached_parameters_are_left_alone() -> None:
+    assert [found.code for found in findings_of(Path("train.py"), COPIES)] == []
+
+
+def test_copies_of_parameters_that_need_gradients_make_graphs() -> None:
+    assert "GF101" in [found.code for found in findings_of(Path("train.py"), LEAVES)]

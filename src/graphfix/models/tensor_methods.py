@@ -25,6 +25,7 @@ from graphfix.interpreter.values import (
     NonTensor,
     Optimizer,
     Parameters,
+    ParametersForm,
     Partial,
     Sequence,
     Tensor,
@@ -75,6 +76,10 @@ def call_torch_method(
         if name in FOLLOWS:
             for value in arguments:
                 note_copied(receiver, value)
+        if name == "detach":
+            return receiver.data
+        if name == "requires_grad_" and receiver.form is ParametersForm.DATA:
+            return tensor_like_method(m, Tensor(), name, arguments, keywords, site)  # a leaf of its own
         content = content_of_parameters([receiver, *arguments])
         if content is not None:
             return content
