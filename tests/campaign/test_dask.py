@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -12,6 +13,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+
+from graphfix.campaign.engines import NoEngine, dask
 
 from .conftest import Campaign, git
 
@@ -115,6 +118,21 @@ def test_a_cluster_gives_what_this_machine_gives(
     assert set(other.stages().values()) == {"branched"}
     mine, theirs = results(campaign), results(other)
     assert len(mine) == 4 * 4 and mine == theirs
+
+
+def test_a_stage_whose_result_is_here_is_not_done_anew(cluster: Cluster, tmp_path: Path) -> None:
+    for _ in range(2):
+        cluster.worker()
+    while True:
+        with contextlib.suppress(NoEngine), dask(cluster.address) as (pool, workers):
+            if workers == 2:
+                held = pool.submit(subprocess.check_output, ["sh", "-c", f"echo begun >> {tmp_path}/file; echo $PPID"])
+                os.killpg(int(held.result(timeout=60)), signal.SIGKILL)
+                assert pool.submit(os.getpid).result(timeout=60) != int(held.result())
+                break
+        time.sleep(0.1)
+    time.sleep(2)
+    assert (tmp_path / "file").read_text() == "begun\n"
 
 
 def test_without_a_scheduler_the_campaign_goes_on_later(

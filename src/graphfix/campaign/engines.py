@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Iterator
-from concurrent.futures import Executor, ThreadPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from typing import Any
 
 from graphfix.campaign.stages import end_all
 
@@ -26,6 +27,38 @@ def local(workers: int) -> Iterator[Executor]:
         pool.shutdown(wait=False, cancel_futures=True)
         end_all()
         pool.shutdown(wait=True)
+
+
+class _Cluster(Executor):
+    """The workers of a Dask cluster, which forget each result as soon as it is here.
+
+    As long as a result is wanted, a cluster that loses the worker which holds it does the stage anew: behind the back of the next one.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        told: Future[Any] = Future()
+        self._client.submit(fn, *args, pure=False, **kwargs).add_done_callback(lambda asked: _hand_on(asked, told))
+        return told
+
+
+def _hand_on(asked: Any, told: Future[Any]) -> None:
+    """Give the outcome of a Dask future to `told`; one whose result cannot be had any more is cancelled."""
+    from distributed import CancelledError
+
+    if asked.status == "error":
+        told.set_exception(asked.exception())
+        return
+    try:
+        result = asked.result()
+    except (CancelledError, OSError, TimeoutError):
+        told.cancel()
+        told.set_running_or_notify_cancel()  # wakes who waits for it
+        return
+    asked.release()
+    told.set_result(result)
 
 
 @contextlib.contextmanager
@@ -49,7 +82,7 @@ def dask(scheduler: str) -> Iterator[tuple[Executor, int]]:
         workers = sum(client.nthreads().values())
         if not workers:
             raise NoEngine(f"the scheduler at {scheduler} has no workers")
-        yield client.get_executor(pure=False), workers
+        yield _Cluster(client), workers
     finally:
         with contextlib.suppress(OSError, TimeoutError):
             client.close(timeout=5)
