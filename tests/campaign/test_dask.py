@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import subprocess
@@ -14,7 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from graphfix.campaign.engines import NoEngine, dask
+from graphfix.campaign.engines import dask
 
 from .conftest import Campaign, git
 
@@ -88,7 +87,7 @@ def results(campaign: Campaign) -> dict[str, bytes]:
     return files | {clone.name: git(clone, "log", form, BRANCH).encode() for clone in (campaign.folder / "clones").iterdir()}
 
 
-def ready(campaign: Campaign, cluster: Cluster, workers: int) -> list[subprocess.Popen[bytes]]:
+def ready(cluster: Cluster, workers: int) -> list[subprocess.Popen[bytes]]:
     from distributed import Client
 
     started = [cluster.worker() for _ in range(workers)]
@@ -105,7 +104,7 @@ def test_a_cluster_gives_what_this_machine_gives(
     assert campaign("run").returncode == 0
     other = Campaign(campaign.folder.with_name("other"), campaign.graphfix, campaign.remotes)
     other.about(*remotes)
-    first, _ = ready(other, cluster, 2)
+    first, _ = ready(cluster, 2)
     words = [command, "campaign", "run", str(other.folder), "--engine", "dask", "--scheduler", cluster.address]
     running = subprocess.Popen(words, env=other.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     until = time.monotonic() + 60
@@ -121,25 +120,32 @@ def test_a_cluster_gives_what_this_machine_gives(
 
 
 def test_a_stage_whose_result_is_here_is_not_done_anew(cluster: Cluster, tmp_path: Path) -> None:
-    for _ in range(2):
-        cluster.worker()
-    while True:
-        with contextlib.suppress(NoEngine), dask(cluster.address) as (pool, workers):
-            if workers == 2:
-                held = pool.submit(subprocess.check_output, ["sh", "-c", f"echo begun >> {tmp_path}/file; echo $PPID"])
-                os.killpg(int(held.result(timeout=60)), signal.SIGKILL)
-                assert pool.submit(os.getpid).result(timeout=60) != int(held.result())
-                break
-        time.sleep(0.1)
-    time.sleep(2)
+    from distributed import Client
+
+    ready(cluster, 2)
+    with dask(cluster.address) as (pool, workers), Client(cluster.address, set_as_default=False) as client:
+        assert workers == 2
+        held = pool.submit(subprocess.check_output, ["sh", "-c", f"echo begun >> {tmp_path}/file; echo $PPID"])
+        os.killpg(int(held.result(timeout=60)), signal.SIGKILL)
+        until = time.monotonic() + 60
+        while len(client.nthreads()) == 2:
+            assert time.monotonic() < until, "nobody misses the worker"
+            time.sleep(0.05)
+        pool.submit(os.getpid).result(timeout=60)  # the worker that is left does what is older first
     assert (tmp_path / "file").read_text() == "begun\n"
+
+
+def test_a_stage_that_raises_is_told(cluster: Cluster) -> None:
+    ready(cluster, 1)
+    with dask(cluster.address) as (pool, _), pytest.raises(ValueError, match="invalid literal"):
+        pool.submit(int, "x").result(timeout=60)
 
 
 def test_without_a_scheduler_the_campaign_goes_on_later(
     campaign: Campaign, cluster: Cluster, loops: SimpleNamespace, command: str
 ) -> None:
     campaign.about(*[campaign.remote(f"r{number}", {"train.py": loops.total}) for number in range(4)])
-    ready(campaign, cluster, 1)
+    ready(cluster, 1)
     words = [command, "campaign", "run", str(campaign.folder), "--engine", "dask", "--scheduler", cluster.address]
     running = subprocess.Popen(words, env=campaign.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     until = time.monotonic() + 60
@@ -160,7 +166,7 @@ def test_an_update_on_a_cluster_looks_and_works_there(campaign: Campaign, cluste
     campaign.about(*remotes)
     assert campaign("run").returncode == 0
     campaign.move_on("r1", {"old.py": loops.legacy})
-    ready(campaign, cluster, 1)
+    ready(cluster, 1)
     done = campaign("update", "--engine", "dask", "--scheduler", cluster.address)
     assert done.returncode == 0, done.stderr
     assert [row["repaired"] for row in campaign.report()["rows"]] == [{"GF101": 1}, {"GF101": 1, "GF901": 1}]

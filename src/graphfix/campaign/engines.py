@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
 from typing import Any
 
 from graphfix.campaign.stages import end_all
@@ -46,19 +46,17 @@ class _Cluster(Executor):
 
 def _hand_on(asked: Any, told: Future[Any]) -> None:
     """Give the outcome of a Dask future to `told`; one whose result cannot be had any more is cancelled."""
-    from distributed import CancelledError
-
-    if asked.status == "error":
+    said: list[Any] = []
+    with contextlib.suppress(CancelledError, OSError):
+        said = asked.client.gather([asked], errors="skip")
+    if said:
+        asked.release()
+        told.set_result(said[0])
+    elif asked.status == "error":
         told.set_exception(asked.exception())
-        return
-    try:
-        result = asked.result()
-    except (CancelledError, OSError, TimeoutError):
+    else:
         told.cancel()
         told.set_running_or_notify_cancel()  # wakes who waits for it
-        return
-    asked.release()
-    told.set_result(result)
 
 
 @contextlib.contextmanager
