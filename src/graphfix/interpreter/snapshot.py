@@ -7,8 +7,9 @@ there in the next, with graphs that a walk of another run has freed.
 from __future__ import annotations
 
 import copy
+import functools
 import operator
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from graphfix.autograd.graph import Leaf, Node, Storage
@@ -49,19 +50,14 @@ class Snapshot:
         self.partial = len(reached) >= MOST
         self.holds_graphs = any(isinstance(each, Node) for each in reached)
         self._variables, self._names = env.variables, dict(env.variables)
-        self._slots = [(each, list(_slots_of(each))) for each in reached]
+        self._kept = [_Kept(each) for each in reached]
 
     def restore(self) -> None:
         """Everything as it was, in the very containers that others hold."""
         self.rebind()
-        for each, slots in self._slots:
-            for name, value, content in slots:
-                if isinstance(content, dict):
-                    value.clear()
-                    value.update(content)
-                elif isinstance(content, list):
-                    value[:] = content
-                setattr(each, name, value)
+        for each in self._kept:
+            if not each.is_untouched():
+                each.restore()
 
     def rebind(self) -> None:
         """The variables bound as they were, which is all where what they hold is untouched."""
@@ -70,7 +66,39 @@ class Snapshot:
 
     def is_untouched(self) -> bool:
         """Whether no run has changed what the variables hold; what they are bound to is another question."""
-        return all(_is_same(slots, each) for each, slots in self._slots)
+        return all(each.is_untouched() for each in self._kept)
+
+
+class _Kept:
+    """An object with what its slots held, and what the containers in these held.
+
+    All are compared as a whole: what they hold is equal to nothing but itself, or cannot change.
+    """
+
+    __slots__ = ("_object", "_slots", "_values", "_contents")
+
+    def __init__(self, each: object) -> None:
+        self._object = each
+        self._slots = _reader_of(type(each))
+        self._values = self._slots(each)
+        self._contents = [
+            (value, value.copy()) for value in self._values if isinstance(value, (dict, list))
+        ]
+
+    def is_untouched(self) -> bool:
+        if self._slots(self._object) != self._values:
+            return False
+        for value, content in self._contents:
+            if value != content:
+                return False
+        return True
+
+    def restore(self) -> None:
+        for value, content in self._contents:
+            value.clear()
+            value.update(content) if isinstance(value, dict) else value.extend(content)
+        for name, value in zip(_slots_of(type(self._object)), self._values):
+            setattr(self._object, name, value)
 
 
 class Beginning:
@@ -122,28 +150,18 @@ def _copy(value: object) -> object:
     return copy.copy(value) if isinstance(value, (list, set)) else value
 
 
-def _slots_of(each: object) -> Iterator[tuple[str, Any, dict[Any, Any] | list[Any] | None]]:
-    """Each slot with its value, and with a copy of what that holds where it is a container."""
-    for cls in type(each).__mro__:
-        for name in getattr(cls, "__slots__", ()):
-            value = getattr(each, name, None)
-            yield name, value, dict(value) if isinstance(value, dict) else list(value) if isinstance(value, list) else None
+@functools.cache
+def _slots_of(cls: type) -> tuple[str, ...]:
+    """The slots of a class; what is found out of others is no state."""
+    return tuple(name for each in cls.__mro__ for name in getattr(each, "__slots__", ()) if name not in FOUND_OUT)
 
 
-def _is_same(slots: Iterable[tuple[str, Any, dict[Any, Any] | list[Any] | None]], each: object) -> bool:
-    """Whether an object has in its slots what it had, and its containers have what they held."""
-    for name, value, content in slots:
-        if name in FOUND_OUT:
-            continue
-        if getattr(each, name, None) is not value:
-            return False
-        if content is not None and len(content) != len(value):
-            return False
-        if isinstance(content, dict) and not all(value.get(key) is old for key, old in content.items()):
-            return False
-        if isinstance(content, list) and not all(map(operator.is_, content, value)):
-            return False
-    return True
+@functools.cache
+def _reader_of(cls: type) -> Callable[[object], tuple[Any, ...]]:
+    """What reads all of them at once."""
+    names = _slots_of(cls)
+    read = operator.attrgetter(*names)
+    return read if len(names) > 1 else lambda each: (read(each),)
 
 
 def _reached(pending: list[object]) -> list[object]:
@@ -159,5 +177,5 @@ def _reached(pending: list[object]) -> list[object]:
             continue  # a module, which has a snapshot of its own
         elif isinstance(each, CHANGING) and id(each) not in seen:
             seen[id(each)] = each
-            pending.extend(value for _, value, _ in _slots_of(each) if isinstance(value, (list, tuple, dict, *CHANGING)))
+            pending.extend(value for value in _reader_of(type(each))(each) if isinstance(value, (list, tuple, dict, *CHANGING)))
     return list(seen.values())
