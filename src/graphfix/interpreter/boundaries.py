@@ -30,24 +30,30 @@ CALLABLES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 # objects in objects are followed so far, and so many of them: `model.layers[0].cell.state`
 DEPTH = 4
 WIDTH = 400
+OBJECTS = (Instance, TorchModule)
 
 
-def visible(frame: Frame, known: Collection[str] | None = None) -> dict[str, Value]:
+def visible(frame: Frame, known: tuple[Collection[str], Collection[str]] | None = None) -> dict[str, Value]:
     """The values that a loop's frame can name: variables, attributes of the objects that they hold, and modules in those.
 
-    `known`: only variables of these names.
+    `known`: only variables of one of these names.
     """
     names: dict[str, Value] = {}
     env: Env | None = frame.env
     while env is not None:
-        for name, value in env.variables.items():
-            if name not in names and (known is None or name in known):
-                names[name] = value
+        seen = env.variables
+        if known is not None:
+            here, elsewhere = known
+            seen = {n: value for n, value in seen.items() if n in here or n in elsewhere}
+        names = {**names, **{n: value for n, value in seen.items() if n not in names}} if names else dict(seen)
         env = env.parent
-    level = [item for item in names.items() if isinstance(item[1], (Instance, TorchModule))]
+    level = [item for item in names.items() if isinstance(item[1], OBJECTS)]
     for _ in range(DEPTH):
-        level = list(itertools.islice((inner for name, value in level for inner in below(name, value)), WIDTH))
-        names.update(level)
+        if not level:
+            break
+        inner = list(itertools.islice((each for name, value in level for each in below(name, value)), WIDTH))
+        names.update(inner)
+        level = [item for item in inner if isinstance(item[1], OBJECTS)]
     return names
 
 
@@ -69,7 +75,7 @@ def crossing(frame: Frame, loop: ast.AST | None) -> dict[str, Value]:
     if loop is None:
         return visible(frame)
     mentioned = names_in(loop)
-    known = mentioned | names_in_functions(frame.env.document.tree)
+    known = mentioned, names_in_functions(frame.env.document.tree)
     return {
         name: value
         for name, value in visible(frame, known).items()
@@ -143,8 +149,10 @@ def note_boundary(m: Interpreter, entry: LoopEntry, first: dict[str, tuple[Value
 
 def note_end(m: Interpreter, entry: LoopEntry, iteration: int) -> None:
     """Add to the boundary what leaves its iteration spent: the one after it would walk into it."""
+    if not 1 <= iteration < rounds(entry.loop):
+        return
     boundary = next((b for b in reversed(m.recording.boundaries) if b.entry is entry), None)
-    if not 1 <= iteration < rounds(entry.loop) or boundary is None or not boundary.held:
+    if boundary is None or not boundary.held:
         return
     walkable = m.walkable
     for name, value in crossing(m.frame, entry.loop).items():

@@ -10,6 +10,8 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 # `Load`, `Store` and `Del` are shared by all trees
 _SHARED = ast.expr_context
+# half of all nodes: they hold names and constants alone
+_BARE = frozenset((ast.Name, ast.Constant, ast.alias, ast.Global, ast.Nonlocal, ast.Pass, ast.Break, ast.Continue))
 _BELOW = "_graphfix_below"
 N = TypeVar("N", bound="ast.AST | None")
 P = ParamSpec("P")
@@ -18,10 +20,15 @@ R = TypeVar("R")
 
 def children(node: ast.AST) -> list[ast.AST]:
     """The nodes right below `node`, in the order of its fields, as `ast.iter_child_nodes`, but for those that all trees share."""
+    kind = type(node)
+    if kind in _BARE:
+        return []
+    if kind is ast.Attribute:
+        return [node.value]  # type: ignore[attr-defined]
     found: list[ast.AST] = []
-    for name in node._fields:
+    for name in kind._fields:
         value = getattr(node, name, None)
-        if isinstance(value, list):
+        if type(value) is list:
             found += [each for each in value if isinstance(each, ast.AST)]
         elif isinstance(value, ast.AST) and not isinstance(value, _SHARED):
             found.append(value)
@@ -34,7 +41,8 @@ def subtree(node: ast.AST) -> Iterable[ast.AST]:
     if below is None:
         below = children(node)
         for each in below:  # it grows while it is read
-            below += children(each)
+            if type(each) not in _BARE:
+                below += children(each)
         node.__dict__[_BELOW] = below
     return itertools.chain((node,), below)
 
