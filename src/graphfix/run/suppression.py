@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from graphfix.model import Finding
 from graphfix.source.lines import LineIndex
 
-_MARKER = re.compile(r"graphfix:|noqa", re.IGNORECASE)
+# what silences nothing of graphfix need not be told from strings
+_MARKER = re.compile(r"graphfix:|noqa\s*:[^\r\n]*GF", re.IGNORECASE)
 # few files have what the others match: `re` compiles these at their first use, and keeps them
 _IGNORE = r"(?i)#\s*graphfix:\s*ignore(?![-\w])(?:\[(?P<codes>[^\]]*)\])?"
 _SKIP_FILE = r"(?i)#\s*graphfix:\s*skip-file(?![-\w])"
