@@ -228,10 +228,23 @@ class Recording:
 
     def concerned(self) -> set[ast.AST]:
         """The functions that were at work where graphs were made, put away, walked or read; what may be one is none here."""
-        made = (node.trace for node in self.nodes if node.certain or node.leaves or node.walks)
-        stores = (store.trace for store in self.stores if store.nodes)
+        made = (node.trace for node in self.nodes if self.is_graph(node))
+        stores = (store.trace for store in self.stores if any(map(self.is_graph, store.nodes)))
+        reads = (read.trace for read in self.numbers if read.value.node is not None and self.is_graph(read.value.node))
         traces = {
             *made, *(walk.trace for walk in self.walks), *stores, *self.asks, *self.builds,
-            *(update.trace for update in self.updates), *(mode.trace for mode in self.modes), *(read.trace for read in self.numbers),
+            *(update.trace for update in self.updates), *(mode.trace for mode in self.modes), *reads,
         }  # fmt: skip
         return {frame.definition for trace in traces for frame, _ in trace}
+
+    def let_go(self) -> None:
+        """End the run: nodes and stores, calls and their variables hold one another."""
+        for frame in self.returned:
+            frame.env.variables.clear()
+        for node in self.nodes:
+            node.stores, node.walks = [], []
+        vars(self).clear()
+
+    def is_graph(self, node: Node) -> bool:
+        """Whether a node is surely one of a graph, as far as this run knows, and not what an unknown value would have as a tensor."""
+        return node.certain or bool(node.leaves or node.walks) or node.callee in self.modules

@@ -105,7 +105,10 @@ def _analysed(path: Path, text: str, roots: tuple[Path, ...], conventions: Conve
         trained = replace(conventions, witness=None, trains_modules=True)
         found = list(joined(found, _ruled(_evidence(path, text, roots, trained), faults), TRAINED))
     ordered = sorted(found, key=lambda f: (f.span.start, f.code, f.span.end))
-    return Analysis(tuple(ordered), tuple(faults), _unfinished(tape), health_of(tape))
+    made = Analysis(tuple(ordered), tuple(faults), _unfinished(tape), health_of(tape))
+    for each in (evidence, *seen):
+        each.let_go()
+    return made
 
 
 def _shown(callers: CallerEvidence, known: list[Finding]) -> list[Finding]:
