@@ -90,14 +90,51 @@ def test_a_walk_under_another_name_is_one() -> None:
     assert [finding.code for finding in analyse(Path("gan.py"), renamed).findings] == plain != []
 
 
-@pytest.mark.parametrize("side", ["h = helper(x)", "h = learn(net, x)"])
-def test_a_side_that_no_run_takes_is_looked_at_where_a_graph_may_come_in(side: str) -> None:
-    """`learn` is of another file of the project, which may do anything."""
-    program = f"import torch\nfrom learning import learn\ndef run(net, x, kind):\n    if kind:\n        {side}\n        return h\n    return x.item()\n"
-    explorer = Explorer(Document("run.py", program), (HERE,))
-    explorer.importer.find = lambda name, importing: HERE if name == "learning" else None  # type: ignore[method-assign]
-    taken = {side for run in explorer.explore().runs for _, side in run.recording.covered}
-    assert taken == ({True, False} if "learn" in side else {False})
+@pytest.mark.parametrize(
+    ("side", "expected"), [("h = helper(x)", {False}), ("h = learn(net, x)", {True, False}), ("h = count(x)", {False})]
+)
+def test_a_side_that_no_run_takes_is_looked_at_where_a_graph_may_come_in(tmp_path: Path, side: str, expected: set[bool]) -> None:
+    """`learn` and `count` are of another file of the project: one of them trains, the other has nothing to do with graphs."""
+    learning = "def learn(net, x):\n    net.train()\n    return net(x)\ndef count(x):\n    return len(x)\n"
+    (tmp_path / "learning.py").write_text(learning)
+    program = f"import torch\nfrom learning import count, learn\ndef run(net, x, kind):\n    if kind:\n        {side}\n        return h\n    x.data[0]\n"
+    explorer = Explorer(Document(str(tmp_path / "run.py"), program), (tmp_path,))
+    assert {side for run in explorer.explore().runs for _, side in run.recording.covered} == expected
+
+
+READING = """
+import torch
+from nets import {imported}
+{outside}
+
+class Scores:
+    def __init__(self, size):
+        self.kept = {kept}
+
+    def show(self, x):
+        print({shown}.item())
+"""
+
+
+@pytest.mark.parametrize(
+    ("imported", "outside", "kept", "shown", "is_run"),
+    [
+        ("size_of", "", "size", "self.kept(x)", False),
+        ("size_of", "", "size_of(size)", "self.kept(x)", False),
+        ("Net", "", "Net()", "self.kept(x)", True),
+        ("Net", "net = Net()", "size", "net(x)", True),
+        ("size_of", "", "torch.nn.Linear(size, 1)", "self.kept(x)", True),
+        ("size_of", "", "size", "x.eval()(x)", True),
+    ],
+)
+def test_what_reads_numbers_is_run_where_a_graph_may_come_to_it(
+    tmp_path: Path, imported: str, outside: str, kept: str, shown: str, is_run: bool
+) -> None:
+    nets = "import torch\nclass Net(torch.nn.Module):\n    pass\ndef size_of(x):\n    return len(x)\n"
+    (tmp_path / "nets.py").write_text(nets)
+    program = READING.format(imported=imported, outside=outside, kept=kept, shown=shown)
+    runs = Explorer(Document(str(tmp_path / "run.py"), program), (tmp_path,)).explore().runs
+    assert ("Scores.show" in {run.entry.name for run in runs}) is is_run
 
 
 STEP = """

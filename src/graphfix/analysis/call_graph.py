@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
+from typing import Any
 
 from graphfix.source.subtree import children, subtree
 
@@ -25,17 +26,33 @@ def spelled_in(expression: ast.AST) -> set[str]:
     }
 
 
-def forms(node: ast.AST) -> Iterator[str]:
-    """The word that a node spells, in each form that tells: `x`, `.x` as an attribute, `x()` where it is called, `x=` as a keyword."""
-    if isinstance(node, ast.Call):
-        yield f"{word(node.func)}()"
-    elif isinstance(node, ast.Attribute):
-        yield node.attr
-        yield f".{node.attr}"
-    elif isinstance(node, ast.Name):
-        yield node.id
-    elif isinstance(node, ast.keyword):
-        yield f"{node.arg}="
+def forms(node: ast.AST) -> tuple[str, ...]:
+    """The word that a node spells, in each form that tells.
+
+    `x`, `.x` as an attribute, `x()` where it is called, `x=` as a keyword, `.x[]` where an item of the attribute is taken.
+    """
+    kind = type(node)
+    if kind is ast.Name:
+        return (node.id,)  # type: ignore[attr-defined]
+    if kind is ast.Attribute:
+        return node.attr, f".{node.attr}"  # type: ignore[attr-defined]
+    if kind is ast.Call:
+        return (f"{word(node.func)}()",)  # type: ignore[attr-defined]
+    if kind is ast.keyword:
+        return (f"{node.arg}=",)  # type: ignore[attr-defined]
+    if kind is ast.Subscript:
+        return tuple(f".{name}[]" for name in _attributes_below(node.value))  # type: ignore[attr-defined]
+    return ()
+
+
+def _attributes_below(node: ast.expr) -> Iterator[str]:
+    """The attributes through which an expression leads, as in `loss.data.cpu()`."""
+    while isinstance(node, (ast.Attribute, ast.Call)):
+        if isinstance(node, ast.Attribute):
+            yield node.attr
+            node = node.value
+        else:
+            node = node.func
 
 
 def forms_in(code: Iterable[ast.AST]) -> set[str]:
@@ -43,29 +60,44 @@ def forms_in(code: Iterable[ast.AST]) -> set[str]:
     return {form for part in code for node in subtree(part) for form in forms(node)}
 
 
+Definition = ast.FunctionDef | ast.AsyncFunctionDef
+Binding = ast.Assign | ast.AnnAssign | ast.ClassDef
+
+
 class CallGraph:
     """The functions of a file, and the words in each, in all their forms."""
 
     def __init__(self, tree: ast.Module) -> None:
         self.tree = tree
-
-    @cached_property
-    def words(self) -> dict[ast.FunctionDef | ast.AsyncFunctionDef, set[str]]:
-        """What each function spells, those inside of it included."""
-        found: dict[ast.FunctionDef | ast.AsyncFunctionDef, set[str]] = {}
-        pending: list[tuple[ast.AST, tuple[ast.FunctionDef | ast.AsyncFunctionDef, ...]]] = [(self.tree, ())]
-        while pending:
-            node, around = pending.pop()
-            if isinstance(node, FUNCTIONS):
-                around = (*around, node)
-                found[node] = set()
-            for function in around:
-                found[function].update(forms(node))
-            pending.extend((child, around) for child in children(node))
+        self.words: dict[Definition, set[str]] = {}  # what each function spells, those inside of it included
+        self.bound: dict[Binding, set[str]] = {}  # the same of what is bound outside of functions
+        self.class_of: dict[ast.AST, ast.ClassDef] = {}
+        self._look()
         for name, imported in self.renamed.items():
-            for spelled in found.values():
-                spelled.update({imported, f"{imported}()"} if f"{name}()" in spelled else ())
-        return found
+            for spelled in self.words.values():
+                spelled.update((imported, f"{imported}()") if f"{name}()" in spelled else ())
+
+    def _look(self) -> None:
+        """Pass over the file once: each node counts for the innermost function, and that for those around it."""
+        inner: list[tuple[set[str], set[str]]] = []
+        pending: list[tuple[ast.AST, set[str] | None]] = [(self.tree, None)]
+        while pending:
+            node, bag = pending.pop()
+            if isinstance(node, FUNCTIONS):
+                own = self.words[node] = set()
+                inner.extend([(own, bag)] if bag is not None else [])
+                bag = own
+            elif isinstance(node, ast.ClassDef):
+                self.class_of.update((part, node) for part in node.body if isinstance(part, FUNCTIONS))
+                if bag is None:
+                    self.bound[node] = forms_in((*node.bases, *node.keywords))
+            elif bag is None and isinstance(node, (ast.Assign, ast.AnnAssign)):
+                bag = self.bound[node] = set()
+            if bag is not None:
+                bag.update(forms(node))
+            pending.extend((child, bag) for child in _running(node))
+        for own, around in reversed(inner):
+            around |= own
 
     @cached_property
     def renamed(self) -> dict[str, str]:
@@ -76,24 +108,65 @@ class CallGraph:
     @cached_property
     def spelling(self) -> dict[str, list[ast.AST]]:
         """The functions that spell each word."""
-        found: dict[str, list[ast.AST]] = {}
-        for function, words in self.words.items():
-            for each in words:
-                found.setdefault(each, []).append(function)
+        return _by_word(self.words)
+
+    @cached_property
+    def spelling_outside(self) -> dict[str, list[ast.AST]]:
+        """What is bound outside of functions by each word that it spells."""
+        return _by_word(self.bound)
+
+    def leading_to(self, wanted: Collection[str], steps: int | None = None, *, through_variables: bool = False) -> set[ast.AST]:
+        """The functions that spell one of the `wanted` words, or name a function or class which leads to one.
+
+        `steps`: only so many calls away from the word. `through_variables`: or a variable of the file; these are part of the answer.
+        """
+        found: set[ast.AST] = set()
+        asked = set(wanted)
+        level = set(wanted)
+        while level and (steps is None or steps >= 0):
+            spelling = [part for each in level for part in self.spelling.get(each, ())]
+            if through_variables:
+                spelling += [part for each in level for part in self.spelling_outside.get(each, ())]
+            new = set(spelling) - found
+            found |= new
+            level = {name for part in new for name in self.names_of(part)} - asked
+            asked |= level
+            steps = None if steps is None else steps - 1
         return found
 
-    def leading_to(self, wanted: Collection[str]) -> set[ast.AST]:
-        """The functions that spell one of the `wanted` words, or name a function which leads to one."""
-        found: set[ast.AST] = set()
-        pending = list(wanted)
-        asked = set(pending)
-        while pending:
-            for function in self.spelling.get(pending.pop(), ()):
-                if function in found:
-                    continue
-                found.add(function)
-                name = getattr(function, "name", "")
-                if name not in asked:
-                    asked.add(name)
-                    pending.append(name)
-        return found
+    def offered(self, parts: Collection[ast.AST]) -> set[str]:
+        """The names of the module by which other files come to these parts, or to an object that has one."""
+        found: set[str] = set()
+        for part in (each for each in self.tree.body if isinstance(each, ast.ClassDef)):
+            found.update([part.name] if any(each in parts for each in part.body) else ())
+        methods = self.class_of.keys()
+        return found.union(*(self.names_of(part) for part in parts if part not in methods))
+
+    def names_of(self, part: ast.AST) -> set[str]:
+        """The words by which other code comes to a function, or to what is bound; who makes an object names its class."""
+        if isinstance(part, FUNCTIONS):
+            return {self.class_of[part].name} if part.name == "__init__" and part in self.class_of else {part.name}
+        if isinstance(part, ast.ClassDef):
+            return {part.name}
+        targets = part.targets if isinstance(part, ast.Assign) else [part.target]  # type: ignore[attr-defined]
+        return {word(each) for target in targets for each in subtree(target)} - {""}
+
+
+def _running(node: ast.AST) -> list[ast.AST]:
+    """The nodes below that may bring something in: no annotations, and no classes that an object is asked for."""
+    below = children(node)
+    if isinstance(node, (ast.AnnAssign, ast.arg)):
+        return [each for each in below if each is not node.annotation]
+    if isinstance(node, FUNCTIONS):
+        return [each for each in below if each is not node.returns]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("isinstance", "issubclass"):
+        return list(node.args[:1])
+    return below
+
+
+def _by_word(code: Mapping[Any, set[str]]) -> dict[str, list[ast.AST]]:
+    found: dict[str, list[ast.AST]] = {}
+    for part, words in code.items():
+        for each in words:
+            found.setdefault(each, []).append(part)
+    return found

@@ -12,6 +12,7 @@ import dataclasses
 import itertools
 import os
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 
 from graphfix.analysis.call_graph import forms_in, word
@@ -78,9 +79,10 @@ class CallerExplorer(Explorer):
         """Whether the code, or what it calls in its file by name, walks a graph or names what the analysed file defines."""
         return definition in self.reading
 
-    def wanted_words(self) -> frozenset[str]:
-        """What walks a graph, and what the analysed file defines."""
-        return self.names
+    @cached_property
+    def reading(self) -> set[ast.AST]:
+        """The functions that lead to a walk, or to what the analysed file defines."""
+        return self.call_graph.leading_to(self.names)
 
 
 def called(tape: Tape, *, all_functions: bool = False) -> Tape | None:

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from graphfix.analysis.bringing import bringing_words
 from graphfix.analysis.call_graph import FUNCTIONS, CallGraph, forms_in, word
 from graphfix.analysis.entries import MODULE, EntryKind, EntryPoint, Start, run_module, start_function, start_method
 from graphfix.analysis.policies import Policy, PolicyKind, is_idle_exit, leaves, repeats, side_of, worth_taking
@@ -23,7 +24,7 @@ from graphfix.interpreter.snapshot import Beginning, Question
 from graphfix.interpreter.statements import is_raise
 from graphfix.interpreter.values import Value
 from graphfix.models.assembly import assembled
-from graphfix.models.words import BRINGING, CALLED_WALKS, SPELLED_READS, WALKED_BY_TRAINER
+from graphfix.models.words import CALLED_WALKS, INDEXED, SPELLED_READS, WALKED_BY_TRAINER
 from graphfix.source.document import Document
 from graphfix.source.subtree import subtree
 
@@ -147,12 +148,18 @@ class Explorer:
 
     @cached_property
     def reading(self) -> set[ast.AST]:
-        """The functions of this file that lead to a walk or a read."""
-        return self.call_graph.leading_to(self.wanted_words())
+        """The functions of this file that lead to a walk, or to a read of something into which a graph may come."""
+        graph, walking = self.call_graph, self.tape.conventions.walking
+        return graph.leading_to(CALLED_WALKS | walking | {INDEXED}) | self.brought_to(graph.leading_to(SPELLED_READS))
 
-    def wanted_words(self) -> frozenset[str]:
-        """What makes a function worth a run of its own."""
-        return CALLED_WALKS | SPELLED_READS | self.tape.conventions.walking
+    def brought_to(self, functions: set[ast.AST]) -> set[ast.AST]:
+        """Those of the functions into which a graph may come: by what they call, or by what other methods leave in their object."""
+        if not functions:
+            return functions
+        graph = self.call_graph
+        leading = graph.leading_to(self.bringing, through_variables=True)
+        classes = {cls for part, cls in graph.class_of.items() if part in leading or cls in leading}
+        return {each for each in functions if each in leading or graph.class_of.get(each) in classes}
 
     def entries(self) -> Iterator[tuple[EntryPoint, ast.AST, Start]]:
         """Functions and methods that the module itself does not reach, callers before callees."""
@@ -226,7 +233,7 @@ class Explorer:
         }
         if not self.walks and not shows_graphs(made):
             missing = {side: run for side, run in missing.items() if self.may_bring_graphs(*side)}
-        elif any(leaves(site) for site, _ in missing):
+        elif missing:
             concerned = {function for run in made for function in run.recording.concerned()}
             missing = {
                 side: run
@@ -245,8 +252,8 @@ class Explorer:
         return isinstance(site, ast.If) and is_raise(side_of(site, side)[-1]) and not self.may_bring_graphs(site, side)
 
     def is_idle(self, site: ast.AST, side: bool) -> bool:
-        """Whether a side does nothing but leave a function that no graph has met."""
-        return is_idle_exit(site, side) or leaves(site) and not self.may_bring_graphs(site, side)
+        """Whether a side of a branch in a function that no graph has met brings none, either."""
+        return is_idle_exit(site, side) or not self.may_bring_graphs(site, side)
 
     @cached_property
     def walks(self) -> bool:
@@ -260,14 +267,10 @@ class Explorer:
         return CallGraph(self.tape.document.tree)
 
     @cached_property
-    def bringing(self) -> set[str]:
+    def bringing(self) -> frozenset[str]:
         """The words by which a graph may come into a run that has none so far."""
-        tree = self.tape.document.tree
-        imports = [part for part in subtree(tree) if isinstance(part, (ast.Import, ast.ImportFrom))]
-        path = Path(self.tape.document.path)
-        own = {name for part in imports for name, module in imported(part) if self.importer.find(module, path) is not None}
-        wanted = BRINGING | self.tape.conventions.walking | own
-        return wanted | {getattr(function, "name", "") for function in self.call_graph.leading_to(wanted)}
+        document = self.tape.document
+        return bringing_words(self.call_graph, Path(document.path), self.tape.roots, self.tape.conventions.walking)
 
     def run_once(self, entry: EntryPoint, start: Start, policy: Policy) -> Run:
         """One run; where the code refuses what it had decided, it begins anew and knows better."""
@@ -398,15 +401,3 @@ def is_clipped(gradient: ast.AST, document: Document) -> bool:
 def shows_graphs(runs: Iterable[Run]) -> bool:
     """Whether any of these runs has met a graph, or something that is known to be used for one."""
     return any(run.recording.shows_graphs for run in runs)
-
-
-def imported(statement: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str]]:
-    """Each name that an import binds, with the module that it is taken from."""
-    for alias in statement.names:
-        name = alias.asname or alias.name.split(".")[0]
-        if isinstance(statement, ast.Import):
-            yield name, alias.name
-        else:
-            package = "." * statement.level + (statement.module or "")
-            yield name, package
-            yield name, f"{package}{'' if package.endswith('.') else '.'}{alias.name}"

@@ -35,8 +35,10 @@ BRINGING = (
     CALLED_WALKS
     | WALKED_BY_TRAINER
     | ASKS
-    | {"Variable", ".data", "nn", "Parameter", "requires_grad=", "step()", *(f"{word}()" for word in PROVES_MODULE)}
+    | {"Variable", "nn", "Parameter", "requires_grad=", "step()", *(f"{word}()" for word in PROVES_MODULE)}
 )
+# an item is taken out of what has no dimension any more, whether or not there is a graph
+INDEXED = ".data[]"
 
 # the same in code that is not parsed yet: a word may be the end of a longer one (`my_backward`), `grad` stands for too much
 _BY_TRAINER = "|".join(sorted(WALKED_BY_TRAINER)).encode()

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from graphfix.analysis.bringing import offered
 from graphfix.analysis.flow.places import after
 from graphfix.analysis.importers import MAX_BYTES, STEPS, imports_below, names_imported, programs_below
 from graphfix.interpreter.imports import Importer, known_document, module_file
@@ -19,7 +20,7 @@ Imports = Mapping[Path, frozenset[Path]]
 def forget_files() -> None:
     """Let the next analysis of this process read all files anew."""
     let_go()
-    for known in (module_file, imports_below):
+    for known in (module_file, imports_below, offered):
         known.cache_clear()
     forget_states()
 
