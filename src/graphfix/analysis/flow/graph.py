@@ -13,9 +13,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 
-from graphfix.analysis.flow.components import gathered
+from graphfix.analysis.flow.components import Gathering
 from graphfix.analysis.flow.following import Following, past
 from graphfix.analysis.flow.places import PUTTING, Arrival, Edge, Field, Kind, Place, Reach, Sink, Use, is_attribute
 
@@ -29,7 +28,9 @@ MOST_ANSWERS = 4
 class FlowGraph:
     """The places of a file and of what it imports.
 
-    `size`: how many edges there are. `contents`: what was found out of what objects hold. `answers`: the latest of `reach`.
+    `size`: how many edges there are. `added`: all of them, in order. `begun`: the places of which it became known that their objects
+    begin elsewhere, in order; `begun_at`: how many edges were known then; `outdated`: some have been added since.
+    `contents`: what was found out of what objects hold. `answers`: the latest of `reach`.
     `opaque`: places whose value code that is not in sight has made, and may know.
     `uses`: what the code does with the value at a place. `values` and `passed`: the edges that keep the object, backward and forward;
     `taken_from`: as far as they take it out of another; `parts_of`: as far as they put it into one.
@@ -48,6 +49,15 @@ class FlowGraph:
     contents: dict[tuple[Hashable, Hashable], tuple[tuple[Place, ...], tuple[Place, ...]]] = field(default_factory=dict)
     answers: dict[tuple[Hashable, ...], Reach] = field(default_factory=dict)
     following: Following | None = None
+    added: list[tuple[Place, Edge]] = field(default_factory=list)
+    begun: list[Place] = field(default_factory=list)
+    begun_at: int = 0
+    outdated: bool = True
+
+    def __post_init__(self) -> None:
+        self.begin: Gathering[Place, Place] = Gathering(
+            self.brought, lambda place: self.passed.get(place, ()), lambda place: () if self.values.get(place) else (place,)
+        )
 
     def add(
         self, source: Place, target: Place, kind: Kind, key: Hashable = None, crosses: bool = False,
@@ -59,6 +69,7 @@ class FlowGraph:
             return
         edges[edge] = None
         self.size += 1
+        self.added.append((source, edge))
         if kind is Kind.SAME:
             self.values.setdefault(target, {})[source] = edge
             self.passed.setdefault(source, {})[target] = None
@@ -201,19 +212,35 @@ class FlowGraph:
         self.contents[asked, key] = beginnings, found
         return found
 
-    @cached_property
+    @property
     def beginnings(self) -> dict[Place, tuple[Place, ...]]:
         """For each place, where the objects come from that may be there."""
-        return gathered(self.values, self.brought, lambda place: () if self.values.get(place) else (place,))
+        self.begin_anew()
+        return self.begin.found
 
-    def brought(self, place: Place) -> Iterable[Place]:
+    def begin_anew(self) -> None:
+        """Find out where objects begin behind the places to which edges lead that have been added."""
+        if not self.outdated:
+            return
+        self.outdated = False
+        before = self.begin.forget([edge.target for _, edge in self.added[self.begun_at :] if edge.kind is Kind.SAME])
+        self.begun_at = len(self.added)
+        new = self.begin.gather([place for place in self.values if place not in self.begin.found])
+        self.begun.extend(place for place in new if before.get(place, (place,)) != self.begin.found[place])
+
+    def brought(self, place: Place) -> Collection[Place]:
         """The places from which the object at `place` gets there at once."""
         return self.values.get(place, ())
 
     def forget_beginnings(self) -> None:
         """Edges have been added: what was found out about objects no longer holds."""
-        self.__dict__.pop("beginnings", None)
+        self.outdated = True
         self.contents.clear()
+
+    def begun_since(self, count: int) -> list[Place]:
+        """The places of which it became known that their objects begin elsewhere, after `count` of them."""
+        self.begin_anew()
+        return self.begun[count:]
 
     def sources(self, place: Place) -> tuple[Place, ...]:
         """Where the object at `place` may come from: places to which no other brings it, as far as was known when asked first."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from graphfix.analysis.flow.graph import FlowGraph
 from graphfix.analysis.flow.places import Cell, Field, Kind, Place
@@ -34,6 +34,9 @@ class Sight(Statements):
         self.libraries: dict[ast.AST, dict[str, str]] = {}
         self.waiting: list[Document] = []
         self.length = 0
+        self.class_named: dict[str, ast.ClassDef] = {}
+        self.bases: dict[ast.ClassDef | None, set[str]] = {}
+        self.methods_counted = 0
 
     def look_at(self, document: Document) -> None:
         """Pass over `document` and all that it imports, directly or not."""
@@ -132,17 +135,24 @@ class Sight(Statements):
             return None
         return ".".join([root, *reversed(parts)])
 
-    def base_names(self, cls: ast.ClassDef | None) -> set[str]:
+    def base_names(self, cls: ast.ClassDef | None) -> Collection[str]:
         """The last words of the names of a class's bases, and of theirs as far as they are in sight."""
+        if len(self.class_of) != self.methods_counted:
+            self.methods_counted, self.bases = len(self.class_of), {}
+            self.class_named = {each.name: each for each in self.class_of.values()}
+        if cls not in self.bases:
+            self.bases[cls] = self._base_names(cls)
+        return self.bases[cls]
+
+    def _base_names(self, cls: ast.ClassDef | None) -> set[str]:
         found: set[str] = set()
         pending = [cls] if cls is not None else []
-        classes = {each.name: each for each in self.class_of.values()}
         while pending:
             for base in pending.pop().bases:
                 name = base.attr if isinstance(base, ast.Attribute) else base.id if isinstance(base, ast.Name) else ""
                 if name not in found:
                     found.add(name)
-                    pending.extend([classes[name]] if name in classes else [])
+                    pending.extend([self.class_named[name]] if name in self.class_named else [])
         return found
 
     def fields_of(self, cls: ast.ClassDef) -> list[str]:
