@@ -50,6 +50,7 @@ class Callables:
     """What may be called, as far as the ways are linked by now: asked anew where more have been.
 
     `known`: what lies before a state, and `behind` the other way round; `ends`: what is called where the ways to a state begin.
+    `passed`: the places of all states.
     """
 
     def __init__(self, code: Sight, methods: Methods, library_calls: dict[ast.Call, None]) -> None:
@@ -60,6 +61,7 @@ class Callables:
         self.entrances = Entrances(code, methods, library_calls)
         self.known: dict[State, list[State]] = {}
         self.behind: dict[State, dict[State, None]] = {}
+        self.passed: set[Place] = set()
         self.ends = Gathering(self.before, lambda state: self.behind.get(state, ()), self.callees)
         self.added_at = self.begun_at = 0
 
@@ -78,7 +80,7 @@ class Callables:
                 places[source] = places[edge.target] = None
             elif edge.kind in PUTTING or edge.kind is Kind.OUT:
                 places[edge.target] = None
-        states = [State(place, role) for place in places for role in Role]
+        states = [State(place, role) for place in places if place in self.passed for role in Role]
         states += [State(self.code.called[place]) for place in self.flow.begun_since(self.begun_at) if place in self.code.called]
         states += [State(place) for place in self.entrances.changed()]
         self.added_at, self.begun_at = len(self.flow.added), len(self.flow.begun)
@@ -98,6 +100,7 @@ class Callables:
         """The places, and the containers, from which what is called gets to the one of `state` at once."""
         if state not in self.known:
             self.known[state] = self._before(state)
+            self.passed.add(state.place)
             for each in self.known[state]:
                 self.behind.setdefault(each, {})[state] = None
         return self.known[state]

@@ -194,9 +194,10 @@ class Calls:
             elif known.latest is sources:
                 continue
             known.latest = sources
-            for source in sources:
-                if source not in known.all:
-                    known.all.add(source)
+            new = [source for source in sources if source not in known.all]
+            known.all.update(new)
+            for source in new:
+                if isinstance(source, FUNCTIONS) or dotted in library.APPLY:
                     self.called_back_by(call, argument, source, given, dotted)
 
     def called_back_by(self, call: ast.Call, argument: ast.expr, source: Place, given: list[ast.expr], dotted: str) -> None:

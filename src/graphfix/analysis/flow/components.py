@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Hashable, Iterable, Iterator
-from itertools import islice
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
+from itertools import chain, islice
 from typing import Generic, TypeVar
 
 Node = TypeVar("Node", bound=Hashable)
@@ -76,37 +76,44 @@ def _gather(
         if len(parts) < 2:
             answer = next(iter(parts.values()), ())
         else:
-            answer = tuple(dict.fromkeys(each for part in parts.values() for each in part))
+            first = next(iter(parts.values()))
+            merged = dict.fromkeys(chain.from_iterable(parts.values()))
+            answer = first if len(merged) == len(first) else tuple(merged)
         for member in members:
             found[member] = answer
 
 
 def components(
-    nodes: Iterable[Node], before: Callable[[Node], Iterable[Node]], done: Container[Node] = ()
+    nodes: Iterable[Node], before: Callable[[Node], Collection[Node]], done: Iterable[Node] = ()
 ) -> Iterator[list[Node]]:
     """The strongly connected components of `nodes` and all nodes `before` them; a component comes after those before it.
 
     Tarjan, Depth-First Search and Linear Graph Algorithms, 1972; with a stack of its own, as graphs are deeper than Python's calls.
-    `done`: nodes that are left out with all before them, be it from the beginning or once they were given.
+    `done`: nodes that are left out with all before them.
     """
     number: dict[Node, int] = {}
     low: dict[Node, int] = {}
-    closed: set[Node] = set()
+    closed = set(done)
     stack: list[Node] = []
     for root in nodes:
-        work = [(root, iter((root,)))] if root not in number and root not in done else []
+        work = [(root, iter((root,)))] if root not in closed else []
         while work:
             node, rest = work[-1]
             for each in rest:
-                if each in done:
+                if each in closed:
                     continue
-                if each not in number:
-                    number[each] = low[each] = len(number)
-                    stack.append(each)
-                    work.append((each, iter(before(each))))
-                    break
-                if each not in closed:
+                if each in number:
                     low[node] = min(low[node], number[each])
+                    continue
+                earlier = before(each)
+                if closed.issuperset(earlier):  # it lies on no circle
+                    closed.add(each)
+                    yield [each]
+                    continue
+                number[each] = low[each] = len(number)
+                stack.append(each)
+                work.append((each, iter(earlier)))
+                break
             else:
                 work.pop()
                 if not work:

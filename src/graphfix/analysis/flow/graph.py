@@ -64,10 +64,13 @@ class FlowGraph:
         call: ast.Call | None = None, leaves: bool = False,
     ) -> None:  # fmt: skip
         edge = Edge(target, kind, key, crosses, call, leaves)
-        edges = self.edges.setdefault(source, {})
-        if edge in edges:
+        edges = self.edges.get(source)
+        if edges is None:
+            self.edges[source] = {edge: None}
+        elif edge in edges:
             return
-        edges[edge] = None
+        else:
+            edges[edge] = None
         self.size += 1
         self.added.append((source, edge))
         if kind is Kind.SAME:
