@@ -57,6 +57,18 @@ class Leads(NamedTuple):
     opaque: ast.AST | None
 
 
+class LeadsTo(dict[int, Leads]):
+    """For each place what lies there, without the edges of kinds that are passed by."""
+
+    def __init__(self, following: Following, past: frozenset[Kind]) -> None:
+        self.following = following
+        self.past = past
+
+    def __missing__(self, place: int) -> Leads:
+        self[place] = leads = self.following.leads_of(place, self.past)
+        return leads
+
+
 class Following:
     """Follows values through a graph whose edges are all there."""
 
@@ -70,7 +82,7 @@ class Following:
         self.given_back: set[int] = set()
         self.calls: dict[ast.Call, int] = {}
         self.moves: dict[tuple[object, ...], Moves] = {}
-        self.leads: dict[frozenset[Kind], dict[int, Leads]] = {}
+        self.leads: dict[frozenset[Kind], LeadsTo] = {}
 
     def follow(
         self, starts: Iterable[Place], held: Iterable[Place], without: Collection[Place], past: frozenset[Kind], most: int
@@ -79,28 +91,35 @@ class Following:
 
         `most`: states after which the question ends with one more way, to code that is not in sight.
         """
-        leads = self.leads.setdefault(past, {})
+        leads = self.leads.setdefault(past, LeadsTo(self, past))
         given_back = self.given_back
         barred = {self.number(place) for place in without}
         seen: dict[int, None] = {}
         told: dict[Arrival, None] = {}
+        # states whose turn comes later, and ways that are not yet taken to their end
         pending: list = [self.number(start) << PLACE for start in starts]
         pending += [self.number(holder) << PLACE | self.part(Held(None, 1, True)) for holder in held]
         while pending:
-            state = pending.pop()
-            if type(state) is tuple:
-                ways, part, caller, crossed = state
+            state = top = pending.pop()
+            if type(top) is tuple:
+                ways, part, caller, crossed = top
                 for target, moves, guard, via, crosses in ways:
                     if guard and caller and caller != guard:
                         continue
                     there = moves[part]
                     rest = target | (caller if via == STAYS else via) | crossed | crosses
-                    if len(there) == 1 and rest | there[0] in seen or not there:
-                        continue
-                    pending.append(state)
-                    pending.extend([rest | each for each in there])
-                    break
-                continue
+                    if len(there) == 1:
+                        state = rest | there[0]
+                        if state not in seen:
+                            pending.append(top)
+                            break
+                    elif there:
+                        pending.append(top)
+                        pending.extend([rest | each for each in there])
+                        state = pending.pop()
+                        break
+                else:
+                    continue
             place = state >> PLACE
             if state in seen or place in barred:
                 continue
@@ -112,9 +131,9 @@ class Following:
                 continue
             seen[state] = None
             part, crossed = state & HELD, state & CROSSED
-            ways, back, ends, opaque = leads.get(place) or leads.setdefault(place, self.leads_of(place, past))
-            for sink, site in ends:
-                told[Arrival(sink, site, bool(crossed))] = None
+            ways, back, ends, opaque = leads[place]
+            if ends:
+                told.update({Arrival(sink, site, bool(crossed)): None for sink, site in ends})
             if part and opaque is not None:
                 told[Arrival(Sink.ESCAPES, opaque, True)] = None
             if ways:
