@@ -66,21 +66,25 @@ def _gather(
 ) -> None:
     """Add to `found` what is not there."""
     for members in components(nodes, before, found):
-        mine = tuple(dict.fromkeys(each for member in members for each in own(member)))
+        mine = tuple(dict.fromkeys(own(members[0]) if len(members) == 1 else chain.from_iterable(map(own, members))))
+        if len(members) == 1 and not mine and len(earlier := before(members[0])) == 1:
+            found[members[0]] = found.get(next(iter(earlier)), ())  # a link of a chain
+            continue
         parts = {id(mine): mine} if mine else {}
         for member in members:
             for each in before(member):
                 part = found.get(each)
                 if part:
                     parts[id(part)] = part
-        if len(parts) < 2:
-            answer = next(iter(parts.values()), ())
-        else:
-            first = next(iter(parts.values()))
-            merged = dict.fromkeys(chain.from_iterable(parts.values()))
-            answer = first if len(merged) == len(first) else tuple(merged)
-        for member in members:
-            found[member] = answer
+        found.update(dict.fromkeys(members, joined(list(parts.values()))))
+
+
+def joined(parts: list[tuple[Found, ...]]) -> tuple[Found, ...]:
+    """What is in any of `parts`, each once; the first of them where that is all."""
+    if len(parts) < 2:
+        return parts[0] if parts else ()
+    merged = dict.fromkeys(chain.from_iterable(parts))
+    return parts[0] if len(merged) == len(parts[0]) else tuple(merged)
 
 
 def components(

@@ -63,7 +63,7 @@ class FlowGraph:
         self, source: Place, target: Place, kind: Kind, key: Hashable = None, crosses: bool = False,
         call: ast.Call | None = None, leaves: bool = False,
     ) -> None:  # fmt: skip
-        edge = Edge(target, kind, key, crosses, call, leaves)
+        edge = tuple.__new__(Edge, (target, kind, key, crosses, call, leaves))  # there are a hundred thousand: it saves a call
         edges = self.edges.get(source)
         if edges is None:
             self.edges[source] = {edge: None}
