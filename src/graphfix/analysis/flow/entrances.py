@@ -49,8 +49,12 @@ class Entrances:
         if not bits & bits - 1:
             return (self.every[bits.bit_length() - 1],) if bits else ()
         if self.ordered is None:
-            made_of = self.flow.made_of
-            self.ordered = gathered(made_of, lambda each: made_of.get(each, ()), self.own)
+            parts = {
+                each: [part for part in made if part in self.bits]
+                for each, made in self.flow.made_of.items()
+                if each in self.bits
+            }
+            self.ordered = gathered(parts, lambda each: parts.get(each, ()), self.own)
         return self.ordered[place]
 
     def own(self, place: Place) -> Iterable[Function]:
