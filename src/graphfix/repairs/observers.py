@@ -83,9 +83,10 @@ class Observers(Inquiry):
         """Every place of which a value may be made, or that it may be a parameter of."""
         seen = {place}
         pending = [place]
+        known: set[Place] = set()
         while pending:
             current = pending.pop()
-            parts = list(self.graph.parts(current))
+            parts = list(self.graph.parts(current, known))
             if isinstance(current, ast.Call):
                 parts += [*current.args, *([current.func.value] if isinstance(current.func, ast.Attribute) else [])]
             for part in parts:

@@ -111,7 +111,7 @@ class Unrecorded(Inquiry):
 
     def written(self, inside: list[ast.AST]) -> Iterator[ast.AST]:
         """What writes in place, with gradients on, to a view that is made inside: autograd refuses that for views made without them."""
-        own = {part for each in inside for code in self.flow.reached(each) for part in subtree(code)}
+        own = dict.fromkeys(part for each in inside for code in self.flow.reached(each) for part in subtree(code))
         views = [part for part in own if is_view(part)]
         receivers = Readers(self.flow).in_place if views else set()
         for place, part in self.graph.reach(views, made=False).places:

@@ -5,19 +5,15 @@ from __future__ import annotations
 import ast
 import enum
 from collections.abc import Iterable, Iterator
-from functools import cached_property
 from typing import NamedTuple
 
 from graphfix.analysis.flow import library
-from graphfix.analysis.flow.components import gathered
+from graphfix.analysis.flow.components import Gathering, gathered
+from graphfix.analysis.flow.entrances import Entrances
 from graphfix.analysis.flow.expressions import arguments
 from graphfix.analysis.flow.methods import DISPLAYS, Methods
-from graphfix.analysis.flow.places import Kind, Place
+from graphfix.analysis.flow.places import PUTTING, Kind, Place
 from graphfix.analysis.flow.sight import Sight
-
-Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-# calls through these reach the method of another name: torch.nn.Module.__call__
-ENTRANCES = ("__call__", "forward")
 
 
 class Role(enum.Enum):
@@ -51,20 +47,46 @@ OF_LIBRARY = Callee(None, tame=True)
 
 
 class Callables:
-    """What may be called, as far as the ways are linked by now: asked anew where more have been."""
+    """What may be called, as far as the ways are linked by now: asked anew where more have been.
+
+    `known`: what lies before a state, and `behind` the other way round; `ends`: what is called where the ways to a state begin.
+    `passed`: the places of all states.
+    """
 
     def __init__(self, code: Sight, methods: Methods, library_calls: dict[ast.Call, None]) -> None:
         self.code = code
         self.flow = code.flow
         self.methods = methods
         self.library_calls = library_calls
+        self.entrances = Entrances(code, methods, library_calls)
         self.known: dict[State, list[State]] = {}
+        self.behind: dict[State, dict[State, None]] = {}
+        self.passed: set[Place] = set()
+        self.ends = Gathering(self.before, lambda state: self.behind.get(state, ()), self.callees)
+        self.added_at = self.begun_at = 0
 
     def of(self, calls: Iterable[ast.Call]) -> dict[ast.Call, tuple[Callee, ...]]:
         """What each of `calls` may enter."""
-        asked = list(calls)
-        found = gathered((State(call.func) for call in asked), self.before, self.callees)
-        return {call: found[State(call.func)] for call in asked}
+        asked = {call: State(call.func) for call in calls}
+        self.forget_changed()
+        self.ends.gather(asked.values())
+        return {call: self.ends.found[state] for call, state in asked.items()}
+
+    def forget_changed(self) -> None:
+        """Drop what was found out of places of which more is known by now, and of all that comes from them."""
+        places: dict[Place, None] = {}
+        for source, edge in self.flow.added[self.added_at :]:
+            if edge.kind is Kind.SAME:
+                places[source] = places[edge.target] = None
+            elif edge.kind in PUTTING or edge.kind is Kind.OUT:
+                places[edge.target] = None
+        states = [State(place, role) for place in places if place in self.passed for role in Role]
+        states += [State(self.code.called[place]) for place in self.flow.begun_since(self.begun_at) if place in self.code.called]
+        states += [State(place) for place in self.entrances.changed()]
+        self.added_at, self.begun_at = len(self.flow.added), len(self.flow.begun)
+        for state in states:
+            self.known.pop(state, None)
+        self.ends.forget(states)
 
     def makers(self, function: ast.expr) -> list[ast.Call]:
         """The calls that may have made the object which `function` is."""
@@ -78,6 +100,9 @@ class Callables:
         """The places, and the containers, from which what is called gets to the one of `state` at once."""
         if state not in self.known:
             self.known[state] = self._before(state)
+            self.passed.add(state.place)
+            for each in self.known[state]:
+                self.behind.setdefault(each, {})[state] = None
         return self.known[state]
 
     def _before(self, state: State) -> list[State]:
@@ -119,36 +144,15 @@ class Callables:
             return
         if isinstance(place, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
             yield Callee(place)
-        elif isinstance(place, ast.Call) and self.classes_of(place):
-            for method in self.entrances_of(place):
+        elif isinstance(place, ast.Call) and self.entrances.classes_of(place):
+            for method in self.entrances.of(place):
                 yield Callee(method, is_entrance=True)
         elif isinstance(place, ast.Call) and self.is_tame(place):
             yield OF_LIBRARY
-            for method in self.entrances_below.get(place, ()) if arguments(place) else ():
+            for method in self.entrances.below(place) if arguments(place) else ():
                 yield Callee(method, is_entrance=True)
         elif not isinstance(place, ast.Constant):
             yield UNKNOWN
-
-    def classes_of(self, made: ast.Call) -> list[ast.ClassDef]:
-        """The classes in sight of which a call may make an object."""
-        return [each for each in self.flow.sources(made.func) if isinstance(each, ast.ClassDef)]
-
-    def entrances_of(self, made: ast.Call) -> Iterator[Function]:
-        """The methods that calling the object which `made` makes may enter."""
-        classes = self.classes_of(made)
-        for name in ENTRANCES if classes else ():
-            for method in self.code.methods.get(name, ()):
-                if any(self.code.class_of[method] in self.methods.family(cls) for cls in classes):
-                    yield method
-
-    @cached_property
-    def entrances_below(self) -> dict[Place, tuple[Function, ...]]:
-        """For each place, the methods that calling a part of what is there may enter (`nn.Sequential(...)` calls each)."""
-
-        def own(place: Place) -> Iterable[Function]:
-            return self.entrances_of(place) if isinstance(place, ast.Call) and place not in self.library_calls else ()
-
-        return gathered(self.flow.made_of, lambda place: self.flow.made_of.get(place, ()), own)
 
     def receiver(self, call: ast.Call) -> list[ast.expr]:
         return [call.func.value] if isinstance(call.func, ast.Attribute) and not self.code.calls.get(call) else []

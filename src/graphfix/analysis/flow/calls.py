@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import dataclass
 
 from graphfix.analysis.flow import library
-from graphfix.analysis.flow.callables import ENTRANCES, OF_LIBRARY, UNKNOWN, Callables, Callee, Function
+from graphfix.analysis.flow.callables import OF_LIBRARY, UNKNOWN, Callables, Callee
+from graphfix.analysis.flow.entrances import ENTRANCES, Function
 from graphfix.analysis.flow.expressions import SENT, arguments
 from graphfix.analysis.flow.methods import Methods
 from graphfix.analysis.flow.places import Field, Kind, Place, Result, Sink
 from graphfix.analysis.flow.scopes import FUNCTIONS, parameters
 from graphfix.analysis.flow.sight import Sight
 from graphfix.models.words import WALKS
+from graphfix.source.subtree import kept_with_node
 
 REFLECTS = ("globals", "locals", "vars", "dir")
 KINDS = {**dict.fromkeys(library.COLLECTS, Kind.SPREAD), **dict.fromkeys(library.PAIRS, Kind.WRAPPED)}
+
+
+@dataclass
+class Heard:
+    """What an argument may be that a call hands over: by the latest answer, and by all of them."""
+
+    latest: tuple[Place, ...]
+    all: set[Place]
 
 
 class Calls:
@@ -34,6 +45,11 @@ class Calls:
         self.handed: set[ast.AST] = set()
         self.reflections: list[ast.Call] = []
         self.library_calls: dict[ast.Call, None] = {}
+        self.called_back: dict[tuple[ast.Call, ast.expr, str], Heard] = {}
+        self.led_to: dict[ast.Call, tuple[Callee, ...]] = {}
+        self.opened: set[ast.Call] = set()
+        self.linked: set[tuple[ast.Call, Function, Place | None, bool]] = set()
+        self.callables = Callables(code, self.methods, self.library_calls)
 
     def link(self) -> None:
         """First what is sure, so that the objects which methods are called on are known before names have to decide."""
@@ -43,12 +59,14 @@ class Calls:
         self.settle(last=True)
 
     def settle(self, last: bool) -> None:
-        """Link the calls whose functions travel until nothing is found any more: each round sees the ways of the one before."""
+        """Link the calls whose functions travel until nothing is found any more: each round sees the ways of the one before.
+
+        Ways are only added, and so a step whose answers are those of an earlier round has been done.
+        """
         size = -1
         while size != self.flow.size:
             size = self.flow.size
             self.flow.forget_beginnings()
-            self.callables = Callables(self.code, self.methods, self.library_calls)
             for call in self.library_calls:
                 self.callbacks(call, arguments(call), self.code.calls[call])
             for call, origins in self.methods.origins(self.of_methods).items():
@@ -166,22 +184,36 @@ class Calls:
     def callbacks(self, call: ast.Call, given: list[ast.expr], dotted: str) -> None:
         """Functions among the arguments are called with the others, and what they return comes back."""
         for argument in given:
-            if isinstance(argument, ast.Attribute) and argument.attr in self.walking and self.code.dotted_in(argument):
-                for other in given:
-                    self.flow.end(other, Sink.WALKED, call)  # `map(torch.Tensor.backward, losses)`
-            for source in self.flow.sources(argument):
-                if dotted in library.APPLY and self.is_foreign(source):
+            sources = self.flow.sources(argument)
+            known = self.called_back.get((call, argument, dotted))
+            if known is None:
+                self.called_back[call, argument, dotted] = known = Heard(sources, set())
+                if isinstance(argument, ast.Attribute) and argument.attr in self.walking and self.code.dotted_in(argument):
                     for other in given:
-                        self.flow.end(other, Sink.ESCAPES, call)
-                if isinstance(source, FUNCTIONS):
-                    self.handed.add(source)
-                    self.entered[source] = None
-                    self.targets.setdefault(call, {})[source] = None
-                    for parameter in parameters(source):
-                        for other in given:
-                            if other is not argument:
-                                self.flow.add(other, parameter, Kind.MADE)
-                    self.flow.add(Result(source), call, Kind.MADE)
+                        self.flow.end(other, Sink.WALKED, call)  # `map(torch.Tensor.backward, losses)`
+            elif known.latest is sources:
+                continue
+            known.latest = sources
+            new = [source for source in sources if source not in known.all]
+            known.all.update(new)
+            for source in new:
+                if isinstance(source, FUNCTIONS) or dotted in library.APPLY:
+                    self.called_back_by(call, argument, source, given, dotted)
+
+    def called_back_by(self, call: ast.Call, argument: ast.expr, source: Place, given: list[ast.expr], dotted: str) -> None:
+        """The same of what one argument may be."""
+        if dotted in library.APPLY and self.is_foreign(source):
+            for other in given:
+                self.flow.end(other, Sink.ESCAPES, call)
+        if isinstance(source, FUNCTIONS):
+            self.handed.add(source)
+            self.entered[source] = None
+            self.targets.setdefault(call, {})[source] = None
+            for parameter in parameters(source):
+                for other in given:
+                    if other is not argument:
+                        self.flow.add(other, parameter, Kind.MADE)
+            self.flow.add(Result(source), call, Kind.MADE)
 
     def is_foreign(self, source: Place) -> bool:
         """Whether a source may be a function that is not in sight."""
@@ -192,7 +224,9 @@ class Calls:
 
     def through_value(self, call: ast.Call, callees: tuple[Callee, ...], last: bool) -> None:
         """A call of what a name, attribute or expression holds: of all functions and objects that may come there."""
-        for callee in callees:
+        new = callees if self.led_to.get(call) is not callees else ()
+        self.led_to[call] = callees
+        for callee in new:
             if isinstance(callee.code, ast.ClassDef):
                 self.construct(callee.code, call)
             elif callee.code is not None:
@@ -218,6 +252,9 @@ class Calls:
     def through_anything(self, call: ast.Call, given: list[ast.expr]) -> None:
         """A call of what is not known: of code that is not in sight, or of any function that was handed on."""
         self.callbacks(call, given, "")
+        if call in self.opened:
+            return  # nothing of what follows changes
+        self.opened.add(call)
         self.escape(call, given)
         for name in ENTRANCES:
             for method in self.code.methods.get(name, ()):
@@ -249,6 +286,9 @@ class Calls:
 
     def enter(self, function: Function, call: ast.Call, receiver: Place | None, gives: bool = True) -> None:
         """The arguments get to the parameters, and what the function returns to the call."""
+        if (call, function, receiver, gives) in self.linked:
+            return
+        self.linked.add((call, function, receiver, gives))
         self.entered[function] = None
         self.targets.setdefault(call, {})[function] = None
         named = {each.arg: each for each in parameters(function)}
@@ -298,5 +338,6 @@ def accepts(function: ast.AST, call: ast.Call) -> bool:
     return signature.vararg is not None or len(call.args) <= most
 
 
+@kept_with_node
 def decorators(function: ast.AST) -> set[str]:
     return {ast.unparse(each) for each in getattr(function, "decorator_list", ())}

@@ -42,17 +42,23 @@ class Reaching:
         self.now = {known: places for known, places in self.now.items() if known != name}
 
     def of(self, name: str) -> list[tuple[Place, bool]]:
-        """The definitions of `name` that may be read here, each with whether it may be that of another iteration."""
+        """The definitions of `name` that may be read here, in the order of the code, each with whether it may be that of another iteration."""
         found = []
         for place, earlier in self.now.get(name, ()):
             around = self.made_in.get(place, ())
             found.append((place, not earlier.isdisjoint(self.loops) or around[: len(self.loops)] != self.loops))
-        return found
+        return sorted(found, key=_position) if len(found) > 1 else found
 
     def leave(self, ways: list[list[Definitions]]) -> None:
         if ways and not self.dead:
             ways[-1].append(self.now)
         self.dead = True
+
+
+def _position(definition: tuple[Place, bool]) -> tuple[int, int, bool]:
+    """Where a definition stands: what is found must not hang on the order of a set."""
+    place, crosses = definition
+    return getattr(place, "lineno", 0), getattr(place, "col_offset", 0), crosses
 
 
 def joined(ways: Iterable[Definitions]) -> Definitions:

@@ -11,7 +11,7 @@ from graphfix.analysis.flow.graph import FlowGraph
 from graphfix.analysis.flow.places import Cell, Field, Kind, Place, Result, Sink
 from graphfix.analysis.flow.scopes import Scope
 from graphfix.models.words import WALKS
-from graphfix.source.subtree import children
+from graphfix.source.subtree import children, kept_with_node
 
 DUNDERS = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv", ast.Mod: "mod", ast.Pow: "pow",
@@ -41,7 +41,7 @@ class Expressions:
         self.reads_any: list[Place] = []
         self.functions_named: dict[str, list[ast.AST]] = {}
         self.properties: dict[ast.AST, None] = {}
-        self.called: set[ast.expr] = set()
+        self.called: dict[Place, ast.Call] = {}
         self.methods: dict[str, list[ast.FunctionDef | ast.AsyncFunctionDef]] = {}
 
     def expression(self, node: ast.expr) -> None:
@@ -262,7 +262,7 @@ class Expressions:
         self.flow.add(node.value, node, Kind.MADE)
 
     def of_Call(self, node: ast.Call) -> None:
-        self.called.add(node.func)
+        self.called[node.func] = node
         self.expression(node.func)
         for argument in arguments(node):
             self.expression(argument)
@@ -318,6 +318,7 @@ def arguments(call: ast.Call) -> list[ast.expr]:
     return [*call.args, *(keyword.value for keyword in call.keywords)]
 
 
+@kept_with_node
 def is_property(method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     return any("property" in ast.unparse(decorator) for decorator in method.decorator_list)
 

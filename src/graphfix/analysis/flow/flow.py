@@ -28,6 +28,8 @@ class Flow:
         self.graph = code.flow
         self.code = code
         self.calls = calls
+        self._reached: dict[ast.AST, Collection[ast.AST]] = {}
+        self._entered: dict[ast.AST, Collection[ast.AST]] = {}
 
     @cached_property
     def freed(self) -> Freed:
@@ -127,19 +129,20 @@ class Flow:
         seen: set[Place] = {root}
         pending: list[Place] = [root]
         found: list[Place] = []
+        known: set[Place] = set()
         while pending:
             place = pending.pop()
             if place in without or place not in self.carrying:
                 continue
             if isinstance(place, (ast.Call, ast.BinOp, ast.UnaryOp)) and self.is_graphless(place):
-                held = [source for source in self.graph.contents_of(place) if source not in seen]
+                held = [source for source in self.graph.contents_of(place, known) if source not in seen]
                 pending.extend(held)
                 seen.update(held)
                 continue
             if isinstance(place, ast.Name) and self.is_data(place) and place not in self.recorded:
                 continue
             found.append(place)
-            for source in self.graph.parts(place):
+            for source in self.graph.parts(place, known):
                 if source not in seen:
                     seen.add(source)
                     pending.append(source)
@@ -169,17 +172,23 @@ class Flow:
             return True
         return any(isinstance(source, ast.ClassDef) for source in self.graph.sources(node.func))
 
-    def reached(self, node: ast.AST) -> set[ast.AST]:
+    def reached(self, node: ast.AST) -> Collection[ast.AST]:
         """`node`, and every function in sight that the code in it may enter."""
-        seen: set[ast.AST] = {node}
-        pending = [node]
-        while pending:
-            for part in subtree(pending.pop()):
-                for function in self.entered_at(part):
-                    if function not in seen:
-                        seen.add(function)
-                        pending.append(function)
-        return seen
+        if node not in self._reached:
+            seen: dict[ast.AST, None] = {node: None}
+            pending = [node]
+            while pending:
+                new = [function for function in self.entered_from(pending.pop()) if function not in seen]
+                seen.update(dict.fromkeys(new))
+                pending.extend(new)
+            self._reached[node] = seen.keys()
+        return self._reached[node]
+
+    def entered_from(self, code: ast.AST) -> Collection[ast.AST]:
+        """The functions in sight that a piece of code enters itself."""
+        if code not in self._entered:
+            self._entered[code] = dict.fromkeys(function for part in subtree(code) for function in self.entered_at(part)).keys()
+        return self._entered[code]
 
     def entered_at(self, part: ast.AST) -> Iterable[ast.AST]:
         """The functions in sight that a call, or the read of an attribute that may be a property, enters."""

@@ -13,27 +13,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 
-from graphfix.analysis.flow.components import gathered
-from graphfix.analysis.flow.places import (
-    COMPUTED,
-    ITSELF,
-    PUTTING,
-    Arrival,
-    Edge,
-    Field,
-    Held,
-    Kind,
-    Part,
-    Place,
-    Reach,
-    Sink,
-    Use,
-    after,
-    deeper,
-    is_attribute,
-)
+from graphfix.analysis.flow.components import Gathering
+from graphfix.analysis.flow.following import Following, past
+from graphfix.analysis.flow.places import PUTTING, Arrival, Edge, Field, Kind, Place, Reach, Sink, Use, is_attribute
 
 # states that one question follows
 MAX_STATES = 60_000
@@ -45,7 +28,9 @@ MOST_ANSWERS = 4
 class FlowGraph:
     """The places of a file and of what it imports.
 
-    `size`: how many edges there are. `contents`: what was found out of what objects hold. `answers`: the latest of `reach`.
+    `size`: how many edges there are. `added`: all of them, in order. `begun`: the places of which it became known that their objects
+    begin elsewhere, in order; `begun_at`: how many edges were known then; `outdated`: some have been added since.
+    `contents`: what was found out of what objects hold. `answers`: the latest of `reach`.
     `opaque`: places whose value code that is not in sight has made, and may know.
     `uses`: what the code does with the value at a place. `values` and `passed`: the edges that keep the object, backward and forward;
     `taken_from`: as far as they take it out of another; `parts_of`: as far as they put it into one.
@@ -63,17 +48,31 @@ class FlowGraph:
     size: int = 0
     contents: dict[tuple[Hashable, Hashable], tuple[tuple[Place, ...], tuple[Place, ...]]] = field(default_factory=dict)
     answers: dict[tuple[Hashable, ...], Reach] = field(default_factory=dict)
+    following: Following | None = None
+    added: list[tuple[Place, Edge]] = field(default_factory=list)
+    begun: list[Place] = field(default_factory=list)
+    begun_at: int = 0
+    outdated: bool = True
+
+    def __post_init__(self) -> None:
+        self.begin: Gathering[Place, Place] = Gathering(
+            self.brought, lambda place: self.passed.get(place, ()), lambda place: () if self.values.get(place) else (place,)
+        )
 
     def add(
         self, source: Place, target: Place, kind: Kind, key: Hashable = None, crosses: bool = False,
         call: ast.Call | None = None, leaves: bool = False,
     ) -> None:  # fmt: skip
-        edge = Edge(target, kind, key, crosses, call, leaves)
-        edges = self.edges.setdefault(source, {})
-        if edge in edges:
+        edge = tuple.__new__(Edge, (target, kind, key, crosses, call, leaves))  # there are a hundred thousand: it saves a call
+        edges = self.edges.get(source)
+        if edges is None:
+            self.edges[source] = {edge: None}
+        elif edge in edges:
             return
-        edges[edge] = None
+        else:
+            edges[edge] = None
         self.size += 1
+        self.added.append((source, edge))
         if kind is Kind.SAME:
             self.values.setdefault(target, {})[source] = edge
             self.passed.setdefault(source, {})[target] = None
@@ -86,6 +85,7 @@ class FlowGraph:
 
     def end(self, place: Place, sink: Sink, site: ast.AST) -> None:
         self.sinks.setdefault(place, {})[sink, site] = None
+        self.following = None
 
     def use(self, place: Place, how: str, name: str, site: ast.AST) -> None:
         self.uses.setdefault(place, {})[Use(how, name, site)] = None
@@ -101,65 +101,21 @@ class FlowGraph:
         `without`: places through which nothing is followed. `made`: followed into what is computed with it, not only where the
         object itself goes. `held`: objects under whose keys further values are put. The last answers are kept.
         """
-        if without or held:
-            return self._reach(starts, numbers, without, made, held)
-        question = (tuple(starts), numbers, made, self.size)
-        answer = self.answers.pop(question, None) or self._reach(question[0], numbers, without, made, held)
+        question = (tuple(starts), frozenset(without), tuple(held), numbers, made, self.size)
+        answer = self.answers.pop(question, None) or self._reach(*question[:5])
         self.answers[question] = answer
         while len(self.answers) > MOST_ANSWERS:
             self.answers.pop(next(iter(self.answers)))
         return answer
 
     def _reach(
-        self, starts: Iterable[Place], numbers: bool, without: Collection[Place], made: bool, held: Iterable[Place]
+        self, starts: tuple[Place, ...], without: frozenset[Place], held: tuple[Place, ...], numbers: bool, made: bool
     ) -> Reach:
-        found = Reach()
-        places = found.places
-        pending: list[_State] = [(start, ITSELF, False, None) for start in starts]
-        pending += [(holder, Held(None, 1, True), False, None) for holder in held]
-        seen: set[_State] = set()
-        told: set[Arrival] = set()
-        while pending:
-            state = pending.pop()
-            place, part, crossed, caller = state
-            if state in seen or place in without:
-                continue
-            if len(seen) > MAX_STATES:
-                told.add(Arrival(Sink.ESCAPES, place if isinstance(place, ast.AST) else _site(place), True))
-                break
-            if (place, part, True, caller) in seen and crossed or (place, part, crossed, None) in seen:
-                continue
-            seen.add(state)
-            places[place, part] = crossed or places.get((place, part), False)
-            for sink, site in self.sinks.get(place, ()):
-                told.add(Arrival(sink, site, crossed))
-            if part is not ITSELF and place in self.opaque:
-                told.add(Arrival(Sink.ESCAPES, self.opaque[place], True))
-            for target, kind, key, crosses, call, leaves in self.edges.get(place, ()):
-                if leaves and caller is not None and caller is not call:
-                    continue
-                if not made and kind in COMPUTED:
-                    continue
-                via = caller if call is None and not crosses else None if leaves or crosses else call
-                for part_there in after(kind, key, part, numbers):
-                    pending.append((target, part_there, crossed or crosses, via))
-            if part is not ITSELF and part.back:
-                pending.extend(self._aliases(state))
-        found.arrivals = sorted(told, key=_position)
-        return found
-
-    def _aliases(self, state: _State) -> Iterator[_State]:
-        """The places at which an object lay before something was put into it: they hold it as well."""
-        place, part, crossed, caller = state
-        for source, edge in self.values.get(place, {}).items():
-            if edge.call is not None and not edge.leaves and caller is not None and caller is not edge.call:
-                continue
-            via = caller if edge.call is None and not edge.crosses else edge.call if edge.leaves else None
-            yield source, part, crossed, via
-        for source, edge in self.taken_from.get(place, {}).items():
-            yield source, Held(edge.key, deeper(part.depth), True), crossed, caller
-        if isinstance(place, ast.Attribute) and Field(place.attr) not in self.values:  # of an object that is not in sight
-            yield place.value, Held(f".{place.attr}", deeper(part.depth), True), crossed, caller
+        if self.following is None or self.following.size != self.size:
+            self.following = Following(self)
+        followed = self.following
+        states, told = followed.follow(starts, held, without, past(numbers, made), MAX_STATES)
+        return Reach(sorted(told, key=_position), lambda: followed.places_of(states))
 
     def spread(self, starts: Iterable[Place]) -> set[Place]:
         """Every place to which something of the values at `starts` may get, whatever part of an object it is there."""
@@ -200,30 +156,37 @@ class FlowGraph:
         """
         seen = {place}
         pending = [place]
+        known: set[Place] = set()
         while pending:
             current = pending.pop()
             own = not objects and isinstance(current, ast.Attribute) and Field(current.attr) in self.values
-            for source in self.parts(current):
+            for source in self.parts(current, set() if own else known):
                 if source not in seen and not (own and source is current.value):
                     seen.add(source)
                     pending.append(source)
         return seen
 
-    def parts(self, place: Place) -> Iterator[Place]:
-        """What the value at `place` is made of at once: the places before it, and what is put into the object that begins there."""
+    def parts(self, place: Place, known: set[Place]) -> Iterator[Place]:
+        """What the value at `place` is made of at once: the places before it, and what is put into the object that begins there.
+
+        `known`: as for `contents_of`.
+        """
         yield from self.made_of.get(place, ())
-        yield from self.contents_of(place)
+        yield from self.contents_of(place, known)
 
-    def contents_of(self, beginning: Place) -> tuple[Place, ...]:
-        """What is put into an object under any of its names, given where it begins, as far as the edges are there by now."""
-        if beginning in self.values:
+    def contents_of(self, beginning: Place, known: set[Place]) -> tuple[Place, ...]:
+        """What is put into an object under any of its names, given where it begins, as far as the edges are there by now.
+
+        `known`: the names whose contents one search has been told; they are added to it, and told no more.
+        """
+        if beginning in self.values or beginning in known:
             return ()
-        return tuple(dict.fromkeys(source for source, _ in self.entries_of((beginning,))))
+        known.add(beginning)
+        return tuple(dict.fromkeys(source for source, _ in self.entries_of([beginning], known)))
 
-    def entries_of(self, beginnings: Iterable[Place]) -> Iterator[tuple[Place, Edge]]:
-        """The same of all objects that begin at these places, with the edge that says under which key."""
+    def entries_of(self, beginnings: Iterable[Place], seen: set[Place]) -> Iterator[tuple[Place, Edge]]:
+        """The same of all objects that begin at these places, with the edge that says under which key. `seen`: they, and what is known."""
         pending = list(beginnings)
-        seen = set(pending)
         while pending:
             place = pending.pop()
             yield from self.parts_of.get(place, {}).items()
@@ -244,7 +207,7 @@ class FlowGraph:
         known = self.contents.get((asked, key))
         if known is not None:
             return known[1]
-        entries = self.entries_of(beginnings)
+        entries = self.entries_of(beginnings, set(beginnings))
         fitting = (
             source for source, entry in entries if entry.kind is Kind.IN and (None in (entry.key, key) or entry.key == key)
         )
@@ -252,35 +215,39 @@ class FlowGraph:
         self.contents[asked, key] = beginnings, found
         return found
 
-    @cached_property
+    @property
     def beginnings(self) -> dict[Place, tuple[Place, ...]]:
         """For each place, where the objects come from that may be there."""
-        return gathered(self.values, self.brought, lambda place: () if self.values.get(place) else (place,))
+        self.begin_anew()
+        return self.begin.found
 
-    def brought(self, place: Place) -> Iterable[Place]:
+    def begin_anew(self) -> None:
+        """Find out where objects begin behind the places to which edges lead that have been added."""
+        if not self.outdated:
+            return
+        self.outdated = False
+        before = self.begin.forget([edge.target for _, edge in self.added[self.begun_at :] if edge.kind is Kind.SAME])
+        self.begun_at = len(self.added)
+        new = self.begin.gather([place for place in self.values if place not in self.begin.found])
+        self.begun.extend(place for place in new if before.get(place, (place,)) != self.begin.found[place])
+
+    def brought(self, place: Place) -> Collection[Place]:
         """The places from which the object at `place` gets there at once."""
         return self.values.get(place, ())
 
     def forget_beginnings(self) -> None:
         """Edges have been added: what was found out about objects no longer holds."""
-        self.__dict__.pop("beginnings", None)
+        self.outdated = True
         self.contents.clear()
+
+    def begun_since(self, count: int) -> list[Place]:
+        """The places of which it became known that their objects begin elsewhere, after `count` of them."""
+        self.begin_anew()
+        return self.begun[count:]
 
     def sources(self, place: Place) -> tuple[Place, ...]:
         """Where the object at `place` may come from: places to which no other brings it, as far as was known when asked first."""
         return self.beginnings.get(place, (place,))
-
-
-_State = tuple[Place, Part, bool, "ast.Call | None"]
-
-
-def _site(place: Place) -> ast.AST:
-    """A node that stands for a place which is none."""
-    return (
-        next((part for part in place if isinstance(part, ast.AST)), ast.Pass(lineno=1, col_offset=0))
-        if isinstance(place, tuple)
-        else ast.Pass()
-    )
 
 
 def _position(arrival: Arrival) -> tuple[int, int, str, bool]:

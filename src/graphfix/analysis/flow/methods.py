@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
 from graphfix.analysis.flow import library
-from graphfix.analysis.flow.components import gathered
+from graphfix.analysis.flow.components import Gathering
 from graphfix.analysis.flow.expressions import arguments, key_of
 from graphfix.analysis.flow.places import Field, Kind, Place, Sink
 from graphfix.analysis.flow.sight import Sight
 
 
-@dataclass
+@dataclass(frozen=True)
 class Origins:
     """What an object may be: of which classes in sight, of none of them (`foreign`), or not known (`open`)."""
 
-    classes: list[ast.ClassDef]
+    classes: tuple[ast.ClassDef, ...]
     foreign: bool
     open: bool
 
@@ -48,6 +48,12 @@ class Methods:
             for each in [*method.args.posonlyargs, *method.args.args][:1]  # type: ignore[attr-defined]
         }
         self.families: dict[ast.ClassDef, set[ast.ClassDef]] = {}
+        self.said = Gathering(self.before, self.behind, self.said_of)
+        self.added_at = self.begun_at = 0
+        self.linked: dict[ast.AST, tuple[object, ...]] = {}
+        self.generics: set[ast.Call] = set()
+        self.handled: set[ast.Call] = set()
+        self.known: dict[tuple[Hashable, ...], Origins] = {}
 
     def link(self, call: ast.Call, found: Origins, last: bool) -> None:
         """Enter what the call may mean; what is not known is taken for anything only at the `last` time."""
@@ -56,6 +62,11 @@ class Methods:
         if isinstance(receiver, ast.Call) and self.code.calls.get(receiver) == "super":
             self.inherited(call, name)
             return
+        if self.is_linked(call, found, last, Field(name) in self.flow.values):
+            if call in self.generics:
+                self.callbacks(call, [receiver, *arguments(call)], name)
+            return
+        self.generics.discard(call)
         own = self.code.methods.get(name, ())
         entered = False
         for method in own:
@@ -74,6 +85,12 @@ class Methods:
         if not entered and not common:
             self.unknown[call] = None
 
+    def is_linked(self, node: ast.AST, *known: object) -> bool:
+        """Whether a node was linked when the same was known of it; from now on it is."""
+        same = self.linked.get(node) == known
+        self.linked[node] = known
+        return same
+
     def origins(self, calls: Iterable[ast.Call]) -> dict[ast.Call, Origins]:
         """What the objects may be on which `calls` call a method, as far as the ways are linked by now."""
         return self.origins_of({call: call.func.value for call in calls if isinstance(call.func, ast.Attribute)})
@@ -81,22 +98,37 @@ class Methods:
     def subscripted(self, last: bool) -> None:
         """Enter what `x[i]` may mean for an object of a class in sight; of a tensor or a container of Python it is none of them."""
         for node, found in self.origins_of({node: node.value for node in self.code.subscripts}).items():
-            for method in self.code.methods.get("__getitem__", ()):
+            for method in self.code.methods.get("__getitem__", ()) if not self.is_linked(node, found, last) else ():
                 if any(self.code.class_of[method] in self.family(cls) for cls in found.classes) or found.open and last:
                     self.code.enter_special(method, [node.slice], node)
 
     def origins_of(self, receivers: Mapping[Asked, ast.expr]) -> dict[Asked, Origins]:
         """The same, for what asks it of each object."""
-        found = gathered(receivers.values(), self.before, self.said_of)
-        return {
-            asking: Origins([each for each in said if isinstance(each, ast.ClassDef)], FOREIGN in said, OPEN in said)
-            for asking, receiver in receivers.items()
-            for said in (found[receiver],)
-        }
+        self.forget_changed()
+        self.said.gather(receivers.values())
+        return {asking: self.origins_in(self.said.found[receiver]) for asking, receiver in receivers.items()}
 
-    def before(self, place: Place) -> Iterable[Place]:
+    def origins_in(self, said: tuple[Hashable, ...]) -> Origins:
+        """What the places where objects come from say of them."""
+        if said not in self.known:
+            classes = tuple(each for each in said if isinstance(each, ast.ClassDef))
+            self.known[said] = Origins(classes, FOREIGN in said, OPEN in said)
+        return self.known[said]
+
+    def forget_changed(self) -> None:
+        """Drop what was said of objects of which more is known by now: where they come from, or which class makes them."""
+        begun = self.flow.begun_since(self.begun_at)
+        made = (self.code.called[place] for place in begun if place in self.code.called)
+        moved = (edge.target for _, edge in self.flow.added[self.added_at :] if edge.kind is Kind.SAME)
+        self.said.forget([*moved, *made])
+        self.added_at, self.begun_at = len(self.flow.added), len(self.flow.begun)
+
+    def before(self, place: Place) -> Collection[Place]:
         """Where the object at `place` comes from; of a method's first parameter the class is known."""
         return () if place in self.selves else self.flow.brought(place)
+
+    def behind(self, place: Place) -> Iterable[Place]:
+        return (target for target in self.flow.passed.get(place, ()) if target not in self.selves)
 
     def said_of(self, place: Place) -> Iterator[Hashable]:
         """What the place where an object comes from says of it: its classes, `FOREIGN`, `OPEN`."""
@@ -141,6 +173,10 @@ class Methods:
     def generic(self, call: ast.Call, name: str, receiver: ast.expr) -> None:
         """A method of a tensor, a container, or of what is not in sight."""
         self.callbacks(call, [receiver, *arguments(call)], name)
+        self.generics.add(call)
+        if call in self.handled:
+            return  # nothing of what follows changes
+        self.handled.add(call)
         if name in library.LOGS and library.OF_HANDLERS & self.code.methods.keys():
             self.unknown[call] = None  # a handler may look at what is logged
         known = name in library.ASKS | library.PUTS | library.TAKES

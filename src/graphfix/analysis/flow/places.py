@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import enum
 import functools
-from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 Place = Hashable  # an expression, a definition, or one of the classes below
@@ -126,10 +126,15 @@ class Arrival(NamedTuple):
 
 @dataclass
 class Reach:
-    """All that may become of a value."""
+    """All that may become of a value. `look`: where it may get to, told to who asks."""
 
-    places: dict[tuple[Place, Part], bool] = field(default_factory=dict)
-    arrivals: list[Arrival] = field(default_factory=list)
+    arrivals: list[Arrival]
+    look: Callable[[], dict[tuple[Place, Part], bool]]
+
+    @functools.cached_property
+    def places(self) -> dict[tuple[Place, Part], bool]:
+        """Each place that it may get to, with the part that it is there, and whether that may be in another iteration."""
+        return self.look()
 
     def of(self, *sinks: Sink) -> Iterator[Arrival]:
         return (arrival for arrival in self.arrivals if arrival.sink in sinks)

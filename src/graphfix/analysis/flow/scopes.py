@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
-from graphfix.source.subtree import children
+from graphfix.source.subtree import children, kept_with_node
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 SCOPES = (*FUNCTIONS, ast.ClassDef, ast.Module)
@@ -37,6 +37,7 @@ class Scope:
         return None
 
 
+@kept_with_node
 def scopes_of(tree: ast.Module) -> dict[ast.AST, Scope]:
     """The scope of each module, class and function of a file."""
     found: dict[ast.AST, Scope] = {}

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from typing import NamedTuple
 
 from graphfix.analysis.flow.graph import FlowGraph
 from graphfix.analysis.flow.places import Cell, Field, Kind, Place
 from graphfix.analysis.flow.scopes import FUNCTIONS, Scope, scopes_of
 from graphfix.analysis.flow.statements import Statements
 from graphfix.source.document import Document
-from graphfix.source.subtree import subtree
+from graphfix.source.subtree import kept_with_node, subtree
 
 # a name of a module to its document, where it is one of the project's: asked with the document that imports it
 Find = Callable[[str, Document], Document | None]
@@ -18,6 +19,30 @@ Find = Callable[[str, Document], Document | None]
 MAX_FILES = 40
 MAX_LENGTH = 200_000
 ANY = Field("*")
+
+
+class Written(NamedTuple):
+    """What is written in a file, in whatever scope: what it defines, what it imports, and the names that it binds otherwise."""
+
+    definitions: list[ast.AST]
+    imports: list[ast.Import | ast.ImportFrom]
+    bound: set[str]
+
+
+@kept_with_node
+def written_in(tree: ast.AST) -> Written:
+    found = Written([], [], set())
+    for part in subtree(tree):
+        if isinstance(part, (ast.Import, ast.ImportFrom)):
+            found.imports.append(part)
+        elif isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load):
+            found.bound.add(part.id)
+        elif isinstance(part, ast.arg):
+            found.bound.add(part.arg)
+        elif isinstance(part, (*FUNCTIONS, ast.ClassDef)):
+            found.definitions.append(part)
+            found.bound.update([] if isinstance(part, ast.Lambda) else [part.name])
+    return found
 
 
 class Sight(Statements):
@@ -34,6 +59,10 @@ class Sight(Statements):
         self.libraries: dict[ast.AST, dict[str, str]] = {}
         self.waiting: list[Document] = []
         self.length = 0
+        self.meant: dict[tuple[ast.AST, str], Document | None] = {}
+        self.class_named: dict[str, ast.ClassDef] = {}
+        self.bases: dict[ast.ClassDef | None, set[str]] = {}
+        self.methods_counted = 0
 
     def look_at(self, document: Document) -> None:
         """Pass over `document` and all that it imports, directly or not."""
@@ -49,7 +78,7 @@ class Sight(Statements):
         self.waiting.append(document)
         self.scopes.update(scopes_of(document.tree))
         self.libraries[document.tree] = self.external_names(document)
-        for part in subtree(document.tree):
+        for part in written_in(document.tree).definitions:
             if isinstance(part, FUNCTIONS):
                 self.functions[part] = None
                 if not isinstance(part, ast.Lambda):
@@ -72,26 +101,22 @@ class Sight(Statements):
     def external_names(self, document: Document) -> dict[str, str]:
         """The names that mean a library, or a part of one, in the whole file."""
         found: dict[str, str] = {}
-        taken: set[str] = set()
-        for part in subtree(document.tree):
+        written = written_in(document.tree)
+        for part in written.imports:
             if isinstance(part, ast.Import):
                 for alias in part.names:
                     root = alias.name if alias.asname else alias.name.split(".")[0]
                     if self.module(alias.name, document) is None:
                         found[alias.asname or root] = root
-            elif isinstance(part, ast.ImportFrom) and not part.level and self.module(part.module or "", document) is None:
+            elif not part.level and self.module(part.module or "", document) is None:
                 found.update({alias.asname or alias.name: f"{part.module}.{alias.name}" for alias in part.names})
-            elif isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load):
-                taken.add(part.id)
-            elif isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-                taken.add(part.name)
-            elif isinstance(part, ast.arg):
-                taken.add(part.arg)
-        return {name: dotted for name, dotted in found.items() if name not in taken}
+        return {name: dotted for name, dotted in found.items() if name not in written.bound}
 
     def module(self, name: str, document: Document) -> Document | None:
         """The document that an import means; taken in where there is room."""
-        target = self.find(name, document) if name else None
+        if (document.tree, name) not in self.meant:
+            self.meant[document.tree, name] = self.find(name, document) if name else None
+        target = self.meant[document.tree, name]
         if target is None:
             return None
         if target.tree not in self.documents:
@@ -132,17 +157,24 @@ class Sight(Statements):
             return None
         return ".".join([root, *reversed(parts)])
 
-    def base_names(self, cls: ast.ClassDef | None) -> set[str]:
+    def base_names(self, cls: ast.ClassDef | None) -> Collection[str]:
         """The last words of the names of a class's bases, and of theirs as far as they are in sight."""
+        if len(self.class_of) != self.methods_counted:
+            self.methods_counted, self.bases = len(self.class_of), {}
+            self.class_named = {each.name: each for each in self.class_of.values()}
+        if cls not in self.bases:
+            self.bases[cls] = self._base_names(cls)
+        return self.bases[cls]
+
+    def _base_names(self, cls: ast.ClassDef | None) -> set[str]:
         found: set[str] = set()
         pending = [cls] if cls is not None else []
-        classes = {each.name: each for each in self.class_of.values()}
         while pending:
             for base in pending.pop().bases:
                 name = base.attr if isinstance(base, ast.Attribute) else base.id if isinstance(base, ast.Name) else ""
                 if name not in found:
                     found.add(name)
-                    pending.extend([classes[name]] if name in classes else [])
+                    pending.extend([self.class_named[name]] if name in self.class_named else [])
         return found
 
     def fields_of(self, cls: ast.ClassDef) -> list[str]:
