@@ -36,6 +36,7 @@ class Facts:
         self.elements: set[object] = set()
         self.modules = tape.modules
         self.sure: dict[Node, bool] = {}
+        self.walkable: set[Node] = set()  # through which a walk would not raise when all is over
         for run in tape.runs:
             self.plain |= run.recording.plain
             brought = {node for root in run.recording.proven for node in (root, *brought_by(root))}
@@ -59,7 +60,7 @@ class Facts:
 
     def is_spent(self, node: Node, before: float = math.inf) -> bool:
         """Whether any walk through `node` would raise, so that a detach there changes no run that works."""
-        return raises_again(node, self.is_sure, before)
+        return raises_again(node, self.is_sure, before, self.walkable if before == math.inf else None)
 
     def is_single(self, use: Use) -> bool:
         """Whether the value is known to have one element: a full reduction, or the root of a backward pass."""

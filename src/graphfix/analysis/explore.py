@@ -186,8 +186,8 @@ class Explorer:
         made = [self.run_once(entry, start, Policy(PolicyKind.USUAL))]
         if made[0].policy.asked:
             for kind in self.kinds:
-                if len(made) > 1 and not self.walks and not shows_graphs(made):
-                    break  # neither side of any branch has met a graph
+                if not self.walks and not shows_graphs(made) and (len(made) > 1 or not self.uncovered(made, set())):
+                    break  # neither side of any branch has met a graph, or brings one
                 if repeats(kind, {run.policy.kind: run.policy for run in made}):
                     continue
                 if self.steps > self.budget:

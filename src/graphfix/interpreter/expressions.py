@@ -23,6 +23,7 @@ from graphfix.interpreter.values import (
     Function,
     Mapping,
     NonTensor,
+    Pending,
     Sequence,
     Tensor,
     Unknown,
@@ -48,7 +49,10 @@ def constant(m: Interpreter, node: ast.Constant) -> Value:
 
 
 def name(m: Interpreter, node: ast.Name) -> Value:
-    value = m.frame.env.lookup(node.id)
+    env = m.frames[-1].env
+    value = env.variables.get(node.id)
+    if value is None or type(value) is Pending:
+        value = env.lookup(node.id)
     if value is not None:
         return value
     if node.id in BUILTINS:

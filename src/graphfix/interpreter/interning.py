@@ -37,7 +37,7 @@ def interned(key: object) -> object:
     """The one object for all keys equal to `key`; what is no tuple stands for itself."""
     if type(key) is not tuple:
         return key
-    parts = tuple([interned(part) for part in key])
+    parts = tuple([interned(part) if type(part) is tuple else part for part in key])
     known = _keys.get(parts)
     if known is not None:
         return known
