@@ -60,7 +60,7 @@ class CallerExplorer(Explorer):
 
     def __init__(self, caller: Document, tape: Tape, names: frozenset[str]) -> None:
         super().__init__(caller, tape.roots, tape.conventions)
-        self.importer = CallerImporter(Path(caller.path), tape.roots, tape.document)
+        self.importer = self.tape.importer = CallerImporter(Path(caller.path), tape.roots, tape.document)
         self.names = names
         self.most = CALLER_STEPS
         self.kinds = (PolicyKind.QUIET,)  # each side of a branch once is enough to see how the file is used

@@ -179,10 +179,9 @@ class Evidence:
     def let_go(self) -> None:
         """End it: most of what holds one another in circles goes now, and Python's collector need not look for it."""
         flow = vars(self).get("flow")
-        for part in (flow.graph, flow.code, flow.calls, flow) if flow is not None else ():
-            vars(part).clear()
-        for run in self.tape.runs:
-            run.recording.let_go()
+        if flow is not None:
+            flow.let_go()
+        self.tape.let_go()
         vars(self).clear()
 
     def span(self, node: ast.AST) -> Span:

@@ -88,6 +88,14 @@ class Tape:
     truncated: bool = False
     roots: tuple[Path, ...] = ()
     conventions: Conventions = NO_CONVENTIONS
+    importer: Importer | None = None
+
+    def let_go(self) -> None:
+        """End it: runs, modules and what they hold are held by one another, and go now instead of when Python's collector finds them."""
+        for run in self.runs:
+            run.recording.let_go()
+        if self.importer is not None:
+            self.importer.let_go()
 
     def replay(self, substitutions: dict[ast.AST, Callable[[Interpreter, ast.AST, Value], Value]]) -> Tape:
         """The same file with some expressions read differently: how a repair is tried.
@@ -110,7 +118,7 @@ class Explorer:
 
     def __init__(self, document: Document, roots: tuple[Path, ...], conventions: Conventions = NO_CONVENTIONS) -> None:
         self.tape = Tape(document, roots=roots, conventions=conventions)
-        self.importer = Importer(Path(document.path), roots)
+        self.importer = self.tape.importer = Importer(Path(document.path), roots)
         self.steps = 0
         self.budget = 0
         self.most = MOST_STEPS

@@ -99,6 +99,15 @@ class Importer:
         m.has_graphs = any(snapshot.holds_graphs for snapshot in self._snapshots)
         self.running = m
 
+    def let_go(self) -> None:
+        """End the analysis: a module and its functions hold one another."""
+        for module in self.loaded.values():
+            if module is not None:
+                module.env.variables.clear()
+        self.loaded.clear()
+        self._snapshots.clear()
+        self.running = None
+
     @property
     def keeps_all(self) -> bool:
         """Whether every module that was read is there for the next run as it was."""

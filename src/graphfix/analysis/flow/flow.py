@@ -10,7 +10,7 @@ from graphfix.analysis.flow import library
 from graphfix.analysis.flow.calls import Calls, name_of
 from graphfix.analysis.flow.freed import Freed
 from graphfix.analysis.flow.places import Cell, Field, Place, Result, Sink
-from graphfix.analysis.flow.scopes import parameters
+from graphfix.analysis.flow.scopes import Scope, parameters
 from graphfix.analysis.flow.sight import Find, Sight
 from graphfix.models.table import facts
 from graphfix.models.words import WALKED_BY_TRAINER
@@ -30,6 +30,14 @@ class Flow:
         self.calls = calls
         self._reached: dict[ast.AST, Collection[ast.AST]] = {}
         self._entered: dict[ast.AST, Collection[ast.AST]] = {}
+
+    def let_go(self) -> None:
+        """End it: its parts hold one another, and go now instead of when Python's collector finds them."""
+        pending: list[object] = [self]
+        for part in pending:  # it grows while it is read
+            held = [each for each in vars(part).values() if type(each).__module__.startswith(__package__)]
+            vars(part).clear()
+            pending += [each for each in held if hasattr(each, "__dict__") and not isinstance(each, Scope)]  # that is the tree's
 
     @cached_property
     def freed(self) -> Freed:
