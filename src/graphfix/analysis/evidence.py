@@ -99,7 +99,9 @@ class Evidence:
             return None
         passed = (ReadKind.OUT_OF_SIGHT,) if self.tape.conventions.accumulate == "item" else ()
         reads = (read for run in trial.runs for read in run.recording.misuses if read.kind not in passed)
-        return {read.value.cut for read in reads if isinstance(read.value, NonTensor)}
+        needed = {read.value.cut for read in reads if isinstance(read.value, NonTensor)}
+        trial.let_go()
+        return needed
 
     @cached_property
     def regions(self) -> Regions:

@@ -1,0 +1,99 @@
+"""By which words a graph may come into code: not by everything that is imported, but by all that makes one."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from graphfix.analysis.bringing import bringing_words
+from graphfix.analysis.call_graph import CallGraph
+
+NETS = """
+import torch
+from elsewhere import anything
+
+SIZE = 3
+layer = torch.nn.Linear(SIZE, SIZE)
+kinds: torch.nn.Module
+
+class Net(torch.nn.Module):
+    pass
+
+class Trainer:
+    def __init__(self, net):
+        self.net = net
+
+    def fit(self, x):
+        self.net(x).sum().backward()
+
+class Reader:
+    def __init__(self, path: torch.nn.Module):
+        self.path = path
+
+    def read(self):
+        return open(self.path).read()
+
+def count(x) -> torch.nn.Module:
+    return len(x)
+
+def is_net(x):
+    return isinstance(x, torch.nn.Module)
+
+def built():
+    return Net()
+
+def built_by_another():
+    return built()
+
+def far_away():
+    return built_by_another()
+"""
+
+
+def brought(tmp_path: Path, text: str) -> frozenset[str]:
+    (tmp_path / "nets.py").write_text(NETS)
+    (tmp_path / "plain.py").write_text("def made(x):\n    return x + 1\n")
+    return bringing_words(CallGraph(ast.parse(text)), tmp_path / "run.py", (tmp_path,), frozenset(("walk_it",)))
+
+
+@pytest.mark.parametrize("name", ["SIZE", "kinds", "Reader", "count", "is_net", "anything", "missing"])
+def test_what_an_import_means_that_has_nothing_to_do_with_graphs_brings_none(tmp_path: Path, name: str) -> None:
+    assert name not in brought(tmp_path, f"from nets import {name}\n")
+
+
+def test_a_file_that_spells_nothing_of_graphs_brings_none(tmp_path: Path) -> None:
+    assert brought(tmp_path, "from plain import made\nimport plain\n") == brought(tmp_path, "")
+
+
+@pytest.mark.parametrize("name", ["layer", "Net", "Trainer", "built"])
+def test_what_an_import_means_that_makes_a_graph_brings_it(tmp_path: Path, name: str) -> None:
+    assert name in brought(tmp_path, f"from nets import {name}\n")
+    assert "other" in brought(tmp_path, f"from nets import {name} as other\n")
+    assert name in brought(tmp_path, "import nets\n")
+    assert name in brought(tmp_path, "from nets import *\n")
+
+
+def test_what_is_many_calls_away_is_left_to_the_usual_runs(tmp_path: Path) -> None:
+    assert "far_away" not in brought(tmp_path, "from nets import far_away\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("def own(x):\n    return walk_it(x)\n", "own"),
+        ("def own(x):\n    x.requires_grad_()\n", "own"),
+        ("from nets import Net\nclass Own(Net):\n    pass\n", "Own"),
+        ("from nets import built\nmodel = built()\n", "model"),
+        ("class Own:\n    def __init__(self):\n        self.net = nn.Linear(1, 1)\n", "Own"),
+        ("class Own:\n    def fit(self, loss):\n        loss.backward()\n", "fit"),
+    ],
+)
+def test_what_leads_to_a_word_in_the_file_brings_a_graph(tmp_path: Path, text: str, word: str) -> None:
+    assert word in brought(tmp_path, text)
+
+
+@pytest.mark.parametrize("text", ["own = 3\n", "def own(x: nn.Module) -> nn.Module:\n    return x\n", "class Own:\n    x: nn.Module\n"])
+def test_annotations_bring_nothing(tmp_path: Path, text: str) -> None:
+    assert brought(tmp_path, text).isdisjoint(("own", "Own", "x"))
