@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 RUFF = ("ruff", "check", "--select", "F,B,PERF", "--exit-zero", "--quiet")
-GRAPHFIX = (sys.executable, "-m", "graphfix")
+GRAPHFIX = (sys.executable, "-I", "-m", "graphfix")
 
 
 def main(words: Sequence[str]) -> int:
