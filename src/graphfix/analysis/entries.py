@@ -80,8 +80,11 @@ def start_function(definition: ast.FunctionDef | ast.AsyncFunctionDef) -> Start:
     return start
 
 
-def start_method(cls: ast.ClassDef, method: ast.FunctionDef | ast.AsyncFunctionDef, times: int) -> Start:
-    """The method on a fresh object, `times` times: whoever uses the class may call it in a loop."""
+def start_method(cls: ast.ClassDef, method: ast.FunctionDef | ast.AsyncFunctionDef, times: int, walks: bool = True) -> Start:
+    """The method on a fresh object, `times` times: whoever uses the class may call it in a loop.
+
+    `walks`: whether it may go backward, or somebody with what it returns. Where it may not, and has met no graph, once is enough.
+    """
 
     def start(m: Interpreter, env: Env) -> None:
         value = env.get(cls.name)
@@ -96,6 +99,8 @@ def start_method(cls: ast.ClassDef, method: ast.FunctionDef | ast.AsyncFunctionD
         unrecorded = switches_on(method) or method.name in UNRECORDED_BY_TRAINER and value.is_open()
         m.grad_enabled = m.grad_enabled and not unrecorded
         for iteration in range(times):
+            if iteration and not walks and not m.recording.shows_graphs:
+                break
             m.frame.statement = cls
             m.context = ((entry, iteration),)
             if iteration:

@@ -154,11 +154,20 @@ class Explorer:
             name in WALKED_BY_TRAINER or name == "forward" and self.tape.conventions.trains_modules or definition in self.reading
         )
 
+    def may_walk(self, method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+        """Whether a method leads to a walk in this file, or returns what others walk."""
+        return method in self.walking or method.name in WALKED_BY_TRAINER or self.tape.conventions.trains_modules
+
+    @cached_property
+    def walking(self) -> set[ast.AST]:
+        """The functions of this file that lead to a walk."""
+        return self.call_graph.leading_to(CALLED_WALKS | self.tape.conventions.walking)
+
     @cached_property
     def reading(self) -> set[ast.AST]:
         """The functions of this file that lead to a walk, or to a read of something into which a graph may come."""
-        graph, walking = self.call_graph, self.tape.conventions.walking
-        return graph.leading_to(CALLED_WALKS | walking | {INDEXED}) | self.brought_to(graph.leading_to(SPELLED_READS))
+        reads = self.brought_to(self.call_graph.leading_to(SPELLED_READS))
+        return self.walking | self.call_graph.leading_to((INDEXED,)) | reads
 
     def brought_to(self, functions: set[ast.AST]) -> set[ast.AST]:
         """Those of the functions into which a graph may come: by what they call, or by what other methods leave in their object."""
@@ -187,7 +196,7 @@ class Explorer:
         for method in sorted(methods, key=lambda f: (f.name in called, f.name == "forward")):
             if not (method.name.startswith("__") and method.name != "__call__"):
                 entry = EntryPoint(EntryKind.METHOD, f"{cls.name}.{method.name}")
-                yield entry, method, start_method(cls, method, self.times)
+                yield entry, method, start_method(cls, method, self.times, self.may_walk(method))
 
     def run_entry(self, entry: EntryPoint, start: Start) -> list[Run]:
         """Run one entry under all policies; returns its runs."""
