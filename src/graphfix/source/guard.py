@@ -18,14 +18,18 @@ MAX_OPERATORS = 3_000
 # below this count of operators no tree comes near to MAX_DEPTH (100 levels of indentation at most)
 SUSPICIOUS = 60
 
+# what counts in a text, each in the one group; comments and strings are passed
 _TOKENS = re.compile(
-    r"(?P<skip>#[^\r\n]*"
-    r"|'(?!'')[^\\'\r\n]*(?:\\.[^\\'\r\n]*)*'|\"(?!\"\")[^\\\"\r\n]*(?:\\.[^\\\"\r\n]*)*\")"
-    r"|(?P<long>'''|\"\"\")"
-    r"|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<newline>[\r\n;])|(?P<comma>,)"
-    r"|(?P<operator>[-+*/%@&|^~<>=.]|\b(?:not|and|or|in|is|if|lambda|await)\b)|(?P<elif>\belif\b)",
+    r"#[^\r\n]*"
+    r"|'(?!'')[^\\'\r\n]*(?:\\.[^\\'\r\n]*)*'|\"(?!\"\")[^\\\"\r\n]*(?:\\.[^\\\"\r\n]*)*\""
+    r"|'''[^\\']*(?:(?:\\.|'(?!''))[^\\']*)*(?:'''|\Z)"
+    r'|"""[^\\"]*(?:(?:\\.|"(?!""))[^\\"]*)*(?:"""|\Z)'
+    r"|([-+*/%@&|^~<>=.()\[\]{},\r\n;]|\b(?:not|and|or|in|is|if|lambda|await|elif)\b)",
     re.DOTALL,
 )
+_OPENING = frozenset("([{")
+_CLOSING = frozenset(")]}")
+_ENDING = frozenset("\r\n;")
 # of what does not parse: `re` compiles these at their first use, and keeps them
 _MERGE = r"(?:<{7}|={7}|>{7}|\|{7})(?: |$)"
 _PYTHON_2 = (
@@ -85,49 +89,31 @@ def check_size(text: str) -> int:
     if len(text) > MAX_LINE and any(len(line) >= MAX_LINE for line in NEWLINE.split(text)):
         raise Skipped("line too long")
     # one counter of operators per open bracket: a comma starts a new operand, so a long list is not deep
-    counters = [0]
-    total = peak = elifs = 0
-    at = 0
-    while match := _TOKENS.search(text, at):
-        at = match.end()
-        kind = match.lastgroup
-        if kind == "skip":
-            continue
-        if kind == "long":
-            at = _end_of_long_string(text, match[0], at)
-            continue
-        if kind == "operator":
-            counters[-1] += 1
+    around: list[int] = []
+    own = total = peak = elifs = 0
+    for token in _TOKENS.findall(text):
+        if token in _OPENING:
+            around.append(own + 1)
+            own = 0
             total += 1
-        elif kind == "open":
-            counters[-1] += 1
-            counters.append(0)
-            total += 1
-        elif kind == "close":
-            if len(counters) > 1:
-                total -= counters.pop()
-        elif kind == "elif":
+        elif token in _CLOSING:
+            if around:
+                total -= own
+                own = around.pop()
+        elif token == "," or token in _ENDING:
+            if token == "," or not around:
+                total -= own
+                own = 0
+        elif token == "elif":
             elifs += 1
-        elif kind == "comma" or len(counters) == 1:
-            total -= counters[-1]
-            counters[-1] = 0
+        elif token:
+            own += 1
+            total += 1
         if total > peak:
             peak = total
-            if total > MAX_OPERATORS or len(counters) > MAX_BRACKETS:
+            if total > MAX_OPERATORS or len(around) >= MAX_BRACKETS:
                 raise Skipped("too deep")
     return peak + elifs
-
-
-def _end_of_long_string(text: str, quotes: str, at: int) -> int:
-    """Where the string ends whose text begins at `at`; not by a pattern, which would take memory for each character."""
-    while (end := text.find(quotes, at)) >= 0:
-        before = end
-        while before > at and text[before - 1] == "\\":
-            before -= 1
-        if (end - before) % 2 == 0:
-            return end + len(quotes)
-        at = end + 1
-    return len(text)
 
 
 def depth_of(tree: ast.AST, limit: int) -> int:
