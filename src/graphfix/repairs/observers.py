@@ -31,8 +31,8 @@ class Observers(Inquiry):
             if gives and not leaves.isdisjoint(self.leaves_of(call)):
                 yield Open(call, "may be given what lies below")
         dropped = {arrival.site for arrival in self.graph.reach(cuts).of(Sink.WALKED)}
-        for place in below & self.graph.opaque.keys():
-            if isinstance(place, (ast.Call, ast.alias)):
+        for place in self.graph.opaque:
+            if isinstance(place, (ast.Call, ast.alias)) and place in below:
                 yield Open(place, "may make what is trained elsewhere")
         for document in self.flow.code.documents.values():
             for part in subtree(document.tree):
