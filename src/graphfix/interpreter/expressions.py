@@ -203,25 +203,24 @@ def comprehend(m: Interpreter, node: ast.ListComp | ast.SetComp | ast.GeneratorE
     frame, outer_env, outer = m.frame, m.frame.env, m.context
     frame.env = Env(outer_env.document, outer_env)
     entry = m.loop(node)
-    count = 0
-
-    def level(depth: int) -> Iterator[None]:
-        nonlocal count
-        if depth == len(node.generators):
-            m.context = (*outer, (entry, count))
-            count += 1
-            yield
-            return
-        generator = node.generators[depth]
-        for item in iterate(m, evaluate(m, generator.iter), generator.iter):
-            assign(m, generator.target, item, None, StoreKind.ITEM)
-            if all(truth(m, test, test) for test in generator.ifs):
-                yield from level(depth + 1)
-
     try:
-        yield from level(0)
+        for count, _ in enumerate(combinations(m, node.generators)):
+            m.context = (*outer, (entry, count))
+            yield
     finally:
         frame.env, m.context = outer_env, outer
+
+
+def combinations(m: Interpreter, generators: list[ast.comprehension]) -> Iterator[None]:
+    """Bind the targets of the first generator, and for each of its items those of the others."""
+    if not generators:
+        yield
+        return
+    first, *others = generators
+    for item in iterate(m, evaluate(m, first.iter), first.iter):
+        assign(m, first.target, item, None, StoreKind.ITEM)
+        if all(truth(m, test, test) for test in first.ifs):
+            yield from combinations(m, others)
 
 
 def list_comprehension(m: Interpreter, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Value:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from graphfix.interpreter.values import External, Pending, Value
+from graphfix.interpreter.values import Class, External, Pending, Value
 
 if TYPE_CHECKING:
     from graphfix.autograd.iteration import Context
@@ -25,6 +25,13 @@ class Env:
         self.parent = parent
         self.document = document
         self.is_class = is_class
+
+    def let_go(self) -> None:
+        """End the scope: its functions and classes hold it."""
+        for value in self.variables.values():
+            if type(value) is Class:
+                value.let_go()
+        self.variables.clear()
 
     def top(self) -> Env:
         env = self
@@ -77,6 +84,12 @@ class Frame:
         self.owner: Value | None = None
         self.depth = depth
         self.is_plain = False  # code without torch, given no tensor: it can hold no graph
+
+    def let_go(self) -> None:
+        """End the call: what it has left holds nodes, which tell that they were made in it."""
+        self.env.let_go()
+        self.returned = self.receiver = self.owner = None
+        self.yielded = []
 
     def trace(self) -> CallStack:
         return (*self.prefix, (self, self.statement)) if self.statement is not None else self.prefix

@@ -103,7 +103,7 @@ class Importer:
         """End the analysis: a module and its functions hold one another."""
         for module in self.loaded.values():
             if module is not None:
-                module.env.variables.clear()
+                module.env.let_go()
         self.loaded.clear()
         self._snapshots.clear()
         self.running = None

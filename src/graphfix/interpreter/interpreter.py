@@ -144,6 +144,11 @@ class Interpreter:
         self._walkable_until = 0
         self.substitutions: dict[ast.AST, Callable[[Interpreter, ast.AST, Value], Value]] = {}
 
+    def let_go(self) -> None:
+        """End the run, and what it has recorded."""
+        self.recording.let_go()
+        vars(self).clear()
+
     @property
     def frame(self) -> Frame:
         return self.frames[-1]

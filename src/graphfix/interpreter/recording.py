@@ -239,10 +239,12 @@ class Recording:
 
     def let_go(self) -> None:
         """End the run: nodes and stores, calls and their variables hold one another."""
+        if self.env is not None:
+            self.env.let_go()
         for frame in self.returned:
-            frame.env.variables.clear()
+            frame.let_go()
         for node in self.nodes:
-            node.stores, node.walks = [], []
+            node.trace, node.stores, node.walks, node.freed_by = (), [], [], None
         vars(self).clear()
 
     def is_graph(self, node: Node) -> bool:

@@ -61,6 +61,11 @@ class Class(Value):
         self._order: tuple[Value, ...] = ()
         self._external: list[str] | None = None
 
+    def let_go(self) -> None:
+        """End it: its methods hold the scope that holds it, and its order begins with itself."""
+        self.attributes.clear()
+        self._order = ()
+
     @property
     def namespace(self) -> dict[str, Value]:
         return self.attributes
