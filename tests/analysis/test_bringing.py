@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 from pathlib import Path
 
 import pytest
 
 from graphfix.analysis.bringing import bringing_words
 from graphfix.analysis.call_graph import CallGraph
+from graphfix.source.document import Document
 
 NETS = """
 import torch
@@ -55,7 +55,8 @@ def far_away():
 def brought(tmp_path: Path, text: str) -> frozenset[str]:
     (tmp_path / "nets.py").write_text(NETS)
     (tmp_path / "plain.py").write_text("def made(x):\n    return x + 1\n")
-    return bringing_words(CallGraph(ast.parse(text)), tmp_path / "run.py", (tmp_path,), frozenset(("walk_it",)))
+    document = Document(str(tmp_path / "run.py"), text)
+    return bringing_words(CallGraph(document.tree), document, (tmp_path,), frozenset(("walk_it",)))
 
 
 @pytest.mark.parametrize("name", ["SIZE", "kinds", "Reader", "count", "is_net", "anything", "missing"])
@@ -87,13 +88,49 @@ def test_what_is_many_calls_away_is_left_to_the_usual_runs(tmp_path: Path) -> No
         ("from nets import Net\nclass Own(Net):\n    pass\n", "Own"),
         ("from nets import built\nmodel = built()\n", "model"),
         ("class Own:\n    def __init__(self):\n        self.net = nn.Linear(1, 1)\n", "Own"),
-        ("class Own:\n    def fit(self, loss):\n        loss.backward()\n", "fit"),
+        ("class Own:\n    def fit(self, loss):\n        loss.backward()\n", ".fit"),
+        ("def own(x):\n    x.requires_grad = True\n", "own"),
+        ("def own():\n    return torch.ones(1, requires_grad=True)\n", "own"),
+        ("def own(make=built):\n    make()\ndef built():\n    return nn.Linear(1, 1)\n", "own"),
+        (
+            "def own():\n    def inner():\n        return built()\n    return inner\ndef built():\n    return nn.Linear(1, 1)\n",
+            "own",
+        ),
+        ("def own():\n    global built\n    built = built()\ndef built():\n    return nn.Linear(1, 1)\n", "own"),
     ],
 )
 def test_what_leads_to_a_word_in_the_file_brings_a_graph(tmp_path: Path, text: str, word: str) -> None:
     assert word in brought(tmp_path, text)
 
 
-@pytest.mark.parametrize("text", ["own = 3\n", "def own(x: nn.Module) -> nn.Module:\n    return x\n", "class Own:\n    x: nn.Module\n"])
+@pytest.mark.parametrize(
+    "text", ["own = 3\n", "def own(x: nn.Module) -> nn.Module:\n    return x\n", "class Own:\n    x: nn.Module\n"]
+)
 def test_annotations_bring_nothing(tmp_path: Path, text: str) -> None:
     assert brought(tmp_path, text).isdisjoint(("own", "Own", "x"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def own(x):\n    return x.requires_grad\n",
+        "def own(x):\n    return torch.ones(1, requires_grad=False)\n",
+        "def own(x):\n    return nn.functional.relu(x)\n",
+        "def own(x):\n    return eval(x)\n",
+        "def own(x):\n    return step(x)\n",
+    ],
+)
+def test_what_only_asks_or_computes_brings_nothing(tmp_path: Path, text: str) -> None:
+    assert "own" not in brought(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def own(built):\n    return built\n",
+        "def own():\n    built = 1\n    return built\n",
+        "class Kept:\n    def kept(self):\n        nn.Linear(1, 1)\ndef own(x):\n    return kept(x)\n",
+    ],
+)
+def test_a_variable_is_not_what_is_called_like_it_elsewhere(tmp_path: Path, text: str) -> None:
+    assert "own" not in brought(tmp_path, text + "def built():\n    return nn.Linear(1, 1)\n")

@@ -12,23 +12,20 @@ from graphfix.analysis.call_graph import CallGraph
 from graphfix.interpreter.imports import NEVER, Importer, parsed
 from graphfix.models.words import BRINGING, INDEXED
 from graphfix.source.decode import read_bytes
+from graphfix.source.document import Document
 from graphfix.source.errors import SourceError
 from graphfix.source.reads import note_read
 from graphfix.source.subtree import subtree
 
 # how many calls away from a word that brings a graph it is looked for: what lies further is met by the usual runs, or not at all
 STEPS = 2
-_WORDS = BRINGING | {INDEXED}
 # the same in bytes: a file that holds none of them brings nothing
-_PARTS = re.compile(rb"\b(?:%s)\b" % "|".join(sorted({each.strip("().[]=") for each in _WORDS})).encode())
+_PARTS = re.compile(rb"\b(?:%s)\b" % "|".join(sorted({each.strip("().=") for each in BRINGING})).encode())
 
 
-def bringing_words(graph: CallGraph, path: Path, roots: tuple[Path, ...], walking: frozenset[str]) -> frozenset[str]:
-    """The words by which a graph may come into the code of a file.
-
-    `graph`: that of the file at `path`; `walking`: further functions that walk.
-    """
-    wanted = _WORDS | walking | _imported(graph.tree, path, roots)
+def bringing_words(graph: CallGraph, document: Document, roots: tuple[Path, ...], walking: frozenset[str]) -> frozenset[str]:
+    """The words by which a graph may come into the code of a file; `graph`: that of the file; `walking`: further functions that walk."""
+    wanted = BRINGING | {INDEXED} | walking | _imported(document.tree, Path(document.path), roots)
     leading = graph.leading_to(wanted, STEPS, through_variables=True)
     return wanted.union(*(graph.names_of(part) for part in leading))
 
@@ -61,7 +58,7 @@ def offered(path: Path) -> frozenset[str]:
     if document is None:
         return frozenset()
     graph = CallGraph(document.tree)
-    return frozenset(graph.offered(graph.leading_to(_WORDS, STEPS - 1, through_variables=True)))
+    return frozenset(graph.offered(graph.leading_to(BRINGING, STEPS - 1, through_variables=True)))
 
 
 def imported_names(tree: ast.Module) -> Iterator[tuple[str, str, str | None]]:

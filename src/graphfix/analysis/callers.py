@@ -17,7 +17,7 @@ from pathlib import Path
 
 from graphfix.analysis.call_graph import forms_in, word
 from graphfix.analysis.entries import EntryPoint, Start
-from graphfix.analysis.explore import Explorer, Run, Tape
+from graphfix.analysis.explore import Explorer, Tape
 from graphfix.analysis.importers import importing, spells
 from graphfix.analysis.policies import PolicyKind
 from graphfix.analysis.testing import is_test
@@ -65,7 +65,6 @@ class CallerExplorer(Explorer):
         self.most = CALLER_STEPS
         self.kinds = (PolicyKind.QUIET,)  # each side of a branch once is enough to see how the file is used
         self.times = 1
-        self.walks = True  # one of the two files does
 
     def give_share(self) -> None:
         """All entries share one budget: what one of them shows is enough."""
@@ -77,12 +76,16 @@ class CallerExplorer(Explorer):
 
     def is_relevant(self, definition: ast.AST) -> bool:
         """Whether the code, or what it calls in its file by name, walks a graph or names what the analysed file defines."""
-        return definition in self.reading
+        return definition in self.reaching
 
     @cached_property
-    def reading(self) -> set[ast.AST]:
+    def reaching(self) -> set[ast.AST]:
         """The functions that lead to a walk, or to what the analysed file defines."""
-        return self.call_graph.leading_to(self.names)
+        return self.prospects.call_graph.leading_to(self.names)
+
+    @property
+    def walks(self) -> bool:
+        return True  # one of the two files does
 
 
 def called(tape: Tape, *, all_functions: bool = False) -> Tape | None:
@@ -96,16 +99,20 @@ def called(tape: Tape, *, all_functions: bool = False) -> Tape | None:
     wanted = worth_reaching(document, functions - entered, all_functions=all_functions)
     if not wanted:
         return None
-    walks = not CALLED_WALKS.isdisjoint(forms_in([document.tree]))
-    found: list[Run] = []
+    walks = not CALLED_WALKS.isdisjoint(tape.prospects.call_graph.spelled)
+    tapes: list[Tape] = []
     close = itertools.islice(importing(Path(document.path), tape.roots), MAX_LOOKED_AT)
     for caller in itertools.islice((each for path in close for each in using(path, wanted, walks)), MAX_CALLERS):
-        runs = CallerExplorer(caller, tape, wanted | CALLED_WALKS | tape.conventions.walking).explore().runs
-        # what a caller does up to the end of the budget proves nothing
-        found.extend(run for run in runs if run.recording.ended_by not in LIMITS and functions & run.recording.entered)
+        tapes.append(CallerExplorer(caller, tape, wanted | CALLED_WALKS | tape.conventions.walking).explore())
+    # what a caller does up to the end of the budget proves nothing
+    runs = [run for each in tapes for run in each.runs]
+    found = [run for run in runs if run.recording.ended_by not in LIMITS and functions & run.recording.entered]
     for run in found:
         run.entry = dataclasses.replace(run.entry, elsewhere=True)
-    return Tape(document, found, True, tape.roots, tape.conventions) if found else None
+    made = Tape(document, found, True, tape.roots, tape.conventions, others=tapes)
+    if not found:
+        made.let_go()
+    return made if found else None
 
 
 def using(path: Path, wanted: frozenset[str], walks: bool) -> Iterator[Document]:

@@ -10,10 +10,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from graphfix.analysis.bringing import bringing_words
-from graphfix.analysis.call_graph import FUNCTIONS, CallGraph, forms_in, word
+from graphfix.analysis.call_graph import FUNCTIONS, word
 from graphfix.analysis.entries import MODULE, EntryKind, EntryPoint, Start, run_module, start_function, start_method
 from graphfix.analysis.policies import Policy, PolicyKind, is_idle_exit, leaves, repeats, side_of, worth_taking
+from graphfix.analysis.prospects import Prospects
 from graphfix.autograd.gradients import Fates
 from graphfix.interpreter.conventions import NO_CONVENTIONS, Conventions
 from graphfix.interpreter.frames import Env, Frame
@@ -24,7 +24,6 @@ from graphfix.interpreter.snapshot import Beginning, Question
 from graphfix.interpreter.statements import is_raise
 from graphfix.interpreter.values import Value
 from graphfix.models.assembly import assembled
-from graphfix.models.words import CALLED_WALKS, INDEXED, SPELLED_READS, WALKED_BY_TRAINER
 from graphfix.source.document import Document
 from graphfix.source.subtree import subtree
 
@@ -81,7 +80,10 @@ class Run:
 
 @dataclass(eq=False)
 class Tape:
-    """All runs over one file. `truncated` where the budget ended before every branch was taken."""
+    """All runs over one file. `truncated` where the budget ended before every branch was taken.
+
+    `interpreters`, `others`: what has made its runs, those that began anew included, and tapes that are not needed longer than this one.
+    """
 
     document: Document
     runs: list[Run] = field(default_factory=list)
@@ -89,13 +91,25 @@ class Tape:
     roots: tuple[Path, ...] = ()
     conventions: Conventions = NO_CONVENTIONS
     importer: Importer | None = None
+    interpreters: list[Interpreter] = field(default_factory=list)
+    others: list[Tape] = field(default_factory=list)
+
+    @cached_property
+    def prospects(self) -> Prospects:
+        return Prospects(self.document, self.roots, self.conventions)
 
     def let_go(self) -> None:
         """End it: runs, modules and what they hold are held by one another, and go now instead of when Python's collector finds them."""
         for run in self.runs:
-            run.recording.let_go()
+            vars(run).clear()
+        for interpreter in self.interpreters:
+            interpreter.let_go()
+        for other in self.others:
+            other.let_go()
         if self.importer is not None:
             self.importer.let_go()
+        for ended in (self.runs, self.interpreters, self.others):
+            ended.clear()
 
     def replay(self, substitutions: dict[ast.AST, Callable[[Interpreter, ast.AST, Value], Value]]) -> Tape:
         """The same file with some expressions read differently: how a repair is tried.
@@ -105,6 +119,8 @@ class Tape:
         if self.truncated:
             return Tape(self.document, [], True, self.roots, self.conventions)
         explorer = Explorer(self.document, self.roots, self.conventions)
+        self.others.append(explorer.tape)
+        explorer.tape.prospects = self.prospects
         explorer.substitutions = substitutions
         return explorer.explore()
 
@@ -148,35 +164,17 @@ class Explorer:
         self.budget = max(TOTAL_STEPS, self.steps + LEAST_STEPS)
 
     def is_relevant(self, definition: ast.AST) -> bool:
-        """Whether the code, or what it calls in this file by name, walks a graph or reads a number out of one."""
-        name = getattr(definition, "name", "")
-        return (
-            name in WALKED_BY_TRAINER or name == "forward" and self.tape.conventions.trains_modules or definition in self.reading
-        )
+        """Whether a function is run, where nothing else has entered it."""
+        return self.prospects.is_relevant(definition)
 
-    def may_walk(self, method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-        """Whether a method leads to a walk in this file, or returns what others walk."""
-        return method in self.walking or method.name in WALKED_BY_TRAINER or self.tape.conventions.trains_modules
+    @property
+    def prospects(self) -> Prospects:
+        return self.tape.prospects
 
-    @cached_property
-    def walking(self) -> set[ast.AST]:
-        """The functions of this file that lead to a walk."""
-        return self.call_graph.leading_to(CALLED_WALKS | self.tape.conventions.walking)
-
-    @cached_property
-    def reading(self) -> set[ast.AST]:
-        """The functions of this file that lead to a walk, or to a read of something into which a graph may come."""
-        reads = self.brought_to(self.call_graph.leading_to(SPELLED_READS))
-        return self.walking | self.call_graph.leading_to((INDEXED,)) | reads
-
-    def brought_to(self, functions: set[ast.AST]) -> set[ast.AST]:
-        """Those of the functions into which a graph may come: by what they call, or by what other methods leave in their object."""
-        if not functions:
-            return functions
-        graph = self.call_graph
-        leading = graph.leading_to(self.bringing, through_variables=True)
-        classes = {cls for part, cls in graph.class_of.items() if part in leading or cls in leading}
-        return {each for each in functions if each in leading or graph.class_of.get(each) in classes}
+    @property
+    def walks(self) -> bool:
+        """Whether the code spells a walk."""
+        return self.prospects.walks
 
     def entries(self) -> Iterator[tuple[EntryPoint, ast.AST, Start]]:
         """Functions and methods that the module itself does not reach, callers before callees."""
@@ -196,7 +194,7 @@ class Explorer:
         for method in sorted(methods, key=lambda f: (f.name in called, f.name == "forward")):
             if not (method.name.startswith("__") and method.name != "__call__"):
                 entry = EntryPoint(EntryKind.METHOD, f"{cls.name}.{method.name}")
-                yield entry, method, start_method(cls, method, self.times, self.may_walk(method))
+                yield entry, method, start_method(cls, method, self.times, self.prospects.may_walk(method))
 
     def run_entry(self, entry: EntryPoint, start: Start) -> list[Run]:
         """Run one entry under all policies; returns its runs."""
@@ -261,8 +259,8 @@ class Explorer:
         return dict(sorted(missing.items(), key=lambda each: (order[id(each[1])], each[0][0].lineno, each[0][0].col_offset)))
 
     def may_bring_graphs(self, site: ast.AST, side: bool) -> bool:
-        """Whether a side of a branch, or what it calls in this file by name, may make a graph or walk one; other files may do either."""
-        return not self.bringing.isdisjoint(forms_in(side_of(site, side)))
+        """Whether a side of a branch may make a graph or walk one."""
+        return self.prospects.may_bring_graphs(side_of(site, side))
 
     def is_refusal(self, site: ast.AST, side: bool) -> bool:
         """Whether a side does nothing but raise: code that works takes the other one, which a run has taken."""
@@ -271,23 +269,6 @@ class Explorer:
     def is_idle(self, site: ast.AST, side: bool) -> bool:
         """Whether a side of a branch in a function that no graph has met brings none, either."""
         return is_idle_exit(site, side) or not self.may_bring_graphs(site, side)
-
-    @cached_property
-    def walks(self) -> bool:
-        """Whether the file spells a walk: it may prove graphs that a run without one has met unawares."""
-        words = forms_in([self.tape.document.tree]) | {definition.name for definition in self.call_graph.words}
-        wanted = CALLED_WALKS | WALKED_BY_TRAINER | self.tape.conventions.walking
-        return self.tape.conventions.trains_modules or not words.isdisjoint(wanted)
-
-    @cached_property
-    def call_graph(self) -> CallGraph:
-        return CallGraph(self.tape.document.tree)
-
-    @cached_property
-    def bringing(self) -> frozenset[str]:
-        """The words by which a graph may come into a run that has none so far."""
-        document = self.tape.document
-        return bringing_words(self.call_graph, Path(document.path), self.tape.roots, self.tape.conventions.walking)
 
     def run_once(self, entry: EntryPoint, start: Start, policy: Policy) -> Run:
         """One run; where the code refuses what it had decided, it begins anew and knows better."""
@@ -301,6 +282,7 @@ class Explorer:
 
     def run_knowing(self, entry: EntryPoint, start: Start, policy: Policy, answers: dict[object, bool], corrections: int) -> Run:
         interpreter = assembled(policy, self.importer)
+        self.tape.interpreters.append(interpreter)
         interpreter.decisions.update(answers)
         interpreter.corrections = corrections
         if not self.importer.keeps_all:

@@ -30,12 +30,12 @@ SPELLED_READS = frozenset(word if word == "Variable" else f".{word}" for word in
 ASKS = WALKS | {"requires_grad_", "requires_grad", "enable_grad", "set_grad_enabled"}
 # an unknown object with these methods is a module
 PROVES_MODULE = frozenset(("train", "eval", "parameters", "zero_grad", "state_dict", "load_state_dict", "named_parameters"))
-# what makes a graph, or tells of one, as `analysis.call_graph` has it
+# what makes a graph, or tells of one, as `analysis.call_graph` has it; who reads `.requires_grad` makes none
 BRINGING = (
     CALLED_WALKS
     | WALKED_BY_TRAINER
-    | ASKS
-    | {"Variable", "nn", "Parameter", "requires_grad=", "step()", *(f"{word}()" for word in PROVES_MODULE)}
+    | (ASKS - {"grad", "requires_grad"})
+    | {"Variable", "nn", "Parameter", ".grad", "requires_grad=", ".step()", *(f".{word}()" for word in PROVES_MODULE)}
 )
 # an item is taken out of what has no dimension any more, whether or not there is a graph
 INDEXED = ".data[]"
