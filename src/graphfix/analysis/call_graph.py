@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from graphfix.source.subtree import children, subtree
+from graphfix.source.subtree import children, kept_with_node, subtree
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -18,13 +18,11 @@ def word(node: ast.AST) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
-def spelled_in(expression: ast.AST) -> set[str]:
+@kept_with_node
+def spelled_in(code: ast.AST) -> frozenset[str]:
     """The names of attributes and variables in a piece of code."""
-    return {
-        part.attr if isinstance(part, ast.Attribute) else part.id
-        for part in subtree(expression)
-        if isinstance(part, (ast.Attribute, ast.Name))
-    }
+    parts = (part for part in subtree(code) if isinstance(part, (ast.Attribute, ast.Name)))
+    return frozenset(part.attr if isinstance(part, ast.Attribute) else part.id for part in parts)
 
 
 def forms(node: ast.AST) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 
-from graphfix.analysis.call_graph import forms_in, word
+from graphfix.analysis.call_graph import forms_in, spelled_in, word
 from graphfix.analysis.entries import EntryPoint, Start
 from graphfix.analysis.explore import Explorer, Tape
 from graphfix.analysis.importers import importing, spells
@@ -25,7 +25,7 @@ from graphfix.interpreter.imports import Importer, parsed
 from graphfix.interpreter.interpreter import OutOfSteps
 from graphfix.models.words import CALLED_WALKS
 from graphfix.source.document import Document
-from graphfix.source.subtree import subtree
+from graphfix.source.subtree import kept_with_node, subtree
 
 # Importing files that are read for one file, those of them that are run, and the statements and calls that each may simulate
 MAX_LOOKED_AT = 16
@@ -120,9 +120,16 @@ def using(path: Path, wanted: frozenset[str], walks: bool) -> Iterator[Document]
     if not spells(path, wanted) or not walks and not spells(path, CALLED_WALKS):
         return
     caller = parsed(path, path.stem)
-    words = forms_in([caller.tree]) if caller is not None else set()
-    if caller is not None and words & wanted and (walks or words & CALLED_WALKS) and not is_test(caller):
+    if caller is None or wanted.isdisjoint(spelled_in(caller.tree)) or not walks and not spells_walk(caller.tree):
+        return
+    if not is_test(caller):
         yield caller
+
+
+@kept_with_node
+def spells_walk(tree: ast.Module) -> bool:
+    """Whether a file spells a backward pass."""
+    return not CALLED_WALKS.isdisjoint(forms_in([tree]))
 
 
 def worth_reaching(document: Document, functions: set[ast.AST], *, all_functions: bool = False) -> frozenset[str]:

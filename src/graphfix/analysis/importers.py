@@ -92,14 +92,21 @@ def is_script(path: Path) -> bool:
 
 
 def spells(path: Path, words: Iterable[str]) -> bool:
-    """Whether the bytes of a file may spell one of the words, whatever form they ask for; seen without parsing it."""
+    """Whether the bytes of a file may spell one of the words, in the form of `analysis.call_graph`; seen without parsing it."""
     note_read(path)
     try:
         data = read_bytes(path)
     except SourceError:
         return False
     # a name that is not written in ASCII may be another spelling of one that is (PEP 3131)
-    return not (data.isascii() and writes_ascii(data)) or any(word.strip(".()").encode() in data for word in words)
+    return not (data.isascii() and writes_ascii(data)) or any(_spells(data, word) for word in words)
+
+
+def _spells(data: bytes, word: str) -> bool:
+    name = word.strip(".()").encode()
+    if name not in data:
+        return False
+    return not word.endswith("()") or re.search(rb"\b%s\s*\(" % name, data) is not None
 
 
 def programs_below(root: Path) -> list[tuple[Path, int]] | None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphfix.autograd.backward import BackwardPass, WalkKind, walk
-from graphfix.autograd.graph import Leaf, Node, Storage
+from graphfix.autograd.graph import Leaf, Node
 from graphfix.autograd.iteration import Context, LoopEntry
 from graphfix.interpreter.conventions import NO_CONVENTIONS
 from graphfix.interpreter.frames import CallStack, Env, Frame
@@ -383,8 +383,8 @@ class Interpreter:
             elif isinstance(item, (Sequence, Mapping)) and len(stack) < 60:
                 stack.extend(item.items.values() if isinstance(item, Mapping) else item.items)
 
-    def names_of(self, storage: Storage, rebound: set[str] | None, holds: Callable[[Value, Storage], bool]) -> Iterable[str]:
-        """The variables of all active calls that hold `storage`, but for the names `rebound` (None: all) of the innermost one."""
+    def names_of(self, rebound: set[str] | None, holds: Callable[[Value], bool]) -> Iterable[str]:
+        """The variables of all active calls of which this holds, but for the names `rebound` (None: all) of the innermost one."""
         seen: set[int] = set()
         for frame in reversed(self.frames):
             env: Env | None = frame.env
@@ -394,7 +394,7 @@ class Interpreter:
                 for name, value in env.variables.items():
                     if not isinstance(value, HOLDING) or own and (rebound is None or name in rebound):
                         continue
-                    if holds(value, storage):
+                    if holds(value):
                         yield name
                 own, env = False, env.parent
 

@@ -44,7 +44,9 @@ def view(made: Tensor, of: Value, name: str) -> Tensor:
 def overwrite(m: Interpreter, tensor: Tensor, site: ast.AST, target: ast.AST | None, layer: object = None) -> None:
     """`tensor` is written to in place."""
     storage = tensor.storage
-    others = tuple(dict.fromkeys(m.names_of(storage, rebound(m.frame.statement, target), holds)))
+    passed: set[int] = set()
+    names = m.names_of(rebound(m.frame.statement, target), lambda value: holds(value, storage, passed))
+    others = tuple(dict.fromkeys(names))
     storage.writes.append(Write(site, m.trace(), m.now(), target, others, layer))
     storage.version += 1
     m.recording.writes.append(storage.writes[-1])
@@ -65,20 +67,24 @@ def rebound(statement: ast.stmt | None, target: ast.AST | None) -> set[str] | No
     return {ast.unparse(name) for name in names}
 
 
-def holds(value: Value, storage: Storage) -> bool:
-    """Whether a value, or what it holds, is or may be the memory of `storage`."""
+def holds(value: Value, storage: Storage, passed: set[int]) -> bool:
+    """Whether a value, or what it holds, is or may be the memory of `storage`.
+
+    `passed`: what was looked through before, each with the depth that was left, and is not; added to where this value is not, either.
+    """
     wanted = root(storage)
     pending = [(value, MAX_DEPTH)]
-    seen: set[int] = set()  # those that were looked through with as much depth left
+    seen: set[int] = set()
     while pending:
         item, left = pending.pop()
         if isinstance(item, Tensor):
             if root(item.storage) is wanted:
                 return True
-        elif left and (id(item) << 2 | left) not in seen:
-            seen.add(id(item) << 2 | left)
+        elif left and (key := id(item) << 2 | left) not in seen and key not in passed:
+            seen.add(key)
             inner = item.attributes.values() if isinstance(item, TorchModule) else item.members(attributes=True)
             pending += [(each, left - 1) for each in inner if not each.is_plain]
+    passed |= seen
     return False
 
 
