@@ -222,13 +222,18 @@ def test_files_that_are_only_kept_are_let_go_before_one_that_needs_much_itself(
 ) -> None:
     forgotten: list[str] = []
     monkeypatch.setattr(graphfix.run.again, "let_go", lambda: forgotten.append("let go"))
+    monkeypatch.setattr(limits, "memory_in_use", lambda: limits.ROOM - limits.TIMES * 2 * LARGE)
     path = tmp_path / "a.py"
-    path.write_bytes(b" " * (LARGE + 1))
+    path.write_bytes(b" " * (2 * LARGE + 1))
     limits.make_room(path, None)
     limits.make_room(path, b"x = 1\n")
+    limits.make_room(path, b" " * (2 * LARGE))
     limits.make_room(tmp_path / "gone.py", None)
     assert forgotten == ["let go"]
-    limits.make_room(tmp_path / "gone.py", b" " * (LARGE + 1))
+    limits.make_room(tmp_path / "gone.py", b" " * (2 * LARGE + 1))
+    assert len(forgotten) == 2
+    monkeypatch.setattr(limits, "memory_in_use", lambda: limits.ROOM)
+    limits.make_room(path, b" " * LARGE)
     assert len(forgotten) == 2
 
 

@@ -16,7 +16,9 @@ SECONDS = 20.0  # of this process's own computing, whatever else the machine doe
 PATIENCE = 180.0  # by the clock, which runs on while others compute; for what does not heed signals: a worker ends itself
 PLENTY = 150 << 20  # bytes of this process, from which on the files that are only kept are let go
 MORE = 50 << 20  # bytes that have to come on top before they are again: what was let go is used anew before the system is asked
-LARGE = 200_000  # bytes of a file; libcst may take a thousand times as many, a tape five hundred times
+LARGE = 200_000  # bytes of a file; libcst may take a thousand times as many, a tape so many times:
+TIMES = 500
+ROOM = 400 << 20  # bytes that this process is to hold at most, with what a tape may take
 MEMORY = 1 << 30  # bytes, on top of what a worker begins with
 _bearable = PLENTY
 
@@ -75,8 +77,9 @@ def spare_memory() -> None:
 
 
 def make_room(path: Path, data: bytes | None) -> None:
-    """Let go of them before a file (with `data` as its content) that will need much itself."""
-    if bytes_of(path, data) > LARGE:
+    """Let go of them before a file (with `data` as its content) that may need more itself than there is room for."""
+    size = bytes_of(path, data)
+    if size > LARGE and memory_in_use() + TIMES * size > ROOM:
         _let_go()
 
 
