@@ -28,6 +28,29 @@ def test_what_is_left_alone(tmp_path: Path, program: str) -> None:
     assert is_left_alone(tmp_path, program)
 
 
+WALKED_IN_PART = """
+def check(model, x):
+    out = model(x).flatten()
+    {walked}
+    print(out[0])
+"""
+
+
+@pytest.mark.parametrize(
+    ("walked", "is_told"),
+    [
+        ("out.backward()", True),
+        ("out[0].backward()", False),
+        ("for each in out:\n        each.backward(retain_graph=True)", False),
+        ("first, second = out\n    first.backward()", False),
+        ("next(iter(out)).backward()", False),
+    ],
+)
+def test_what_has_a_part_of_one_element_has_an_element_0(tmp_path: Path, walked: str, is_told: bool) -> None:
+    found = findings_of(tmp_path / "a.py", WALKED_IN_PART.format(walked=walked))
+    assert ("GF901" in {finding.code for finding in found}) is is_told
+
+
 HELPER = """
 def to_np(t):
     return t.data.cpu().numpy()[0]

@@ -32,6 +32,7 @@ class Facts:
         self.plain: set[ast.expr] = set()
         self.proven: set[ast.AST] = set()
         self.single: set[ast.AST] = set()
+        self.divided: set[ast.AST] = set()
         self.walked: set[ast.AST] = set()
         self.elements: set[object] = set()
         self.modules = tape.modules
@@ -44,6 +45,7 @@ class Facts:
             self.elements |= {node.callee for node in brought if is_element(node)}
             self.walked |= {node.site for node in run.recording.proven}
             self.single |= {node.site for node in alone_single(run.recording.single)}
+            self.divided |= {node.site for node in run.recording.divided}
             for expression, uses in run.recording.graphs.items():
                 self.uses.setdefault(expression, []).extend(uses)
 

@@ -80,6 +80,6 @@ def no_dimension(facts: Facts, value: Value) -> bool | None:
         if shape is not None:
             return True if shape == SCALAR else None
         if current.node is not None and current.node.site in facts.single:
-            return False
+            return False if current.node.site not in facts.divided else None
         current = current.base if isinstance(current, Tensor) else None
     return None

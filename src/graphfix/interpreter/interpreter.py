@@ -17,7 +17,7 @@ from graphfix.autograd.graph import Leaf, Node
 from graphfix.autograd.iteration import Context, LoopEntry
 from graphfix.interpreter.conventions import NO_CONVENTIONS
 from graphfix.interpreter.frames import CallStack, Env, Frame
-from graphfix.interpreter.interning import interned
+from graphfix.interpreter.interning import interned, kind_of
 from graphfix.interpreter.recording import Mode, Read, ReadKind, Recording, Update, Use
 from graphfix.interpreter.values import (
     Arguments,
@@ -71,6 +71,20 @@ class Contradicted(Exception):
         super().__init__(key, answer)
         self.key = key
         self.answer = answer
+
+
+# kinds of keys of what is taken out of an unknown value, and may stand on its node
+PARTS = frozenset(("item", "attribute", "next", "match"))
+
+
+def is_part(value: Value) -> bool:
+    """Whether a value is taken out of an unknown one, and has no node of its own."""
+    return (
+        isinstance(value, Unknown)
+        and value.node is not None
+        and kind_of(value.key) in PARTS
+        and kind_of(value.node.callee) != "element"
+    )
 
 
 def mode_key(module: Value) -> object:
@@ -325,6 +339,7 @@ class Interpreter:
             given = site.args if kind is WalkKind.METHOD else site.args[1:]
             if not given and all(keyword.arg not in ("gradient", None) for keyword in site.keywords):
                 self.recording.single.update(event.roots)
+                self.recording.divided.update(root.node for root in roots if root.node is not None and is_part(root))
         return event
 
     def ensure_graph(self, value: Value, site: ast.AST) -> None:

@@ -177,7 +177,8 @@ class Recording:
     exception may leave without an end of the run. `frozen`: keys of
     unknown values, of which something was told to need no gradient. `ended_by`: what broke the run off; `left`: what it had in
     hand where its steps ended, and might have walked. `receiver`: the object whose method was run. `optimized`: what stands for the
-    parameters of modules that are not in sight, by the keys of these, once an optimizer has them.
+    parameters of modules that are not in sight, by the keys of these, once an optimizer has them. `single`: what has one element, or a
+    part of it has, where it is `divided`.
     """
 
     walks: list[BackwardPass] = field(default_factory=list)
@@ -202,6 +203,7 @@ class Recording:
     empty: list[ast.AST] = field(default_factory=list)
     proven: set[Node] = field(default_factory=set)
     single: set[Node] = field(default_factory=set)
+    divided: set[Node] = field(default_factory=set)
     modules: set[object] = field(default_factory=set)
     frozen: set[object] = field(default_factory=set)
     escapes: dict[Node, list[tuple[ast.AST, str, int]]] = field(default_factory=dict)
