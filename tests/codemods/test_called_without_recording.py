@@ -40,6 +40,57 @@ def test_callers_that_give_keywords_and_tests_that_do_as_they_like(tmp_path: Pat
     assert {finding.code for finding in findings_of(path, program, (tmp_path,))} == codes
 
 
+BASE = """
+import torch
+
+class Runner:
+    def __init__(self, net):
+        self.net = net
+
+    def context(self):
+        return torch.no_grad
+
+    def run(self, loader):
+        {setup}
+        with {context}:
+            return self.scores(loader)
+"""
+DERIVED = """
+import torch
+from {module} import {name}
+
+class Mine({base}):
+    def scores(self, loader):
+        self.net.eval()
+        for x in loader:
+            print(self.net(x).sum().item())
+"""
+
+
+@pytest.mark.parametrize(
+    ("setup", "context", "codes"),
+    [
+        ("pass", "torch.no_grad()", set()),
+        ("context = self.context()", "context()", set()),
+        ("context = torch.no_grad()", "context", set()),
+        ("context = torch.no_grad if self.net else torch.inference_mode", "context()", set()),
+        ("context = torch.no_grad if self.net else torch.enable_grad", "context()", {"GF103"}),
+        ("context = self.other()", "context()", {"GF103"}),
+        ("pass", "open('log')", {"GF103"}),
+    ],
+)
+@pytest.mark.parametrize(
+    ("module", "name", "base"), [("runner", "Runner", "Runner"), ("runner", "Runner as Base", "Base"), ("inner", "Inner", "Inner")]
+)
+def test_a_method_that_the_base_class_of_another_file_calls_under_no_grad(
+    tmp_path: Path, setup: str, context: str, codes: set[str], module: str, name: str, base: str
+) -> None:
+    (tmp_path / "runner.py").write_text(BASE.format(setup=setup, context=context))
+    (tmp_path / "inner.py").write_text("import runner\n\n\nclass Inner(runner.Runner):\n    pass\n")
+    program = DERIVED.format(module=module, name=name, base=base)
+    assert {finding.code for finding in findings_of(tmp_path / "mine.py", program, (tmp_path,))} == codes
+
+
 HOOKS = """
 import pytorch_lightning as pl
 

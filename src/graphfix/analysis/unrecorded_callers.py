@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from pathlib import Path
 
+from graphfix.analysis.bringing import imported_names
 from graphfix.analysis.call_graph import word
 from graphfix.analysis.evidence import Evidence, asked_once
 from graphfix.analysis.testing import is_test
+from graphfix.interpreter.imports import NEVER, Importer, parsed
 from graphfix.models.words import UNRECORDED_BY_TRAINER
 from graphfix.source.document import Document
+from graphfix.source.reads import note_read
 from graphfix.source.subtree import subtree
 
 MAX_FILES = 16
@@ -29,11 +33,44 @@ def called_unrecorded(evidence: Evidence, function: ast.FunctionDef | ast.AsyncF
 
 
 def calls_of(evidence: Evidence, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[Document, ast.Call]]:
-    """The calls by its name in the file and in those that import it."""
-    for document in (evidence.document, *evidence.importers_naming(function.name)):
+    """The calls by its name in the file, in those that import it, and in those that its class gets its bases from."""
+    naming = evidence.importers_naming(function.name)
+    inherited = [each for each in inherited_from(evidence, function) if each not in naming]
+    for document in (evidence.document, *naming, *inherited):
         for part in subtree(document.tree):
             if isinstance(part, ast.Call) and word(part.func) == function.name and fits(part, function):
                 yield document, part
+
+
+def inherited_from(evidence: Evidence, method: ast.FunctionDef | ast.AsyncFunctionDef) -> list[Document]:
+    """The files of the project in which the bases of a method's class are defined, and the bases of these."""
+    found: dict[Path, Document] = {}
+    pending = [(evidence.document, owner) for owner in [evidence.document.parents.get(method)] if isinstance(owner, ast.ClassDef)]
+    while pending and len(found) < MAX_FILES:
+        document, cls = pending.pop()
+        path = Path(document.path)
+        importer = Importer(path, evidence.tape.roots)
+        known = {root_name(base): word(base) for base in cls.bases}
+        for name, module, member in imported_names(document.tree):
+            target = importer.find(module, path) if name in known and module.strip(".").split(".")[0] not in NEVER else None
+            defining = parsed(target, target.stem) if target is not None and target not in found else None
+            if target is None or defining is None:
+                continue
+            note_read(target)
+            found[target] = defining
+            pending += [
+                (defining, part)
+                for part in defining.tree.body
+                if isinstance(part, ast.ClassDef) and part.name in (member, known[name])
+            ]
+    return list(found.values())
+
+
+def root_name(expression: ast.expr) -> str:
+    """The variable that a dotted name begins with."""
+    while isinstance(expression, ast.Attribute):
+        expression = expression.value
+    return word(expression)
 
 
 def fits(call: ast.Call, function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
@@ -58,12 +95,37 @@ def is_unrecorded(evidence: Evidence, document: Document, call: ast.Call, depth:
             switches = [item.context_expr for item in above.items]
         elif isinstance(above, FUNCTIONS):
             switches = above.decorator_list
-        if any(word(each.func if isinstance(each, ast.Call) else each) in SWITCHES for each in switches):
+        if any(is_switch(document, each) for each in switches):
             return True
         if isinstance(above, FUNCTIONS):
             return is_hook(above, document) or called_unrecorded(evidence, above, depth - 1)
         above = document.parents.get(above)
     return False
+
+
+def is_switch(document: Document, context: ast.expr, depth: int = 3) -> bool:
+    """Whether a context, or what makes one, is one that switches recording off, however its file calls it."""
+    if isinstance(context, ast.IfExp):
+        return is_switch(document, context.body, depth) and is_switch(document, context.orelse, depth)
+    if word(context) in SWITCHES or isinstance(context, ast.Call) and word(context.func) in SWITCHES:
+        return True
+    meant = list(meanings(document, context)) if depth else []
+    return bool(meant) and all(is_switch(document, each, depth - 1) for each in meant)
+
+
+def meanings(document: Document, expression: ast.expr) -> Iterator[ast.expr]:
+    """What a variable of the function around was given, or what the functions of that name in the file return."""
+    called = expression.func if isinstance(expression, ast.Call) else expression
+    around = document.enclosing(expression, FUNCTIONS) or document.tree
+    if isinstance(called, ast.Name):
+        for part in subtree(around):
+            if isinstance(part, ast.Assign) and any(word(target) == called.id for target in part.targets):
+                yield part.value
+    if isinstance(expression, ast.Call):
+        functions = (part for part in subtree(document.tree) if isinstance(part, FUNCTIONS) and part.name == word(called))
+        for part in (part for function in functions for part in subtree(function)):
+            if isinstance(part, ast.Return) and part.value is not None:
+                yield part.value
 
 
 def is_hook(function: ast.FunctionDef | ast.AsyncFunctionDef, document: Document) -> bool:
