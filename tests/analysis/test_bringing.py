@@ -96,6 +96,7 @@ def test_what_is_many_calls_away_is_left_to_the_usual_runs(tmp_path: Path) -> No
             "def own():\n    def inner():\n        return built()\n    return inner\ndef built():\n    return nn.Linear(1, 1)\n",
             "own",
         ),
+        ("def own(built=built):\n    return built()\ndef built():\n    return nn.Linear(1, 1)\n", "own"),
         ("def own():\n    global built\n    built = built()\ndef built():\n    return nn.Linear(1, 1)\n", "own"),
     ],
 )

@@ -136,7 +136,9 @@ class CallGraph:
         scope = None
         if isinstance(node, FUNCTIONS):
             scope = Scope(around, is_function=True)
-            scope.bound.update(each.arg for each in subtree(node.args) if isinstance(each, ast.arg))
+            # a default is what the name means outside
+            given = {name for default in (*node.args.defaults, *node.args.kw_defaults) if default for name in spelled_in(default)}
+            scope.bound.update(each.arg for each in subtree(node.args) if isinstance(each, ast.arg) and each.arg not in given)
             self.words[node] = scope.words
         elif isinstance(node, ast.ClassDef):
             self.class_of.update((part, node) for part in node.body if isinstance(part, FUNCTIONS))
@@ -207,7 +209,7 @@ def _running(node: ast.AST) -> list[ast.AST]:
 
     No annotations, no classes that an object is asked for, no variables of a comprehension, and not the `nn` of a function.
     """
-    if isinstance(node, ast.Attribute) and node.attr == "functional":
+    if isinstance(node, ast.Attribute) and node.attr == "functional" and word(node.value) == "nn":
         return []
     if isinstance(node, ast.comprehension):
         return [node.iter, *node.ifs]
