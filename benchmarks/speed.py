@@ -17,6 +17,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from graphfix.files.discovery import discover
+
 RUFF = ("ruff", "check", "--select", "F,B,PERF", "--exit-zero", "--quiet")
 GRAPHFIX = (sys.executable, "-I", "-m", "graphfix")
 
@@ -27,7 +29,9 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--other", help="another graphfix, such as that of an older commit in its own environment")
     given = parser.parse_args(words)
     for folder in given.folders:
-        files = sum(1 for path in folder.rglob("*.py"))
+        files = len(discover([folder]).files)
+        if not files:
+            parser.error(f"{folder}: nothing to check there; is it ignored by git?")
         print(f"{folder} ({files} files)")
         with tempfile.TemporaryDirectory() as kept:
             for name, command in commands(given.other, Path(kept)):
