@@ -40,7 +40,7 @@ from collections.abc import Iterator
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
 from graphfix.analysis.old_numbers import no_dimension, summed_up
-from graphfix.analysis.sharing import chain, origin, shares
+from graphfix.analysis.sharing import chain, memory_of, origin
 from graphfix.codemods.base import rule
 from graphfix.interpreter.recording import Alias, AliasKind
 from graphfix.interpreter.values import NonTensor, Tensor
@@ -56,10 +56,11 @@ def find(evidence: Evidence) -> Iterator[Finding]:
             if alias.kind is AliasKind.DATA and isinstance(alias.site, ast.Attribute) and evidence.holds(alias.site):
                 reads.setdefault(alias.site, []).append((run, alias))
     totals = summed_up(evidence) if reads else set()
+    written = {run: memory_of(value for value, _ in run.recording.written) for run in evidence.tape.runs if reads}
     for site, seen in reads.items():
         if site in totals or not isinstance(site.ctx, ast.Load) or not any(cuts(evidence, alias) for _, alias in seen):
             continue
-        if any(is_written(run, alias) or is_number(evidence, run, alias) for run, alias in seen):
+        if any(id(alias.made) in written[run] or is_number(evidence, run, alias) for run, alias in seen):
             continue
         safe = all(is_out_of_reach(run, alias) for run, alias in seen)
         text = f"{operand(evidence, site.value)}.detach()"
@@ -74,10 +75,6 @@ def cuts(evidence: Evidence, alias: Alias) -> bool:
     if alias.source.node is not None:
         return evidence.facts.is_sure(alias.source.node)
     return isinstance(alias.source, Tensor) and alias.source.leaf is not None and alias.source.leaf.requires_grad
-
-
-def is_written(run: Run, alias: Alias) -> bool:
-    return any(shares(value, alias.made) for value, _ in run.recording.written)
 
 
 def is_number(evidence: Evidence, run: Run, alias: Alias) -> bool:
@@ -99,7 +96,7 @@ def is_out_of_reach(run: Run, alias: Alias) -> bool:
     if any(origin(value) is whole for value, _ in run.recording.written):
         return False
     kept = run.recording.kept if not run.entry.is_module else []
-    return not any(shares(value, alias.made) for value in (*run.recording.given, *kept))
+    return id(alias.made) not in memory_of((*run.recording.given, *kept))
 
 
 RULE = rule(

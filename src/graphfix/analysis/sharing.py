@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from graphfix.interpreter.values import Tensor, Unknown, Value
 
@@ -15,12 +15,22 @@ def chain(value: Value) -> Iterator[Value]:
         current = current.base if isinstance(current, Tensor) else None
 
 
-def shares(value: Value, made: Value, depth: int = 3) -> bool:
-    """Whether `value`, or something that it holds, was read from `made` without a copy."""
-    if any(step is made for step in chain(value)):
-        return True
-    held = list(value.items.values()) if isinstance(value, Unknown) else list(value.members(attributes=True))
-    return depth > 0 and any(shares(item, made, depth - 1) for item in held)
+def memory_of(values: Iterable[Value], depth: int = 3) -> set[int]:
+    """All that the `values`, or what they hold, were read from without a copy, and these themselves: the `id` of each."""
+    found: set[int] = set()
+    looked: set[tuple[int, int]] = set()
+    pending = [(value, depth) for value in values]
+    while pending:
+        value, left = pending.pop()
+        for step in chain(value):
+            if id(step) in found:
+                break  # so is what that was read from
+            found.add(id(step))
+        if left and (id(value), left) not in looked:
+            looked.add((id(value), left))
+            held = value.items.values() if isinstance(value, Unknown) else value.members(attributes=True)
+            pending += [(item, left - 1) for item in held]
+    return found
 
 
 def origin(value: Value) -> Value:

@@ -71,7 +71,14 @@ def run_augmented(m: Interpreter, s: ast.AugAssign) -> None:
 
 
 def same_place(target: ast.expr, source: ast.expr) -> bool:
-    return isinstance(target, (ast.Name, ast.Attribute)) and ast.unparse(target) == ast.unparse(source)
+    if isinstance(target, ast.Name):
+        return isinstance(source, ast.Name) and source.id == target.id
+    return (
+        isinstance(target, ast.Attribute)
+        and isinstance(source, ast.Attribute)
+        and source.attr == target.attr
+        and ast.unparse(target) == ast.unparse(source)
+    )
 
 
 def counted(m: Interpreter, s: ast.stmt, target: ast.expr, value: Value, op: ast.operator, step: ast.expr) -> Value:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
-from graphfix.analysis.sharing import origin, shares
+from graphfix.analysis.sharing import memory_of, origin
 from graphfix.analysis.volatile import flag
 from graphfix.interpreter.interning import mentions
 from graphfix.interpreter.recording import Alias
@@ -95,7 +95,7 @@ def is_left_alone(run: Run, alias: Alias) -> bool:
     """Whether nothing gives one of the two a graph or another shape, which the other one would not get."""
     whole = origin(alias.made)
     changed = any(changes and origin(value) is whole for value, changes in run.recording.written)
-    return not changed and not any(shares(value, alias.made) for value in run.recording.given)
+    return not changed and id(alias.made) not in memory_of(run.recording.given)
 
 
 def operations(evidence: Evidence, texts: dict[ast.Call, str], may_delete: bool = True) -> list[Operation]:
