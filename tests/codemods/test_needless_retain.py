@@ -227,3 +227,9 @@ def test_a_graph_that_a_caller_in_another_file_gives_is_walked_in_each_iteration
         forget_files()
         told.append({finding.code for finding in findings_of(tmp_path / "search.py", search, (tmp_path,))})
     assert told == [set(), {"GF305"}]
+
+
+def test_a_container_that_is_made_of_itself(tmp_path: Path) -> None:
+    program = "losses = [F.mse_loss(model(x), y), F.mse_loss(model(y), x)]\nfor _ in range(3):\n    losses = list(losses)\n"
+    program = PREAMBLE + program + "for loss in losses:\n    loss.backward(retain_graph=True)\n"
+    assert [finding.code for finding in findings_of(tmp_path / "a.py", program)] == ["GF305"]
