@@ -63,6 +63,7 @@ import ast
 from collections.abc import Iterator
 
 from graphfix.analysis.evidence import Evidence
+from graphfix.analysis.flow.circular import true_of_itself
 from graphfix.analysis.nameless_leaves import nameless
 from graphfix.codemods.base import rule
 from graphfix.model import Append, Applicability, Finding, Fix, Ground, NoFix, RemoveArgument, Replace
@@ -163,6 +164,7 @@ def keeps_elements(evidence: Evidence, value: ast.expr, made: ast.Call) -> bool:
     return made in subtree(value.func.value) and keeps_elements(evidence, value.func.value, made)
 
 
+@true_of_itself
 def is_number(evidence: Evidence, value: ast.expr) -> bool:
     """Whether an operand is surely no tensor: numbers, and what `math` makes of anything."""
     flow = evidence.flow

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from graphfix.analysis.flow import library
+from graphfix.analysis.flow.circular import true_of_itself
 from graphfix.analysis.flow.flow import SIZED
 from graphfix.models.table import facts
 from graphfix.repairs.inquiry import Inquiry, Open
@@ -42,11 +43,11 @@ class Drawn(Inquiry):
             pending.extend(new)
         return [place for place in seen if isinstance(place, ast.Name) and isinstance(place.ctx, ast.Store)]
 
-    def gives_each_once(self, items: ast.expr, asked: frozenset[ast.expr] = frozenset()) -> bool:
-        """`asked`: what the items are handed on from, as by `items = list(items)`, gives each once if all else does."""
-        return items in asked or all(self.is_plain(source, asked | {items}) for source in self.graph.sources(items))
+    @true_of_itself
+    def gives_each_once(self, items: ast.expr) -> bool:
+        return all(self.is_plain(source) for source in self.graph.sources(items))
 
-    def is_plain(self, source: object, asked: frozenset[ast.expr]) -> bool:
+    def is_plain(self, source: object) -> bool:
         """Whether an iterable is a container with each of its items once, as far as a run shows what is put there."""
         if not isinstance(source, ast.Call):
             return isinstance(source, (*SIZED, ast.GeneratorExp)) or not isinstance(source, ast.expr)
@@ -54,10 +55,9 @@ class Drawn(Inquiry):
         if dotted == "zip":
             parts = [set(self.graph.sources(each)) for each in source.args]
             shared = any(one & two for index, one in enumerate(parts) for two in parts[index + 1 :])
-            given = [each for each in source.args if not isinstance(each, ast.Starred)]
-            return not shared and all(self.gives_each_once(each, asked) for each in given)
+            return not shared and all(self.gives_each_once(each) for each in source.args if not isinstance(each, ast.Starred))
         if dotted in EACH_ONCE:
-            return all(self.gives_each_once(each, asked) for each in source.args[:1])
+            return all(self.gives_each_once(each) for each in source.args[:1])
         if isinstance(source.func, ast.Attribute) and not dotted:
             method = source.func.attr
             if method in library.LEAVES or method in ("modules", "children", "named_modules", "named_children"):

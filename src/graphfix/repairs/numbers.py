@@ -10,6 +10,7 @@ from functools import cached_property
 
 from graphfix.analysis.flow import library
 from graphfix.analysis.flow.calls import name_of
+from graphfix.analysis.flow.circular import true_of_itself
 from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.places import Place, Use
 from graphfix.analysis.flow.swallowed import swallowed
@@ -61,6 +62,7 @@ class Numbers:
         others = [side for side in sides if side is not None and side is not place]
         return any(not self.is_plain_number(source) for side in others for source in self.flow.graph.sources(side))
 
+    @true_of_itself
     def is_plain_number(self, source: Place) -> bool:
         if isinstance(source, ast.BinOp):
             return all(
@@ -125,6 +127,7 @@ class Numbers:
         sides = [side for side in (site.left, *site.comparators) if side is not place]
         return all(source in own or self.fits(source) for side in sides for source in self.flow.graph.sources(side))
 
+    @true_of_itself
     def fits(self, source: Place) -> bool:
         """Whether a source is a number that 32 bits hold exactly."""
         if isinstance(source, ast.UnaryOp):

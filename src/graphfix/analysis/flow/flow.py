@@ -8,6 +8,7 @@ from functools import cached_property
 
 from graphfix.analysis.flow import library
 from graphfix.analysis.flow.calls import Calls, name_of
+from graphfix.analysis.flow.circular import true_of_itself
 from graphfix.analysis.flow.freed import Freed
 from graphfix.analysis.flow.places import Cell, Field, Place, Result, Sink
 from graphfix.analysis.flow.scopes import Scope, parameters
@@ -122,6 +123,7 @@ class Flow:
         sources = self.graph.sources(root)
         return bool(sources) and all(self.is_sized(source) for source in sources)
 
+    @true_of_itself
     def is_sized(self, source: Place) -> bool:
         if isinstance(source, ast.BinOp):
             return self.has_length(source.left) and self.has_length(source.right)
