@@ -77,10 +77,15 @@ class Mine({base}):
         ("context = torch.no_grad if self.net else torch.enable_grad", "context()", {"GF103"}),
         ("context = self.other()", "context()", {"GF103"}),
         ("pass", "open('log')", {"GF103"}),
+        ("context = torch.no_grad", "context()", set()),
+        ("context = torch.no_grad\n        context, _ = self.other()", "context()", {"GF103"}),
+        ("loader = torch.no_grad if loader is None else torch.no_grad", "loader()", {"GF103"}),  # it is given, too
+        ("pass", "self.context()()", set()),
     ],
 )
 @pytest.mark.parametrize(
-    ("module", "name", "base"), [("runner", "Runner", "Runner"), ("runner", "Runner as Base", "Base"), ("inner", "Inner", "Inner")]
+    ("module", "name", "base"),
+    [("runner", "Runner", "Runner"), ("runner", "Runner as Base", "Base"), ("inner", "Inner", "Inner")],
 )
 def test_a_method_that_the_base_class_of_another_file_calls_under_no_grad(
     tmp_path: Path, setup: str, context: str, codes: set[str], module: str, name: str, base: str
@@ -89,6 +94,13 @@ def test_a_method_that_the_base_class_of_another_file_calls_under_no_grad(
     (tmp_path / "inner.py").write_text("import runner\n\n\nclass Inner(runner.Runner):\n    pass\n")
     program = DERIVED.format(module=module, name=name, base=base)
     assert {finding.code for finding in findings_of(tmp_path / "mine.py", program, (tmp_path,))} == codes
+
+
+def test_a_class_that_defines_the_context_of_its_base_anew(tmp_path: Path) -> None:
+    (tmp_path / "runner.py").write_text(BASE.format(setup="context = self.context()", context="context()"))
+    program = DERIVED.format(module="runner", name="Runner", base="Runner")
+    program += "\n    def context(self):\n        return torch.enable_grad\n"
+    assert {finding.code for finding in findings_of(tmp_path / "mine.py", program, (tmp_path,))} == {"GF103"}
 
 
 HOOKS = """

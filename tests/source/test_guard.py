@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 
 from graphfix.source.errors import Skipped, SourceError
-from graphfix.source.guard import parse
+from graphfix.source.guard import check_size, parse
 
 DEEP = 100_000
 
@@ -81,3 +83,15 @@ def test_says_why_a_text_does_not_parse(text: str, reason: str, row: int) -> Non
 def test_other_errors_keep_the_words_of_python() -> None:
     with pytest.raises(SourceError, match="^syntax error: "):
         parse("def f(:\n")
+
+
+@pytest.mark.parametrize("part", ['"x', "\\n", "x"])
+@pytest.mark.parametrize("end", ['"""', ""])
+def test_a_long_string_takes_no_memory_for_each_character(part: str, end: str) -> None:
+    text = '"""' + (part * 50 + "\n") * 4_000 + end
+    tracemalloc.start()
+    try:
+        assert check_size(text) == 0
+        assert tracemalloc.get_traced_memory()[1] < 2 * len(text)
+    finally:
+        tracemalloc.stop()

@@ -95,7 +95,7 @@ def is_unrecorded(evidence: Evidence, document: Document, call: ast.Call, depth:
             switches = [item.context_expr for item in above.items]
         elif isinstance(above, FUNCTIONS):
             switches = above.decorator_list
-        if any(is_switch(document, each) for each in switches):
+        if any(is_switched_off(evidence, document, each) for each in switches):
             return True
         if isinstance(above, FUNCTIONS):
             return is_hook(above, document) or called_unrecorded(evidence, above, depth - 1)
@@ -103,29 +103,59 @@ def is_unrecorded(evidence: Evidence, document: Document, call: ast.Call, depth:
     return False
 
 
-def is_switch(document: Document, context: ast.expr, depth: int = 3) -> bool:
-    """Whether a context, or what makes one, is one that switches recording off, however its file calls it."""
+def is_switched_off(evidence: Evidence, document: Document, context: ast.expr) -> bool:
+    """Whether recording is off in a context that is entered, or in a function that it decorates."""
+    documents = (document,) if document is evidence.document else (document, evidence.document)
+    return is_switch(documents, context) or isinstance(context, ast.Call) and is_switch(documents, context.func)
+
+
+def is_switch(documents: tuple[Document, ...], context: ast.expr, depth: int = 3) -> bool:
+    """Whether a context, or what makes one, is one that switches recording off, however its file calls it.
+
+    `documents`: the file that it stands in, and that of a class which may define anew what it asks for.
+    """
     if isinstance(context, ast.IfExp):
-        return is_switch(document, context.body, depth) and is_switch(document, context.orelse, depth)
+        return is_switch(documents, context.body, depth) and is_switch(documents, context.orelse, depth)
     if word(context) in SWITCHES or isinstance(context, ast.Call) and word(context.func) in SWITCHES:
         return True
-    meant = list(meanings(document, context)) if depth else []
-    return bool(meant) and all(is_switch(document, each, depth - 1) for each in meant)
+    meant = meanings(documents, context) if depth else []
+    return bool(meant) and all(is_switch(documents, each, depth - 1) for each in meant)
 
 
-def meanings(document: Document, expression: ast.expr) -> Iterator[ast.expr]:
-    """What a variable of the function around was given, or what the functions of that name in the file return."""
-    called = expression.func if isinstance(expression, ast.Call) else expression
-    around = document.enclosing(expression, FUNCTIONS) or document.tree
-    if isinstance(called, ast.Name):
-        for part in subtree(around):
-            if isinstance(part, ast.Assign) and any(word(target) == called.id for target in part.targets):
-                yield part.value
-    if isinstance(expression, ast.Call):
-        functions = (part for part in subtree(document.tree) if isinstance(part, FUNCTIONS) and part.name == word(called))
-        for part in (part for function in functions for part in subtree(function)):
-            if isinstance(part, ast.Return) and part.value is not None:
-                yield part.value
+def meanings(documents: tuple[Document, ...], expression: ast.expr) -> list[ast.expr]:
+    """What a variable of the function around was given, or what functions of that name return; nothing where it may be something else."""
+    if isinstance(expression, ast.Name):
+        bound = [documents[0].parents[part] for part in bindings(documents[0], expression)]
+        assigned = [each.value for each in bound if isinstance(each, ast.Assign)]
+        return assigned if len(assigned) == len(bound) else []
+    if not isinstance(expression, ast.Call):
+        return []
+    called = expression.func
+    if isinstance(called, ast.Name) and bindings(documents[0], called):
+        return []
+    owner = ast.ClassDef if isinstance(called, ast.Attribute) else ast.Module
+    functions = [
+        part
+        for document in documents
+        for part in subtree(document.tree)
+        if isinstance(part, FUNCTIONS) and part.name == word(called) and isinstance(document.parents.get(part), owner)
+    ]
+    returns = [part for function in functions for part in subtree(function) if isinstance(part, ast.Return)]
+    return [part.value for part in returns if part.value is not None]
+
+
+def bindings(document: Document, name: ast.Name) -> list[ast.AST]:
+    """Where the function around a name binds it."""
+    around = document.enclosing(name, FUNCTIONS)
+    return [
+        part
+        for part in (subtree(around) if around is not None else ())
+        if isinstance(part, ast.arg)
+        and part.arg == name.id
+        or isinstance(part, ast.Name)
+        and part.id == name.id
+        and not isinstance(part.ctx, ast.Load)
+    ]
 
 
 def is_hook(function: ast.FunctionDef | ast.AsyncFunctionDef, document: Document) -> bool:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import functools
+import itertools
 import re
 import warnings
+from collections.abc import Iterator
 
 from graphfix.source.errors import Skipped, SourceError
 from graphfix.source.lines import NEWLINE
@@ -18,15 +20,14 @@ MAX_OPERATORS = 3_000
 # below this count of operators no tree comes near to MAX_DEPTH (100 levels of indentation at most)
 SUSPICIOUS = 60
 
-# what counts in a text, each in the one group; comments and strings are passed
-_TOKENS = re.compile(
+# comments and strings of one line
+_SHORT = (
     r"#[^\r\n]*"
     r"|'(?!'')[^\\'\r\n]*(?:\\.[^\\'\r\n]*)*'|\"(?!\"\")[^\\\"\r\n]*(?:\\.[^\\\"\r\n]*)*\""
-    r"|'''[^\\']*(?:(?:\\.|'(?!''))[^\\']*)*(?:'''|\Z)"
-    r'|"""[^\\"]*(?:(?:\\.|"(?!""))[^\\"]*)*(?:"""|\Z)'
-    r"|([-+*/%@&|^~<>=.()\[\]{},\r\n;]|\b(?:not|and|or|in|is|if|lambda|await|elif)\b)",
-    re.DOTALL,
 )
+# where a string of several lines begins, and what counts between those: each in the one group, for all else is passed
+_LONG = re.compile(rf"{_SHORT}|('''|\"\"\")", re.DOTALL)
+_TOKENS = re.compile(rf"{_SHORT}|([-+*/%@&|^~<>=.()\[\]{{}},\r\n;]|\b(?:not|and|or|in|is|if|lambda|await|elif)\b)", re.DOTALL)
 _OPENING = frozenset("([{")
 _CLOSING = frozenset(")]}")
 _ENDING = frozenset("\r\n;")
@@ -91,7 +92,7 @@ def check_size(text: str) -> int:
     # one counter of operators per open bracket: a comma starts a new operand, so a long list is not deep
     around: list[int] = []
     own = total = peak = elifs = 0
-    for token in _TOKENS.findall(text):
+    for token in itertools.chain.from_iterable(map(_TOKENS.findall, _without_long_strings(text))):
         if token in _OPENING:
             around.append(own + 1)
             own = 0
@@ -114,6 +115,29 @@ def check_size(text: str) -> int:
             if total > MAX_OPERATORS or len(around) >= MAX_BRACKETS:
                 raise Skipped("too deep")
     return peak + elifs
+
+
+def _without_long_strings(text: str) -> Iterator[str]:
+    """What stands between the strings of several lines."""
+    start = at = 0
+    while match := _LONG.search(text, at):
+        at = match.end()
+        if match[1]:
+            yield text[start : match.start()]
+            start = at = _end_of_long_string(text, match[1], at)
+    yield text[start:]
+
+
+def _end_of_long_string(text: str, quotes: str, at: int) -> int:
+    """Where the string ends whose text begins at `at`; not by a pattern, which would take memory for each character."""
+    while (end := text.find(quotes, at)) >= 0:
+        before = end
+        while before > at and text[before - 1] == "\\":
+            before -= 1
+        if (end - before) % 2 == 0:
+            return end + len(quotes)
+        at = end + 1
+    return len(text)
 
 
 def depth_of(tree: ast.AST, limit: int) -> int:
