@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -67,3 +68,14 @@ def test_what_code_may_do_gets_past_the_filter(code: str) -> None:
 )
 def test_comments_and_texts_do_not(code: str) -> None:
     assert not spelled_by_code(code.encode()) and not is_relevant(code)
+
+
+@pytest.mark.parametrize("part", ['"x', "\\n", "x"])
+def test_a_long_text_takes_no_memory_for_each_character(part: str) -> None:
+    code = b'import torch\nx = """' + (part * 50 + "\n").encode() * 4_000 + b'"""\nloss.backward()\n'
+    tracemalloc.start()
+    try:
+        assert spelled_by_code(code)
+        assert tracemalloc.get_traced_memory()[1] < 3 * len(code)
+    finally:
+        tracemalloc.stop()

@@ -59,32 +59,33 @@ def collect(evidence: Evidence, run: Run, attributes: bool, places: dict[ast.AST
         if any(node.walks for store in stores for node in store.nodes):
             walked.update(store.target for store in stores)
             continue
-        growing = [
-            s
-            for s in stores
-            if kind is attributes and s.kind is StoreKind.ASSIGNED and evidence.holds(s.target) and grows(s, stores, cut)
-        ]
-        for store in growing:
-            place = places.setdefault(store.target, GrowingPlace())
-            place.stores.append(store)
-            place.note(run, stores, all(evidence.facts.is_spent(node) for node in store.nodes))
+        if kind is not attributes:
+            continue
+        for store in stores:
+            earlier = grown_from(store, stores, cut) if store.kind is StoreKind.ASSIGNED and evidence.holds(store.target) else None
+            if earlier is not None:
+                place = places.setdefault(store.target, GrowingPlace())
+                place.stores.append(store)
+                # what only a walk after the loop frees may be, with all iterations, an objective in a run that walks it instead
+                place.note(run, stores, all(evidence.facts.is_spent(node, store.order) for node in earlier.nodes))
 
 
-def grows(store: Store, stores: list[Store], cut: set[Node]) -> bool:
-    """Whether what an earlier iteration left in the place is part of what this one puts there.
+def grown_from(store: Store, stores: list[Store], cut: set[Node]) -> Store | None:
+    """What an earlier iteration left in the place and is part of what this one puts there; None where the place does not grow.
 
     `cut`: what the run detaches, or is a part of that: a sum that is cut as a whole in the end is meant to be.
     """
     if not isinstance(store.target, (ast.Name, ast.Attribute)):
-        return False
+        return None
     if is_cut_at_once(store, stores):
-        return False
+        return None
     if all(store.trace[-1] not in node.trace for node in store.nodes):
-        return False  # made elsewhere and only passed on here
+        return None  # made elsewhere and only passed on here
     for earlier in stores:
         if earlier.order >= store.order:
-            return False
+            return None
         crossed = split_loop(earlier.context, store.context)
         if crossed is not None and not is_short(store.context[crossed][0].loop) and reaches(store.nodes, set(earlier.nodes)):
-            return not (adds(operands(store), set(earlier.nodes)) and not cut.isdisjoint(store.nodes))
-    return False
+            is_cut = adds(operands(store), set(earlier.nodes)) and not cut.isdisjoint(store.nodes)
+            return None if is_cut else earlier
+    return None

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+
+from graphfix.source.strings import texts
 
 # methods of trainers and launchers that run the backward pass of their first argument:
 # https://lightning.ai/docs/pytorch/stable/common/optimization.html, and the toggling of
@@ -41,20 +44,13 @@ BRINGING = (
 INDEXED = ".data[]"
 
 # the same in code that is not parsed yet: a word may be the end of a longer one (`my_backward`), `grad` stands for too much
-_BY_TRAINER = "|".join(sorted(WALKED_BY_TRAINER)).encode()
-_WALK = re.compile(rb"backward\b|\bautograd\b|\bgrad\(|\b(?:%s)\b" % _BY_TRAINER)
-_READ = re.compile(rb"\.data\b|\.item\b|\.tolist\b|\.numpy\b|\.eval\(|\bVariable\b")
-_WORD = re.compile(rb"\w*")
+_BY_TRAINER = "|".join(sorted(WALKED_BY_TRAINER))
+_WALK = re.compile(rf"backward\b|\bautograd\b|\bgrad\(|\b(?:{_BY_TRAINER})\b", re.ASCII)
+_READ = re.compile(r"\.data\b|\.item\b|\.tolist\b|\.numpy\b|\.eval\(|\bVariable\b", re.ASCII)
+_WORD = re.compile(r"['\"]*\w*['\"]*", re.ASCII)
 # what holds none of these does not match above: sought many times as fast
 _WALK_PARTS = tuple(word.encode() for word in ("backward", "autograd", "grad(", *sorted(WALKED_BY_TRAINER)))
 _READ_PARTS = tuple(word.encode() for word in (".data", ".item", ".tolist", ".numpy", ".eval(", "Variable"))
-# comments and strings, told by how they begin
-_TEXT = re.compile(
-    rb"#[^\r\n]*"
-    rb"|'''[^\\']*(?:(?:\\.|'(?!''))[^\\']*)*'''|\"\"\"[^\\\"]*(?:(?:\\.|\"(?!\"\"))[^\\\"]*)*\"\"\""
-    rb"|'[^\\'\r\n]*(?:\\.[^\\'\r\n]*)*'|\"[^\\\"\r\n]*(?:\\.[^\\\"\r\n]*)*\"",
-    re.DOTALL,
-)
 
 
 def spells(data: bytes) -> bool:
@@ -69,15 +65,23 @@ def spelled_by_code(data: bytes) -> bool:
     """The same of Python, of which comments and the texts in strings decide nothing."""
     if not spells(data):
         return False
-    code = _TEXT.sub(_without_text, data)
+    code = "".join(_code(data.decode("latin-1")))  # each byte a character, whatever the encoding
     return _WALK.search(code) is not None or b"torch" in data and _READ.search(code) is not None
 
 
-def _without_text(match: re.Match[bytes]) -> bytes:
-    """A comment or string without what is no code: one word may name an attribute, and an f-string holds expressions."""
-    text, start = match.group(), match.start()
-    if text[:1] == b"#":
-        return b""
-    prefix = match.string[max(start - 2, 0) : start].lower()
-    is_formatted = prefix.endswith(b"f") or prefix == b"fr"
-    return text if is_formatted or _WORD.fullmatch(text.strip(b"'\"")) else b"''"
+def _code(text: str) -> Iterator[str]:
+    """The text without what is no code."""
+    at = 0
+    for start, end, _ in texts(text):
+        if not _may_run(text, start, end):
+            yield text[at:start]
+            at = end
+    yield text[at:]
+
+
+def _may_run(text: str, start: int, end: int) -> bool:
+    """Whether what a comment or string says may run: one word may name an attribute, and an f-string holds expressions."""
+    if text[start] == "#":
+        return False
+    prefix = text[max(start - 2, 0) : start].lower()
+    return prefix.endswith("f") or prefix == "fr" or _WORD.fullmatch(text, start, end) is not None

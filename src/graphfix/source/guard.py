@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from graphfix.source.errors import Skipped, SourceError
 from graphfix.source.lines import NEWLINE
+from graphfix.source.strings import SHORT, texts
 from graphfix.source.subtree import children
 
 MAX_BRACKETS = 100
@@ -20,14 +21,8 @@ MAX_OPERATORS = 3_000
 # below this count of operators no tree comes near to MAX_DEPTH (100 levels of indentation at most)
 SUSPICIOUS = 60
 
-# comments and strings of one line
-_SHORT = (
-    r"#[^\r\n]*"
-    r"|'(?!'')[^\\'\r\n]*(?:\\.[^\\'\r\n]*)*'|\"(?!\"\")[^\\\"\r\n]*(?:\\.[^\\\"\r\n]*)*\""
-)
-# where a string of several lines begins, and what counts between those: each in the one group, for all else is passed
-_LONG = re.compile(rf"{_SHORT}|('''|\"\"\")", re.DOTALL)
-_TOKENS = re.compile(rf"{_SHORT}|([-+*/%@&|^~<>=.()\[\]{{}},\r\n;]|\b(?:not|and|or|in|is|if|lambda|await|elif)\b)", re.DOTALL)
+# what counts is in the one group, for all else is passed
+_TOKENS = re.compile(rf"{SHORT}|([-+*/%@&|^~<>=.()\[\]{{}},\r\n;]|\b(?:not|and|or|in|is|if|lambda|await|elif)\b)", re.DOTALL)
 _OPENING = frozenset("([{")
 _CLOSING = frozenset(")]}")
 _ENDING = frozenset("\r\n;")
@@ -119,25 +114,12 @@ def check_size(text: str) -> int:
 
 def _without_long_strings(text: str) -> Iterator[str]:
     """What stands between the strings of several lines."""
-    start = at = 0
-    while match := _LONG.search(text, at):
-        at = match.end()
-        if match[1]:
-            yield text[start : match.start()]
-            start = at = _end_of_long_string(text, match[1], at)
-    yield text[start:]
-
-
-def _end_of_long_string(text: str, quotes: str, at: int) -> int:
-    """Where the string ends whose text begins at `at`; not by a pattern, which would take memory for each character."""
-    while (end := text.find(quotes, at)) >= 0:
-        before = end
-        while before > at and text[before - 1] == "\\":
-            before -= 1
-        if (end - before) % 2 == 0:
-            return end + len(quotes)
-        at = end + 1
-    return len(text)
+    at = 0
+    for start, end, is_long in texts(text):
+        if is_long:
+            yield text[at:start]
+            at = end
+    yield text[at:]
 
 
 def depth_of(tree: ast.AST, limit: int) -> int:

@@ -1,0 +1,36 @@
+"""Where the strings of code that is not parsed stand: passed by hand where a pattern would take memory for each character."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+# comments and strings of one line
+SHORT = (
+    r"#[^\r\n]*"
+    r"|'(?!'')[^\\'\r\n]*(?:\\.[^\\'\r\n]*)*'|\"(?!\"\")[^\\\"\r\n]*(?:\\.[^\\\"\r\n]*)*\""
+)
+_TEXT = re.compile(rf"{SHORT}|('''|\"\"\")", re.DOTALL)
+
+
+def texts(text: str) -> Iterator[tuple[int, int, bool]]:
+    """Where each comment and string begins and ends, and whether three quotes enclose it; one that is left open then ends with the text."""
+    at = 0
+    while match := _TEXT.search(text, at):
+        start, at = match.span()
+        is_long = match[1] is not None
+        if is_long:
+            at = _end(text, match[1], at)
+        yield start, at, is_long
+
+
+def _end(text: str, quotes: str, at: int) -> int:
+    """Where the string ends whose content begins at `at`."""
+    while (end := text.find(quotes, at)) >= 0:
+        before = end
+        while before > at and text[before - 1] == "\\":
+            before -= 1
+        if (end - before) % 2 == 0:
+            return end + len(quotes)
+        at = end + 1
+    return len(text)
