@@ -211,11 +211,8 @@ def items_of(outcome: Outcome, job: Job) -> list[Item]:
 
     source = decode(outcome.path, outcome.before)
     wanted = job.wanted_for(outcome.path)
-    found = [
-        f
-        for f in wanted.visible(source.text, findings_of(source.path, source.text, job.roots, wanted.conventions))
-        if wanted.applies(f.fix)
-    ]
+    told = findings_of(source.path, source.text, job.roots, wanted.conventions, wanted.counts(source.text))
+    found = [f for f in wanted.visible(source.text, told) if wanted.applies(f.fix)]
     index = source.index()
     known = job.baseline.of(outcome.path) if job.baseline is not None else {}
     rows: dict[Mark, int] = {}

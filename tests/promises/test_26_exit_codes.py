@@ -82,7 +82,7 @@ def test_misuse_is_2_with_a_message(graphfix: Run, words: list[str], message: st
 
 BREAKS = """
 import graphfix.run.engine
-def analyse(path, text, roots, conventions):
+def analyse(path, text, *how):
     raise KeyError("odd")
 graphfix.run.engine.analyse = analyse
 from graphfix.cli import main

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -26,14 +27,18 @@ def found(text: str, code: str, applicability: Applicability) -> list[Finding]:
     return [Finding(code, "total", "", "x.py", span, fix=Fix(applicability, "t", (Append(span, ".item()"),)))]
 
 
+def finds(code: str, applicability: Applicability) -> Callable[..., list[Finding]]:
+    def findings_of(path: Path, text: str, roots: tuple[Path, ...], counts: Callable[[Finding], bool]) -> list[Finding]:
+        return list(filter(counts, found(text, code, applicability)))
+
+    return findings_of
+
+
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     module = ModuleType("graphfix.run.engine")
 
-    def findings_of(path: Path, text: str, roots: tuple[Path, ...] = ()) -> list[Finding]:
-        return found(text, "GF101", Applicability.SAFE)
-
-    module.findings_of = findings_of  # type: ignore[attr-defined]
+    module.findings_of = finds("GF101", Applicability.SAFE)  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "graphfix.run.engine", module)
     return module
 
@@ -47,10 +52,10 @@ def test_fixes_are_applied_until_none_is_left(engine: ModuleType) -> None:
 
 
 def test_other_rules_are_left_alone(engine: ModuleType) -> None:
-    engine.findings_of = lambda path, text, roots=(): found(text, "GF102", Applicability.SAFE)  # type: ignore[attr-defined]
+    engine.findings_of = finds("GF102", Applicability.SAFE)  # type: ignore[attr-defined]
     assert changed("total += loss\n") == "total += loss\n"
 
 
 def test_unsafe_fixes_are_left_alone(engine: ModuleType) -> None:
-    engine.findings_of = lambda path, text, roots=(): found(text, "GF101", Applicability.UNSAFE)  # type: ignore[attr-defined]
+    engine.findings_of = finds("GF101", Applicability.UNSAFE)  # type: ignore[attr-defined]
     assert changed("total += loss\n") == "total += loss\n"

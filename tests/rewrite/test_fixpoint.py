@@ -39,7 +39,7 @@ def rules(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Repaired]:
     monkeypatch.setattr(graphfix.rewrite, "apply_fixes", splice)
 
     def run(text: str, *pairs: tuple[str, str]) -> Repaired:
-        def analyse(path: Path, now: str, roots: tuple[Path, ...], conventions: object) -> Analysis:
+        def analyse(path: Path, now: str, *how: object) -> Analysis:
             return Analysis(tuple(finding_of(now, part, content) for part, content in pairs if part in now))
 
         monkeypatch.setattr(graphfix.run.engine, "analyse", analyse)
@@ -85,7 +85,7 @@ def test_a_fix_with_which_runs_are_worse_is_found_by_halving_and_left_out(monkey
     """Each of the others is sound beside it: only the one that makes a number of what is used as a tensor is refused."""
     pairs = [("one", "1"), ("two", "bad"), ("six", "6"), ("ten", "10")]
 
-    def analyse(path: Path, now: str, roots: tuple[Path, ...], conventions: object) -> Analysis:
+    def analyse(path: Path, now: str, *how: object) -> Analysis:
         found = tuple(finding_of(now, part, content) for part, content in pairs if part in now)
         return Analysis(found, health=Health((), now.count("bad"), 0, False))
 

@@ -12,12 +12,22 @@ import pytest
 
 import graphfix.analysis.explore
 import graphfix.codemods
+import graphfix.repairs.proof
 from graphfix.analysis.evidence import Evidence
 from graphfix.model import Finding
 from graphfix.run.engine import analyse, findings_of
 from graphfix.run.examine import Job, examine
+from graphfix.run.selection import Wanted
 
 HERE = Path("train.py")
+OPTIONAL = """\
+import torch
+from torch.autograd import Variable
+
+net = torch.nn.Linear(4, 1)
+x = Variable(torch.randn(2, 4))
+print(net(x).sum().data[0])
+"""
 
 
 def break_rule(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
@@ -44,6 +54,30 @@ def test_who_wants_findings_alone_is_told_of_the_fault(loops: SimpleNamespace, m
     break_rule(monkeypatch, "GF101")
     with pytest.raises(KeyError, match="odd"):
         findings_of(HERE, loops.both)
+
+
+def test_no_proof_is_sought_of_what_nobody_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def noted(evidence: Evidence, findings: list[Finding]) -> Iterator[Finding]:
+        asked.extend(finding.code for finding in findings)
+        yield from proven(evidence, findings)
+
+    proven = graphfix.repairs.proof.proven
+    monkeypatch.setattr(graphfix.repairs.proof, "proven", noted)
+    path = tmp_path / "train.py"
+    path.write_text(OPTIONAL)
+    assert [finding.code for finding in examine(path, Job((tmp_path,))).findings] == asked == ["GF901"]
+    told = examine(path, Job((tmp_path,), Wanted(extend=("GF903",)))).findings
+    assert [finding.code for finding in told] == ["GF903", "GF901"]
+
+
+def test_a_comment_that_silences_what_nobody_asked_for_is_needed(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(OPTIONAL.replace("4))\n", "4))  # graphfix: ignore[GF903]\n"))
+    assert examine(path, Job((tmp_path,))).unused == ()
+    path.write_text(OPTIONAL.replace("4))\n", "4))  # graphfix: ignore[GF904]\n"))
+    assert [code for _, code in examine(path, Job((tmp_path,))).unused] == ["GF904"]
 
 
 def test_an_analysis_that_ended_early_says_so(loops: SimpleNamespace, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,7 +55,7 @@ def test_the_order_of_files_does_not_change_any_outcome(tmp_path: Path, loops: S
 def test_a_worker_that_dies_costs_its_file_only(tmp_path: Path, loops: SimpleNamespace, monkeypatch: pytest.MonkeyPatch) -> None:
     files = many(tmp_path, loops, 40)
 
-    def dies(path: Path, text: str, roots: tuple[Path, ...], conventions: object) -> Analysis:
+    def dies(path: Path, text: str, *how: object) -> Analysis:
         if path.name == "f010.py":
             os._exit(9)
         return Analysis()
@@ -82,7 +82,7 @@ def test_an_engine_that_raises_costs_its_file_only(
 ) -> None:
     files = many(tmp_path, loops, 2)
 
-    def raises(path: Path, text: str, roots: tuple[Path, ...], conventions: object) -> Analysis:
+    def raises(path: Path, text: str, *how: object) -> Analysis:
         if path == files[0]:
             raise error
         return Analysis()
@@ -98,7 +98,7 @@ def test_a_file_that_takes_too_long_is_told_and_the_others_go_on(
 ) -> None:
     files = many(tmp_path, loops, 3)
 
-    def endless(path: Path, text: str, roots: tuple[Path, ...], conventions: object) -> Analysis:
+    def endless(path: Path, text: str, *how: object) -> Analysis:
         while path == files[1]:
             with contextlib.suppress(Exception):  # as a rule's own fault would be survived
                 hash(text)
@@ -135,7 +135,7 @@ def test_a_worker_that_has_to_be_ended_costs_the_file_it_was_at(
 ) -> None:
     files = many(tmp_path, loops, 40)
 
-    def costs(path: Path, text: str, roots: tuple[Path, ...], conventions: object) -> Analysis:
+    def costs(path: Path, text: str, *how: object) -> Analysis:
         if path == files[10]:
             bytearray(3 << 30) if cost == "memory" else time.sleep(600)
         return Analysis()
@@ -153,7 +153,7 @@ def test_one_process_has_the_memory_of_a_worker(tmp_path: Path, loops: SimpleNam
 
     files = many(tmp_path, loops, 3)
 
-    def costs(path: Path, text: str, roots: tuple[Path, ...], conventions: object) -> Analysis:
+    def costs(path: Path, text: str, *how: object) -> Analysis:
         if path == files[1]:
             bytearray(3 << 30)  # not touched: where nothing limits it, it does no harm
         return Analysis()
@@ -175,7 +175,7 @@ def test_a_large_file_may_end_its_process_and_costs_itself_only(
     files = many(tmp_path, loops, 3)
     files[1].write_text(loops.total + "# x\n" * LARGE)
 
-    def costs(path: Path, text: str, roots: tuple[Path, ...], conventions: object) -> Analysis:
+    def costs(path: Path, text: str, *how: object) -> Analysis:
         if path == files[1]:
             os.kill(os.getpid(), signal.SIGKILL)
         return Analysis()

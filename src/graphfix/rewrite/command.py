@@ -36,4 +36,4 @@ class RuleCommand(CodemodCommand):
         path = Path(self.context.filename or "<string>")
         manager = self.context.metadata_manager
         roots = (Path(manager.root_path),) if manager is not None else (path.parent,)
-        return [finding for finding in findings_of(path, text, roots) if finding.code == self.CODE]
+        return findings_of(path, text, roots, counts=lambda finding: finding.code == self.CODE)

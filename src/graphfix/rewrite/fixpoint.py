@@ -28,6 +28,9 @@ class Filter(Protocol):
     def conventions(self) -> Conventions:
         """What the project says of its own code."""
 
+    def counts(self, text: str) -> Callable[[Finding], bool]:
+        """Which findings of a text are worth a proof: those that count but for the comments in it, at least."""
+
     def visible(self, text: str, findings: Sequence[Finding]) -> list[Finding]:
         """The findings that count."""
 
@@ -37,7 +40,7 @@ class Filter(Protocol):
 
 @dataclass(frozen=True)
 class Step:
-    """One pass: the text that it began with, all findings there, wanted or not, and those that it fixed."""
+    """One pass: the text that it began with, all findings there that its analysis tells, and those that it fixed."""
 
     text: str
     fixed: tuple[Finding, ...]
@@ -48,7 +51,7 @@ class Step:
 class Repaired:
     """The text at rest. `left` lies in `text`; `fixed` lies in the text of the pass that fixed it.
 
-    `found`: all findings in `text`, wanted or not.
+    `found`: all findings in `text` that its analysis tells.
     `faults` and `unfinished`: of the analysis of any of the texts. `harmful`: the fixes that made a run worse when they were
     tried, with the reason.
     """
@@ -83,7 +86,7 @@ def repair(path: Path, text: str, roots: tuple[Path, ...], wanted: Filter, analy
     from graphfix.run.engine import analyse
 
     def analysed(text: str) -> Analysis:
-        return analyse(path, text, roots, wanted.conventions)
+        return analyse(path, text, roots, wanted.conventions, wanted.counts(text))
 
     seen = {text}
     steps: list[Step] = []

@@ -11,6 +11,7 @@ from graphfix.interpreter.conventions import NO_CONVENTIONS, Conventions
 from graphfix.model import Applicability, Finding, Label, Span
 from graphfix.models.words import spelled_by_code
 from graphfix.run.collection import uncollected
+from graphfix.run.selection import every
 
 if TYPE_CHECKING:
     from graphfix.analysis.evidence import Evidence
@@ -46,33 +47,47 @@ def is_relevant(text: str) -> bool:
     return spelled_by_code(text.encode("utf-8", "surrogatepass"))
 
 
-def findings_of(path: Path, text: str, roots: tuple[Path, ...] = (), conventions: Conventions = NO_CONVENTIONS) -> list[Finding]:
-    """All findings in the file `path` with content `text`, in source order; raises what a rule raises. Else as `analyse`."""
-    found = analyse(path, text, roots, conventions)
+def findings_of(
+    path: Path,
+    text: str,
+    roots: tuple[Path, ...] = (),
+    conventions: Conventions = NO_CONVENTIONS,
+    counts: Callable[[Finding], bool] = every,
+) -> list[Finding]:
+    """The findings in the file `path` with content `text`, in source order; raises what a rule raises. Else as `analyse`."""
+    found = analyse(path, text, roots, conventions, counts)
     for fault in found.faults:
         raise fault.error
     return list(found.findings)
 
 
-def analyse(path: Path, text: str, roots: tuple[Path, ...] = (), conventions: Conventions = NO_CONVENTIONS) -> Analysis:
+def analyse(
+    path: Path,
+    text: str,
+    roots: tuple[Path, ...] = (),
+    conventions: Conventions = NO_CONVENTIONS,
+    counts: Callable[[Finding], bool] = every,
+) -> Analysis:
     """What is wrong in the file `path` with content `text`.
 
     `roots` are the folders of the project, in which imports are followed; nothing is imported or executed for real.
-    `conventions`: what the project's settings say of its own functions.
+    `conventions`: what the project's settings say of its own functions. `counts`: which findings are worth a proof; others are left out.
     Raises `SourceError` where `text` does not parse.
     """
     if not (is_relevant(text) or conventions.spelled_in(text) or conventions.saw(path)):
         return Analysis()
-    return _forgotten(lambda: _analysed(path, text, roots, conventions, is_blamed=False))
+    return _forgotten(lambda: _analysed(path, text, roots, conventions, counts, is_blamed=False))
 
 
-def analyse_blamed(path: Path, text: str, roots: tuple[Path, ...], conventions: Conventions) -> Analysis:
+def analyse_blamed(
+    path: Path, text: str, roots: tuple[Path, ...], conventions: Conventions, counts: Callable[[Finding], bool] = every
+) -> Analysis:
     """As `analyse`, for a file in which a run has failed, or in what it imports.
 
     Whatever other files do with it is looked at, also where it spells nothing by itself that the tape could follow; the results of its
     modules go backward, whoever does that.
     """
-    return _forgotten(lambda: _analysed(path, text, roots, conventions, is_blamed=True))
+    return _forgotten(lambda: _analysed(path, text, roots, conventions, counts, is_blamed=True))
 
 
 def _forgotten(look: Callable[[], Analysis]) -> Analysis:
@@ -86,13 +101,21 @@ def _forgotten(look: Callable[[], Analysis]) -> Analysis:
             forget_keys()
 
 
-def _analysed(path: Path, text: str, roots: tuple[Path, ...], conventions: Conventions, *, is_blamed: bool) -> Analysis:
+def _analysed(
+    path: Path,
+    text: str,
+    roots: tuple[Path, ...],
+    conventions: Conventions,
+    counts: Callable[[Finding], bool],
+    *,
+    is_blamed: bool,
+) -> Analysis:
     from graphfix.analysis.health import health_of
     from graphfix.analysis.told_by_callers import caller_evidence
 
     faults: list[Fault] = []
     evidence = _evidence(path, text, roots, replace(conventions, witness=None))
-    found = _ruled(evidence, faults)
+    found = _ruled(evidence, counts, faults)
     tape = evidence.tape
     seen: list[CallerEvidence] = []
     _guarded("callers", lambda: caller_evidence(tape, evidence.cuts, all_functions=is_blamed), seen, faults)
@@ -100,10 +123,10 @@ def _analysed(path: Path, text: str, roots: tuple[Path, ...], conventions: Conve
         _guarded("callers", lambda callers=callers: _shown(callers, found), found, faults)
         found = [finding for finding in found if not _refuted(callers, finding)]
     if conventions.saw(path):
-        found = list(joined(found, _ruled(_evidence(path, text, roots, conventions), faults), SHOWN))
+        found = list(joined(found, _ruled(_evidence(path, text, roots, conventions), counts, faults), SHOWN))
     if is_blamed and "forward" in text:
         trained = replace(conventions, witness=None, trains_modules=True)
-        found = list(joined(found, _ruled(_evidence(path, text, roots, trained), faults), TRAINED))
+        found = list(joined(found, _ruled(_evidence(path, text, roots, trained), counts, faults), TRAINED))
     ordered = sorted(found, key=lambda f: (f.span.start, f.code, f.span.end))
     made = Analysis(tuple(ordered), tuple(faults), _unfinished(tape), health_of(tape))
     for each in (evidence, *seen):
@@ -137,13 +160,13 @@ def _evidence(path: Path, text: str, roots: tuple[Path, ...], conventions: Conve
     return Evidence(tape, Facts(tape), tuple(rule.cuts for rule in RULES))
 
 
-def _ruled(evidence: Evidence, faults: list[Fault]) -> list[Finding]:
-    """What each rule finds and the flow bears out."""
+def _ruled(evidence: Evidence, counts: Callable[[Finding], bool], faults: list[Fault]) -> list[Finding]:
+    """What each rule finds, as far as it counts and the flow bears it out."""
     from graphfix.codemods import RULES
 
     found: list[Finding] = []
     for rule in RULES:
-        _guarded(rule.code, lambda rule=rule: _borne_out(evidence, list(rule.find(evidence))), found, faults)
+        _guarded(rule.code, lambda rule=rule: _borne_out(evidence, list(filter(counts, rule.find(evidence)))), found, faults)
     return found
 
 

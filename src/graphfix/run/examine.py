@@ -7,7 +7,7 @@ import re
 import sys
 import time
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ from graphfix.run import limits
 from graphfix.run.collection import uncollected
 from graphfix.run.limits import TookTooLong, limited_time
 from graphfix.run.outcome import Fixed, Outcome, Stage, Status
-from graphfix.run.selection import Wanted
+from graphfix.run.selection import Wanted, every
 from graphfix.run.suppression import suppressions
 from graphfix.source.decode import decode, decode_text, read_bytes, writes_ascii
 from graphfix.source.errors import Skipped, SourceError
@@ -91,15 +91,22 @@ class Job:
 
 @dataclass(frozen=True)
 class _Confined:
-    """What is wanted and was not accepted before, as far as the kind of file has room for it."""
+    """What is wanted and was not accepted before, as far as the kind of file has room for it.
+
+    `is_asked_for_all`: also what is not wanted, as a baseline is that may list it.
+    """
 
     wanted: Wanted
     source: Source
     known: Known | None
+    is_asked_for_all: bool
 
     @property
     def conventions(self) -> Conventions:
         return self.wanted.conventions
+
+    def counts(self, text: str) -> Callable[[Finding], bool]:
+        return every if self.is_asked_for_all else self.wanted.counts(text)
 
     def visible(self, text: str, findings: Sequence[Finding]) -> list[Finding]:
         visible = self.wanted.visible(text, findings)
@@ -194,11 +201,11 @@ def _checked(source: Source, job: Job) -> Outcome:
 
     wanted = _confined(source, job)
     look = analyse_blamed if job.is_blamed else analyse
-    analysis = look(source.path, source.text, job.roots, wanted.conventions)
+    analysis = look(source.path, source.text, job.roots, wanted.conventions, wanted.counts(source.text))
     later, analysis = _revealed(source, job, analysis) if job.ahead else ([], analysis)
-    every = [*analysis.findings, *later]
-    found = wanted.visible(source.text, every)
-    outcome = wanted.counted(Outcome(source.path, unused=_unused(source, every)), all_seen=job.ahead)
+    told = [*analysis.findings, *later]
+    found = wanted.visible(source.text, told)
+    outcome = wanted.counted(Outcome(source.path, unused=_unused(source, told)), all_seen=job.ahead)
     return _with_findings(_limited(outcome, analysis), source, found, job)
 
 
@@ -207,7 +214,7 @@ def _revealed(source: Source, job: Job, analysis: Analysis) -> tuple[list[Findin
 
     A baseline has them all, whatever it passes over.
     """
-    wanted = _Confined(job.wanted_for(source.path), source, None)
+    wanted = _Confined(job.wanted_for(source.path), source, None, job.baseline is not None)
     if not any(wanted.applies(finding.fix) for finding in wanted.visible(source.text, analysis.findings)):
         return [], analysis
     from graphfix.rewrite.ahead import revealed
@@ -238,14 +245,14 @@ def _limited(outcome: Outcome, analysis: Analysis | Repaired) -> Outcome:
 
 def _confined(source: Source, job: Job) -> _Confined:
     if job.baseline is None:
-        return _Confined(job.wanted_for(source.path), source, None)
+        return _Confined(job.wanted_for(source.path), source, None, False)
     from graphfix.run.baseline import Known
 
-    return _Confined(job.wanted_for(source.path), source, Known(job.baseline.of(source.path)))
+    return _Confined(job.wanted_for(source.path), source, Known(job.baseline.of(source.path)), True)
 
 
-def _unused(source: Source, every: Sequence[Finding]) -> tuple[tuple[str, str], ...]:
-    unused = suppressions(source.text).unused(every)
+def _unused(source: Source, told: Sequence[Finding]) -> tuple[tuple[str, str], ...]:
+    unused = suppressions(source.text).unused(told)
     if not unused:
         return ()
     index = source.index()
@@ -261,7 +268,7 @@ def _repaired(source: Source, job: Job) -> Outcome:
     made = source.edited(done.text) if done.text != source.text else source
     left = done.left
     if left and made.text != done.text:  # their places are those of the text that they were found in
-        again = analyse(source.path, made.text, job.roots, wanted.conventions)
+        again = analyse(source.path, made.text, job.roots, wanted.conventions, wanted.counts(made.text))
         left = tuple(wanted.visible(made.text, again.findings))
     outcome = Outcome(
         source.path, before=source.data, after=made.data, fixed=done.fixed, refused=done.refused, broken=done.broken

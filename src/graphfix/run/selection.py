@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from graphfix.interpreter.conventions import NO_CONVENTIONS, Conventions
@@ -20,6 +20,11 @@ NO_NAMES: Mapping[str, str] = {}
 
 class UnknownCode(Exception):
     """A code or name that no rule has."""
+
+
+def every(finding: Finding) -> bool:
+    """That each finding counts."""
+    return True
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,10 @@ class Wanted:
     def shows(self, finding: Finding) -> bool:
         """Whether `finding` counts: an optional one has to be asked for."""
         return self.names(finding.code) if finding.optional else self.selects(finding.code)
+
+    def counts(self, text: str) -> Callable[[Finding], bool]:
+        """Which findings of `text` are worth a proof: a comment that silences what is not wanted is needed all the same."""
+        return every if suppressions(text).rows else self.shows
 
     def visible(self, text: str, findings: Iterable[Finding]) -> list[Finding]:
         """The selected findings of `text` that no comment silences, in the order of the text."""
