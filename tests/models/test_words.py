@@ -47,6 +47,7 @@ def test_no_walk_is_held_back_by_the_filter(word: str) -> None:
         "print(rf'\\n{loss.backward()}')",
         "text = '\\''; loss.backward()  # it's",
         "text = 'an open text\nloss.backward()",
+        "text = '''an open text\nloss.backward()",
         'text = """it\'s \\""" ""\\""""; loss.backward()',
         "# torch\nx = loss.item()",
         "hook = 'training_step'",

@@ -80,7 +80,12 @@ def _code(text: str) -> Iterator[str]:
 
 
 def _may_run(text: str, start: int, end: int) -> bool:
-    """Whether what a comment or string says may run: one word may name an attribute, and an f-string holds expressions."""
+    """Whether what a comment or string says may run: one word may name an attribute, and an f-string holds expressions.
+
+    What is left open is no string.
+    """
+    if end > len(text):
+        return True
     if text[start] == "#":
         return False
     prefix = text[max(start - 2, 0) : start].lower()

@@ -14,7 +14,7 @@ _TEXT = re.compile(rf"{SHORT}|('''|\"\"\")", re.DOTALL)
 
 
 def texts(text: str) -> Iterator[tuple[int, int, bool]]:
-    """Where each comment and string begins and ends, and whether three quotes enclose it; one that is left open then ends with the text."""
+    """Where each comment and string begins and ends, and whether three quotes enclose it; one that is left open ends behind the text."""
     at = 0
     while match := _TEXT.search(text, at):
         start, at = match.span()
@@ -33,4 +33,4 @@ def _end(text: str, quotes: str, at: int) -> int:
         if (end - before) % 2 == 0:
             return end + len(quotes)
         at = end + 1
-    return len(text)
+    return len(text) + 1
