@@ -4,6 +4,9 @@
 Finds a local variable (a tensor, a tuple such as an LSTM's `(h, c)`, a list or a dict) that an iteration leaves behind
 with its graph, and that the next iteration's `backward()` goes through.
 
+State that each iteration makes of the state before is found as well where no `backward()` goes through it: where its graph is freed
+before the next iteration adds to it, or where all code that reads it is in sight.
+
 ## Why is this bad
 The first `backward()` frees the graph behind the state. The second iteration's loss depends on the state, so that its
 `backward()` comes to the freed graph and raises

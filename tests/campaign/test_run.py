@@ -111,6 +111,16 @@ def test_killed_at_any_moment_each_repository_is_done_once(
     assert not [name for name in os.listdir(campaign.folder / "clones") if name.startswith(".")]
 
 
+def test_what_a_killed_worker_was_writing_is_gone(campaign: Campaign, loops: SimpleNamespace) -> None:
+    """Also where a process of its number runs, as one of another machine may have."""
+    campaign.about(campaign.remote("one", {"train.py": loops.total}))
+    left = campaign.folder / f"results/remotes+one/.graphfix-{os.getpid()}-eaf71450a587.tmp"
+    left.parent.mkdir(parents=True)
+    left.write_bytes(b"[")
+    assert campaign("run").returncode == 0
+    assert campaign.stages() == {"remotes+one": "branched"} and not left.exists()
+
+
 def test_control_c_ends_what_is_under_way(campaign: Campaign, loops: SimpleNamespace, command: str) -> None:
     campaign.about(*[campaign.remote(f"r{number}", {"train.py": loops.total}) for number in range(3)])
     words = [command, "campaign", "run", str(campaign.folder)]

@@ -20,8 +20,8 @@ class GrowingPlace:
 
     `stores`: all that is put there; `chained`: what was seen to be made of the place's older content.
     `walked`: a backward pass walks what it holds; `raises`: that walk meets a freed graph. `freed`: walks have freed all that
-    is put there; `ever_freed`: some of it. `escaped`: code that is not in sight gets hold of it. `keeps_one`: each value takes
-    the place of the one before. `entries`: those that show it.
+    is put there, of state before more is added to it; `ever_freed`: some of it. `escaped`: code that is not in sight gets hold
+    of it. `keeps_one`: each value takes the place of the one before. `entries`: those that show it.
     `expressions`: what to cut, empty where that is not known.
     """
 

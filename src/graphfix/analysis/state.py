@@ -44,7 +44,7 @@ def is_short(loop: ast.AST | None) -> bool:
 
 
 def is_fault(evidence: Evidence, place: GrowingPlace) -> bool:
-    """Whether nobody can use the graphs: walks have freed them, or all code is in sight and none hands them on."""
+    """Whether nobody can use the graphs: walks free them before more is added, or all code is in sight and none hands them on."""
     if not place.freed:
         if not place.is_of_script or place.escaped or any(evidence.leaves_function(store) for store in place.stores):
             return False

@@ -26,6 +26,7 @@ from graphfix.campaign.clone import Wish, cloned, fetch, is_clone, upstream
 from graphfix.campaign.state import Stage
 from graphfix.files.git import GitFailed, run
 from graphfix.files.store import store
+from graphfix.files.temporary import is_temporary
 from graphfix.source.errors import SourceError
 from graphfix.source.reading import STATE_BYTES, read_json
 
@@ -321,6 +322,8 @@ def _alone(task: Task) -> Iterator[None]:
                 time.sleep(0.1)
         held = _lock.set((handle,))
         try:
+            for name in filter(is_temporary, os.listdir(task.results)):  # nobody else writes there: whoever made it was killed
+                (task.results / name).unlink(missing_ok=True)
             yield
         finally:
             _lock.reset(held)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -127,7 +128,7 @@ def _analysed(
     if is_blamed and "forward" in text:
         trained = replace(conventions, witness=None, trains_modules=True)
         found = list(joined(found, _ruled(_evidence(path, text, roots, trained), counts, faults), TRAINED))
-    ordered = sorted(found, key=lambda f: (f.span.start, f.code, f.span.end))
+    ordered = sorted(filter(counts, found), key=lambda f: (f.span.start, f.code, f.span.end))
     made = Analysis(tuple(ordered), tuple(faults), _unfinished(tape), health_of(tape))
     for each in (evidence, *seen):
         each.let_go()
@@ -161,21 +162,23 @@ def _evidence(path: Path, text: str, roots: tuple[Path, ...], conventions: Conve
 
 
 def _ruled(evidence: Evidence, counts: Callable[[Finding], bool], faults: list[Fault]) -> list[Finding]:
-    """What each rule finds, as far as it counts and the flow bears it out."""
+    """What each rule finds, and the flow bears out where it counts."""
     from graphfix.codemods import RULES
 
     found: list[Finding] = []
     for rule in RULES:
-        _guarded(rule.code, lambda rule=rule: _borne_out(evidence, list(filter(counts, rule.find(evidence)))), found, faults)
+        _guarded(rule.code, lambda rule=rule: _borne_out(evidence, list(rule.find(evidence)), counts), found, faults)
     return found
 
 
-def _borne_out(evidence: Evidence, findings: list[Finding]) -> Iterable[Finding]:
-    if not findings:
-        return ()
-    from graphfix.repairs.proof import proven
+def _borne_out(evidence: Evidence, findings: list[Finding], counts: Callable[[Finding], bool]) -> Iterator[Finding]:
+    """Those that count as far as the flow bears them out, and the others, which take a place all the same."""
+    asked = list(filter(counts, findings))
+    if asked:
+        from graphfix.repairs.proof import proven
 
-    return proven(evidence, findings)
+        yield from proven(evidence, asked)
+    yield from itertools.filterfalse(counts, findings)
 
 
 def by_run(finding: Finding) -> bool:
