@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from graphfix.cli.keys import keys_at_once, next_key
 from graphfix.cli.terminal import OUT
 from graphfix.model import Applicability, Finding
 from graphfix.report.escape import escaped
@@ -166,11 +167,12 @@ class Interview:
 
     def _key(self, prompt: str) -> str:
         """One key press; none where the terminal was closed."""
-        OUT.prompt(prompt)
-        try:
-            key = click.getchar()
-        except EOFError:
-            key = ""
+        with keys_at_once():
+            OUT.prompt(prompt)
+            try:
+                key = next_key()
+            except EOFError:
+                key = ""
         OUT.say(escaped(key) if key.isprintable() else "")
         return key if len(key) == 1 and key.isprintable() else key and " "
 

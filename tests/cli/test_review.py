@@ -98,6 +98,25 @@ def test_left_findings_stay_and_count(folder: Path, start: Start) -> None:
     assert contents(folder) == [before[0], fixed(before[1])]
 
 
+def test_keys_typed_ahead_are_answers(folder: Path, start: Start) -> None:
+    before = contents(folder)
+    sitting = start()
+    sitting.child.send("yyyy")
+    said, code = sitting.end()
+    assert code == 0, said
+    assert contents(folder) == [fixed(text) for text in before]
+
+
+def test_a_key_of_several_characters_is_one_answer(folder: Path, start: Start) -> None:
+    sitting = start("b.py")
+    for key in ("\x1b[A", "é"):
+        sitting.shown()
+        sitting.child.send(key)
+        assert "take this fix" in sitting.shown()
+        sitting.child.send("?")
+    assert sitting.answer("q")
+
+
 def test_nothing_taken_nothing_asked(folder: Path, start: Start) -> None:
     before = contents(folder)
     sitting = start()
