@@ -11,12 +11,13 @@ import os
 import select
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import click
 
 _END_OF_FILE = b"\x04"
 _ESCAPE = "\x1b"  # begins what an arrow or a function key sends
+_REST = 0.05  # seconds in which the rest of it comes
 
 if sys.platform == "win32":
 
@@ -37,12 +38,16 @@ else:
     def keys_at_once() -> Iterator[None]:
         """Keys come as they are pressed and are not echoed; Ctrl-C still interrupts, and at the end all is as it was."""
         terminal = sys.stdin.fileno()
-        before = termios.tcgetattr(terminal)
-        try:
+        before = None
+        with suppress(termios.error):  # it was closed: reading says so
+            before = termios.tcgetattr(terminal)
             tty.setcbreak(terminal, termios.TCSADRAIN)
+        try:
             yield
         finally:
-            termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+            if before is not None:
+                with suppress(termios.error):
+                    termios.tcsetattr(terminal, termios.TCSADRAIN, before)
 
     def next_key() -> str:
         """The next key, some characters where it is a special one; raises EOFError where there is none."""
@@ -50,10 +55,17 @@ else:
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
         pressed = ""
         while not pressed:
-            byte = os.read(terminal, 1)
+            byte = _read(terminal, 1)
             if byte in (b"", _END_OF_FILE):
                 raise EOFError
             pressed = decoder.decode(byte)
-        if pressed == _ESCAPE and select.select([terminal], [], [], 0)[0]:
-            pressed += os.read(terminal, 32).decode("utf-8", "replace")
+        if pressed == _ESCAPE and select.select([terminal], [], [], _REST)[0]:
+            pressed += _read(terminal, 32).decode("utf-8", "replace")
         return pressed
+
+    def _read(terminal: int, most: int) -> bytes:
+        """What was pressed; nothing where the terminal was closed."""
+        try:
+            return os.read(terminal, most)
+        except OSError:
+            return b""

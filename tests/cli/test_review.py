@@ -107,14 +107,33 @@ def test_keys_typed_ahead_are_answers(folder: Path, start: Start) -> None:
     assert contents(folder) == [fixed(text) for text in before]
 
 
-def test_a_key_of_several_characters_is_one_answer(folder: Path, start: Start) -> None:
+@pytest.mark.parametrize("key", ["\x1b[A", "é"], ids=["arrow", "two bytes"])
+def test_a_key_of_several_characters_is_one_answer(folder: Path, start: Start, key: str) -> None:
     sitting = start("b.py")
-    for key in ("\x1b[A", "é"):
-        sitting.shown()
-        sitting.child.send(key)
-        assert "take this fix" in sitting.shown()
-        sitting.child.send("?")
-    assert sitting.answer("q")
+    sitting.shown()
+    sitting.child.send(key)
+    assert sitting.answer("q").count("take this fix") == 1
+    assert "take this fix" not in sitting.end()[0]
+
+
+def test_a_closed_terminal_has_no_more_keys() -> None:
+    ours, theirs = os.openpty()
+    program = (
+        "import sys\n"
+        "from graphfix.cli.keys import keys_at_once, next_key\n"
+        "with keys_at_once():\n"
+        "    print('ready', file=sys.stderr, flush=True)\n"
+        "    try:\n"
+        "        next_key()\n"
+        "    except EOFError:\n"
+        "        print('ended', file=sys.stderr)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], stdin=theirs, stderr=subprocess.PIPE, text=True) as process:
+        os.close(theirs)
+        assert process.stderr is not None and process.stderr.readline() == "ready\n"
+        os.close(ours)
+        assert process.stderr.read() == "ended\n"
+    assert process.returncode == 0
 
 
 def test_nothing_taken_nothing_asked(folder: Path, start: Start) -> None:
