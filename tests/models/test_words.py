@@ -51,6 +51,8 @@ def test_no_walk_is_held_back_by_the_filter(word: str) -> None:
         'text = """it\'s \\""" ""\\""""; loss.backward()',
         "# torch\nx = loss.item()",
         "hook = 'training_step'",
+        "import torch\nx = torch.data",
+        "import torch\nx = loader.torch.utils.batch.data",
     ],
 )
 def test_what_code_may_do_gets_past_the_filter(code: str) -> None:
@@ -69,6 +71,13 @@ def test_what_code_may_do_gets_past_the_filter(code: str) -> None:
 )
 def test_comments_and_texts_do_not(code: str) -> None:
     assert not spelled_by_code(code.encode()) and not is_relevant(code)
+
+
+@pytest.mark.parametrize(
+    "code", ["from torch.utils.data import Dataset", "import torch\nloader = torch.utils.data.DataLoader(x)"]
+)
+def test_the_module_that_loads_data_reads_no_data(code: str) -> None:
+    assert not spelled_by_code(code.encode())
 
 
 @pytest.mark.parametrize("part", ['"x', "\\n", "x"])

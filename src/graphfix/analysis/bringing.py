@@ -20,7 +20,7 @@ from graphfix.source.subtree import subtree
 # how many calls away from a word that brings a graph it is looked for: what lies further is met by the usual runs, or not at all
 STEPS = 2
 # the same in bytes: a file that holds none of them brings nothing
-_PARTS = re.compile(rb"\b(?:%s)\b" % "|".join(sorted({each.strip("().=") for each in BRINGING})).encode())
+_PARTS = re.compile(rb"\b(?:%s)\b" % "|".join(sorted({each.strip("().=:") for each in BRINGING})).encode())
 
 
 def bringing_words(graph: CallGraph, document: Document, roots: tuple[Path, ...], walking: frozenset[str]) -> frozenset[str]:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from graphfix.analysis.receivers import Receiver, Receivers, receiver_of
+from graphfix.models.words import anyhow
 from graphfix.source.subtree import children, kept_with_node, subtree
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+ITEM = "[0]"
+# what defines or binds
+OPENING = frozenset((*FUNCTIONS, ast.ClassDef, ast.Assign, ast.AnnAssign))
 
 
 def word(node: ast.AST) -> str:
@@ -28,22 +33,24 @@ def spelled_in(code: ast.AST) -> frozenset[str]:
 def forms(node: ast.AST) -> tuple[str, ...]:
     """The word that a node spells, in each form that tells.
 
-    `x`; `.x` as an attribute; `x()` where it is called, `.x()` as a method; `x=` as a keyword that is not off, or as an attribute that is
-    set; `.x[]` where an item of the attribute is taken.
+    `x` as a name; `.x` as an attribute; `x()` or `.x()` where it is called; `x=` as a keyword that is not off, or as an attribute that is
+    set; `.x[]` where an item of the attribute is taken; `ITEM` where one is taken by its number. Where `CallGraph` knows whose an attribute
+    is, it has another word for `.x`.
     """
     kind = type(node)
     if kind is ast.Name:
         return (node.id,)  # type: ignore[attr-defined]
     if kind is ast.Attribute:
         name = node.attr  # type: ignore[attr-defined]
-        return (name, f".{name}") if type(node.ctx) is not ast.Store else (name, f".{name}", f"{name}=")  # type: ignore[attr-defined]
+        return (f".{name}",) if type(node.ctx) is not ast.Store else (f".{name}", f"{name}=")  # type: ignore[attr-defined]
     if kind is ast.Call:
         called = node.func  # type: ignore[attr-defined]
-        return (f"{called.attr}()", f".{called.attr}()") if type(called) is ast.Attribute else (f"{word(called)}()",)
+        return (f".{called.attr}()",) if type(called) is ast.Attribute else (f"{word(called)}()",)
     if kind is ast.keyword:
         return (f"{node.arg}=",) if not is_false(node.value) else ()  # type: ignore[attr-defined]
     if kind is ast.Subscript:
-        return tuple(f".{name}[]" for name in _attributes_below(node.value))  # type: ignore[attr-defined]
+        taken = [f".{name}[]" for name in _attributes_below(node.value)]  # type: ignore[attr-defined]
+        return (*taken, ITEM) if type(node.slice) is ast.Constant and type(node.slice.value) is int else tuple(taken)  # type: ignore[attr-defined]
     return ()
 
 
@@ -75,34 +82,47 @@ Binding = ast.Assign | ast.AnnAssign | ast.ClassDef
 class Scope:
     """What a piece of code spells. The variables of a function (`bound`) mean nothing outside of it, whatever is called like them there.
 
-    `words`: in all their forms, but for the names of variables; `names`: these; `shared`: those that it shares with the code around it.
+    `words`: in all their forms, but for the names of variables and for attributes; `names`: the former; `attributes`: the latter, with what
+    they are asked of, and whether they are called; `shared`: the names that it shares with the code around it.
+    `owner`, `own`: the class of a method, and what the method calls its object.
     """
 
     around: Scope | None
     is_function: bool = False
+    owner: ast.ClassDef | None = None
+    own: str | None = None
     words: set[str] = field(default_factory=set)
     names: set[str] = field(default_factory=set)
+    attributes: set[tuple[Receiver, str, bool]] = field(default_factory=set)
     bound: set[str] = field(default_factory=set)
     shared: set[str] = field(default_factory=set)
 
-    def end(self) -> None:
-        """Once all of it has been seen, those in it ended: what it spells belongs to the code around it, too."""
+    def end(self, meant: Callable[[Receiver, str], str]) -> None:
+        """Once all of it has been seen, those in it ended: what it spells belongs to the code around it, too, if that is no module."""
+        for receiver, attribute, is_called in self.attributes:
+            name = meant(receiver, attribute)
+            self.words.add(f"{name}()" if is_called else name)
         free = self.names - (self.bound - self.shared) if self.is_function else self.names
-        if self.around is not None:
+        if self.around is not None and (self.around.is_function or not self.is_function):
             self.around.words |= self.words
             self.around.names |= free
         self.words |= free
 
+    def receiver_of(self, attribute: ast.Attribute) -> Receiver:
+        """What an attribute in this scope is asked of."""
+        return receiver_of(attribute.value, self.owner, self.own)
+
 
 class CallGraph:
-    """The functions of a file, and the words in each, in all their forms."""
+    """The functions of a file and the file itself, and the words in each, in all their forms."""
 
     def __init__(self, tree: ast.Module) -> None:
         self.classes = [part for part in tree.body if isinstance(part, ast.ClassDef)]
-        self.words: dict[Definition, set[str]] = {}  # what each function spells, those inside of it included
+        self.receivers = Receivers(self.classes)
+        # what each function spells, those inside of it included, and the file outside of functions
+        self.words: dict[Definition | ast.Module, set[str]] = {}
         self.bound: dict[Binding, set[str]] = {}  # the same of what is bound outside of functions
-        self.class_of: dict[ast.AST, ast.ClassDef] = {}
-        self.spelled: set[str] = set()  # anywhere in the file
+        self.class_of: dict[ast.AST, ast.ClassDef] = {}  # of what stands in a class
         self._look(tree)
         for name, imported in renamed(tree).items():
             for spelled in self.words.values():
@@ -110,44 +130,83 @@ class CallGraph:
 
     def _look(self, tree: ast.Module) -> None:
         """Pass over the file once: each node counts for the innermost function, and that for those around it."""
-        module = Scope(None, words=self.spelled)
+        module = Scope(None)
+        self.words[tree] = module.words
         scopes = [module]
         pending: list[tuple[ast.AST, Scope]] = [(tree, module)]
         while pending:
             node, scope = pending.pop()
             kind = type(node)
             if kind is ast.Name:
-                (scope.bound if type(node.ctx) is ast.Store else scope.names).add(node.id)  # type: ignore[attr-defined]
+                if type(node.ctx) is ast.Store:  # type: ignore[attr-defined]
+                    scope.bound.add(node.id)  # type: ignore[attr-defined]
+                    self.receivers.rebound.add(node.id)  # type: ignore[attr-defined]
+                else:
+                    scope.names.add(node.id)  # type: ignore[attr-defined]
                 continue
-            opened = self._opened(node, scope)
-            if opened is not None:
-                scope = opened
-                scopes.append(scope)
+            below = _running(node)
+            if kind is ast.Attribute:
+                self._note_attribute(node, scope)  # type: ignore[arg-type]
+            elif kind is ast.Call and type(node.func) is ast.Attribute:  # type: ignore[attr-defined]
+                scope.attributes.add((scope.receiver_of(node.func), node.func.attr, True))  # type: ignore[attr-defined]
+            elif kind in OPENING:
+                around = scope
+                scope, below = self._opened(node, scope, below)
+                if scope is not around:
+                    scopes.append(scope)
+                    if scope.is_function and not around.is_function:
+                        pending.extend((each, around) for each in outside_of(node))  # type: ignore[arg-type]
             elif kind is ast.Global or kind is ast.Nonlocal:
                 scope.shared.update(node.names)  # type: ignore[attr-defined]
-            scope.words.update(forms(node))
-            for child in _running(node):
+            else:
+                self.receivers.see(node)
+                scope.words.update(forms(node))
+            for child in below:
                 pending.append((child, scope))
         for scope in reversed(scopes):
-            scope.end()
+            scope.end(self.receivers.meant)
 
-    def _opened(self, node: ast.AST, around: Scope) -> Scope | None:
-        """The scope of what a node defines or binds; a class in a function, and what it binds, count for the function."""
-        scope = None
+    def _note_attribute(self, node: ast.Attribute, scope: Scope) -> None:
+        receiver = scope.receiver_of(node)
+        scope.attributes.add((receiver, node.attr, False))
+        if type(node.ctx) is ast.Store:
+            scope.words.add(f"{node.attr}=")
+            self.receivers.stored.add((receiver, node.attr))
+
+    def _opened(self, node: ast.AST, around: Scope, below: list[ast.AST]) -> tuple[Scope, list[ast.AST]]:
+        """The scope of what a node defines or binds, and what belongs to it; a class in a function, and what it binds, count for that."""
+        scope = around
         if isinstance(node, FUNCTIONS):
-            scope = Scope(around, is_function=True)
+            cls = self.class_of.get(node)
+            arguments = {each.arg for each in subtree(node.args) if isinstance(each, ast.arg)}
+            self.receivers.rebound |= {node.name, *arguments}
+            scope = Scope(around, True, around.owner, around.own if around.own not in arguments else None)
+            if cls is not None:
+                scope.owner, scope.own = cls, called_by(node)
             # a default is what the name means outside
             given = {name for default in (*node.args.defaults, *node.args.kw_defaults) if default for name in spelled_in(default)}
-            scope.bound.update(each.arg for each in subtree(node.args) if isinstance(each, ast.arg) and each.arg not in given)
+            scope.bound |= arguments - given
             self.words[node] = scope.words
         elif isinstance(node, ast.ClassDef):
-            self.class_of.update((part, node) for part in node.body if isinstance(part, FUNCTIONS))
-            if not around.is_function:
+            self.class_of.update((part, node) for part in node.body if isinstance(part, (*FUNCTIONS, ast.Assign, ast.AnnAssign)))
+            if around.is_function:
+                self.receivers.rebound.add(node.name)
+            else:
                 self.bound[node] = forms_in((*node.bases, *node.keywords))
-        elif isinstance(node, (ast.Assign, ast.AnnAssign)) and not around.is_function:
+                below = [*node.decorator_list, *node.body]  # to inherit from a module is not to run it
+        elif not around.is_function:
             scope = Scope(around)
-            self.bound[node] = scope.words
-        return scope
+            self.bound[node] = scope.words  # type: ignore[index]
+        return scope, below
+
+    @cached_property
+    def definitions(self) -> list[Definition]:
+        return [part for part in self.words if not isinstance(part, ast.Module)]
+
+    @cached_property
+    def spelled(self) -> set[str]:
+        """What is spelled anywhere in the file."""
+        return set().union(*self.words.values(), *self.bound.values())
 
     @cached_property
     def spelling(self) -> dict[str, list[ast.AST]]:
@@ -165,8 +224,8 @@ class CallGraph:
         `steps`: only so many calls away from the word. `through_variables`: or a variable of the file; these are part of the answer.
         """
         found: set[ast.AST] = set()
-        asked = set(wanted)
-        level = set(wanted)
+        asked = anyhow(wanted)
+        level = asked
         while level and (steps is None or steps >= 0):
             spelling = [part for each in level for part in self.spelling.get(each, ())]
             if through_variables:
@@ -188,20 +247,45 @@ class CallGraph:
 
     def names_of(self, part: ast.AST) -> set[str]:
         """The words by which other code comes to a function or method, or to what is bound; who makes an object names its class."""
-        if isinstance(part, FUNCTIONS):
-            if part not in self.class_of:
-                return {part.name}
-            return {self.class_of[part].name} if part.name == "__init__" else {f".{part.name}"}
+        cls = self.class_of.get(part)
+        if isinstance(part, ast.Module):
+            return set()
         if isinstance(part, ast.ClassDef):
             return {part.name}
+        if isinstance(part, FUNCTIONS):
+            return self._names(cls, part.name)
         targets = part.targets if isinstance(part, ast.Assign) else [part.target]  # type: ignore[attr-defined]
-        return {word(each) for target in targets for each in subtree(target)} - {""}
+        found: set[str] = set()
+        for each in (below for target in targets for below in subtree(target)):
+            if isinstance(each, ast.Name):
+                found |= {each.id} | self._names(cls, each.id)
+            elif isinstance(each, ast.Attribute):
+                found |= {f".{each.attr}", self.receivers.meant(receiver_of(each.value), each.attr)}
+        return found
+
+    def _names(self, cls: ast.ClassDef | None, name: str) -> set[str]:
+        if cls is None:
+            return {name}
+        return {cls.name if name == "__init__" else f".{name}", self.receivers.of_class(cls, name)}
 
 
 def renamed(tree: ast.Module) -> dict[str, str]:
     """What a file calls otherwise than the module that it imports it from."""
     imports = (part for part in subtree(tree) if isinstance(part, ast.ImportFrom))
     return {alias.asname: alias.name for part in imports for alias in part.names if alias.asname not in (None, alias.name)}
+
+
+def called_by(method: Definition) -> str | None:
+    """What a method calls its object, or its class."""
+    arguments = [*method.args.posonlyargs, *method.args.args]
+    is_static = any(word(decorator) == "staticmethod" for decorator in method.decorator_list)
+    return arguments[0].arg if arguments and not is_static else None
+
+
+def outside_of(function: Definition) -> list[ast.expr]:
+    """What runs when a function is defined."""
+    defaults = (*function.args.defaults, *function.args.kw_defaults)
+    return [*function.decorator_list, *(default for default in defaults if default is not None)]
 
 
 def _running(node: ast.AST) -> list[ast.AST]:

@@ -59,9 +59,11 @@ class CallerExplorer(Explorer):
     """Runs the tape over a file that imports the analysed one."""
 
     def __init__(self, caller: Document, tape: Tape, names: frozenset[str]) -> None:
+        """`tape`: of the analysed file; `names`: those under which the caller uses what it is run for."""
         super().__init__(caller, tape.roots, tape.conventions)
         self.importer = self.tape.importer = CallerImporter(Path(caller.path), tape.roots, tape.document)
         self.names = names
+        self.known = {part.name for part in (*tape.prospects.call_graph.definitions, *tape.prospects.call_graph.classes)}
         self.most = CALLER_STEPS
         self.kinds = (PolicyKind.QUIET,)  # each side of a branch once is enough to see how the file is used
         self.times = 1
@@ -75,13 +77,18 @@ class CallerExplorer(Explorer):
         yield from sorted(super().entries(), key=lambda entry: not forms_in([entry[1]]) & CALLED_WALKS)
 
     def is_relevant(self, definition: ast.AST) -> bool:
-        """Whether the code, or what it calls in its file by name, walks a graph or names what the analysed file defines."""
         return definition in self.reaching
+
+    @property
+    def is_module_relevant(self) -> bool:
+        return self.tape.document.tree in self.reaching or super().is_module_relevant
 
     @cached_property
     def reaching(self) -> set[ast.AST]:
-        """The functions that lead to a walk, or to what the analysed file defines."""
-        return self.prospects.call_graph.leading_to(self.names)
+        """The code that names what the caller is run for, or walks a graph that may come out of the analysed file."""
+        prospects = self.prospects
+        defined = prospects.call_graph.leading_to(self.known, through_variables=True)
+        return prospects.call_graph.leading_to(self.names) | prospects.brought_to(prospects.walking, defined)
 
     @property
     def walks(self) -> bool:
@@ -103,7 +110,7 @@ def called(tape: Tape, *, all_functions: bool = False) -> Tape | None:
     tapes: list[Tape] = []
     close = itertools.islice(importing(Path(document.path), tape.roots), MAX_LOOKED_AT)
     for caller in itertools.islice((each for path in close for each in using(path, wanted, walks)), MAX_CALLERS):
-        tapes.append(CallerExplorer(caller, tape, wanted | CALLED_WALKS | tape.conventions.walking).explore())
+        tapes.append(CallerExplorer(caller, tape, wanted).explore())
     # what a caller does up to the end of the budget proves nothing
     runs = [run for each in tapes for run in each.runs]
     found = [run for run in runs if run.recording.ended_by not in LIMITS and functions & run.recording.entered]

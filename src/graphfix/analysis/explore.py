@@ -146,8 +146,9 @@ class Explorer:
         self.spoiled = 0
 
     def explore(self) -> Tape:
-        self.give_share()
-        self.run_entry(MODULE, run_module)
+        if self.is_module_relevant:
+            self.give_share()
+            self.run_entry(MODULE, run_module)
         entered = {definition for run in self.tape.runs for definition in run.recording.entered}
         for entry, definition, start in self.entries():
             if definition not in entered and self.is_relevant(definition):
@@ -166,6 +167,11 @@ class Explorer:
     def is_relevant(self, definition: ast.AST) -> bool:
         """Whether a function is run, where nothing else has entered it."""
         return self.prospects.is_relevant(definition)
+
+    @property
+    def is_module_relevant(self) -> bool:
+        """Whether the file is run as a script."""
+        return self.prospects.is_module_relevant
 
     @property
     def prospects(self) -> Prospects:

@@ -103,7 +103,7 @@ def spells(path: Path, words: Iterable[str]) -> bool:
 
 
 def _spells(data: bytes, word: str) -> bool:
-    name = word.strip(".()").encode()
+    name = word.strip(".:()").encode()
     if name not in data:
         return False
     return not word.endswith("()") or re.search(rb"\b%s\s*\(" % name, data) is not None

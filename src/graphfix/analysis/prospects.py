@@ -8,9 +8,9 @@ from functools import cached_property
 from pathlib import Path
 
 from graphfix.analysis.bringing import bringing_words
-from graphfix.analysis.call_graph import CallGraph, forms_in
+from graphfix.analysis.call_graph import ITEM, CallGraph, forms_in
 from graphfix.interpreter.conventions import Conventions
-from graphfix.models.words import CALLED_WALKS, INDEXED, SPELLED_READS, WALKED_BY_TRAINER
+from graphfix.models.words import CALLED_WALKS, INDEXED, SPELLED_READS, WALKED_BY_TRAINER, anyhow
 from graphfix.source.document import Document
 
 
@@ -27,6 +27,13 @@ class Prospects:
         """Whether the code, or what it calls in this file by name, walks a graph or reads a number out of one."""
         name = getattr(definition, "name", "")
         return name in WALKED_BY_TRAINER or name == "forward" and self.conventions.trains_modules or definition in self.reading
+
+    @cached_property
+    def is_module_relevant(self) -> bool:
+        """Whether the file, run as a script, may come to a walk or to a graph, or takes an item out of what may have no dimension."""
+        tree = self.document.tree
+        leading = tree in self.leading_to_graphs or tree in self.call_graph.leading_to((ITEM,))
+        return leading or self.is_relevant(tree) or self.conventions.trains_modules
 
     def may_walk(self, method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
         """Whether a method leads to a walk in this file, or returns what others walk."""
@@ -53,26 +60,30 @@ class Prospects:
     @cached_property
     def reading(self) -> set[ast.AST]:
         """The functions of this file that lead to a walk, or to a read of something into which a graph may come."""
-        reads = self.brought_to(self.call_graph.leading_to(SPELLED_READS))
+        reads = self.call_graph.leading_to(SPELLED_READS)
+        if reads:
+            reads = self.brought_to(reads, self.leading_to_graphs)
         return self.walking | self.call_graph.leading_to((INDEXED,)) | reads
 
-    def brought_to(self, functions: set[ast.AST]) -> set[ast.AST]:
-        """Those of the functions into which a graph may come: by what they call, or by what other methods leave in their object."""
-        if not functions:
-            return functions
-        graph = self.call_graph
-        leading = graph.leading_to(self.bringing, through_variables=True)
-        classes = {cls for part, cls in graph.class_of.items() if part in leading or cls in leading}
-        return {each for each in functions if each in leading or graph.class_of.get(each) in classes}
+    def brought_to(self, functions: set[ast.AST], leading: set[ast.AST]) -> set[ast.AST]:
+        """Those of the functions that are `leading`, or have an object in which a method that is may leave something."""
+        class_of = self.call_graph.class_of
+        classes = {cls for part, cls in class_of.items() if part in leading or cls in leading}
+        return {each for each in functions if each in leading or class_of.get(each) in classes}
+
+    @cached_property
+    def leading_to_graphs(self) -> set[ast.AST]:
+        """The code into which a graph may come by what it calls and names."""
+        return self.call_graph.leading_to(self.bringing, through_variables=True)
 
     @cached_property
     def walks(self) -> bool:
         """Whether the file spells a walk: it may prove graphs that a run without one has met unawares."""
-        words = self.call_graph.spelled | {definition.name for definition in self.call_graph.words}
-        wanted = CALLED_WALKS | WALKED_BY_TRAINER | self.conventions.walking
+        words = self.call_graph.spelled | {definition.name for definition in self.call_graph.definitions}
+        wanted = anyhow(CALLED_WALKS | WALKED_BY_TRAINER | self.conventions.walking)
         return self.conventions.trains_modules or not words.isdisjoint(wanted)
 
     @cached_property
     def bringing(self) -> frozenset[str]:
         """The words by which a graph may come into a run that has none so far."""
-        return bringing_words(self.call_graph, self.document, self.roots, self.conventions.walking)
+        return frozenset(anyhow(bringing_words(self.call_graph, self.document, self.roots, self.conventions.walking)))

@@ -62,7 +62,9 @@ def collect(evidence: Evidence, run: Run, attributes: bool, places: dict[ast.AST
         if kind is not attributes:
             continue
         for store in stores:
-            earlier = grown_from(store, stores, cut) if store.kind is StoreKind.ASSIGNED and evidence.holds(store.target) else None
+            earlier = (
+                grown_from(store, stores, cut) if store.kind is StoreKind.ASSIGNED and evidence.holds(store.target) else None
+            )
             if earlier is not None:
                 place = places.setdefault(store.target, GrowingPlace())
                 place.stores.append(store)

@@ -81,9 +81,7 @@ class _Kept:
         self._object = each
         self._slots = _reader_of(type(each))
         self._values = self._slots(each)
-        self._contents = [
-            (value, value.copy()) for value in self._values if isinstance(value, (dict, list))
-        ]
+        self._contents = [(value, value.copy()) for value in self._values if isinstance(value, (dict, list))]
 
     def is_untouched(self) -> bool:
         if self._slots(self._object) != self._values:

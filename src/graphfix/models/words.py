@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from graphfix.source.strings import texts
 
@@ -26,8 +26,18 @@ UNRECORDED_BY_TRAINER = frozenset(
 )  # fmt: skip
 # a number that is read out of a graph, an evaluation, and old ways to cut one
 READS = frozenset(("item", "data", "tolist", "numpy", "eval", "Variable"))
+
+
+def anyhow(words: Iterable[str]) -> set[str]:
+    """Words with each mere name in all forms in which `analysis.call_graph` may have it: as a variable or attribute, or a module's."""
+    found = set(words)
+    for name in [each for each in found if each.isidentifier()]:
+        found.update((f".{name}", f":{name}"))
+    return found
+
+
 # the two as `analysis.call_graph` has them: a variable named `data` reads nothing, and the `.grad` of a parameter walks nothing
-CALLED_WALKS = frozenset(word if word != "grad" else "grad()" for word in WALKS)
+CALLED_WALKS = frozenset(anyhow(WALKS - {"grad"}) | {"grad()", ".grad()", ":grad()"})
 SPELLED_READS = frozenset(word if word == "Variable" else f".{word}" for word in READS)
 # torch's own ways to ask for a gradient
 ASKS = WALKS | {"requires_grad_", "requires_grad", "enable_grad", "set_grad_enabled"}
@@ -46,7 +56,7 @@ INDEXED = ".data[]"
 # the same in code that is not parsed yet: a word may be the end of a longer one (`my_backward`), `grad` stands for too much
 _BY_TRAINER = "|".join(sorted(WALKED_BY_TRAINER))
 _WALK = re.compile(rf"backward\b|\bautograd\b|\bgrad\(|\b(?:{_BY_TRAINER})\b", re.ASCII)
-_READ = re.compile(r"\.data\b|\.item\b|\.tolist\b|\.numpy\b|\.eval\(|\bVariable\b", re.ASCII)
+_READ = re.compile(r"(?<!\btorch\.utils)\.data\b|\.item\b|\.tolist\b|\.numpy\b|\.eval\(|\bVariable\b", re.ASCII)
 _WORD = re.compile(r"['\"]*\w*['\"]*", re.ASCII)
 # what holds none of these does not match above: sought many times as fast
 _WALK_PARTS = tuple(word.encode() for word in ("backward", "autograd", "grad(", *sorted(WALKED_BY_TRAINER)))
