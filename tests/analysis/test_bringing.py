@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from graphfix.analysis.bringing import bringing_words
+from graphfix.analysis.bringing import ImportedWords, bringing_words
 from graphfix.analysis.call_graph import CallGraph
 from graphfix.source.document import Document
+from graphfix.source.guard import parse
 
 NETS = """
 import torch
@@ -56,7 +57,8 @@ def brought(tmp_path: Path, text: str) -> frozenset[str]:
     (tmp_path / "nets.py").write_text(NETS)
     (tmp_path / "plain.py").write_text("def made(x):\n    return x + 1\n")
     document = Document(str(tmp_path / "run.py"), text)
-    return bringing_words(CallGraph(document.tree), document, (tmp_path,), frozenset(("walk_it",)))
+    imported = ImportedWords(document.tree, Path(document.path), (tmp_path,))
+    return bringing_words(CallGraph(document.tree), frozenset(("walk_it",)), imported.words(imported.by_name))
 
 
 @pytest.mark.parametrize("name", ["SIZE", "kinds", "Reader", "count", "is_net", "anything", "missing"])
@@ -74,6 +76,14 @@ def test_what_an_import_means_that_makes_a_graph_brings_it(tmp_path: Path, name:
     assert "other" in brought(tmp_path, f"from nets import {name} as other\n")
     assert name in brought(tmp_path, "import nets\n")
     assert name in brought(tmp_path, "from nets import *\n")
+
+
+def test_an_import_that_is_not_spelled_is_not_asked(tmp_path: Path) -> None:
+    (tmp_path / "nets.py").write_text(NETS)
+    imported = ImportedWords(parse("from nets import Net, layer\nimport nets as all_nets\n"), tmp_path / "run.py", (tmp_path,))
+    assert imported.words(["Net()", ".layer", "other"]) == {"Net", "layer"}
+    assert "Trainer" in imported.words([":all_nets"])
+    assert not imported.words([])
 
 
 def test_what_is_many_calls_away_is_left_to_the_usual_runs(tmp_path: Path) -> None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import ast
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from graphfix.analysis.call_graph import CallGraph
 from graphfix.interpreter.imports import NEVER, Importer, parsed
 from graphfix.models.words import BRINGING, INDEXED
 from graphfix.source.decode import read_bytes
-from graphfix.source.document import Document
 from graphfix.source.errors import SourceError
 from graphfix.source.reads import note_read
 from graphfix.source.subtree import subtree
@@ -23,28 +22,46 @@ STEPS = 2
 _PARTS = re.compile(rb"\b(?:%s)\b" % "|".join(sorted({each.strip("().=:") for each in BRINGING})).encode())
 
 
-def bringing_words(graph: CallGraph, document: Document, roots: tuple[Path, ...], walking: frozenset[str]) -> frozenset[str]:
-    """The words by which a graph may come into the code of a file; `graph`: that of the file; `walking`: further functions that walk."""
-    wanted = BRINGING | {INDEXED} | walking | _imported(document.tree, Path(document.path), roots)
+def bringing_words(graph: CallGraph, walking: frozenset[str], imported: frozenset[str] = frozenset()) -> frozenset[str]:
+    """The words by which a graph may come into the code of a file; `graph`: that of the file; `walking`: further functions that walk.
+
+    `imported`: the words by which graphs come out of the files that it imports; without any, it is what the file alone may bring.
+    """
+    wanted = BRINGING | {INDEXED} | walking | imported
     leading = graph.leading_to(wanted, STEPS, through_variables=True)
     return wanted.union(*(graph.names_of(part) for part in leading))
 
 
-def _imported(tree: ast.Module, path: Path, roots: tuple[Path, ...]) -> set[str]:
-    """The words by which graphs may come out of the files that a file imports."""
-    found: set[str] = set()
-    importer = Importer(path, roots)
-    for name, module, member in imported_names(tree):
-        target = importer.find(module, path) if module.strip(".").split(".")[0] not in NEVER else None
-        if target is None or target == path:
-            continue
+class ImportedWords:
+    """The words by which graphs may come out of the files that a file imports, each of which is read when a word of it is asked for."""
+
+    def __init__(self, tree: ast.Module, path: Path, roots: tuple[Path, ...]) -> None:
+        self.path = path
+        self.importer = Importer(path, roots)
+        self.by_name: dict[str, list[tuple[str, str | None]]] = {}
+        for name, module, member in imported_names(tree):
+            self.by_name.setdefault(name, []).append((module, member))
+        self._words: dict[str, frozenset[str]] = {}
+
+    def words(self, spelled: Iterable[str]) -> frozenset[str]:
+        """Those that come with the imports that are `spelled`, in any form."""
+        names = {each.strip(".:()") for each in spelled} & self.by_name.keys()
+        return frozenset().union(*(self._words_of(name) for name in (*names, *({"*"} & self.by_name.keys()))))
+
+    def _words_of(self, name: str) -> frozenset[str]:
+        if name not in self._words:
+            self._words[name] = frozenset().union(*(self._brought(name, *meant) for meant in self.by_name[name]))
+        return self._words[name]
+
+    def _brought(self, name: str, module: str, member: str | None) -> frozenset[str]:
+        target = self.importer.find(module, self.path) if module.strip(".").split(".")[0] not in NEVER else None
+        if target is None or target == self.path:
+            return frozenset()
         note_read(target)
         words = offered(target)
         if member is None or member == "*":
-            found |= words
-        elif member in words:
-            found.add(name)
-    return found
+            return words
+        return frozenset((name,)) if member in words else frozenset()
 
 
 @functools.lru_cache(maxsize=4_000)

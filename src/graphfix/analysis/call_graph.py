@@ -237,6 +237,33 @@ class CallGraph:
             steps = None if steps is None else steps - 1
         return found
 
+    @cached_property
+    def _named(self) -> dict[str, list[ast.AST]]:
+        """What the file defines and binds by each word that comes to it."""
+        found: dict[str, list[ast.AST]] = {}
+        for part in (*self.words, *self.bound):
+            for name in self.names_of(part):
+                found.setdefault(name, []).append(part)
+        return found
+
+    def within_reach(self, parts: Iterable[ast.AST], words: Iterable[str] = ()) -> set[str]:
+        """The words of these parts, `words`, and those of all that they lead to, which all methods of an object belong to."""
+        found = set(words)
+        seen: set[ast.AST] = set()
+        pending = [*parts, *(part for each in found for part in self._named.get(each, ()))]
+        while pending:
+            part = pending.pop()
+            if part in seen:
+                continue
+            seen.add(part)
+            spelled = self.words.get(part) or self.bound.get(part) or set()  # type: ignore[call-overload]
+            for each in spelled - found:
+                pending.extend(self._named.get(each, ()))
+            found |= spelled
+            cls = part if isinstance(part, ast.ClassDef) else self.class_of.get(part)
+            pending.extend((cls, *cls.body) if cls is not None else ())
+        return found
+
     def offered(self, parts: Collection[ast.AST]) -> set[str]:
         """The names of the module by which other files come to these parts, or to an object that has one."""
         found: set[str] = set()

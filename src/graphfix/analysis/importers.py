@@ -104,9 +104,9 @@ def spells(path: Path, words: Iterable[str]) -> bool:
 
 def _spells(data: bytes, word: str) -> bool:
     name = word.strip(".:()").encode()
-    if name not in data:
-        return False
-    return not word.endswith("()") or re.search(rb"\b%s\s*\(" % name, data) is not None
+    return (
+        name in data and re.search(rb"\b%s%s" % (re.escape(name), rb"\s*\(" if word.endswith("()") else rb"\b"), data) is not None
+    )
 
 
 def programs_below(root: Path) -> list[tuple[Path, int]] | None:

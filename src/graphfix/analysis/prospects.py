@@ -7,11 +7,12 @@ from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 
-from graphfix.analysis.bringing import bringing_words
+from graphfix.analysis.bringing import ImportedWords, bringing_words
 from graphfix.analysis.call_graph import ITEM, CallGraph, forms_in
 from graphfix.interpreter.conventions import Conventions
 from graphfix.models.words import CALLED_WALKS, INDEXED, SPELLED_READS, WALKED_BY_TRAINER, anyhow
 from graphfix.source.document import Document
+from graphfix.source.subtree import children
 
 
 class Prospects:
@@ -22,6 +23,7 @@ class Prospects:
         self.roots = roots
         self.conventions = conventions
         self._bringing: dict[ast.AST, bool] = {}
+        self._words_with: dict[frozenset[str], set[str]] = {}
 
     def is_relevant(self, definition: ast.AST) -> bool:
         """Whether the code, or what it calls in this file by name, walks a graph or reads a number out of one."""
@@ -32,8 +34,12 @@ class Prospects:
     def is_module_relevant(self) -> bool:
         """Whether the file, run as a script, may come to a walk or to a graph, or takes an item out of what may have no dimension."""
         tree = self.document.tree
-        leading = tree in self.leading_to_graphs or tree in self.call_graph.leading_to((ITEM,))
-        return leading or self.is_relevant(tree) or self.conventions.trains_modules
+        if self.is_relevant(tree) or self.conventions.trains_modules or tree in self.call_graph.leading_to((ITEM,)):
+            return True
+        if tree in self._leading_to_own_graphs:
+            return True
+        # what a library makes of its imports is read by who imports it
+        return any(map(does_something, tree.body)) and tree in self._leading_to_graphs({tree})
 
     def may_walk(self, method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
         """Whether a method leads to a walk in this file, or returns what others walk."""
@@ -45,7 +51,8 @@ class Prospects:
 
     def _brings(self, part: ast.AST) -> bool:
         if part not in self._bringing:
-            self._bringing[part] = not self.bringing.isdisjoint(forms_in([part]))
+            words = forms_in([part])
+            self._bringing[part] = not self._own_words.isdisjoint(words) or not self._words(words=words).isdisjoint(words)
         return self._bringing[part]
 
     @cached_property
@@ -61,20 +68,16 @@ class Prospects:
     def reading(self) -> set[ast.AST]:
         """The functions of this file that lead to a walk, or to a read of something into which a graph may come."""
         reads = self.call_graph.leading_to(SPELLED_READS)
-        if reads:
-            reads = self.brought_to(reads, self.leading_to_graphs)
-        return self.walking | self.call_graph.leading_to((INDEXED,)) | reads
+        brought = self.brought_to(reads, self._leading_to_own_graphs)
+        if brought != reads:
+            brought = self.brought_to(reads, self._leading_to_graphs(reads - brought) | self._leading_to_own_graphs)
+        return self.walking | self.call_graph.leading_to((INDEXED,)) | brought
 
     def brought_to(self, functions: set[ast.AST], leading: set[ast.AST]) -> set[ast.AST]:
         """Those of the functions that are `leading`, or have an object in which a method that is may leave something."""
         class_of = self.call_graph.class_of
         classes = {cls for part, cls in class_of.items() if part in leading or cls in leading}
         return {each for each in functions if each in leading or class_of.get(each) in classes}
-
-    @cached_property
-    def leading_to_graphs(self) -> set[ast.AST]:
-        """The code into which a graph may come by what it calls and names."""
-        return self.call_graph.leading_to(self.bringing, through_variables=True)
 
     @cached_property
     def walks(self) -> bool:
@@ -84,6 +87,34 @@ class Prospects:
         return self.conventions.trains_modules or not words.isdisjoint(wanted)
 
     @cached_property
-    def bringing(self) -> frozenset[str]:
-        """The words by which a graph may come into a run that has none so far."""
-        return frozenset(anyhow(bringing_words(self.call_graph, self.document, self.roots, self.conventions.walking)))
+    def _own_words(self) -> set[str]:
+        """The words by which a graph may come into a run that has none so far, out of the file alone."""
+        return anyhow(bringing_words(self.call_graph, self.conventions.walking))
+
+    @cached_property
+    def _imports(self) -> ImportedWords:
+        return ImportedWords(self.document.tree, Path(self.document.path), self.roots)
+
+    def _words(self, parts: Iterable[ast.AST] = (), words: Iterable[str] = ()) -> set[str]:
+        """The same with what comes out of the files that code within reach of the parts and words imports: these have to be read."""
+        imported = self._imports.words(self.call_graph.within_reach(parts, words))
+        if imported not in self._words_with:
+            self._words_with[imported] = anyhow(bringing_words(self.call_graph, self.conventions.walking, imported))
+        return self._words_with[imported]
+
+    @cached_property
+    def _leading_to_own_graphs(self) -> set[ast.AST]:
+        return self.call_graph.leading_to(self._own_words, through_variables=True)
+
+    def _leading_to_graphs(self, parts: set[ast.AST]) -> set[ast.AST]:
+        """The code into which a graph may come by what it calls and names: all such code among the parts."""
+        return self.call_graph.leading_to(self._words(parts), through_variables=True)
+
+
+def does_something(statement: ast.stmt) -> bool:
+    """Whether a statement of a module is there for its effect, and not for what it defines."""
+    if isinstance(statement, (ast.If, ast.Try)):
+        return any(isinstance(part, ast.stmt) and does_something(part) for part in children(statement))
+    if isinstance(statement, ast.Expr):
+        return isinstance(statement.value, (ast.Call, ast.Await))
+    return isinstance(statement, (ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.AugAssign))

@@ -37,7 +37,7 @@ class Receivers:
         self.modules: set[str] = set()  # names that are imported as modules
         self.rebound: set[str] = set()  # names that mean something else somewhere
         self.stored: set[tuple[Receiver, str]] = set()  # attributes that are set
-        self.meant = functools.cache(self._meant)
+        self._meanings: dict[tuple[Receiver, str], str] = {}
 
     def see(self, node: ast.AST) -> None:
         """Note what a node imports or binds; names of variables, functions and arguments are noted by who meets them."""
@@ -52,10 +52,16 @@ class Receivers:
         elif isinstance(node, ast.Lambda):
             self.rebound.update(each.arg for each in subtree(node.args) if isinstance(each, ast.arg))
 
-    def _meant(self, receiver: Receiver, attribute: str) -> str:
+    def meant(self, receiver: Receiver, attribute: str) -> str:
         """The word of an attribute: `Class.x` of the classes of this file that inherit from one another, `:x` of what other files define,
         `.x` of what nobody knows.
         """
+        asked = receiver, attribute
+        if asked not in self._meanings:
+            self._meanings[asked] = self._meant(receiver, attribute)
+        return self._meanings[asked]
+
+    def _meant(self, receiver: Receiver, attribute: str) -> str:
         if isinstance(receiver, str):
             if receiver in self.rebound:
                 return f".{attribute}"

@@ -126,8 +126,15 @@ def parsed(path: Path, name: str) -> Document | None:
 @functools.lru_cache(maxsize=400)
 def known_document(path: Path, name: str) -> Document | None:
     """The same; read once for all files that are analysed."""
+    known = known_file(path)
+    return Document(str(path), known.text, name, known.tree) if known is not None else None
+
+
+@functools.lru_cache(maxsize=400)
+def known_file(path: Path) -> Document | None:
+    """A file of the project, parsed once whatever it is imported as, or None where it cannot be read."""
     try:
-        return Document(str(path), read(path).text, name)
+        return Document(str(path), read(path).text, path.stem)
     except (SourceError, OSError):
         return None
 

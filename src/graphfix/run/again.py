@@ -9,7 +9,7 @@ from pathlib import Path
 from graphfix.analysis.bringing import offered
 from graphfix.analysis.flow.places import after
 from graphfix.analysis.importers import MAX_BYTES, STEPS, imports_below, names_imported, programs_below
-from graphfix.interpreter.imports import Importer, known_document, module_file
+from graphfix.interpreter.imports import Importer, known_document, known_file, module_file
 from graphfix.models.table import facts
 from graphfix.source.reads import forget_states
 
@@ -30,7 +30,7 @@ def let_go() -> None:
 
     Of these few objects each holds a MiB of what lies around it. Who imports whom stays known: that takes long to find out.
     """
-    for known in (known_document, after, facts):
+    for known in (known_document, known_file, after, facts):
         known.cache_clear()
 
 

@@ -10,7 +10,7 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-MANY = 600_000  # objects that were made and not let go since the last collection: most are files that are parsed, and stay
+MANY = 3_000_000  # objects that were made and not let go since the last collection: most are files that are parsed, and stay
 
 
 @contextmanager
