@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tracemalloc
 from pathlib import Path
 
@@ -82,7 +83,16 @@ def test_the_module_that_loads_data_reads_no_data(code: str) -> None:
 
 @pytest.mark.parametrize("part", ['"x', "\\n", "x"])
 def test_a_long_text_takes_no_memory_for_each_character(part: str) -> None:
-    code = b'import torch\nx = """' + (part * 50 + "\n").encode() * 4_000 + b'"""\nloss.backward()\n'
+    assert_little_memory(b'import torch\nx = """' + (part * 50 + "\n").encode() * 4_000 + b'"""\nloss.backward()\n')
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="patterns that give nothing back came with Python 3.11")
+@pytest.mark.parametrize("quote", [b"'", b'"'])
+def test_nor_does_a_long_line_for_each_escape(quote: bytes) -> None:
+    assert_little_memory(b"import torch\nx = " + quote + b"\\n" * 200_000 + quote + b"\nloss.backward()\n")
+
+
+def assert_little_memory(code: bytes) -> None:
     tracemalloc.start()
     try:
         assert spelled_by_code(code)
