@@ -104,7 +104,16 @@ def test_a_member_of_a_module_is_no_attribute_of_a_tensor() -> None:
     assert leading(text, ".data") == {"read"}
 
 
-@pytest.mark.parametrize("binding", ["torch = load()", "def f(torch): pass", "for torch in x: pass", "[torch for torch in x]"])
+@pytest.mark.parametrize(
+    "binding",
+    [
+        "torch = load()",
+        "def f(torch): pass",
+        "for torch in x: pass",
+        "[torch for torch in x]",
+        "match x:\n    case {**torch}: pass",
+    ],
+)
 def test_a_name_that_means_something_else_somewhere_is_no_module(binding: str) -> None:
     text = f"import torch\n{binding}\ndef read(): return torch.data\n"
     assert "read" in leading(text, ".data")

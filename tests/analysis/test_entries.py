@@ -166,3 +166,33 @@ class M(L.LightningModule):
 def test_a_training_step_is_walked_once(automatic: bool | None, walk: str, expected: list[str]) -> None:
     text = STEP.format(automatic=automatic, walk=walk)
     assert [finding.code for finding in analyse(Path("train.py"), text).findings] == expected
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "x = torch.tensor([5.0])\nx[0][0]",
+        "x = torch.tensor(5.0)\ntotal = first(x)",
+        "x = Net()(1)",
+        "read(Net()(1))",
+        "Net()(1).sum().backward()",
+    ],
+)
+def test_a_file_is_run_as_a_script_where_that_may_show_something(line: str) -> None:
+    assert runs_of_module(line)
+
+
+@pytest.mark.parametrize("line", ["", "LEVEL = 3", "import logging\nlogging.info('read')", "print(open('a').read())"])
+def test_and_not_where_it_comes_to_nothing(line: str) -> None:
+    assert not runs_of_module(line)
+
+
+def test_an_item_of_what_has_no_dimension_needs_no_graph() -> None:
+    text = "import torch\n\ndef read(x):\n    return x.item()\n\nx = torch.tensor([5.0])\nx[0][0]\n"
+    assert [finding.code for finding in analyse(Path("train.py"), text).findings] == ["GF901"]
+
+
+def runs_of_module(line: str) -> list[object]:
+    defined = "def read(x):\n    return x.item()\ndef first(x):\n    return x[0]\nclass Net(torch.nn.Module):\n    pass\n"
+    tape = Explorer(Document("train.py", f"import torch\n{defined}{line}\n"), (Path(),)).explore()
+    return [run for run in tape.runs if run.entry.is_module]

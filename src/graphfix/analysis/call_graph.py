@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from graphfix.analysis.receivers import Receiver, Receivers, receiver_of
+from graphfix.analysis.receivers import Receiver, Receivers, receiver_of, targets_of
 from graphfix.models.words import anyhow
 from graphfix.source.subtree import children, kept_with_node, subtree
 
@@ -281,9 +281,8 @@ class CallGraph:
             return {part.name}
         if isinstance(part, FUNCTIONS):
             return self._names(cls, part.name)
-        targets = part.targets if isinstance(part, ast.Assign) else [part.target]  # type: ignore[attr-defined]
         found: set[str] = set()
-        for each in (below for target in targets for below in subtree(target)):
+        for each in targets_of(part):  # type: ignore[arg-type]
             if isinstance(each, ast.Name):
                 found |= {each.id} | self._names(cls, each.id)
             elif isinstance(each, ast.Attribute):

@@ -12,7 +12,7 @@ from typing import Any
 
 from graphfix.analysis.call_graph import FUNCTIONS, word
 from graphfix.analysis.entries import MODULE, EntryKind, EntryPoint, Start, run_module, start_function, start_method
-from graphfix.analysis.policies import Policy, PolicyKind, is_idle_exit, leaves, repeats, side_of, worth_taking
+from graphfix.analysis.policies import Policy, PolicyKind, Side, compatible, is_idle_exit, repeats, side_of, worth_taking
 from graphfix.analysis.prospects import Prospects
 from graphfix.autograd.gradients import Fates
 from graphfix.interpreter.conventions import NO_CONVENTIONS, Conventions
@@ -26,8 +26,6 @@ from graphfix.interpreter.values import Value
 from graphfix.models.assembly import assembled
 from graphfix.source.document import Document
 from graphfix.source.subtree import subtree
-
-Side = tuple[ast.AST, bool]
 
 # Statements and calls that all runs over one file may simulate together: a count, so that results do not depend on the clock
 TOTAL_STEPS = 100_000
@@ -367,20 +365,6 @@ def pass_over(sites: set[ast.AST], recording: Recording, policy: Policy) -> None
     if sites:
         policy.asked -= sites
         recording.covered = {side: where for side, where in recording.covered.items() if side[0] not in sites}
-
-
-def compatible(missing: list[Side]) -> list[Side]:
-    """Those of the sides that one run can take: none that lies in the other side of another; of those that leave, one alone."""
-    staying = [side for side in missing if not leaves(side[0])]
-    if not staying:
-        return missing[:1]
-    chosen: list[Side] = []
-    shut: set[ast.AST] = set()
-    for site, side in staying:
-        if site not in shut:
-            chosen.append((site, side))
-            shut.update(part for code in side_of(site, not side) if code is not site for part in subtree(code))
-    return chosen
 
 
 def may_be_gradient(name: ast.expr) -> bool:

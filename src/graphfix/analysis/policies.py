@@ -8,9 +8,12 @@ import enum
 from graphfix.analysis.call_graph import word
 from graphfix.interpreter.interning import Key, kind_of, mentions
 from graphfix.interpreter.statements import is_raise
+from graphfix.source.subtree import subtree
 
 SAYS = frozenset(("print", "debug", "info", "warn", "warning", "error", "exception", "log", "write"))
 ABRUPT = (ast.Return, ast.Break, ast.Continue)
+# a branch, and whether its condition holds
+Side = tuple[ast.AST, bool]
 
 
 class PolicyKind(enum.Enum):
@@ -118,3 +121,17 @@ def side_of(site: ast.AST, side: bool) -> list[ast.AST]:
     if isinstance(site, ast.If):
         return list(site.body if side else site.orelse)
     return [site]
+
+
+def compatible(missing: list[Side]) -> list[Side]:
+    """Those of the sides that one run can take: none that lies in the other side of another; of those that leave, one alone."""
+    staying = [side for side in missing if not leaves(side[0])]
+    if not staying:
+        return missing[:1]
+    chosen: list[Side] = []
+    shut: set[ast.AST] = set()
+    for site, side in staying:
+        if site not in shut:
+            chosen.append((site, side))
+            shut.update(part for code in side_of(site, not side) if code is not site for part in subtree(code))
+    return chosen

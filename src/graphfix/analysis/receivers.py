@@ -21,6 +21,12 @@ def receiver_of(value: ast.expr, owner: ast.ClassDef | None = None, own: str | N
     return "torch" if _is_module_of_torch(value) else None
 
 
+def targets_of(binding: ast.Assign | ast.AnnAssign) -> list[ast.AST]:
+    """The nodes of what a statement binds."""
+    targets = binding.targets if isinstance(binding, ast.Assign) else [binding.target]
+    return [each for target in targets for each in subtree(target)]
+
+
 def _is_module_of_torch(node: ast.expr) -> bool:
     """Whether an expression spells a module in torch, as `torch.utils` does: modules are in lower case (PEP 8)."""
     while isinstance(node, ast.Attribute) and node.attr.islower():
@@ -49,6 +55,8 @@ class Receivers:
             self.rebound.update(each.id for each in subtree(node.target) if isinstance(each, ast.Name))
         elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)):
             self.rebound.update([node.name] if node.name else ())
+        elif isinstance(node, ast.MatchMapping):
+            self.rebound.update([node.rest] if node.rest else ())
         elif isinstance(node, ast.Lambda):
             self.rebound.update(each.arg for each in subtree(node.args) if isinstance(each, ast.arg))
 
@@ -96,8 +104,7 @@ class Receivers:
                 if isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
                     given.add(part.name)
                 elif isinstance(part, (ast.Assign, ast.AnnAssign)):
-                    targets = part.targets if isinstance(part, ast.Assign) else [part.target]
-                    given.update(each.id for target in targets for each in subtree(target) if isinstance(each, ast.Name))
+                    given.update(each.id for each in targets_of(part) if isinstance(each, ast.Name))
         for receiver, attribute in self.stored:
             cls = self._by_name.get(receiver) if isinstance(receiver, str) else receiver
             if isinstance(cls, ast.ClassDef) and cls in found:
