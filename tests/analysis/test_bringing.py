@@ -57,7 +57,7 @@ def brought(tmp_path: Path, text: str) -> frozenset[str]:
     (tmp_path / "nets.py").write_text(NETS)
     (tmp_path / "plain.py").write_text("def made(x):\n    return x + 1\n")
     document = Document(str(tmp_path / "run.py"), text)
-    imported = ImportedWords(document.tree, Path(document.path), (tmp_path,))
+    imported = ImportedWords(document.imports, Path(document.path), (tmp_path,))
     return bringing_words(CallGraph(document.tree), frozenset(("walk_it",)), imported.words(imported.by_name))
 
 
@@ -80,7 +80,9 @@ def test_what_an_import_means_that_makes_a_graph_brings_it(tmp_path: Path, name:
 
 def test_an_import_that_is_not_spelled_is_not_asked(tmp_path: Path) -> None:
     (tmp_path / "nets.py").write_text(NETS)
-    imported = ImportedWords(parse("from nets import Net, layer\nimport nets as all_nets\n"), tmp_path / "run.py", (tmp_path,))
+    imported = ImportedWords(
+        parse("from nets import Net, layer\nimport nets as all_nets\n").body, tmp_path / "run.py", (tmp_path,)
+    )
     assert imported.words(["Net()", ".layer", "other"]) == {"Net", "layer"}
     assert "Trainer" in imported.words([":all_nets"])
     assert not imported.words([])

@@ -130,3 +130,37 @@ def test_a_file_leads_where_its_own_code_does() -> None:
     ]:
         tree = parse(f"{text}{line}\n")
         assert (tree in CallGraph(tree).leading_to(["backward"])) is leads, line
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "w.data.normal_(0, 1)",
+        "w.data[i].zero_()",
+        "w.data[i] = 0",
+        "w.data[i] += 1",
+        "w.data = w.cuda()",
+        "nn.init.xavier_uniform_(w.data)",
+        "init.zeros_(w.data[i])",
+    ],
+)
+def test_what_is_written_through_data_is_not_read(line: str) -> None:
+    graph = CallGraph(parse(f"def set(w, i):\n    {line}\n"))
+    assert graph.spelled.isdisjoint((".data", ".data[]"))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "w = w.data",
+        "w.copy_(w.data)",
+        "w.data[i] = w.data[0]",
+        "w.data.normal(0, 1)",
+        "w.data.__iter__()",
+        "w[i] = w.data",
+        "nn.init.normal_(w, w.data)",
+        "del w.data[w.data]",
+    ],
+)
+def test_and_what_is_read_is(line: str) -> None:
+    assert ".data" in CallGraph(parse(f"def set(w, i):\n    {line}\n")).spelled

@@ -173,7 +173,7 @@ def test_a_training_step_is_walked_once(automatic: bool | None, walk: str, expec
     [
         "x = torch.tensor([5.0])\nx[0][0]",
         "x = torch.tensor(5.0)\ntotal = first(x)",
-        "x = Net()(1)",
+        "print(Net()(1))",
         "read(Net()(1))",
         "Net()(1).sum().backward()",
     ],
@@ -182,7 +182,10 @@ def test_a_file_is_run_as_a_script_where_that_may_show_something(line: str) -> N
     assert runs_of_module(line)
 
 
-@pytest.mark.parametrize("line", ["", "LEVEL = 3", "import logging\nlogging.info('read')", "print(open('a').read())"])
+@pytest.mark.parametrize(
+    "line",
+    ["", "LEVEL = 3", "import logging\nlogging.info('read')", "print(open('a').read())", "x = Net()(1)", "NETS = {'net': Net}"],
+)
 def test_and_not_where_it_comes_to_nothing(line: str) -> None:
     assert not runs_of_module(line)
 
@@ -196,3 +199,48 @@ def runs_of_module(line: str) -> list[object]:
     defined = "def read(x):\n    return x.item()\ndef first(x):\n    return x[0]\nclass Net(torch.nn.Module):\n    pass\n"
     tape = Explorer(Document("train.py", f"import torch\n{defined}{line}\n"), (Path(),)).explore()
     return [run for run in tape.runs if run.entry.is_module]
+
+
+QUIET = """
+import torch
+import torch.nn as nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, x):
+        y = self.layer(x)
+        {line}
+        return y
+
+    @torch.no_grad()
+    def score(self, x):
+        return self.layer(x).item()
+
+    def rate(self, x):
+        return self.layer(x).item()
+
+@torch.no_grad()
+def score(net: Net, x):
+    net.eval()
+    return net(x).item()
+{more}
+"""
+
+
+@pytest.mark.parametrize(
+    "line, more, expected",
+    [
+        ("print(y.mean().item())", "", {"rate"}),
+        ("y.data.zero_()", "", {"rate"}),
+        ("y = y.data", "", {"forward", "rate"}),
+        ("print(y.mean().data[0])", "", {"forward", "rate"}),
+        ("print(y.mean().item())", "\ndef train(loss):\n    loss.backward()\n", {"forward", "rate", "train", "score"}),
+    ],
+)
+def test_what_records_nothing_of_its_own_is_met_where_a_graph_is_walked(line: str, more: str, expected: set[str]) -> None:
+    tape = Explorer(Document("net.py", QUIET.format(line=line, more=more)), (Path(),)).explore()
+    entered = {definition.name for run in tape.runs for definition in run.recording.entered}
+    assert entered - {"__init__"} == expected

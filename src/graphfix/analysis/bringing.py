@@ -14,10 +14,10 @@ from graphfix.models.words import BRINGING, INDEXED
 from graphfix.source.decode import read_bytes
 from graphfix.source.errors import SourceError
 from graphfix.source.reads import note_read
-from graphfix.source.subtree import subtree
 
 # how many calls away from a word that brings a graph it is looked for: what lies further is met by the usual runs, or not at all
 STEPS = 2
+Import = ast.Import | ast.ImportFrom
 # the same in bytes: a file that holds none of them brings nothing
 _PARTS = re.compile(rb"\b(?:%s)\b" % "|".join(sorted({each.strip("().=:") for each in BRINGING})).encode())
 
@@ -35,11 +35,11 @@ def bringing_words(graph: CallGraph, walking: frozenset[str], imported: frozense
 class ImportedWords:
     """The words by which graphs may come out of the files that a file imports, each of which is read when a word of it is asked for."""
 
-    def __init__(self, tree: ast.Module, path: Path, roots: tuple[Path, ...]) -> None:
+    def __init__(self, imports: Iterable[Import], path: Path, roots: tuple[Path, ...]) -> None:
         self.path = path
         self.importer = Importer(path, roots)
         self.by_name: dict[str, list[tuple[str, str | None]]] = {}
-        for name, module, member in imported_names(tree):
+        for name, module, member in imported_names(imports):
             self.by_name.setdefault(name, []).append((module, member))
         self._words: dict[str, frozenset[str]] = {}
 
@@ -78,14 +78,14 @@ def offered(path: Path) -> frozenset[str]:
     return frozenset(graph.offered(graph.leading_to(BRINGING, STEPS - 1, through_variables=True)))
 
 
-def imported_names(tree: ast.Module) -> Iterator[tuple[str, str, str | None]]:
-    """Each name that a file imports, with the module, and the member of it that the name means; None where it means the module."""
-    for part in subtree(tree):
+def imported_names(imports: Iterable[Import]) -> Iterator[tuple[str, str, str | None]]:
+    """Each name that the statements import, with the module, and the member of it that the name means; None where it means the module."""
+    for part in imports:
         if isinstance(part, ast.Import):
             for alias in part.names:
                 yield alias.asname or alias.name.split(".")[0], alias.name, None
-        elif isinstance(part, ast.ImportFrom):
-            package = "." * part.level + (part.module or "")
-            for alias in part.names:
-                yield alias.asname or alias.name, package, alias.name
-                yield alias.asname or alias.name, f"{package}{'' if package.endswith('.') else '.'}{alias.name}", None
+            continue
+        package = "." * part.level + (part.module or "")
+        for alias in part.names:
+            yield alias.asname or alias.name, package, alias.name
+            yield alias.asname or alias.name, f"{package}{'' if package.endswith('.') else '.'}{alias.name}", None

@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from graphfix.analysis.receivers import Receiver, Receivers, receiver_of, targets_of
-from graphfix.models.words import anyhow
+from graphfix.models.words import INITIALISERS, anyhow
 from graphfix.source.subtree import children, kept_with_node, subtree
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 ITEM = "[0]"
+SET = "="
+# what is written into it is nothing that is read out of a graph
+WRITTEN_THROUGH = "data"
+WORKS_IN_PLACE = re.compile(r"\w*[^_]_")
 # what defines or binds
 OPENING = frozenset((*FUNCTIONS, ast.ClassDef, ast.Assign, ast.AnnAssign))
+BINDING = frozenset(
+    (
+        ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.comprehension, ast.ExceptHandler, ast.Lambda,
+        ast.MatchAs, ast.MatchStar, ast.MatchMapping,
+    )
+)  # fmt: skip
+SPELLING = frozenset((ast.Call, ast.keyword, ast.Subscript))
+WRITING = frozenset((ast.Attribute, ast.Subscript, ast.Call))
+PARTLY_RUNNING = frozenset((*FUNCTIONS, ast.Attribute, ast.comprehension, ast.AnnAssign, ast.arg, ast.Call))
 
 
 def word(node: ast.AST) -> str:
@@ -34,7 +48,8 @@ def forms(node: ast.AST) -> tuple[str, ...]:
     """The word that a node spells, in each form that tells.
 
     `x` as a name; `.x` as an attribute; `x()` or `.x()` where it is called; `x=` as a keyword that is not off, or as an attribute that is
-    set; `.x[]` where an item of the attribute is taken; `ITEM` where one is taken by its number. Where `CallGraph` knows whose an attribute
+    set; `.x[]` where an item of the attribute is taken; `ITEM` where one is taken by its number. A `CallGraph` has `SET`, too, for any
+    attribute or item that is set. Where `CallGraph` knows whose an attribute
     is, it has another word for `.x`.
     """
     kind = type(node)
@@ -123,8 +138,9 @@ class CallGraph:
         self.words: dict[Definition | ast.Module, set[str]] = {}
         self.bound: dict[Binding, set[str]] = {}  # the same of what is bound outside of functions
         self.class_of: dict[ast.AST, ast.ClassDef] = {}  # of what stands in a class
+        self.imports: list[ast.Import | ast.ImportFrom] = []
         self._look(tree)
-        for name, imported in renamed(tree).items():
+        for name, imported in renamed(self.imports).items():
             for spelled in self.words.values():
                 spelled.update((imported, f"{imported}()") if f"{name}()" in spelled else ())
 
@@ -133,6 +149,7 @@ class CallGraph:
         module = Scope(None)
         self.words[tree] = module.words
         scopes = [module]
+        written: set[ast.AST] = set()
         pending: list[tuple[ast.AST, Scope]] = [(tree, module)]
         while pending:
             node, scope = pending.pop()
@@ -144,11 +161,18 @@ class CallGraph:
                 else:
                     scope.names.add(node.id)  # type: ignore[attr-defined]
                 continue
-            below = _running(node)
+            below = _running(node) if kind in PARTLY_RUNNING else children(node)
+            target = written_by(node, node in written) if kind in WRITING else None
+            if target is not None:
+                written.add(target)
             if kind is ast.Attribute:
-                self._note_attribute(node, scope)  # type: ignore[arg-type]
+                self._note_attribute(node, scope, node in written)  # type: ignore[arg-type]
             elif kind is ast.Call and type(node.func) is ast.Attribute:  # type: ignore[attr-defined]
                 scope.attributes.add((scope.receiver_of(node.func), node.func.attr, True))  # type: ignore[attr-defined]
+            elif kind is ast.Subscript and type(node.ctx) is ast.Store:  # type: ignore[attr-defined]
+                scope.words.add(SET)
+            elif kind in SPELLING and (target is None or kind is ast.Call):
+                scope.words.update(forms(node))
             elif kind in OPENING:
                 around = scope
                 scope, below = self._opened(node, scope, below)
@@ -156,21 +180,29 @@ class CallGraph:
                     scopes.append(scope)
                     if scope.is_function and not around.is_function:
                         pending.extend((each, around) for each in outside_of(node))  # type: ignore[arg-type]
-            elif kind is ast.Global or kind is ast.Nonlocal:
-                scope.shared.update(node.names)  # type: ignore[attr-defined]
-            else:
-                self.receivers.see(node)
-                scope.words.update(forms(node))
+            elif kind in BINDING:
+                self._note_binding(node, scope)
             for child in below:
                 pending.append((child, scope))
         for scope in reversed(scopes):
             scope.end(self.receivers.meant)
 
-    def _note_attribute(self, node: ast.Attribute, scope: Scope) -> None:
+    def _note_binding(self, node: ast.AST, scope: Scope) -> None:
+        """A node that binds names without spelling them as variables."""
+        if isinstance(node, (ast.Global, ast.Nonlocal)):
+            scope.shared.update(node.names)
+            return
+        self.receivers.see(node)
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            self.imports.append(node)
+
+    def _note_attribute(self, node: ast.Attribute, scope: Scope, is_written: bool) -> None:
         receiver = scope.receiver_of(node)
-        scope.attributes.add((receiver, node.attr, False))
-        if type(node.ctx) is ast.Store:
-            scope.words.add(f"{node.attr}=")
+        is_set = type(node.ctx) is ast.Store
+        if node.attr != WRITTEN_THROUGH or not (is_written or is_set):
+            scope.attributes.add((receiver, node.attr, False))
+        if is_set:
+            scope.words.update((f"{node.attr}=", SET))
             self.receivers.stored.add((receiver, node.attr))
 
     def _opened(self, node: ast.AST, around: Scope, below: list[ast.AST]) -> tuple[Scope, list[ast.AST]]:
@@ -295,10 +327,25 @@ class CallGraph:
         return {cls.name if name == "__init__" else f".{name}", self.receivers.of_class(cls, name)}
 
 
-def renamed(tree: ast.Module) -> dict[str, str]:
+def written_by(node: ast.AST, is_written: bool) -> ast.AST | None:
+    """Into the content of what a node writes and reads nothing: of what works in place, and what an item is assigned or added to.
+
+    `is_written`: whether another one writes into its own content.
+    """
+    kind = type(node)
+    if kind is ast.Attribute and WORKS_IN_PLACE.fullmatch(node.attr):  # type: ignore[attr-defined]
+        return node.value  # type: ignore[attr-defined]
+    if kind is ast.Subscript and (is_written or type(node.ctx) is ast.Store):  # type: ignore[attr-defined]
+        return node.value  # type: ignore[attr-defined]
+    if kind is ast.Call and node.args and word(node.func) in INITIALISERS:  # type: ignore[attr-defined]
+        return node.args[0]  # type: ignore[attr-defined]
+    return None
+
+
+def renamed(imports: Iterable[ast.Import | ast.ImportFrom]) -> dict[str, str]:
     """What a file calls otherwise than the module that it imports it from."""
-    imports = (part for part in subtree(tree) if isinstance(part, ast.ImportFrom))
-    return {alias.asname: alias.name for part in imports for alias in part.names if alias.asname not in (None, alias.name)}
+    names = (alias for part in imports if isinstance(part, ast.ImportFrom) for alias in part.names)
+    return {alias.asname: alias.name for alias in names if alias.asname not in (None, alias.name)}
 
 
 def called_by(method: Definition) -> str | None:

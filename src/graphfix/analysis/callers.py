@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 
-from graphfix.analysis.call_graph import forms_in, spelled_in, word
+from graphfix.analysis.call_graph import ITEM, SET, CallGraph, forms_in, spelled_in
 from graphfix.analysis.entries import EntryPoint, Start
 from graphfix.analysis.explore import Explorer, Tape
 from graphfix.analysis.importers import importing, spells
@@ -23,18 +23,19 @@ from graphfix.analysis.policies import PolicyKind
 from graphfix.analysis.testing import is_test
 from graphfix.interpreter.imports import Importer, parsed
 from graphfix.interpreter.interpreter import OutOfSteps
-from graphfix.models.words import CALLED_WALKS
+from graphfix.models.words import CALLED_WALKS, INDEXED
 from graphfix.source.document import Document
-from graphfix.source.subtree import kept_with_node, subtree
+from graphfix.source.subtree import kept_with_node
 
 # Importing files that are read for one file, those of them that are run, and the statements and calls that each may simulate
 MAX_LOOKED_AT = 16
 MAX_CALLERS = 2
 CALLER_STEPS = 6_000
-FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # What builds an object, and what data loading calls: no graph is there yet
 BUILDING = frozenset(("__init__", "__getitem__", "__len__", "__iter__", "__next__", "__repr__", "__str__"))
 LIMITS = (OutOfSteps, RecursionError)
+# Methods that put something into a container or walk a graph, whatever class defines them
+TELLING = (".append", ".extend", *(word for word in CALLED_WALKS if word.startswith(".")))
 # Names that are spelled everywhere and mean something else there
 ANYWHERE = frozenset(("forward", "train", "eval", "load", "save", "step", "reset", "update", "get", "run", "main"))
 
@@ -101,12 +102,13 @@ def called(tape: Tape, *, all_functions: bool = False) -> Tape | None:
     `all_functions`: also those that by themselves give no reason to look at their callers.
     """
     document = tape.document
-    functions = {part for part in subtree(document.tree) if isinstance(part, FUNCTIONS)}
+    graph = tape.prospects.call_graph
+    functions = set(graph.definitions)
     entered = {part for run in tape.runs if run.entry.is_module for part in run.recording.entered}
-    wanted = worth_reaching(document, functions - entered, all_functions=all_functions)
+    wanted = worth_reaching(graph, functions - entered, all_functions=all_functions)
     if not wanted:
         return None
-    walks = not CALLED_WALKS.isdisjoint(tape.prospects.call_graph.spelled)
+    walks = not CALLED_WALKS.isdisjoint(graph.spelled)
     tapes: list[Tape] = []
     close = itertools.islice(importing(Path(document.path), tape.roots), MAX_LOOKED_AT)
     for caller in itertools.islice((each for path in close for each in using(path, wanted, walks)), MAX_CALLERS):
@@ -139,30 +141,22 @@ def spells_walk(tree: ast.Module) -> bool:
     return not CALLED_WALKS.isdisjoint(forms_in([tree]))
 
 
-def worth_reaching(document: Document, functions: set[ast.AST], *, all_functions: bool = False) -> frozenset[str]:
+def worth_reaching(graph: CallGraph, functions: set[ast.AST], *, all_functions: bool = False) -> frozenset[str]:
     """The names under which other files use those functions that walk a graph, read a number out of one or keep something."""
     names = set()
     for function in functions:
-        if (
-            function.name in BUILDING
-            or not all_functions
-            and not any(keeps(part) for part in subtree(function))
-            and not forms_in([function]) & CALLED_WALKS
-        ):
+        if function.name in BUILDING or not all_functions and not keeps(graph.words[function]):
             continue
-        owner = document.parents.get(function)
+        owner = graph.class_of.get(function)
         implied = function.name.startswith("__") or function.name in ANYWHERE  # it is the class that other files name
-        names.add(owner.name if implied and isinstance(owner, ast.ClassDef) else function.name)
+        names.add(owner.name if implied and owner is not None else function.name)
     return frozenset(names)
 
 
-def keeps(part: ast.AST) -> bool:
-    """Whether something may outlive the call (it is put into an attribute, an item or a container), or is read as in torch 0.3."""
-    if isinstance(part, ast.Attribute):
-        return isinstance(part.ctx, ast.Store) or part.attr in ("append", "extend")
-    if not isinstance(part, ast.Subscript):
-        return False
-    if isinstance(part.ctx, ast.Store):
+def keeps(words: set[str]) -> bool:
+    """Whether a function walks, or something may outlive its call (it is put into an attribute, an item or a container), or is read as in
+    torch 0.3.
+    """
+    if SET in words or not CALLED_WALKS.isdisjoint(words) or words.issuperset((ITEM, INDEXED)):
         return True
-    first = isinstance(part.slice, ast.Constant) and part.slice.value == 0
-    return first and any(word(below) == "data" for below in subtree(part.value))
+    return any(word.endswith(TELLING) for word in words)

@@ -7,7 +7,8 @@ import enum
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from graphfix.analysis.call_graph import word
+from graphfix.analysis.call_graph import Definition, word
+from graphfix.analysis.forwards import is_forward_pass
 from graphfix.autograd.backward import WalkKind
 from graphfix.interpreter.boundaries import note_boundary
 from graphfix.interpreter.calls import instantiate
@@ -48,6 +49,24 @@ class EntryPoint:
 MODULE = EntryPoint(EntryKind.MODULE)
 
 
+def callers_first(functions: list[Definition], body: list[ast.stmt]) -> list[Definition]:
+    """Functions of a module in the order in which they are run: those that its other code calls come last."""
+    if len(functions) < 2:
+        return functions
+    calls = (part.func for each in body for part in subtree(each) if isinstance(part, ast.Call))
+    called = {each.id for each in calls if isinstance(each, ast.Name)}
+    return sorted(functions, key=lambda function: function.name in called)
+
+
+def methods_in_order(methods: list[Definition], cls: ast.ClassDef) -> list[Definition]:
+    """The same of methods of a class: forward passes come last."""
+    if len(methods) < 2:
+        return methods
+    calls = (part.func for part in subtree(cls) if isinstance(part, ast.Call))
+    called = {each.attr for each in calls if isinstance(each, ast.Attribute)}
+    return sorted(methods, key=lambda method: (method.name in called, method.name == "forward"))
+
+
 def run_module(m: Interpreter, env: Env) -> None:
     """The file as a script."""
     env.variables["__name__"] = Constant("__main__")
@@ -65,12 +84,12 @@ def switches_on(definition: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     )
 
 
-def start_function(definition: ast.FunctionDef | ast.AsyncFunctionDef) -> Start:
-    """The function, of a module that is defined."""
+def start_function(definition: ast.FunctionDef | ast.AsyncFunctionDef, records: bool = True) -> Start:
+    """The function, of a module that is defined. `records`: whether it is of interest also where it records no graph."""
 
     def start(m: Interpreter, env: Env) -> None:
         function = env.get(definition.name)
-        if isinstance(function, Function):
+        if isinstance(function, Function) and (records or "no_grad" not in function.wrappers):
             m.frame.statement = definition
             m.grad_enabled = m.grad_enabled and not switches_on(definition)
             result = m.call(function, unknown_arguments(function, 0), {}, definition)
@@ -80,16 +99,21 @@ def start_function(definition: ast.FunctionDef | ast.AsyncFunctionDef) -> Start:
     return start
 
 
-def start_method(cls: ast.ClassDef, method: ast.FunctionDef | ast.AsyncFunctionDef, times: int, walks: bool = True) -> Start:
+def start_method(
+    cls: ast.ClassDef, method: ast.FunctionDef | ast.AsyncFunctionDef, times: int, walks: bool = True, records: bool = True
+) -> Start:
     """The method on a fresh object, `times` times: whoever uses the class may call it in a loop.
 
     `walks`: whether it may go backward, or somebody with what it returns. Where it may not, and has met no graph, once is enough.
+    `records`: whether it is of interest also where it records no graph, or is a module's forward pass.
     """
 
     def start(m: Interpreter, env: Env) -> None:
         value = env.get(cls.name)
         function = value.attributes.get(method.name) if isinstance(value, Class) else None
         if not isinstance(value, Class) or not isinstance(function, Function):
+            return
+        if not records and ("no_grad" in function.wrappers or is_forward_pass(value, method.name)):
             return
         m.frame.statement = cls
         instance = make_instance(m, value, cls)

@@ -10,10 +10,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from graphfix.analysis.call_graph import FUNCTIONS, word
-from graphfix.analysis.entries import MODULE, EntryKind, EntryPoint, Start, run_module, start_function, start_method
+from graphfix.analysis.call_graph import FUNCTIONS
+from graphfix.analysis.entries import (
+    MODULE,
+    EntryKind,
+    EntryPoint,
+    Start,
+    callers_first,
+    methods_in_order,
+    run_module,
+    start_function,
+    start_method,
+)
 from graphfix.analysis.policies import Policy, PolicyKind, Side, compatible, is_idle_exit, repeats, side_of, worth_taking
 from graphfix.analysis.prospects import Prospects
+from graphfix.analysis.read_gradients import reads_gradients
 from graphfix.autograd.gradients import Fates
 from graphfix.interpreter.conventions import NO_CONVENTIONS, Conventions
 from graphfix.interpreter.frames import Env, Frame
@@ -25,7 +36,6 @@ from graphfix.interpreter.statements import is_raise
 from graphfix.interpreter.values import Value
 from graphfix.models.assembly import assembled
 from graphfix.source.document import Document
-from graphfix.source.subtree import subtree
 
 # Statements and calls that all runs over one file may simulate together: a count, so that results do not depend on the clock
 TOTAL_STEPS = 100_000
@@ -64,16 +74,7 @@ class Run:
     def reads_gradients(self, clipping: bool = True) -> bool:
         """Whether the program reads a `.grad`: a step that the tape does not see may be made with it."""
         env = self.recording.env
-        return env is None or any(
-            isinstance(part, ast.Call)
-            and word(part.func) == "getattr"
-            and [w for w in part.args[1:2] if may_be_gradient(w)]
-            or isinstance(part, ast.Attribute)
-            and part.attr == "grad"
-            and ast.unparse(part.value) not in ("torch.autograd", "autograd")
-            and (clipping or not is_clipped(part, env.document))
-            for part in subtree(env.document.tree)
-        )
+        return env is None or reads_gradients(env.document, clipping)
 
 
 @dataclass(eq=False)
@@ -149,7 +150,7 @@ class Explorer:
             self.run_entry(MODULE, run_module)
         entered = {definition for run in self.tape.runs for definition in run.recording.entered}
         for entry, definition, start in self.entries():
-            if definition not in entered and self.is_relevant(definition):
+            if definition not in entered:
                 if self.steps > self.most:
                     self.tape.truncated = True
                     break
@@ -180,25 +181,28 @@ class Explorer:
         """Whether the code spells a walk."""
         return self.prospects.walks
 
+    def may_record(self, definition: ast.AST) -> bool:
+        """Whether a function is of interest also where it records no graph."""
+        return self.walks or self.prospects.may_record(definition)
+
     def entries(self) -> Iterator[tuple[EntryPoint, ast.AST, Start]]:
-        """Functions and methods that the module itself does not reach, callers before callees."""
+        """The relevant functions and methods, callers before callees."""
         body = self.tape.document.tree.body
-        functions = [s for s in body if isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef))]
-        called = {
-            part.func.id for s in body for part in subtree(s) if isinstance(part, ast.Call) and isinstance(part.func, ast.Name)
-        }
         for cls in (s for s in body if isinstance(s, ast.ClassDef)):
             yield from self.methods(cls)
-        for function in sorted(functions, key=lambda f: f.name in called):
-            yield EntryPoint(EntryKind.FUNCTION, function.name), function, start_function(function)
+        for function in callers_first(self.relevant(body), body):
+            yield EntryPoint(EntryKind.FUNCTION, function.name), function, start_function(function, self.may_record(function))
 
     def methods(self, cls: ast.ClassDef) -> Iterator[tuple[EntryPoint, ast.AST, Start]]:
-        methods = [s for s in cls.body if isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef))]
-        called = {part.func.attr for part in subtree(cls) if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute)}
-        for method in sorted(methods, key=lambda f: (f.name in called, f.name == "forward")):
+        for method in methods_in_order(self.relevant(cls.body), cls):
             if not (method.name.startswith("__") and method.name != "__call__"):
                 entry = EntryPoint(EntryKind.METHOD, f"{cls.name}.{method.name}")
-                yield entry, method, start_method(cls, method, self.times, self.prospects.may_walk(method))
+                expected = self.prospects.may_walk(method), self.may_record(method)
+                yield entry, method, start_method(cls, method, self.times, *expected)
+
+    def relevant(self, body: list[ast.stmt]) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+        """Those of the functions that these statements define."""
+        return [each for each in body if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)) and self.is_relevant(each)]
 
     def run_entry(self, entry: EntryPoint, start: Start) -> list[Run]:
         """Run one entry under all policies; returns its runs."""
@@ -365,26 +369,6 @@ def pass_over(sites: set[ast.AST], recording: Recording, policy: Policy) -> None
     if sites:
         policy.asked -= sites
         recording.covered = {side: where for side, where in recording.covered.items() if side[0] not in sites}
-
-
-def may_be_gradient(name: ast.expr) -> bool:
-    """Whether an attribute of this name may be the gradient."""
-    return not isinstance(name, ast.Constant) or name.value == "grad"
-
-
-def is_clipped(gradient: ast.AST, document: Document) -> bool:
-    """Whether nothing but a method that writes in place is called on a gradient, as in `p.grad.data.clamp_(-1, 1)`."""
-    used = document.parents.get(gradient)
-    if isinstance(used, ast.Attribute) and used.attr == "data":
-        used = document.parents.get(used)
-    called = document.parents.get(used) if used is not None else None
-    statement = document.parents.get(called) if called is not None else None
-    return (
-        isinstance(used, ast.Attribute)
-        and used.attr.endswith("_")
-        and isinstance(called, ast.Call)
-        and isinstance(statement, ast.Expr)
-    )
 
 
 def shows_graphs(runs: Iterable[Run]) -> bool:

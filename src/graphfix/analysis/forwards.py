@@ -9,13 +9,20 @@ from graphfix.autograd.iteration import split_loop
 from graphfix.interpreter.frames import Frame
 from graphfix.interpreter.interning import Key, kind_of
 from graphfix.interpreter.recording import Recording
-from graphfix.interpreter.values import Instance, TorchModule, Unknown, Value, leaves_in, nodes_in
+from graphfix.interpreter.values import Class, Instance, TorchModule, Unknown, Value, leaves_in, nodes_in
 from graphfix.source.subtree import kept_with_node, subtree
+
+PASSES = ("forward", "__call__")
 
 
 def is_module_call(frame: Frame) -> bool:
     """Whether the frame is a module's forward pass."""
-    return getattr(frame.definition, "name", "") in ("forward", "__call__") and is_of_module(frame)
+    return getattr(frame.definition, "name", "") in PASSES and is_of_module(frame)
+
+
+def is_forward_pass(cls: Class, method: str) -> bool:
+    """Whether a method of this name is the forward pass of the objects of `cls`."""
+    return method in PASSES and may_be_module(cls)
 
 
 def is_resumed(frame: Frame) -> bool:
@@ -33,8 +40,12 @@ def takes_what_is_sent(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool
 
 def is_of_module(frame: Frame) -> bool:
     """Whether the frame is a method of a module."""
-    receiver = frame.receiver
-    return isinstance(receiver, Instance) and (receiver.is_module() or receiver.cls.is_open())
+    return isinstance(frame.receiver, Instance) and may_be_module(frame.receiver.cls)
+
+
+def may_be_module(cls: Class) -> bool:
+    """Whether the objects of a class are modules, as far as its bases are known."""
+    return cls.is_module() or cls.is_open()
 
 
 def is_score(node: Node) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 from graphfix.analysis.bringing import ImportedWords, bringing_words
 from graphfix.analysis.call_graph import ITEM, CallGraph, forms_in
 from graphfix.interpreter.conventions import Conventions
-from graphfix.models.words import CALLED_WALKS, INDEXED, SPELLED_READS, WALKED_BY_TRAINER, anyhow
+from graphfix.models.words import CALLED_WALKS, INDEXED, SPELLED_OLD_READS, SPELLED_READS, WALKED_BY_TRAINER, anyhow
 from graphfix.source.document import Document
 from graphfix.source.subtree import children
 
@@ -36,10 +36,22 @@ class Prospects:
         tree = self.document.tree
         if self.is_relevant(tree) or self.conventions.trains_modules or tree in self.call_graph.leading_to((ITEM,)):
             return True
-        if tree in self._leading_to_own_graphs:
+        has_effects = any(map(does_something, tree.body))
+        if tree in self._leading_to_own_graphs and (has_effects or self.walks):
             return True
         # what a library makes of its imports is read by who imports it
-        return any(map(does_something, tree.body)) and tree in self._leading_to_graphs({tree})
+        return has_effects and tree in self._leading_to_graphs({tree})
+
+    def may_record(self, definition: ast.AST) -> bool:
+        """Whether more than an evaluation may be found in a function: not in a file without walks that takes numbers out of graphs.
+
+        Then nothing is found in a forward pass, which is its callers' affair, and in what records nothing.
+        """
+        return self.walks or self.conventions.witness is not None or definition in self._reading_as_of_old
+
+    @cached_property
+    def _reading_as_of_old(self) -> set[ast.AST]:
+        return self.call_graph.leading_to(SPELLED_OLD_READS | {INDEXED})
 
     def may_walk(self, method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
         """Whether a method leads to a walk in this file, or returns what others walk."""
@@ -93,7 +105,7 @@ class Prospects:
 
     @cached_property
     def _imports(self) -> ImportedWords:
-        return ImportedWords(self.document.tree, Path(self.document.path), self.roots)
+        return ImportedWords(self.call_graph.imports, Path(self.document.path), self.roots)
 
     def _words(self, parts: Iterable[ast.AST] = (), words: Iterable[str] = ()) -> set[str]:
         """The same with what comes out of the files that code within reach of the parts and words imports: these have to be read."""

@@ -7,7 +7,6 @@ import re
 from pathlib import PurePath
 
 from graphfix.source.document import Document
-from graphfix.source.subtree import subtree
 
 # as test runners find modules: https://docs.pytest.org/en/stable/explanation/goodpractices.html#conventions-for-python-test-discovery
 NAMED = re.compile(r"test_.*\.py|.*_test\.py|conftest\.py")
@@ -19,8 +18,7 @@ def is_test(document: Document) -> bool:
 
     A test also does what is to fail, and keeps nothing for long.
     """
-    imports = [part for part in subtree(document.tree) if isinstance(part, (ast.Import, ast.ImportFrom))]
-    modules = {part.module or "" for part in imports if isinstance(part, ast.ImportFrom)}
-    modules |= {alias.name for part in imports if isinstance(part, ast.Import) for alias in part.names}
+    modules = {part.module or "" for part in document.imports if isinstance(part, ast.ImportFrom)}
+    modules |= {alias.name for part in document.imports if isinstance(part, ast.Import) for alias in part.names}
     named = NAMED.fullmatch(PurePath(document.path).name) is not None
     return named or any(module.split(".")[0] in RUNNERS for module in modules)

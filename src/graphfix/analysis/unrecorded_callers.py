@@ -51,7 +51,7 @@ def inherited_from(evidence: Evidence, method: ast.FunctionDef | ast.AsyncFuncti
         path = Path(document.path)
         importer = Importer(path, evidence.tape.roots)
         known = {root_name(base): word(base) for base in cls.bases}
-        for name, module, member in imported_names(document.tree):
+        for name, module, member in imported_names(document.imports):
             target = importer.find(module, path) if name in known and module.strip(".").split(".")[0] not in NEVER else None
             defining = parsed(target, target.stem) if target is not None and target not in found else None
             if target is None or defining is None:

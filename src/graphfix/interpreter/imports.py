@@ -49,22 +49,11 @@ class Importer:
             for _ in range(level - 1):
                 folder = folder.parent
             return module_file(folder, tuple(parts))
-        for folder in self.search_path(importing):
+        for folder in search_path(importing.parent, self.path.parent, self.roots):
             found = module_file(folder, tuple(parts))
             if found is not None and found != importing:
                 return found
         return None
-
-    def search_path(self, importing: Path) -> list[Path]:
-        folders = [importing.parent, self.path.parent]
-        for root in self.roots:
-            folder = self.path.parent
-            while folder != root and root in folder.parents:
-                folder = folder.parent
-                folders.append(folder)
-            if os.path.isdir(root):
-                folders.extend((root, root / "src"))
-        return list(dict.fromkeys(folders))
 
     def load(self, m: Interpreter, path: Path, name: str) -> Project | None:
         if path in self.loaded:
@@ -137,6 +126,20 @@ def known_file(path: Path) -> Document | None:
         return Document(str(path), read(path).text, path.stem)
     except (SourceError, OSError):
         return None
+
+
+@functools.lru_cache(maxsize=4000)
+def search_path(importing: Path, started: Path, roots: tuple[Path, ...]) -> tuple[Path, ...]:
+    """The folders out of which a file in `importing` imports where one in `started` is run, of a project below `roots`."""
+    folders = [importing, started]
+    for root in roots:
+        folder = started
+        while folder != root and root in folder.parents:
+            folder = folder.parent
+            folders.append(folder)
+        if os.path.isdir(root):
+            folders.extend((root, root / "src"))
+    return tuple(dict.fromkeys(folders))
 
 
 @functools.lru_cache(maxsize=4000)

@@ -25,7 +25,8 @@ UNRECORDED_BY_TRAINER = frozenset(
     ]
 )  # fmt: skip
 # a number that is read out of a graph, an evaluation, and old ways to cut one
-READS = frozenset(("item", "data", "tolist", "numpy", "eval", "Variable"))
+OLD_READS = frozenset(("data", "Variable"))
+READS = frozenset(("item", "tolist", "numpy", "eval")) | OLD_READS
 
 
 def anyhow(words: Iterable[str]) -> set[str]:
@@ -39,6 +40,15 @@ def anyhow(words: Iterable[str]) -> set[str]:
 # the two as `analysis.call_graph` has them: a variable named `data` reads nothing, and the `.grad` of a parameter walks nothing
 CALLED_WALKS = frozenset(anyhow(WALKS - {"grad"}) | {"grad()", ".grad()", ":grad()"})
 SPELLED_READS = frozenset(word if word == "Variable" else f".{word}" for word in READS)
+SPELLED_OLD_READS = frozenset(word for word in SPELLED_READS if word.strip(".") in OLD_READS)
+# https://pytorch.org/docs/stable/nn.init.html: these write into their first argument
+INITIALISERS = frozenset(
+    f"{name}_"
+    for name in (
+        "uniform normal trunc_normal constant ones zeros eye dirac sparse orthogonal "
+        "xavier_uniform xavier_normal kaiming_uniform kaiming_normal"
+    ).split()
+)
 # torch's own ways to ask for a gradient
 ASKS = WALKS | {"requires_grad_", "requires_grad", "enable_grad", "set_grad_enabled"}
 # an unknown object with these methods is a module

@@ -9,7 +9,7 @@ from pathlib import Path
 from graphfix.analysis.bringing import offered
 from graphfix.analysis.flow.places import after
 from graphfix.analysis.importers import MAX_BYTES, STEPS, imports_below, names_imported, programs_below
-from graphfix.interpreter.imports import Importer, known_document, known_file, module_file
+from graphfix.interpreter.imports import Importer, known_document, known_file, module_file, search_path
 from graphfix.models.table import facts
 from graphfix.source.reads import forget_states
 
@@ -20,7 +20,7 @@ Imports = Mapping[Path, frozenset[Path]]
 def forget_files() -> None:
     """Let the next analysis of this process read all files anew."""
     let_go()
-    for known in (module_file, imports_below, offered):
+    for known in (module_file, search_path, imports_below, offered):
         known.cache_clear()
     forget_states()
 

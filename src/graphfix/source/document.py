@@ -60,6 +60,11 @@ class Document:
         return {child: parent for parent in subtree(self.tree) for child in children(parent)}
 
     @cached_property
+    def imports(self) -> list[ast.Import | ast.ImportFrom]:
+        """The statements that import something, wherever they stand."""
+        return [part for part in subtree(self.tree) if isinstance(part, (ast.Import, ast.ImportFrom))]
+
+    @cached_property
     def words(self) -> frozenset[str]:
         """Every name that the file spells, whatever it stands for."""
         found: set[str] = set()
@@ -94,12 +99,7 @@ class Document:
 
         None where the file imports none of it, or gives the name to something else.
         """
-        taken = {
-            alias.asname or alias.name.split(".")[0]
-            for part in subtree(self.tree)
-            if isinstance(part, (ast.Import, ast.ImportFrom))
-            for alias in part.names
-        }
+        taken = {alias.asname or alias.name.split(".")[0] for part in self.imports for alias in part.names}
         if library in self.rebound | taken | {part.name for part in subtree(self.tree) if isinstance(part, DEFINITIONS)}:
             return None
         return next((part for part in self.tree.body if library in modules_of(part)), None)

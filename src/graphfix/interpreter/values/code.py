@@ -93,6 +93,9 @@ class Class(Value):
             self._external = [base.name for base in self.linearised() if isinstance(base, External)]
         return self._external
 
+    def is_module(self) -> bool:
+        return any(name.endswith("Module") for name in self.external_bases())
+
     def is_tuple(self) -> bool:
         """Whether its objects are named tuples: containers whose attributes cannot be set."""
         bases = self.external_bases()
@@ -170,7 +173,7 @@ class Instance(Value):
         return self.cls.fields is not None and not self.is_module()
 
     def is_module(self) -> bool:
-        return any(name.endswith("Module") for name in self.cls.external_bases())
+        return self.cls.is_module()
 
 
 class Partial(Value):
