@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import heapq
 import re
 from collections.abc import Iterable, Iterator
 
@@ -66,7 +68,9 @@ INDEXED = ".data[]"
 # the same in code that is not parsed yet: a word may be the end of a longer one (`my_backward`), `grad` stands for too much
 _BY_TRAINER = "|".join(sorted(WALKED_BY_TRAINER))
 _WALK = re.compile(rf"backward\b|\bautograd\b|\bgrad\(|\b(?:{_BY_TRAINER})\b", re.ASCII)
-_READ = re.compile(r"(?<!\btorch\.utils)\.data\b|\.item\b|\.tolist\b|\.numpy\b|\.eval\(|\bVariable\b", re.ASCII)
+_WALK_OR_READ = re.compile(
+    rf"{_WALK.pattern}|(?<!\btorch\.utils)\.data\b|\.item\b|\.tolist\b|\.numpy\b|\.eval\(|\bVariable\b", re.ASCII
+)
 _WORD = re.compile(r"['\"]*\w*['\"]*", re.ASCII)
 # what holds none of these does not match above: sought many times as fast
 _WALK_PARTS = tuple(word.encode() for word in ("backward", "autograd", "grad(", *sorted(WALKED_BY_TRAINER)))
@@ -81,22 +85,34 @@ def spells(data: bytes) -> bool:
     return any(part in data for part in _WALK_PARTS) or b"torch" in data and any(part in data for part in _READ_PARTS)
 
 
+@functools.lru_cache(maxsize=1)
 def spelled_by_code(data: bytes) -> bool:
-    """The same of Python, of which comments and the texts in strings decide nothing."""
+    """The same of Python, of which comments and the texts in strings decide nothing; the last answer is kept."""
     if not spells(data):
         return False
-    code = "".join(_code(data.decode("latin-1")))  # each byte a character, whatever the encoding
-    return _WALK.search(code) is not None or b"torch" in data and _READ.search(code) is not None
+    text = data.decode("latin-1")  # each byte a character, whatever the encoding
+    silent = ((start, end) for start, end, _ in texts(text) if not _may_run(text, start, end))
+    start = end = 0
+    for at in _spelled(text):
+        while end <= at:
+            start, end = next(silent, (len(text), len(text) + 1))
+        if at < start:
+            return True
+    return False
 
 
-def _code(text: str) -> Iterator[str]:
-    """The text without what is no code."""
-    at = 0
-    for start, end, _ in texts(text):
-        if not _may_run(text, start, end):
-            yield text[at:start]
-            at = end
-    yield text[at:]
+def _spelled(text: str) -> Iterator[int]:
+    """Where the words stand in a text, in its order."""
+    pattern, parts = (_WALK_OR_READ, (*_WALK_PARTS, *_READ_PARTS)) if "torch" in text else (_WALK, _WALK_PARTS)
+    places = heapq.merge(*(_places(text, part.decode()) for part in parts))
+    return (at for at in places if pattern.match(text, at))
+
+
+def _places(text: str, part: str) -> Iterator[int]:
+    at = text.find(part)
+    while at >= 0:
+        yield at
+        at = text.find(part, at + 1)
 
 
 def _may_run(text: str, start: int, end: int) -> bool:
