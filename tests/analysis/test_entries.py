@@ -244,3 +244,19 @@ def test_what_records_nothing_of_its_own_is_met_where_a_graph_is_walked(line: st
     tape = Explorer(Document("net.py", QUIET.format(line=line, more=more)), (Path(),)).explore()
     entered = {definition.name for run in tape.runs for definition in run.recording.entered}
     assert entered - {"__init__"} == expected
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("x = torch.ones(2, requires_grad=True)\n    return x.sum().item()", False),
+        ("x = torch.ones(2, requires_grad=True)\n    return x.sum().data", True),
+        ("x = torch.nn.Parameter(torch.ones(2))\n    return x.sum().item()", True),
+        ("net = torch.nn.Linear(2, 1)\n    return net(given).item()", True),
+        ("given.eval()\n    return given(1)", True),
+        ("x = torch.ones(2, requires_grad=True)\n    x.sum().backward()\n    return x.sum().item()", True),
+    ],
+)
+def test_a_number_is_read_of_modules_where_nothing_is_walked(text: str, expected: bool) -> None:
+    tape = Explorer(Document("read.py", f"import torch\n\ndef read(given):\n    {text}\n"), (Path(),)).explore()
+    assert bool(tape.runs) is expected

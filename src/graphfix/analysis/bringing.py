@@ -22,12 +22,15 @@ Import = ast.Import | ast.ImportFrom
 _PARTS = re.compile(rb"\b(?:%s)\b" % "|".join(sorted({each.strip("().=:") for each in BRINGING})).encode())
 
 
-def bringing_words(graph: CallGraph, walking: frozenset[str], imported: frozenset[str] = frozenset()) -> frozenset[str]:
+def bringing_words(
+    graph: CallGraph, walking: frozenset[str], imported: frozenset[str] = frozenset(), brings: frozenset[str] = BRINGING
+) -> frozenset[str]:
     """The words by which a graph may come into the code of a file; `graph`: that of the file; `walking`: further functions that walk.
 
     `imported`: the words by which graphs come out of the files that it imports; without any, it is what the file alone may bring.
+    `brings`: what is known to.
     """
-    wanted = BRINGING | {INDEXED} | walking | imported
+    wanted = brings | {INDEXED} | walking | imported
     leading = graph.leading_to(wanted, STEPS, through_variables=True)
     return wanted.union(*(graph.names_of(part) for part in leading))
 

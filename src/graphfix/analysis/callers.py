@@ -95,6 +95,10 @@ class CallerExplorer(Explorer):
     def walks(self) -> bool:
         return True  # one of the two files does
 
+    @property
+    def is_quiet(self) -> bool:
+        return False
+
 
 def called(tape: Tape, *, all_functions: bool = False) -> Tape | None:
     """The runs by which other files reach functions of the file of `tape`; None where no other file is known to.

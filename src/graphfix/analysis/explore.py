@@ -140,6 +140,7 @@ class Explorer:
         self.kinds: tuple[PolicyKind, ...] = (PolicyKind.OTHER, PolicyKind.LATE, PolicyKind.EARLY, PolicyKind.QUIET)
         self.times = 2
         self.substitutions: dict[ast.AST, Callable[[Interpreter, ast.AST, Value], Value]] = {}
+        self.laborious: set[ast.AST] = set()
         self.beginnings: list[Beginning] = []
         self.resumed: Beginning | None = None
         self.spoiled = 0
@@ -183,7 +184,12 @@ class Explorer:
 
     def may_record(self, definition: ast.AST) -> bool:
         """Whether a function is of interest also where it records no graph."""
-        return self.walks or self.prospects.may_record(definition)
+        return not self.is_quiet or self.prospects.may_record(definition)
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nothing is walked but by what the code gets from elsewhere."""
+        return self.prospects.is_quiet
 
     def entries(self) -> Iterator[tuple[EntryPoint, ast.AST, Start]]:
         """The relevant functions and methods, callers before callees."""
@@ -297,6 +303,7 @@ class Explorer:
             self.beginnings.clear()  # they hold modules that are read anew
         self.importer.begin(interpreter)
         interpreter.substitutions = self.substitutions
+        interpreter.laborious = self.laborious
         interpreter.conventions = self.tape.conventions
         env = Env(self.tape.document) if entry.kind is EntryKind.MODULE else self.defined(interpreter, policy)
         interpreter.recording.env = env

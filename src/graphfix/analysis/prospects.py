@@ -10,7 +10,16 @@ from pathlib import Path
 from graphfix.analysis.bringing import ImportedWords, bringing_words
 from graphfix.analysis.call_graph import ITEM, CallGraph, forms_in
 from graphfix.interpreter.conventions import Conventions
-from graphfix.models.words import CALLED_WALKS, INDEXED, SPELLED_OLD_READS, SPELLED_READS, WALKED_BY_TRAINER, anyhow
+from graphfix.models.words import (
+    BRINGING,
+    CALLED_WALKS,
+    INDEXED,
+    MODULES,
+    SPELLED_OLD_READS,
+    SPELLED_READS,
+    WALKED_BY_TRAINER,
+    anyhow,
+)
 from graphfix.source.document import Document
 from graphfix.source.subtree import children
 
@@ -23,7 +32,7 @@ class Prospects:
         self.roots = roots
         self.conventions = conventions
         self._bringing: dict[ast.AST, bool] = {}
-        self._words_with: dict[frozenset[str], set[str]] = {}
+        self._words_with: dict[tuple[frozenset[str], frozenset[str]], set[str]] = {}
 
     def is_relevant(self, definition: ast.AST) -> bool:
         """Whether the code, or what it calls in this file by name, walks a graph or reads a number out of one."""
@@ -37,17 +46,17 @@ class Prospects:
         if self.is_relevant(tree) or self.conventions.trains_modules or tree in self.call_graph.leading_to((ITEM,)):
             return True
         has_effects = any(map(does_something, tree.body))
-        if tree in self._leading_to_own_graphs and (has_effects or self.walks):
+        if tree in self._leading_to_own_graphs and (has_effects or not self.is_quiet):
             return True
         # what a library makes of its imports is read by who imports it
         return has_effects and tree in self._leading_to_graphs({tree})
 
     def may_record(self, definition: ast.AST) -> bool:
-        """Whether more than an evaluation may be found in a function: not in a file without walks that takes numbers out of graphs.
+        """Whether more than an evaluation may be found in a function.
 
-        Then nothing is found in a forward pass, which is its callers' affair, and in what records nothing.
+        Where it is not, nothing is found in a forward pass, which is its callers' affair, nor in what records nothing.
         """
-        return self.walks or self.conventions.witness is not None or definition in self._reading_as_of_old
+        return not self.is_quiet or definition in self._reading_as_of_old
 
     @cached_property
     def _reading_as_of_old(self) -> set[ast.AST]:
@@ -64,7 +73,7 @@ class Prospects:
     def _brings(self, part: ast.AST) -> bool:
         if part not in self._bringing:
             words = forms_in([part])
-            self._bringing[part] = not self._own_words.isdisjoint(words) or not self._words(words=words).isdisjoint(words)
+            self._bringing[part] = not self._own_words().isdisjoint(words) or not self._words(words=words).isdisjoint(words)
         return self._bringing[part]
 
     @cached_property
@@ -78,12 +87,22 @@ class Prospects:
 
     @cached_property
     def reading(self) -> set[ast.AST]:
-        """The functions of this file that lead to a walk, or to a read of something into which a graph may come."""
-        reads = self.call_graph.leading_to(SPELLED_READS)
-        brought = self.brought_to(reads, self._leading_to_own_graphs)
-        if brought != reads:
-            brought = self.brought_to(reads, self._leading_to_graphs(reads - brought) | self._leading_to_own_graphs)
-        return self.walking | self.call_graph.leading_to((INDEXED,)) | brought
+        """The functions of this file that lead to a walk, or to a read of something into which a graph may come.
+
+        In a quiet file that is a graph of modules, but for reads of old: what such a file tells of else are evaluations.
+        """
+        graph = self.call_graph
+        reads = graph.leading_to(SPELLED_READS)
+        of_any_graph = self._reading_as_of_old & reads if self.is_quiet else reads
+        brought = self._brought(of_any_graph, BRINGING) | self._brought(reads - of_any_graph, MODULES)
+        return self.walking | graph.leading_to((INDEXED,)) | brought
+
+    def _brought(self, reads: set[ast.AST], brings: frozenset[str]) -> set[ast.AST]:
+        """Those of the functions that read to which comes what the words bring; imports are asked where the file alone brings nothing."""
+        own = self._leading_to(self._own_words(brings)) if reads else set()
+        brought = self.brought_to(reads, own)
+        left = reads - brought
+        return brought | self.brought_to(left, own | self._leading_to(self._words(left, brings=brings))) if left else brought
 
     def brought_to(self, functions: set[ast.AST], leading: set[ast.AST]) -> set[ast.AST]:
         """Those of the functions that are `leading`, or have an object in which a method that is may leave something."""
@@ -98,29 +117,39 @@ class Prospects:
         wanted = anyhow(CALLED_WALKS | WALKED_BY_TRAINER | self.conventions.walking)
         return self.conventions.trains_modules or not words.isdisjoint(wanted)
 
-    @cached_property
-    def _own_words(self) -> set[str]:
-        """The words by which a graph may come into a run that has none so far, out of the file alone."""
-        return anyhow(bringing_words(self.call_graph, self.conventions.walking))
+    @property
+    def is_quiet(self) -> bool:
+        """Whether the file spells no walk, and no traced run has shown one."""
+        return not self.walks and self.conventions.witness is None
+
+    def _own_words(self, brings: frozenset[str] = BRINGING) -> set[str]:
+        """The words by which a graph may come into a run that has none so far, out of the file alone. `brings`: those that are known to."""
+        return self._words_given(frozenset(), brings)
 
     @cached_property
     def _imports(self) -> ImportedWords:
         return ImportedWords(self.call_graph.imports, Path(self.document.path), self.roots)
 
-    def _words(self, parts: Iterable[ast.AST] = (), words: Iterable[str] = ()) -> set[str]:
+    def _words(self, parts: Iterable[ast.AST] = (), words: Iterable[str] = (), brings: frozenset[str] = BRINGING) -> set[str]:
         """The same with what comes out of the files that code within reach of the parts and words imports: these have to be read."""
-        imported = self._imports.words(self.call_graph.within_reach(parts, words))
-        if imported not in self._words_with:
-            self._words_with[imported] = anyhow(bringing_words(self.call_graph, self.conventions.walking, imported))
-        return self._words_with[imported]
+        return self._words_given(self._imports.words(self.call_graph.within_reach(parts, words)), brings)
+
+    def _words_given(self, imported: frozenset[str], brings: frozenset[str]) -> set[str]:
+        key = imported, brings
+        if key not in self._words_with:
+            self._words_with[key] = anyhow(bringing_words(self.call_graph, self.conventions.walking, imported, brings))
+        return self._words_with[key]
 
     @cached_property
     def _leading_to_own_graphs(self) -> set[ast.AST]:
-        return self.call_graph.leading_to(self._own_words, through_variables=True)
+        return self._leading_to(self._own_words())
 
     def _leading_to_graphs(self, parts: set[ast.AST]) -> set[ast.AST]:
         """The code into which a graph may come by what it calls and names: all such code among the parts."""
-        return self.call_graph.leading_to(self._words(parts), through_variables=True)
+        return self._leading_to(self._words(parts))
+
+    def _leading_to(self, words: set[str]) -> set[ast.AST]:
+        return self.call_graph.leading_to(words, through_variables=True)
 
 
 def does_something(statement: ast.stmt) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from graphfix.autograd.graph import Node
-from graphfix.interpreter.definitions import holds_no_graph, is_abstract, switches_recording
+from graphfix.interpreter.definitions import holds_no_graph, is_abstract
 from graphfix.interpreter.frames import Env, Frame
 from graphfix.interpreter.hooks import before_forward, behind_forward
 from graphfix.interpreter.interpreter import MAX_DEPTH, Interpreter, Raise, Return
@@ -317,35 +317,6 @@ def call_method(m: Interpreter, receiver: Value, name: str, arguments: Arguments
         inner = BoundMethod(receiver, name)
         return call_unknown(m, inner, arguments, keywords, site, ("method", receiver.key, name))
     return call_unknown(m, BoundMethod(receiver, name), arguments, keywords, site, ("method", id(receiver), name))
-
-
-def decorate(m: Interpreter, function: Function, decorators: list[ast.expr]) -> Value:
-    """The value that a decorated function's name is bound to."""
-    value: Value = function
-    for decorator in reversed(decorators):
-        applied = m.evaluate(decorator)
-        if isinstance(applied, External):
-            word = applied.name.rsplit(".", 1)[-1]
-            if word in ("property", "cached_property"):
-                function.wrappers.append("property")
-            elif word in ("staticmethod", "classmethod", "contextmanager", "asynccontextmanager"):
-                function.wrappers.append("contextmanager" if "context" in word else word)
-            elif word in ("no_grad", "inference_mode"):
-                function.wrappers.append("no_grad")
-            elif word == "enable_grad":
-                function.wrappers.append("enable_grad")
-        elif isinstance(applied, GradMode):
-            with_mode(applied, [function])
-        elif isinstance(applied, Function) and isinstance(value, Function):
-            before = m.decorates, m.in_passing
-            m.decorates, m.in_passing = True, m.in_passing or not switches_recording(applied.env.document.tree)
-            try:
-                value = call(m, applied, [value], {}, decorator)
-            finally:
-                m.decorates, m.in_passing = before
-        elif isinstance(applied, BoundMethod) and applied.name == "setter":
-            return m.frame.env.variables.get(function.definition.name, function)  # type: ignore[union-attr]
-    return value if isinstance(value, (Function, Partial, Instance, BoundMethod)) else function
 
 
 def enter_context(m: Interpreter, manager: Value, site: ast.expr) -> tuple[Value, bool | None]:

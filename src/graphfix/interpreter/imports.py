@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 from graphfix.interpreter.frames import Env, Frame
-from graphfix.interpreter.interpreter import Interpreter, OutOfSteps, Stop
+from graphfix.interpreter.interpreter import MAX_STEPS, Interpreter, OutOfSteps, Stop
 from graphfix.interpreter.snapshot import Snapshot
 from graphfix.interpreter.values import Project, Value
 from graphfix.source.decode import read
@@ -166,8 +166,9 @@ DEFINING = (
 
 def define(m: Interpreter, env: Env, body: list[ast.stmt]) -> None:
     """Execute what a module defines: no loops, no calls for their effect, not the part for running as a script."""
-    frames, context, steps, corrections = m.frames, m.context, m.steps, m.corrections
+    frames, context, steps, most, corrections = m.frames, m.context, m.steps, m.most, m.corrections
     m.corrections = 0  # what is half defined would stay so for the runs to come
+    m.most = MAX_STEPS  # as it would where a decorator asks for it
     frame = Frame(env, ast.Module([], []), (), (), 0)
     m.frames, m.context = [frame], ()
     try:
@@ -180,7 +181,7 @@ def define(m: Interpreter, env: Env, body: list[ast.stmt]) -> None:
     except (OutOfSteps, RecursionError):
         pass  # what was defined until then stands
     finally:
-        m.frames, m.context, m.steps, m.corrections = frames, context, steps, corrections
+        m.frames, m.context, m.steps, m.most, m.corrections = frames, context, steps, most, corrections
 
 
 def sets_mode(statement: ast.stmt) -> bool:

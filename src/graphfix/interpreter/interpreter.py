@@ -151,6 +151,8 @@ class Interpreter:
         self.in_passing = False  # whether one runs that cannot switch recording off or on
         self.hooked_at: ast.AST | None = None  # where a module that is not known, or some of its parts, got a forward hook
         self.steps = 0
+        self.most = MAX_STEPS
+        self.laborious: set[ast.AST] = set()  # decorators that take too many of them
         self.has_graphs = False  # whether any node was made
         self.order = 0
         self.conventions = NO_CONVENTIONS
@@ -169,7 +171,7 @@ class Interpreter:
 
     def tick(self) -> None:
         self.steps += 1
-        if self.steps > MAX_STEPS:
+        if self.steps > self.most:
             self.recording.left = self.in_hand()
             raise OutOfSteps
 

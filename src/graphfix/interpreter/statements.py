@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable
 
 from graphfix.interpreter import versions
 from graphfix.interpreter.boundaries import as_now, crossing, cuts_nothing, note_boundary, note_end
-from graphfix.interpreter.calls import decorate, enter_context, note_defaults
+from graphfix.interpreter.calls import enter_context, note_defaults
 from graphfix.interpreter.conditions import truth
+from graphfix.interpreter.decorators import decorate
 from graphfix.interpreter.expressions import evaluate
 from graphfix.interpreter.frames import Env, Frame
 from graphfix.interpreter.interning import interned

@@ -55,12 +55,15 @@ INITIALISERS = frozenset(
 ASKS = WALKS | {"requires_grad_", "requires_grad", "enable_grad", "set_grad_enabled"}
 # an unknown object with these methods is a module
 PROVES_MODULE = frozenset(("train", "eval", "parameters", "zero_grad", "state_dict", "load_state_dict", "named_parameters"))
-# what makes a graph, or tells of one, as `analysis.call_graph` has it; who reads `.requires_grad` makes none
+# what makes a module, or tells of one, as `analysis.call_graph` has it
+MODULES = frozenset(("nn", "Parameter", *(f".{word}()" for word in PROVES_MODULE)))
+# the same of a graph; who reads `.requires_grad` makes none
 BRINGING = (
     CALLED_WALKS
     | WALKED_BY_TRAINER
     | (ASKS - {"grad", "requires_grad"})
-    | {"Variable", "nn", "Parameter", ".grad", "requires_grad=", ".step()", *(f".{word}()" for word in PROVES_MODULE)}
+    | MODULES
+    | {"Variable", ".grad", "requires_grad=", ".step()"}
 )
 # an item is taken out of what has no dimension any more, whether or not there is a graph
 INDEXED = ".data[]"
