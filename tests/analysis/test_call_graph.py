@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from graphfix.analysis.call_graph import CallGraph
+from graphfix.models.words import INDEXED
 from graphfix.source.guard import parse
 
 # `step` leads to the word, wherever it is
@@ -164,3 +165,18 @@ def test_what_is_written_through_data_is_not_read(line: str) -> None:
 )
 def test_and_what_is_read_is(line: str) -> None:
     assert ".data" in CallGraph(parse(f"def set(w, i):\n    {line}\n")).spelled
+
+
+@pytest.mark.parametrize(
+    "item", ["loss.data[0]", "loss.cpu().data.numpy()[0]", "loss.data.clone().cpu()[i]", "net.loss.data[i + 1]"]
+)
+def test_a_first_item_is_taken_of_data(item: str) -> None:
+    assert INDEXED in CallGraph(parse(f"def read(loss, i):\n    return {item}\n")).spelled
+
+
+@pytest.mark.parametrize(
+    "item",
+    ["loss.data[1]", "loss.data['a']", "loss.data[:2]", "loss.data[:, 0]", "loss.data[-1]", "loss.data.sizes[0]", "loss[0].data"],
+)
+def test_and_none_where_it_is_another_or_of_something_else(item: str) -> None:
+    assert INDEXED not in CallGraph(parse(f"def read(loss, i):\n    return {item}\n")).spelled

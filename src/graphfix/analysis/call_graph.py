@@ -48,9 +48,8 @@ def forms(node: ast.AST) -> tuple[str, ...]:
     """The word that a node spells, in each form that tells.
 
     `x` as a name; `.x` as an attribute; `x()` or `.x()` where it is called; `x=` as a keyword that is not off, or as an attribute that is
-    set; `.x[]` where an item of the attribute is taken; `ITEM` where one is taken by its number. A `CallGraph` has `SET`, too, for any
-    attribute or item that is set. Where `CallGraph` knows whose an attribute
-    is, it has another word for `.x`.
+    set; `.x[]` where an item of the attribute is taken that may be its first; `ITEM` where one is taken by its number. A `CallGraph` has
+    `SET`, too, for any attribute or item that is set, and another word for `.x` where it knows whose the attribute is.
     """
     kind = type(node)
     if kind is ast.Name:
@@ -64,8 +63,10 @@ def forms(node: ast.AST) -> tuple[str, ...]:
     if kind is ast.keyword:
         return (f"{node.arg}=",) if not is_false(node.value) else ()  # type: ignore[attr-defined]
     if kind is ast.Subscript:
-        taken = [f".{name}[]" for name in _attributes_below(node.value)]  # type: ignore[attr-defined]
-        return (*taken, ITEM) if type(node.slice) is ast.Constant and type(node.slice.value) is int else tuple(taken)  # type: ignore[attr-defined]
+        index = node.slice  # type: ignore[attr-defined]
+        by_number = type(index) is ast.Constant and type(index.value) is int
+        taken = [f".{name}[]" for name in _attributes_below(node.value)] if may_be_first(index) else []  # type: ignore[attr-defined]
+        return (*taken, ITEM) if by_number else tuple(taken)
     return ()
 
 
@@ -74,14 +75,22 @@ def is_false(node: ast.expr) -> bool:
     return type(node) is ast.Constant and node.value is False
 
 
+def may_be_first(index: ast.expr) -> bool:
+    """Whether an index may be the number 0: it is that, or computed."""
+    if isinstance(index, ast.Constant):
+        return index.value == 0
+    return not isinstance(index, (ast.Slice, ast.Tuple, ast.UnaryOp))
+
+
 def _attributes_below(node: ast.expr) -> Iterator[str]:
-    """The attributes through which an expression leads, as in `loss.data.cpu()`."""
-    while isinstance(node, (ast.Attribute, ast.Call)):
+    """The methods through which an expression leads, and the attribute of which they are asked, as in `loss.data.cpu()`."""
+    while isinstance(node, ast.Call):
+        node = node.func
         if isinstance(node, ast.Attribute):
             yield node.attr
             node = node.value
-        else:
-            node = node.func
+    if isinstance(node, ast.Attribute):
+        yield node.attr
 
 
 def forms_in(code: Iterable[ast.AST]) -> set[str]:
