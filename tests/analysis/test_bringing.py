@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from graphfix.analysis.bringing import ImportedWords, bringing_words
+from graphfix.analysis.bringing import ImportedWords, bringing_words, layers
 from graphfix.analysis.call_graph import CallGraph
 from graphfix.source.document import Document
 from graphfix.source.guard import parse
@@ -147,3 +147,28 @@ def test_what_only_asks_or_computes_brings_nothing(tmp_path: Path, text: str) ->
 )
 def test_a_variable_is_not_what_is_called_like_it_elsewhere(tmp_path: Path, text: str) -> None:
     assert "own" not in brought(tmp_path, text + "def built():\n    return nn.Linear(1, 1)\n")
+
+
+@pytest.mark.parametrize(
+    "line, expected",
+    [
+        ("from torch.nn import Linear", {"Linear"}),
+        ("from torch.nn.modules.linear import Linear as Layer", {"Layer"}),
+        ("from torch import nn as layers", {"layers"}),
+        ("import torch.nn as layers", {"layers"}),
+        ("import torch.nn", set()),
+        ("from torch.nn import functional as F, init", set()),
+        ("import torch.nn.functional as F", set()),
+        ("from torch.nn.utils import clip_grad_norm_", set()),
+        ("from layers.nn import Linear", set()),
+    ],
+)
+def test_a_layer_is_known_by_where_it_is_imported_from(line: str, expected: set[str]) -> None:
+    assert layers(parse(line).body) == expected
+
+
+def test_a_layer_brings_a_graph_by_whatever_name(tmp_path: Path) -> None:
+    (tmp_path / "parts.py").write_text("from torch.nn import Linear as Layer\n\ndef made(n):\n    return Layer(n, 1)\n")
+    document = Document(str(tmp_path / "run.py"), "from parts import made\n")
+    imported = ImportedWords(document.imports, Path(document.path), (tmp_path,))
+    assert imported.words(["made"]) == {"made"}

@@ -260,3 +260,20 @@ def test_what_records_nothing_of_its_own_is_met_where_a_graph_is_walked(line: st
 def test_a_number_is_read_of_modules_where_nothing_is_walked(text: str, expected: bool) -> None:
     tape = Explorer(Document("read.py", f"import torch\n\ndef read(given):\n    {text}\n"), (Path(),)).explore()
     assert bool(tape.runs) is expected
+
+
+LAYER = """
+from torch.nn import Linear
+
+net = Linear(4, 1)
+
+def rate(loader):
+    total = 0
+    for x in loader:
+        total += net(x).item()
+    return total
+"""
+
+
+def test_a_layer_that_is_imported_by_its_name_makes_a_graph() -> None:
+    assert [finding.code for finding in analyse(Path("rate.py"), LAYER).findings] == ["GF103"]

@@ -17,6 +17,8 @@ from graphfix.source.reads import note_read
 
 # how many calls away from a word that brings a graph it is looked for: what lies further is met by the usual runs, or not at all
 STEPS = 2
+# parts of torch.nn that are given tensors: https://pytorch.org/docs/stable/nn.html
+NO_LAYERS = frozenset(("functional", "init", "utils"))
 Import = ast.Import | ast.ImportFrom
 # the same in bytes: a file that holds none of them brings nothing
 _PARTS = re.compile(rb"\b(?:%s)\b" % "|".join(sorted({each.strip("().=:") for each in BRINGING})).encode())
@@ -30,7 +32,7 @@ def bringing_words(
     `imported`: the words by which graphs come out of the files that it imports; without any, it is what the file alone may bring.
     `brings`: what is known to.
     """
-    wanted = brings | {INDEXED} | walking | imported
+    wanted = brings | {INDEXED} | walking | imported | layers(graph.imports)
     leading = graph.leading_to(wanted, STEPS, through_variables=True)
     return wanted.union(*(graph.names_of(part) for part in leading))
 
@@ -78,7 +80,16 @@ def offered(path: Path) -> frozenset[str]:
     if document is None:
         return frozenset()
     graph = CallGraph(document.tree)
-    return frozenset(graph.offered(graph.leading_to(BRINGING, STEPS - 1, through_variables=True)))
+    return frozenset(graph.offered(graph.leading_to(BRINGING | layers(graph.imports), STEPS - 1, through_variables=True)))
+
+
+def layers(imports: Iterable[Import]) -> frozenset[str]:
+    """The names that the statements give to `torch.nn`, and to what they take out of it that makes modules."""
+    names = ((name, f"{module}.{member}" if member else module) for name, module, member in imported_names(imports))
+    meant = ((name, path.split(".")) for name, path in names)
+    return frozenset(
+        name for name, path in meant if path[:2] == ["torch", "nn"] and name != "torch" and NO_LAYERS.isdisjoint(path)
+    )
 
 
 def imported_names(imports: Iterable[Import]) -> Iterator[tuple[str, str, str | None]]:
