@@ -159,3 +159,27 @@ def test_a_loop_and_the_function_that_it_calls_are_told_once() -> None:
     assert [region.function for region in both(inside, beside)] == [None]
     assert [region.function for region in both(inside, grows=True)] == [None]
     assert len(both(inside, beside, sure=False)) == 2  # what is sure is not given up
+
+
+STEPPED = """\
+import torch.nn as nn
+import torch.nn.functional as F
+from elsewhere import Base
+
+class Trainer(Base):
+    def __init__(self, optim):
+        super().__init__()
+        self.critic = nn.Linear(4, 1)
+        self.optim = {made}
+
+    def update(self, batch):
+        loss = F.mse_loss(self.critic(batch.x), batch.y)
+        {step}
+        return loss.item()
+"""
+
+
+@pytest.mark.parametrize("made", ["optim", "self._wrapped(optim)", "self._create_optimizer(nn.ModuleList([self.critic]), optim)"])
+@pytest.mark.parametrize("step, told", [("self.optim.step(loss)", 0), ("self.optim.step(loss.item())", 1)])
+def test_a_loss_that_a_step_out_of_sight_is_given_may_be_walked_there(made: str, step: str, told: int) -> None:
+    assert len(regions(STEPPED.format(made=made, step=step), "")) == told

@@ -261,7 +261,8 @@ def module_method(
         return NONE
     if name == "state_dict":
         return NonTensor((name, id(receiver), m.now()), source=receiver)
-    if name in MODULE_METHODS or name.startswith(("register_", "_")):
+    is_private = name.startswith("_") and not (isinstance(receiver, Instance) and receiver.cls.is_open())
+    if name in MODULE_METHODS or name.startswith("register_") or is_private:
         return NonTensor((name, id(receiver), m.now()))
     return None
 
