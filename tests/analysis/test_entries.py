@@ -235,6 +235,8 @@ def score(net: Net, x):
     [
         ("print(y.mean().item())", "", {"rate"}),
         ("y.data.zero_()", "", {"rate"}),
+        ("print(sum(each.item() for each in y))", "", {"rate"}),
+        ("for each in y: print(each.item())", "", {"forward", "rate"}),
         ("y = y.data", "", {"forward", "rate"}),
         ("print(y.mean().data[0])", "", {"forward", "rate"}),
         ("print(y.mean().item())", "\ndef train(loss):\n    loss.backward()\n", {"forward", "rate", "train", "score"}),

@@ -180,6 +180,8 @@ class Trainer(Base):
 
 
 @pytest.mark.parametrize("made", ["optim", "self._wrapped(optim)", "self._create_optimizer(nn.ModuleList([self.critic]), optim)"])
-@pytest.mark.parametrize("step, told", [("self.optim.step(loss)", 0), ("self.optim.step(loss.item())", 1)])
+@pytest.mark.parametrize(
+    "step, told", [("self.optim.step(loss)", 0), ("self.optim.step(loss=loss)", 0), ("self.optim.step(loss.item())", 1)]
+)
 def test_a_loss_that_a_step_out_of_sight_is_given_may_be_walked_there(made: str, step: str, told: int) -> None:
     assert len(regions(STEPPED.format(made=made, step=step), "")) == told

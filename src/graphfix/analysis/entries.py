@@ -105,7 +105,7 @@ def start_method(
     """The method on a fresh object, `times` times: whoever uses the class may call it in a loop.
 
     `walks`: whether it may go backward, or somebody with what it returns. Where it may not, and has met no graph, once is enough.
-    `records`: whether it is of interest also where it records no graph, or is a module's forward pass.
+    `records`: whether it is of interest also where it records no graph, or is a module's forward pass without a loop of its own.
     """
 
     def start(m: Interpreter, env: Env) -> None:
@@ -113,7 +113,7 @@ def start_method(
         function = value.attributes.get(method.name) if isinstance(value, Class) else None
         if not isinstance(value, Class) or not isinstance(function, Function):
             return
-        if not records and ("no_grad" in function.wrappers or is_forward_pass(value, method.name)):
+        if not records and ("no_grad" in function.wrappers or is_forward_pass(value, method.name) and not loops(method)):
             return
         m.frame.statement = cls
         instance = make_instance(m, value, cls)
@@ -142,6 +142,11 @@ def start_method(
             m.note_reader(result, method)
 
     return start
+
+
+def loops(definition: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether a loop stands in a function: it may add up something over its iterations."""
+    return any(isinstance(part, (ast.For, ast.AsyncFor, ast.While)) for part in subtree(definition))
 
 
 def is_walked(

@@ -46,15 +46,15 @@ class Prospects:
         if self.is_relevant(tree) or self.conventions.trains_modules or tree in self.call_graph.leading_to((ITEM,)):
             return True
         has_effects = any(map(does_something, tree.body))
-        if tree in self._leading_to_own_graphs and (has_effects or not self.is_quiet):
+        if (has_effects or not self.is_quiet) and tree in self._leading_to(self._own_words()):
             return True
         # what a library makes of its imports is read by who imports it
-        return has_effects and tree in self._leading_to_graphs({tree})
+        return has_effects and tree in self._leading_to(self._words({tree}))
 
     def may_record(self, definition: ast.AST) -> bool:
         """Whether more than an evaluation may be found in a function.
 
-        Where it is not, nothing is found in a forward pass, which is its callers' affair, nor in what records nothing.
+        Where it is not, nothing is found in what records nothing, nor in a forward pass without a loop: that is its callers' affair.
         """
         return not self.is_quiet or definition in self._reading_as_of_old
 
@@ -140,15 +140,8 @@ class Prospects:
             self._words_with[key] = anyhow(bringing_words(self.call_graph, self.conventions.walking, imported, brings))
         return self._words_with[key]
 
-    @cached_property
-    def _leading_to_own_graphs(self) -> set[ast.AST]:
-        return self._leading_to(self._own_words())
-
-    def _leading_to_graphs(self, parts: set[ast.AST]) -> set[ast.AST]:
-        """The code into which a graph may come by what it calls and names: all such code among the parts."""
-        return self._leading_to(self._words(parts))
-
     def _leading_to(self, words: set[str]) -> set[ast.AST]:
+        """The code that comes to one of the words by what it calls and names."""
         return self.call_graph.leading_to(words, through_variables=True)
 
 

@@ -145,16 +145,17 @@ def call(m: Interpreter, callee: Value, arguments: Arguments, keywords: Keywords
 OF_DICTS = frozenset(("items", "values", "keys"))
 
 
+# of a function whose decorator is not followed: what is done with what it gets and gives is not known
+NOT_FOLLOWED = "not followed"
+
+
 def call_unknown(m: Interpreter, callee: Value, arguments: Arguments, keywords: Keywords, site: ast.AST, key: object) -> Value:
     """A call that cannot be entered: its result depends on all arguments, and it may keep them."""
     values = [*arguments, *keywords.values()]
     source = callee.receiver if isinstance(callee, BoundMethod) else callee
     if isinstance(source, Unknown) and source.outside:
         return Unknown(("call", site, m.now()), outside=True)
-    m.recording.foreign.append(Foreign(site, m.trace(), key))
-    for value in values:
-        m.escape(value, site, "argument")
-        m.note_reader(value, site)
+    hand_on(m, values, site, key)
     run_callbacks(m, values, site)
     force = isinstance(callee, (Unknown, Instance)) or (
         isinstance(callee, BoundMethod) and isinstance(callee.receiver, (Unknown, Instance))
@@ -174,6 +175,14 @@ def call_unknown(m: Interpreter, callee: Value, arguments: Arguments, keywords: 
     if m.hooked_at is not None and not isinstance(callee, BoundMethod):
         m.escape(made, m.hooked_at, "hook")
     return made
+
+
+def hand_on(m: Interpreter, values: Arguments, site: ast.AST, key: object) -> None:
+    """Note that code which is not followed (its `key`) gets values: it may keep them, or walk their graphs."""
+    m.recording.foreign.append(Foreign(site, m.trace(), key))
+    for value in values:
+        m.escape(value, site, "argument")
+        m.note_reader(value, site)
 
 
 def is_unproven(node: Node) -> bool:
@@ -219,6 +228,8 @@ def enter(m: Interpreter, function: Function, arguments: Arguments, keywords: Ke
     if failed:  # the program works, so what it was given was fine: as a call that could not be entered
         return m.unknown(site, [*arguments, *keywords.values()])
     m.recording.returned[frame] = frame.returned or NONE
+    if NOT_FOLLOWED in function.wrappers:
+        hand_on(m, [*arguments, *keywords.values(), frame.returned or NONE], site, ("decorated", function.key))
     if frame.yielded:
         made = Sequence("generator", [value for value, _ in frame.yielded])
         made.grad_mode = frame.yielded[0][1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from graphfix.interpreter.calls import call, with_mode
+from graphfix.interpreter.calls import NOT_FOLLOWED, call, with_mode
 from graphfix.interpreter.definitions import switches_recording
 from graphfix.interpreter.interpreter import Interpreter, OutOfSteps
 from graphfix.interpreter.values import BoundMethod, External, Function, GradMode, Instance, Partial, Value
@@ -43,9 +43,12 @@ def note(function: Function, word: str) -> None:
 
 
 def result_of(m: Interpreter, decorator: Function, function: Function, site: ast.expr) -> Value:
-    """What a decorator of the project makes of the function; the function itself where it takes too many steps, or did so before."""
+    """What a decorator of the project makes of the function.
+
+    Where it takes too many steps, or did so before, that is the function, and what it gives gets out of sight.
+    """
     if decorator.definition in m.laborious:
-        return function
+        return not_followed(function)
     decorates, in_passing, most = m.decorates, m.in_passing, m.most
     context, left = m.context, m.recording.left
     switches = switches_recording(decorator.env.document.tree)
@@ -58,6 +61,11 @@ def result_of(m: Interpreter, decorator: Function, function: Function, site: ast
             raise
         m.context, m.recording.left = context, left
         m.laborious.add(decorator.definition)
-        return function
+        return not_followed(function)
     finally:
         m.decorates, m.in_passing, m.most = decorates, in_passing, most
+
+
+def not_followed(function: Function) -> Function:
+    function.wrappers.append(NOT_FOLLOWED)
+    return function

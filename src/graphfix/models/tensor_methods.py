@@ -211,9 +211,11 @@ def opaque_method(
         for value in arguments:
             if isinstance(value, (Function, BoundMethod, Partial)):
                 return run_closure(m, value, site, 1)
-        for value in arguments:
+        given = [*arguments, *keywords.values()]
+        for value in given:
             m.escape(value, site, "argument")  # it may be a loss that is walked there
-        made = m.record(site, arguments, True, certain=False, callee=("method", receiver.key, name))
+            m.note_reader(value, site)
+        made = m.record(site, given, True, certain=False, callee=("method", receiver.key, name))
         return Unknown(("step", site, m.now()), made)
     if name in ("append", "update", "add_scalar", "write", "info", "debug", "log", "set_postfix", "set_description"):
         for value in (*arguments, *keywords.values()):
