@@ -149,3 +149,11 @@ def test_what_a_decorator_asks_is_worth_a_run_only_where_it_may_switch_recording
 def test_what_a_decorator_asks_is_worth_a_run_where_others_ask_it_too() -> None:
     program = DECORATED.format(side="pass").replace("    step(x)", "    step(x)\n    documented(x)")
     assert len([run for run in explored(program).runs if run.entry.is_module]) > 1
+
+
+def test_a_run_for_a_side_knows_what_the_code_refused_in_the_run_that_it_follows() -> None:
+    refused = "def train(x, is_odd, kind):\n    if is_odd:\n        x = x + 1\n    loss = net(x).sum()\n    if is_odd:\n        raise ValueError\n"
+    sides = "".join(f"    {'el' if number else ''}if kind == {number}:\n        loss = loss * {number}\n" for number in range(3))
+    tape = explored(f"{refused}{sides}    loss.backward()\n")
+    assert [run for run in tape.runs if run.policy.forced and run.answers]
+    assert len(tape.interpreters) == len(tape.runs) + 1, "the code refuses it in one run, which begins anew"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from graphfix.analysis.call_graph import FUNCTIONS
@@ -45,15 +46,20 @@ MOST_CORRECTIONS = 2  # of one run
 MOST_FORCED = 5  # runs for sides that no policy takes, of one entry
 MOST_BEGINNINGS = 4  # kept of a file
 MOST_SPOILED = 8  # beginnings that runs have changed, before none is kept any more
+NO_ANSWERS: Mapping[object, bool] = MappingProxyType({})
 
 
 @dataclass(eq=False)
 class Run:
-    """One path through one entry, and what decided where the program did not say."""
+    """One path through one entry, and what decided where the program did not say.
+
+    `answers`: what it knew from the start, because the code had refused the contrary.
+    """
 
     entry: EntryPoint
     recording: Recording
     policy: Policy
+    answers: Mapping[object, bool] = field(default_factory=dict)
 
     @cached_property
     def fates(self) -> Fates:
@@ -238,10 +244,11 @@ class Explorer:
             missing = self.uncovered([*made, *extra], tried)
             if not missing:
                 break
-            base = next(iter(missing.values())).policy
-            chosen = compatible([side for side, run in missing.items() if run.policy is base])
+            base = next(iter(missing.values()))
+            chosen = compatible([side for side, run in missing.items() if run is base])
             tried.update(chosen)
-            extra.append(self.run_once(entry, start, Policy(base.kind, {**base.forced, **dict(chosen)})))
+            policy = Policy(base.policy.kind, {**base.policy.forced, **dict(chosen)})
+            extra.append(self.run_once(entry, start, policy, base.answers))
         return extra
 
     def uncovered(self, made: list[Run], tried: set[Side]) -> dict[Side, Run]:
@@ -284,17 +291,18 @@ class Explorer:
         """Whether a side of a branch in a function that no graph has met brings none, either."""
         return is_idle_exit(site, side) or not self.may_bring_graphs(site, side)
 
-    def run_once(self, entry: EntryPoint, start: Start, policy: Policy) -> Run:
-        """One run; where the code refuses what it had decided, it begins anew and knows better."""
-        answers: dict[object, bool] = {}
-        for left in range(MOST_CORRECTIONS, 0, -1):
+    def run_once(self, entry: EntryPoint, start: Start, policy: Policy, answers: Mapping[object, bool] = NO_ANSWERS) -> Run:
+        """One run; where the code refuses what it had decided, it begins anew and knows better. `answers`: what it knows already."""
+        for left in range(MOST_CORRECTIONS - len(answers), 0, -1):
             try:
                 return self.run_knowing(entry, start, policy, answers, left)
             except Contradicted as wrong:
                 answers = {**answers, wrong.key: wrong.answer}
         return self.run_knowing(entry, start, policy, answers, 0)
 
-    def run_knowing(self, entry: EntryPoint, start: Start, policy: Policy, answers: dict[object, bool], corrections: int) -> Run:
+    def run_knowing(
+        self, entry: EntryPoint, start: Start, policy: Policy, answers: Mapping[object, bool], corrections: int
+    ) -> Run:
         interpreter = assembled(policy, self.importer)
         self.tape.interpreters.append(interpreter)
         interpreter.decisions.update(answers)
@@ -321,7 +329,7 @@ class Explorer:
             self.steps += interpreter.steps
         in_passing = {site for site, is_decisive in interpreter.recording.asked.items() if not is_decisive}
         pass_over(in_passing, interpreter.recording, policy)
-        return Run(entry, interpreter.recording, policy)
+        return Run(entry, interpreter.recording, policy, answers)
 
     def defined(self, m: Interpreter, policy: Policy) -> Env:
         """The module as its functions find it who are called from elsewhere, with nothing but its definitions run.

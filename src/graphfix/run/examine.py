@@ -20,6 +20,7 @@ from graphfix.run.collection import uncollected
 from graphfix.run.limits import TookTooLong, limited_time
 from graphfix.run.outcome import Fixed, Outcome, Stage, Status
 from graphfix.run.selection import Wanted, every
+from graphfix.run.stack import with_room
 from graphfix.run.suppression import suppressions
 from graphfix.source.decode import decode, decode_text, read_bytes, writes_ascii
 from graphfix.source.errors import Skipped, SourceError
@@ -128,7 +129,7 @@ def examine(path: Path, job: Job, data: bytes | None = None) -> Outcome:
     """The outcome of the file at `path` (or of `data` in its stead); raises nothing but a keyboard interrupt."""
     started = time.perf_counter()
     with uncollected(is_done=True):
-        outcome = _examined(path, job, data)
+        outcome = with_room(lambda: _examined(path, job, data))
     return replace(outcome, seconds=time.perf_counter() - started)
 
 
