@@ -83,7 +83,12 @@ def holds(value: Value, storage: Storage, passed: set[int]) -> bool:
         elif left and (key := id(item) << 2 | left) not in seen and key not in passed:
             seen.add(key)
             inner = item.attributes.values() if isinstance(item, TorchModule) else item.members(attributes=True)
-            pending += [(each, left - 1) for each in inner if not each.is_plain]
+            if left > 1:
+                pending += [(each, left - 1) for each in inner if not each.is_plain]
+                continue
+            for each in inner:
+                if isinstance(each, Tensor) and root(each.storage) is wanted:
+                    return True
     passed |= seen
     return False
 
