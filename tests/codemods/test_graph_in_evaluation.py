@@ -237,7 +237,13 @@ def test_a_file_that_goes_backward_nowhere(use: str, codes: set[str]) -> None:
     [
         ("", {"GF103"}),
         ("for param in model.parameters():\n    param.requires_grad = False", set()),
+        ("for param in model.parameters():\n    param.requires_grad_(False)", set()),
         ("model.requires_grad_(False)", set()),
+        ("model.features.requires_grad_(False)", {"GF103"}),
+        ("model.features.weight.requires_grad = False", {"GF103"}),
+        ("for param in model.features.parameters():\n    param.requires_grad = False", {"GF103"}),
+        ("for param in list(model.named_parameters()):\n    param[1].requires_grad = False", set()),
+        ("for _, param in model.module.named_parameters():\n    param.requires_grad_(False)", {"GF103"}),
     ],
 )
 def test_an_unknown_model_that_is_frozen(freeze: str, codes: set[str]) -> None:

@@ -106,8 +106,8 @@ def test_odd_cells_are_left_out_and_the_rest_goes_on(cell: str) -> None:
 # Fixes
 
 
-def applied(cells: list[str], *operations: tuple[type, str, str]) -> list[str] | None:
-    """The cells after one fix, or None where it is refused. An operation is given by words of the text."""
+def applied(cells: list[str], *operations: tuple[type, str, str]) -> list[str] | str:
+    """The cells after one fix, or why it is refused. An operation is given by words of the text."""
     source = read(notebook(*cells))
 
     def span(word: str) -> Span:
@@ -125,7 +125,7 @@ def applied(cells: list[str], *operations: tuple[type, str, str]) -> list[str] |
     found = Finding("GF1", "x", "m", "x.ipynb", span(operations[0][1]), fix=Fix(Applicability.SAFE, "t", tuple(made)))
     (left,) = source.confined(source.text, [found])
     if left.fix is None:
-        return None
+        return left.unfixed
     result = apply_fixes(source.text, [left.fix])
     assert result.refused == ()
     after = source.edited(result.text)
@@ -144,8 +144,8 @@ def test_lines_stay_in_the_cell_of_their_neighbour() -> None:
 
 def test_one_fix_may_change_two_cells_but_one_operation_may_not() -> None:
     assert applied(["a = 1", "b = 2"], (Replace, "1", "3"), (Replace, "2", "4")) == ["a = 3", "b = 4"]
-    assert applied(["aa", "bb"], (Move, "bb", "aa")) is None
-    assert applied(["aa", "bb"], (Wrap, "aa", "bb")) is None
+    assert applied(["aa", "bb"], (Move, "bb", "aa")) == "it would reach over the edge of a cell"
+    assert applied(["aa", "bb"], (Wrap, "aa", "bb")) == "it would reach over the edge of a cell"
     assert applied(["aa\nbb", "c"], (Move, "bb", "aa")) == ["bb\naa", "c"]
 
 
@@ -153,13 +153,19 @@ WRAPPED = "if b:\n    0#~~~\n  #~\n    dd"
 
 
 def test_commands_are_neither_moved_nor_parted_from_their_code() -> None:
-    assert applied(["aa\nif b:\n    !ls\n"], (Move, "if b:\n    0#~", "aa")) is None
-    assert applied(["%time aa\nbb"], (InsertAfter, "aa", "c")) is None
+    assert applied(["aa\nif b:\n    !ls\n"], (Move, "if b:\n    0#~", "aa")) == "it would reach into a command of IPython"
+    assert applied(["%time aa\nbb"], (InsertAfter, "aa", "c")) == "it would reach into a command of IPython"
     assert applied(["%time aa\nbb"], (InsertAfter, "bb", "c")) == ["%time aa\nbb\nc"]
     assert applied(["%time aa\nbb"], (Replace, "aa", "c")) == ["%time c\nbb"]
     assert applied(["if b:\n    !ls \\\n  -l\n    dd"], (Wrap, WRAPPED, WRAPPED)) == [
         "with y:\n    if b:\n        !ls \\\n      -l\n        dd"
     ]
+
+
+def test_cells_that_are_read_in_other_words_stay_as_they_are() -> None:
+    assert applied(["aa", "print 'bb'"], (Replace, "bb", "cc")) == "it would change a cell that only Python 2 reads"
+    assert applied(["aa", "bb = 1\n<CODE>"], (Replace, "bb", "cc")) == "it would change a cell that does not parse"
+    assert applied(["aa", "print 'bb'"], (Replace, "aa", "cc")) == ["cc", "print 'bb'"]
 
 
 # The command

@@ -54,12 +54,12 @@ def kind_of(key: object) -> object:
     return key.parts[0] if isinstance(key, Key) and key.parts else None
 
 
-def computed_from(key: object, depth: int) -> set[object]:
-    """The key, and those of what it was computed from, at most `depth` computations away."""
+def taken_from(key: object, depth: int) -> set[object]:
+    """The key, and those of what it was taken from, at most `depth` computations away; an attribute is no more than a part of its object."""
     found = {key}
     level = {key} if isinstance(key, Key) else set()
     for _ in range(depth):
-        level = {part for each in level for part in each.parts if isinstance(part, Key)} - found
+        level = {part for each in level if kind_of(each) != "attribute" for part in each.parts if isinstance(part, Key)} - found
         found |= level
     return found
 

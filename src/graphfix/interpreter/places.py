@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from graphfix.autograd.graph import Leaf, Node
-from graphfix.interpreter.interning import computed_from, kind_of
+from graphfix.interpreter.interning import kind_of, taken_from
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.memory import overwrite
 from graphfix.interpreter.recording import Store, StoreKind
@@ -32,6 +32,8 @@ from graphfix.interpreter.values import (
     note_copied,
 )
 from graphfix.interpreter.witness import witnessed
+
+MOST_TAKEN = 4  # steps from a parameter to its model: an item of an item of its named parameters, put into a list
 
 
 def assign(m: Interpreter, target: ast.expr, value: Value, source: ast.expr | None, kind: StoreKind) -> None:
@@ -103,6 +105,11 @@ def train_parameters(m: Interpreter, holder: Value, trains: bool) -> None:
     change(part.key for part in all_parts(holder) if isinstance(part, Unknown))
 
 
+def freeze(m: Interpreter, part: Unknown) -> None:
+    """What is not in sight is told to need no gradient: a module, or a parameter that is one of those of a module."""
+    m.recording.frozen.update(taken_from(part.key, MOST_TAKEN))
+
+
 def set_attribute(m: Interpreter, target: ast.Attribute, value: Value, source: ast.expr | None, kind: StoreKind) -> None:
     holder = m.evaluate(target.value)
     name = target.attr
@@ -118,7 +125,7 @@ def set_attribute(m: Interpreter, target: ast.Attribute, value: Value, source: a
     if isinstance(holder, Parameters) and name == "data":
         note_copied(holder, value)
     if isinstance(holder, Unknown) and name == "requires_grad" and value.is_off:
-        m.recording.frozen.update(computed_from(holder.key, 3))
+        freeze(m, holder)
     attributes = holder.namespace
     if attributes is None:
         return

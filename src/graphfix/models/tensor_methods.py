@@ -9,7 +9,7 @@ from graphfix.autograd.graph import Leaf
 from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.memory import view
-from graphfix.interpreter.places import set_requires_grad
+from graphfix.interpreter.places import freeze, set_requires_grad
 from graphfix.interpreter.recording import Number, Update
 from graphfix.interpreter.shapes import shape_of
 from graphfix.interpreter.values import (
@@ -196,7 +196,7 @@ def opaque_method(
         m.set_mode([receiver], mode_given(name, arguments, keywords), site)
         return receiver
     if name == "requires_grad_" and any(value.is_off for value in (*arguments, *keywords.values())):
-        m.recording.frozen.add(receiver.key)
+        freeze(m, receiver)
     if name in ("to", "cuda", "cpu", "double", "float", "half", "requires_grad_") and receiver.node is None:
         return receiver
     if name in ("parameters", "named_parameters"):

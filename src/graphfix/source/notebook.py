@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -31,13 +31,13 @@ _MARK = re.compile(rb"(?:\A|(?<=\n))#%%graphfix-cell-(\d+)\n\n")
 class Code:
     """A cell of the program: its number among all cells, its source, and the source without IPython's additions.
 
-    `is_sealed`: no fix reaches into it, as what it says is not what is read: it is Python 2, or does not parse.
+    `sealed`: why no fix reaches into it, where what it says is not what is read.
     """
 
     number: int
     source: str
     hidden: str
-    is_sealed: bool = False
+    sealed: str = ""
 
     @property
     def newline(self) -> str:
@@ -87,11 +87,9 @@ class Notebook(Source):
         data = text.encode()
         edges = [match.start() for match in _MARK.finditer(data)]
         index = CellIndex(text)
-        sealed = {code.number for code in self.codes if code.is_sealed}
+        sealed = {code.number: code.sealed for code in self.codes if code.sealed}
         return [
-            finding.without_fix("it would reach over the edge of a cell, or into a command of IPython")
-            if finding.fix is not None and (_reaches_out(data, edges, finding.fix) or sealed & _cells(index, finding.fix))
-            else finding
+            finding.without_fix(why) if (why := _out_of_reach(finding.fix, data, edges, index, sealed)) else finding
             for finding in findings
         ]
 
@@ -115,7 +113,7 @@ def decode_notebook(path: Path, data: bytes) -> Notebook:
             except SourceError as error:
                 failed.append(SourceError(error.reason, error.row, error.column, number))
                 if error.row and not isinstance(error, Skipped) and "\0" not in cell.source:
-                    codes.append(Code(number, cell.source, forgotten(cell.source), is_sealed=True))
+                    codes.append(Code(number, cell.source, forgotten(cell.source), "it would change a cell that does not parse"))
     if failed and not any(code.hidden.strip() for code in codes if code.number not in {error.cell for error in failed}):
         raise failed[0]
     module = _module((code, code.hidden) for code in codes)
@@ -142,7 +140,7 @@ def _code(number: int, source: str) -> Iterator[Code]:
             made = ""
         if not made:
             raise
-        yield Code(number, source, made, is_sealed=True)
+        yield Code(number, source, made, "it would change a cell that only Python 2 reads")
         return
     if made or not source:
         yield Code(number, source, made)
@@ -180,13 +178,16 @@ class CellIndex(LineIndex):
         return self._numbers[bisect_right(self._marks, offset) - 1]
 
 
-def _cells(index: CellIndex, fix: Fix) -> set[int | None]:
-    """The numbers of the cells that a fix changes."""
-    return {index.cell(span.start) for operation in fix.operations for span in _spans(operation)}
-
-
-def _reaches_out(data: bytes, edges: list[int], fix: Fix) -> bool:
-    return any(_crosses(edges, operation) or _tears(data, operation) for operation in fix.operations)
+def _out_of_reach(fix: Fix | None, data: bytes, edges: list[int], index: CellIndex, sealed: Mapping[int, str]) -> str:
+    """Why a fix may not be written into the cells of the module `data`; empty if it may."""
+    if fix is None:
+        return ""
+    if any(_crosses(edges, operation) for operation in fix.operations):
+        return "it would reach over the edge of a cell"
+    if any(_tears(data, operation) for operation in fix.operations):
+        return "it would reach into a command of IPython"
+    cells = {index.cell(span.start) for operation in fix.operations for span in _spans(operation)}
+    return next((why for number, why in sealed.items() if number in cells), "")
 
 
 def _spans(operation: Operation) -> tuple[Span, ...]:
