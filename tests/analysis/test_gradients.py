@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from graphfix.analysis.explore import Run
+from graphfix.analysis.runs import Run
 from graphfix.autograd.backward import BackwardPass
 
 from .toys import explored

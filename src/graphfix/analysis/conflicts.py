@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from graphfix.analysis.contributors import is_tensor_always
 from graphfix.analysis.evidence import Evidence, asked_once
-from graphfix.analysis.explore import Run
 from graphfix.analysis.hidden import silenced
+from graphfix.analysis.runs import Run
 from graphfix.analysis.second_backward import Cause
 from graphfix.analysis.unretained import unretained
 from graphfix.autograd.backward import BackwardPass

@@ -12,7 +12,7 @@ from functools import cached_property
 
 from graphfix.analysis.call_graph import spelled_in
 from graphfix.analysis.contributors import Facts
-from graphfix.analysis.explore import Run, Tape
+from graphfix.analysis.explore import Tape
 from graphfix.analysis.forwards import (
     calls_module,
     has_own_module,
@@ -24,6 +24,7 @@ from graphfix.analysis.forwards import (
 )
 from graphfix.analysis.outliving import attribute_of, is_kept, out_of_sight, outlives
 from graphfix.analysis.region import Region, told_once
+from graphfix.analysis.runs import Run
 from graphfix.autograd.graph import Leaf, Node, history
 from graphfix.autograd.iteration import Context, split_loop
 from graphfix.interpreter.frames import CallStack, Frame

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from graphfix.analysis.contributors import Facts
 from graphfix.analysis.evaluations import Regions
-from graphfix.analysis.explore import Run, Tape
+from graphfix.analysis.explore import Tape
 from graphfix.analysis.importers import importing, is_offered, spells
+from graphfix.analysis.runs import Run
 from graphfix.analysis.second_backward import SecondBackward, second_backwards
 from graphfix.autograd.graph import history
 from graphfix.interpreter.imports import NEVER, Importer, parsed

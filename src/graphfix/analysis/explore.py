@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,8 +24,7 @@ from graphfix.analysis.entries import (
 )
 from graphfix.analysis.policies import Policy, PolicyKind, Side, compatible, is_idle_exit, repeats, side_of, worth_taking
 from graphfix.analysis.prospects import Prospects
-from graphfix.analysis.read_gradients import reads_gradients
-from graphfix.autograd.gradients import Fates
+from graphfix.analysis.runs import Run, untouched_by
 from graphfix.interpreter.conventions import NO_CONVENTIONS, Conventions
 from graphfix.interpreter.frames import Env, Frame
 from graphfix.interpreter.imports import Importer, define
@@ -50,44 +48,11 @@ NO_ANSWERS: Mapping[object, bool] = MappingProxyType({})
 
 
 @dataclass(eq=False)
-class Run:
-    """One path through one entry, and what decided where the program did not say.
-
-    `answers`: what it knew from the start, because the code had refused the contrary.
-    """
-
-    entry: EntryPoint
-    recording: Recording
-    policy: Policy
-    answers: Mapping[object, bool] = field(default_factory=dict)
-
-    @cached_property
-    def fates(self) -> Fates:
-        """What becomes of each gradient."""
-        return Fates(self.recording.walks, self.recording.updates, lambda: self.reads_gradients())
-
-    def at_face_value(self) -> Run:
-        """The same run as a reader takes it, which proves nothing.
-
-        A gradient that is only clipped in place counts as one that nobody reads, and an optimizer of which some parameters are known
-        as one that has no others.
-        """
-        run = Run(self.entry, self.recording, self.policy)
-        updates = [dataclasses.replace(update, complete=bool(update.leaves)) for update in self.recording.updates]
-        run.fates = Fates(self.recording.walks, updates, lambda: self.reads_gradients(clipping=False))
-        return run
-
-    def reads_gradients(self, clipping: bool = True) -> bool:
-        """Whether the program reads a `.grad`: a step that the tape does not see may be made with it."""
-        env = self.recording.env
-        return env is None or reads_gradients(env.document, clipping)
-
-
-@dataclass(eq=False)
 class Tape:
     """All runs over one file. `truncated` where the budget ended before every branch was taken.
 
     `interpreters`, `others`: what has made its runs, those that began anew included, and tapes that are not needed longer than this one.
+    `settled`: runs of the tape that it replays, which are the same once more.
     """
 
     document: Document
@@ -98,6 +63,7 @@ class Tape:
     importer: Importer | None = None
     interpreters: list[Interpreter] = field(default_factory=list)
     others: list[Tape] = field(default_factory=list)
+    settled: dict[EntryPoint, list[Run]] = field(default_factory=dict)
 
     @cached_property
     def prospects(self) -> Prospects:
@@ -105,15 +71,17 @@ class Tape:
 
     def let_go(self) -> None:
         """End it: runs, modules and what they hold are held by one another, and go now instead of when Python's collector finds them."""
+        others = {run for runs in self.settled.values() for run in runs}
         for run in self.runs:
-            vars(run).clear()
+            if run not in others:
+                vars(run).clear()
         for interpreter in self.interpreters:
             interpreter.let_go()
         for other in self.others:
             other.let_go()
         if self.importer is not None:
             self.importer.let_go()
-        for ended in (self.runs, self.interpreters, self.others):
+        for ended in (self.runs, self.interpreters, self.others, self.settled):
             ended.clear()
 
     def replay(self, substitutions: dict[ast.AST, Callable[[Interpreter, ast.AST, Value], Value]]) -> Tape:
@@ -126,6 +94,7 @@ class Tape:
         explorer = Explorer(self.document, self.roots, self.conventions)
         self.others.append(explorer.tape)
         explorer.tape.prospects = self.prospects
+        explorer.tape.settled = untouched_by(self.document, self.runs, substitutions)
         explorer.substitutions = substitutions
         return explorer.explore()
 
@@ -218,6 +187,10 @@ class Explorer:
 
     def run_entry(self, entry: EntryPoint, start: Start) -> list[Run]:
         """Run one entry under all policies; returns its runs."""
+        settled = self.tape.settled.get(entry)
+        if settled is not None:
+            self.tape.runs += [run for run in settled if run not in self.tape.runs]  # two functions may have one name
+            return settled
         made = [self.run_once(entry, start, Policy(PolicyKind.USUAL))]
         if made[0].policy.asked:
             for kind in self.kinds:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from graphfix.analysis.contributors import at_caller, contributors, is_tensor_always, stored_nodes
 from graphfix.analysis.entries import MODULE, EntryPoint
 from graphfix.analysis.evidence import Evidence
-from graphfix.analysis.explore import Run
 from graphfix.analysis.forwards import is_module_call
+from graphfix.analysis.runs import Run
 from graphfix.interpreter.recording import Store
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from graphfix.analysis.conflicts import cut_points
 from graphfix.analysis.evidence import Evidence, asked_once
-from graphfix.analysis.explore import Run
+from graphfix.analysis.runs import Run
 from graphfix.autograd.backward import BackwardPass
 from graphfix.autograd.gradients import severable
 from graphfix.autograd.graph import Leaf, history

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from graphfix.analysis.contributors import Facts
 from graphfix.analysis.evidence import Evidence
-from graphfix.analysis.explore import Run
+from graphfix.analysis.runs import Run
 from graphfix.interpreter.recording import Read
 from graphfix.interpreter.shapes import SCALAR, shape_of
 from graphfix.interpreter.values import NonTensor, Tensor, Value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from graphfix.analysis.explore import Run
+from graphfix.analysis.runs import Run
 from graphfix.interpreter.frames import Env
 from graphfix.interpreter.recording import Store
 from graphfix.interpreter.values import Class, Instance, Mapping, Project, Sequence, TorchModule, Unknown, Value

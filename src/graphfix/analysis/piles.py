@@ -6,8 +6,8 @@ import ast
 
 from graphfix.analysis.contributors import Facts
 from graphfix.analysis.evidence import Evidence, asked_once
-from graphfix.analysis.explore import Run
 from graphfix.analysis.growing_places import GrowingPlace, expressions_to_cut, is_sure
+from graphfix.analysis.runs import Run
 from graphfix.analysis.second_backward import Cause, is_live, reads
 from graphfix.autograd.graph import history
 from graphfix.autograd.iteration import LoopEntry, is_before_loop, split_loop

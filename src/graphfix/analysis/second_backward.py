@@ -10,7 +10,8 @@ import enum
 from dataclasses import dataclass, field
 
 from graphfix.analysis.entries import EntryPoint
-from graphfix.analysis.explore import Run, Tape
+from graphfix.analysis.explore import Tape
+from graphfix.analysis.runs import Run
 from graphfix.autograd.backward import BackwardPass, Hit, WalkKind
 from graphfix.autograd.graph import Node, history
 from graphfix.autograd.iteration import LoopEntry, split_loop

@@ -6,8 +6,8 @@ import ast
 
 from graphfix.analysis.call_graph import word
 from graphfix.analysis.evidence import Evidence
-from graphfix.analysis.explore import Run
 from graphfix.analysis.growing_places import GrowingPlace, by_place, is_cut_at_once
+from graphfix.analysis.runs import Run
 from graphfix.analysis.totals import adds, faulty_totals, operands
 from graphfix.autograd.graph import Node, history, reaches
 from graphfix.autograd.iteration import split_loop

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Mapping, Sequence
 
 from graphfix.analysis.evidence import Evidence, asked_once
-from graphfix.analysis.explore import Run
 from graphfix.analysis.growing_places import GrowingPlace, by_place, expressions_to_cut, is_cut_at_once, is_sure
+from graphfix.analysis.runs import Run
 from graphfix.autograd.graph import Node, history
 from graphfix.autograd.iteration import is_before_loop, split_loop
 from graphfix.interpreter.recording import Store

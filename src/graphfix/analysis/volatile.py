@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 from graphfix.analysis.contributors import Facts
 from graphfix.analysis.evidence import Evidence, asked_once
-from graphfix.analysis.explore import Run, Tape
+from graphfix.analysis.explore import Tape
 from graphfix.analysis.region import Region as Evaluation
+from graphfix.analysis.runs import Run
 from graphfix.analysis.second_backward import statement_in
 from graphfix.autograd.graph import Node
 from graphfix.interpreter.interpreter import Interpreter

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from graphfix.analysis.explore import Run
+from graphfix.analysis.runs import Run
 from graphfix.autograd.backward import BackwardPass
 from graphfix.autograd.graph import Node, history
 from graphfix.autograd.iteration import Context

@@ -14,8 +14,12 @@ from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.iteration import rounds
 from graphfix.interpreter.recording import Boundary
 from graphfix.interpreter.values import (
+    Class,
+    External,
+    Function,
     Instance,
     Mapping,
+    Pending,
     Sequence,
     Tensor,
     TorchModule,
@@ -31,12 +35,14 @@ CALLABLES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 DEPTH = 4
 WIDTH = 400
 OBJECTS = (Instance, TorchModule)
+# what code goes by: no graph is in it
+CODE = frozenset((Function, Class, External, Pending))
 
 
 def visible(frame: Frame, known: tuple[Collection[str], Collection[str]] | None = None) -> dict[str, Value]:
     """The values that a loop's frame can name: variables, attributes of the objects that they hold, and modules in those.
 
-    `known`: only variables of one of these names.
+    `known`: only variables of one of these names, and none of a file's definitions and imports.
     """
     names: dict[str, Value] = {}
     env: Env | None = frame.env
@@ -44,7 +50,8 @@ def visible(frame: Frame, known: tuple[Collection[str], Collection[str]] | None 
         seen = env.variables
         if known is not None:
             here, elsewhere = known
-            seen = {n: value for n, value in seen.items() if n in here or n in elsewhere}
+            passed = CODE if env.parent is None else ()  # most of a large file's names
+            seen = {n: value for n, value in seen.items() if type(value) not in passed and (n in here or n in elsewhere)}
         names = {**names, **{n: value for n, value in seen.items() if n not in names}} if names else dict(seen)
         env = env.parent
     level = [item for item in names.items() if isinstance(item[1], OBJECTS)]

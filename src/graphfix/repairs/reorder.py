@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from graphfix.analysis.call_graph import word
 from graphfix.analysis.conflicts import Conflict, Meeting
 from graphfix.analysis.evidence import Evidence
-from graphfix.analysis.explore import Run
+from graphfix.analysis.runs import Run
 from graphfix.analysis.second_backward import statement_in
 from graphfix.autograd.backward import BackwardPass
 from graphfix.autograd.graph import Leaf, history

@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 
 from graphfix.analysis.evidence import Evidence
-from graphfix.analysis.explore import Run
+from graphfix.analysis.runs import Run
 from graphfix.analysis.sharing import memory_of, origin
 from graphfix.analysis.volatile import flag
 from graphfix.interpreter.interning import mentions

@@ -1,0 +1,76 @@
+"""One run of the tape, and which runs would be the same once more."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from graphfix.analysis.call_graph import FUNCTIONS
+from graphfix.analysis.entries import EntryPoint
+from graphfix.analysis.policies import Policy
+from graphfix.analysis.read_gradients import reads_gradients
+from graphfix.autograd.gradients import Fates
+from graphfix.interpreter.recording import Recording
+from graphfix.source.document import Document
+
+
+@dataclass(eq=False)
+class Run:
+    """One path through one entry, and what decided where the program did not say.
+
+    `answers`: what it knew from the start, because the code had refused the contrary.
+    """
+
+    entry: EntryPoint
+    recording: Recording
+    policy: Policy
+    answers: Mapping[object, bool] = field(default_factory=dict)
+
+    @cached_property
+    def fates(self) -> Fates:
+        """What becomes of each gradient."""
+        return Fates(self.recording.walks, self.recording.updates, lambda: self.reads_gradients())
+
+    def at_face_value(self) -> Run:
+        """The same run as a reader takes it, which proves nothing.
+
+        A gradient that is only clipped in place counts as one that nobody reads, and an optimizer of which some parameters are known
+        as one that has no others.
+        """
+        run = Run(self.entry, self.recording, self.policy)
+        updates = [dataclasses.replace(update, complete=bool(update.leaves)) for update in self.recording.updates]
+        run.fates = Fates(self.recording.walks, updates, lambda: self.reads_gradients(clipping=False))
+        return run
+
+    def reads_gradients(self, clipping: bool = True) -> bool:
+        """Whether the program reads a `.grad`: a step that the tape does not see may be made with it."""
+        env = self.recording.env
+        return env is None or reads_gradients(env.document, clipping)
+
+
+def untouched_by(document: Document, runs: Iterable[Run], expressions: Iterable[ast.AST]) -> dict[EntryPoint, list[Run]]:
+    """The runs of the entries that come to none of these expressions: read differently, these change nothing there.
+
+    Nothing is said where one of them stands in no body of a function: its statement is not all that runs it.
+    """
+    statements: set[ast.AST] = set()
+    for expression in expressions:
+        statement = body_statement(document, expression)
+        if statement is None:
+            return {}
+        statements.add(statement)
+    found: dict[EntryPoint, list[Run]] = {}
+    for run in runs:
+        found.setdefault(run.entry, []).append(run)
+    return {entry: made for entry, made in found.items() if all(statements.isdisjoint(run.recording.executed) for run in made)}
+
+
+def body_statement(document: Document, expression: ast.AST) -> ast.stmt | None:
+    """The statement of a function's body with which an expression is run; None where there is none."""
+    around = document.enclosing(expression, (ast.stmt, ast.Lambda))
+    if not isinstance(around, ast.stmt) or isinstance(around, (*FUNCTIONS, ast.ClassDef)):
+        return None
+    return around if isinstance(document.enclosing(around, (*FUNCTIONS, ast.ClassDef)), FUNCTIONS) else None
