@@ -31,6 +31,7 @@ from graphfix.source.subtree import kept_with_node
 MAX_LOOKED_AT = 16
 MAX_CALLERS = 2
 CALLER_STEPS = 6_000
+FRUITLESS_STEPS = 1_000  # of entries that have not come to the file, before no more of them are tried
 # What builds an object, and what data loading calls: no graph is there yet
 BUILDING = frozenset(("__init__", "__getitem__", "__len__", "__iter__", "__next__", "__repr__", "__str__"))
 LIMITS = (OutOfSteps, RecursionError)
@@ -64,7 +65,8 @@ class CallerExplorer(Explorer):
         super().__init__(caller, tape.roots, tape.conventions)
         self.importer = self.tape.importer = CallerImporter(Path(caller.path), tape.roots, tape.document)
         self.names = names
-        self.known = {part.name for part in (*tape.prospects.call_graph.definitions, *tape.prospects.call_graph.classes)}
+        self.functions = set(tape.prospects.call_graph.definitions)
+        self.known = {part.name for part in (*self.functions, *tape.prospects.call_graph.classes)}
         self.most = CALLER_STEPS
         self.kinds = (PolicyKind.QUIET,)  # each side of a branch once is enough to see how the file is used
         self.times = 1
@@ -75,7 +77,15 @@ class CallerExplorer(Explorer):
 
     def entries(self) -> Iterator[tuple[EntryPoint, ast.AST, Start]]:
         """Those that spell a walk themselves first: the budget may end before the others."""
-        yield from sorted(super().entries(), key=lambda entry: not forms_in([entry[1]]) & CALLED_WALKS)
+        for each in sorted(super().entries(), key=lambda entry: not forms_in([entry[1]]) & CALLED_WALKS):
+            if self.steps > FRUITLESS_STEPS and not self.has_come:
+                return
+            yield each
+
+    @property
+    def has_come(self) -> bool:
+        """Whether a run has come to a function of the analysed file."""
+        return any(not self.functions.isdisjoint(run.recording.entered) for run in self.tape.runs)
 
     def is_relevant(self, definition: ast.AST) -> bool:
         return definition in self.reaching
