@@ -49,6 +49,7 @@ detached.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.codemods.base import rule
@@ -56,12 +57,13 @@ from graphfix.model import Finding
 from graphfix.repairs.detach import carried
 from graphfix.repairs.unwalked import unwalked
 from graphfix.verify.expected import CUT
-from graphfix.verify.symptoms import SECOND_WALK
+from graphfix.verify.symptoms import GROWS, SECOND_WALK
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
     yield from carried(evidence, evidence.second_backwards, False, RULE.finding)
-    yield from unwalked(evidence, False, RULE.finding)
+    # without a walk nothing is raised
+    yield from (replace(found, symptoms=(GROWS,)) for found in unwalked(evidence, False, RULE.finding))
 
 
 RULE = rule(

@@ -64,6 +64,7 @@ that the fix does not make. No fix is offered where the loop is not in sight.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.codemods.base import rule
@@ -71,12 +72,13 @@ from graphfix.model import Finding
 from graphfix.repairs.detach import carried
 from graphfix.repairs.unwalked import unwalked
 from graphfix.verify.expected import CUT
-from graphfix.verify.symptoms import SECOND_WALK
+from graphfix.verify.symptoms import GROWS, SECOND_WALK
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
     yield from carried(evidence, evidence.second_backwards, True, RULE.finding)
-    yield from unwalked(evidence, True, RULE.finding)
+    # without a walk nothing is raised
+    yield from (replace(found, symptoms=(GROWS,)) for found in unwalked(evidence, True, RULE.finding))
 
 
 RULE = rule(

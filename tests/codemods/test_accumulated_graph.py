@@ -47,6 +47,25 @@ with torch.no_grad():
         total += F.mse_loss(model(x), y)
 print(total)
 """,
+    "a share of a setting that also divides the loss": """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, x, labels=None, loss=0):
+        if labels is not None:
+            loss = F.mse_loss(self.layer(x), labels)
+        return loss
+
+net = Net()
+while trains:
+    for batch in batches:
+        total += share / args.steps
+        loss = net(batch["x"]) / args.steps
+        loss.backward()
+        optimizer.step()
+""",
     "a function returns the sum to whoever walks it": """
 def penalty(layers):
     total = 0.0
@@ -79,6 +98,27 @@ for x, y in loader:
     optimizer.step()
     log.total += loss
 print(log.total)
+""",
+    "the loss of a model that may be given labels": """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, x, labels=None):
+        loss = None
+        if labels is not None:
+            loss = F.mse_loss(self.layer(x), labels)
+        return loss
+
+net = Net()
+for batch in batches:
+    loss = net(**batch)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    total += loss
+print(total)
 """,
     "a moving average": """
 for x, y in loader:

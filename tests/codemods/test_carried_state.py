@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from .toys import is_left_alone, repaired, told
+from graphfix.report.effects import effect
+from graphfix.run.engine import findings_of
+
+from .toys import PREAMBLE, is_left_alone, repaired, told
 
 LEFT_ALONE = {
     "it is detached before it is read": """
@@ -105,3 +108,8 @@ def test_what_is_carried_is_cut_and_not_all_that_is_made_of_it(tmp_path: Path) -
 def test_a_loop_that_only_shows_what_a_module_gives(over: str, codes: set[str]) -> None:
     program = f"h = torch.zeros(1, 4)\ncell = nn.GRUCell(4, 4)\nfor i in {over}:\n    h = cell(torch.ones(1, 4), h)\n    print(h.size())\n"
     assert told("model(x).sum().backward()\n" + program) == codes
+
+
+def test_state_that_no_walk_comes_to_costs_memory_and_raises_nothing() -> None:
+    (found,) = (f for f in findings_of(Path("w.py"), PREAMBLE + BY_HAND) if f.code == "GF201")
+    assert effect(found) == "memory that grows with every iteration"

@@ -188,3 +188,32 @@ def test_averages_of_detached_parameters_are_left_alone() -> None:
 
 def test_copies_of_parameters_that_need_gradients_make_graphs() -> None:
     assert "GF101" in [found.code for found in findings_of(Path("train.py"), LEAVES)]
+
+
+@pytest.mark.parametrize(
+    ("what", "codes"),
+    [
+        ("sum(p.numel() for p in m.parameters() if p.requires_grad)", set()),
+        ("[p.dim() for p in m.parameters()]", set()),
+        ("sum(p.pow(2).sum() for p in m.parameters())", {"GF102"}),
+    ],
+)
+def test_what_counts_parameters_has_no_graph(what: str, codes: set[str]) -> None:
+    program = f"""
+class Model(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.layer = nn.Linear(4, width)
+
+    def forward(self, x):
+        return self.layer(x)
+
+results = []
+for rank in (4, 8):
+    m = Model(rank)
+    counted = {what}
+    m(x).sum().backward()
+    results.append((rank, counted))
+print(results[0][1])
+"""
+    assert {f.code for f in findings_of(Path("ranks.py"), PREAMBLE + program)} == codes

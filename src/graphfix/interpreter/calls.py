@@ -11,6 +11,7 @@ from graphfix.interpreter.hooks import before_forward, behind_forward
 from graphfix.interpreter.interpreter import MAX_DEPTH, Interpreter, Raise, Return
 from graphfix.interpreter.iteration import iterate
 from graphfix.interpreter.lookup import find_method
+from graphfix.interpreter.places import item_of
 from graphfix.interpreter.recording import Foreign
 from graphfix.interpreter.values import (
     NONE,
@@ -25,6 +26,7 @@ from graphfix.interpreter.values import (
     Keywords,
     Mapping,
     NonTensor,
+    OpenKeywords,
     Partial,
     Sequence,
     SuperProxy,
@@ -32,6 +34,7 @@ from graphfix.interpreter.values import (
     TorchModule,
     Unknown,
     Value,
+    given,
 )
 
 
@@ -92,6 +95,7 @@ def arguments_of(m: Interpreter, node: ast.Call) -> tuple[Arguments, Keywords]:
             m.note_use(part, value)
             arguments.append(value)
     keywords: Keywords = {}
+    rest: Value | None = None
     for keyword in node.keywords:
         value = m.evaluate(keyword.value)
         m.note_use(keyword.value, value)
@@ -99,7 +103,9 @@ def arguments_of(m: Interpreter, node: ast.Call) -> tuple[Arguments, Keywords]:
             keywords[keyword.arg] = value
         elif isinstance(value, Mapping):
             keywords.update({key: item for key, item in value.items.items() if isinstance(key, str)})
-    return arguments, keywords
+        elif isinstance(value, (Unknown, NonTensor)):
+            rest = value
+    return arguments, keywords if rest is None else OpenKeywords(keywords, rest)
 
 
 def super_of(m: Interpreter, node: ast.Call) -> Value:
@@ -151,7 +157,7 @@ NOT_FOLLOWED = "not followed"
 
 def call_unknown(m: Interpreter, callee: Value, arguments: Arguments, keywords: Keywords, site: ast.AST, key: object) -> Value:
     """A call that cannot be entered: its result depends on all arguments, and it may keep them."""
-    values = [*arguments, *keywords.values()]
+    values = given(arguments, keywords)
     source = callee.receiver if isinstance(callee, BoundMethod) else callee
     if isinstance(source, Unknown) and source.outside:
         return Unknown(("call", site, m.now()), outside=True)
@@ -196,13 +202,13 @@ def enter(m: Interpreter, function: Function, arguments: Arguments, keywords: Ke
     if is_abstract(definition, function.owner):
         return call_unknown(m, Unknown(("abstract", function.key)), arguments, keywords, site, ("abstract", function.key))
     if len(m.frames) >= MAX_DEPTH or m.active.get(definition, 0) >= 2:
-        return m.unknown(site, [*arguments, *keywords.values()], callee=None)
+        return m.unknown(site, given(arguments, keywords), callee=None)
     env = Env(function.env.document, function.env)
     prefix = m.trace()
     frame = Frame(env, definition, prefix, m.context, len(m.frames))
-    bind_arguments(m, function, env, arguments, keywords)
+    bind_arguments(m, function, env, arguments, keywords, site)
     frame.owner = function.owner
-    frame.is_plain = holds_no_graph(function, [*arguments, *keywords.values()])
+    frame.is_plain = holds_no_graph(function, given(arguments, keywords))
     first = definition.args.args[:1] or definition.args.posonlyargs[:1]
     if function.owner is not None and first:
         frame.receiver = env.variables.get(first[0].arg)
@@ -226,10 +232,10 @@ def enter(m: Interpreter, function: Function, arguments: Arguments, keywords: Ke
         m.active[definition] -= 1
         m.grad_enabled = before
     if failed:  # the program works, so what it was given was fine: as a call that could not be entered
-        return m.unknown(site, [*arguments, *keywords.values()])
+        return m.unknown(site, given(arguments, keywords))
     m.recording.returned[frame] = frame.returned or NONE
     if NOT_FOLLOWED in function.wrappers:
-        hand_on(m, [*arguments, *keywords.values(), frame.returned or NONE], site, ("decorated", function.key))
+        hand_on(m, [*given(arguments, keywords), frame.returned or NONE], site, ("decorated", function.key))
     if frame.yielded:
         made = Sequence("generator", [value for value, _ in frame.yielded])
         made.grad_mode = frame.yielded[0][1]
@@ -248,7 +254,8 @@ def run_body(m: Interpreter, frame: Frame, definition: ast.AST) -> None:
         pass
 
 
-def bind_arguments(m: Interpreter, function: Function, env: Env, arguments: Arguments, keywords: Keywords) -> None:
+def bind_arguments(m: Interpreter, function: Function, env: Env, arguments: Arguments, keywords: Keywords, site: ast.AST) -> None:
+    """Bind the parameters. Where `**rest` may give one of which the default only says that it is not given, it is taken to."""
     signature = function.definition.args
     positional = [argument.arg for argument in (*signature.posonlyargs, *signature.args)]
     variables = env.variables
@@ -267,7 +274,11 @@ def bind_arguments(m: Interpreter, function: Function, env: Env, arguments: Argu
         variables[signature.kwarg.arg] = Mapping(extra)
     for name in (*positional, *(argument.arg for argument in signature.kwonlyargs)):
         if name not in variables:
-            variables[name] = function.defaults.get(name) or Unknown(("parameter", function.key, name, len(m.frames)))
+            default = function.defaults.get(name)
+            if isinstance(keywords, OpenKeywords) and (default is None or default.is_none):
+                variables[name] = item_of(m, keywords.rest, name, site)
+            else:
+                variables[name] = default or Unknown(("parameter", function.key, name, len(m.frames)))
 
 
 def instantiate(m: Interpreter, cls: Class, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:

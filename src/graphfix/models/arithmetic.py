@@ -69,9 +69,32 @@ def arithmetic(m: Interpreter, site: ast.AST, left: Value, right: Value, op: ast
     key = (type(op).__name__, left.identity, right.identity)
     if isinstance(left, Unknown) or isinstance(right, Unknown):
         made = Unknown(key, m.record(site, (left, right), saves))
-        alone = left if isinstance(right, Constant) else right if isinstance(left, Constant) else None
+        alone = beside_number(site, left, right)
         return made.computed_from(alone, site) if alone is not None else made
     return NonTensor(key, cut=cut_of(left, right))
+
+
+def beside_number(site: ast.AST, left: Value, right: Value) -> Value | None:
+    """The one operand that may be a tensor, where the other is a number as it is written there.
+
+    A variable that holds a number now (`loss = 0`, a default) may hold the very tensor in the run that works.
+    """
+    if isinstance(site, ast.BinOp):
+        first, second = site.left, site.right
+    elif isinstance(site, ast.AugAssign):
+        first, second = site.target, site.value
+    else:
+        return None
+    return left if is_number(second) else right if is_number(first) else None
+
+
+def is_number(expression: ast.expr) -> bool:
+    """Whether an expression is written as a number."""
+    if isinstance(expression, ast.UnaryOp):
+        return is_number(expression.operand)
+    if isinstance(expression, ast.BinOp):
+        return is_number(expression.left) and is_number(expression.right)
+    return isinstance(expression, ast.Constant) and isinstance(expression.value, (int, float, complex))
 
 
 def operands_saved(op: ast.operator, left: Value, right: Value) -> Iterator[Value]:

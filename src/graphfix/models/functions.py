@@ -16,6 +16,7 @@ from graphfix.interpreter.values import (
     Tensor,
     Unknown,
     Value,
+    given,
 )
 from graphfix.models.modules import (
     make_layer,
@@ -67,7 +68,7 @@ def call_torch(m: Interpreter, name: str, arguments: Arguments, keywords: Keywor
     if name.startswith("torch.distributions.") and last[:1].isupper():
         known = facts(f"torch.distributions.{last}")
         saves = known.saves if known is not None else True
-        return Unknown(("distribution", site, m.now()), m.record(site, [*arguments, *keywords.values()], saves))
+        return Unknown(("distribution", site, m.now()), m.record(site, given(arguments, keywords), saves))
     if name.startswith(
         ("torch.utils.data.", "torch.multiprocessing.", "torch.cuda.", "torch.backends.", "torch.distributed.", "torch.hub.")
     ):
@@ -75,7 +76,7 @@ def call_torch(m: Interpreter, name: str, arguments: Arguments, keywords: Keywor
             if name.startswith("torch.distributed."):
                 m.escape(value, site, "argument")
         return Unknown((last, site, m.now()))
-    return operation(m, facts(name), [*arguments, *keywords.values()], keywords, site, name)
+    return operation(m, facts(name), given(arguments, keywords), keywords, site, name)
 
 
 def make_optimizer(m: Interpreter, kind: str, parameters: Arguments, site: ast.AST) -> Optimizer:

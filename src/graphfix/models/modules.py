@@ -28,6 +28,7 @@ from graphfix.interpreter.values import (
     TorchModule,
     Unknown,
     Value,
+    given,
     leaves_in,
     nodes_in,
     note_copied,
@@ -115,7 +116,7 @@ def make_container(m: Interpreter, kind: str, arguments: Arguments, site: ast.AS
 
 def call_layer(m: Interpreter, layer: TorchModule, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     """Call a `torch.nn` module."""
-    values = [*arguments, *keywords.values()]
+    values = given(arguments, keywords)
     if layer.children is not None and layer.kind in ("Sequential", "DataParallel"):
         value: Value = Sequence("tuple", arguments) if len(arguments) > 1 else (arguments[0] if arguments else NONE)
         if layer.kind == "DataParallel" and layer.children:

@@ -28,6 +28,7 @@ from graphfix.interpreter.values import (
     Value,
     counter,
     cut_of,
+    given,
     identities,
     nodes_in,
 )
@@ -76,7 +77,7 @@ def call_library(m: Interpreter, name: str, arguments: list[Value], keywords: di
             if word[:1].isupper() or top in ("gym", "gymnasium")
             else NonTensor((name, site, m.now()))
         )
-    values = [*arguments, *keywords.values()]
+    values = given(arguments, keywords)
     m.recording.foreign.append(Foreign(site, m.trace(), name))
     for value in values:
         m.escape(value, site, "argument")

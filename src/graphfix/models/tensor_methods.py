@@ -58,6 +58,8 @@ MOVES = {"cuda": "cpu"}
 MODELLED_ON = frozenset("view_as expand_as reshape_as type_as to".split())
 # In place: the parameters follow those that the argument is computed from
 FOLLOWS = frozenset(("copy_", "add_", "lerp_", "set_"))
+# results of methods that no graph goes into
+WITHOUT_GRAPH = ("number", "bool", "other")
 SAVED = frozenset(("saved_tensors", "saved_variables"))
 
 
@@ -84,6 +86,8 @@ def call_torch_method(
         if content is not None:
             return content
         known = facts(f"torch.Tensor.{name}")
+        if known is not None and known.result in WITHOUT_GRAPH:
+            return NonTensor(("method", receiver.identity, name, *identities(arguments)))
         computes = known is not None and known.differentiable and known.result == "tensor" and not known.inplace
         return tensor_like_method(m, m.parameter(receiver, site), name, arguments, keywords, site) if computes else receiver
     if (
@@ -178,7 +182,7 @@ def tensor_like_method(
 def opaque_without_graph(known: OpFacts, receiver: Unknown, name: str, arguments: Arguments, site: ast.AST) -> Value:
     """A method that tensors have, called on something unknown that has no graph: it has none afterwards."""
     key = ("method", receiver.key, name, *identities(arguments))
-    if known.result in ("number", "bool", "other"):
+    if known.result in WITHOUT_GRAPH:
         return NonTensor(key)
     return Unknown(key).computed_from(receiver, site) if known.differentiable and not known.cuts else Unknown(key)
 

@@ -21,8 +21,10 @@ from graphfix.interpreter.values.data import MAX_TEXT, NONE, Constant, Counted, 
 from graphfix.interpreter.values.graphs import (
     Arguments,
     Keywords,
+    OpenKeywords,
     all_parts,
     content_of_parameters,
+    given,
     held_leaves,
     identities,
     leaves_in,
@@ -33,6 +35,7 @@ from graphfix.interpreter.values.torch import GradMode, Optimizer, Parameters, P
 from graphfix.interpreter.values.value import Value, is_hashable
 
 __all__ = [
+    "given",
     "Arguments",
     "BoundMethod",
     "Class",
@@ -49,6 +52,7 @@ __all__ = [
     "Mapping",
     "NONE",
     "Unknown",
+    "OpenKeywords",
     "Optimizer",
     "Parameters",
     "ParametersForm",

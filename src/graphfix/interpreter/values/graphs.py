@@ -15,6 +15,20 @@ Arguments = list[Value]
 Keywords = dict[str, Value]
 
 
+class OpenKeywords(Keywords):
+    """Keywords of a call that `**rest` may give more of."""
+
+    def __init__(self, known: Keywords, rest: Value) -> None:
+        super().__init__(known)
+        self.rest = rest
+
+
+def given(arguments: Arguments, keywords: Keywords) -> Arguments:
+    """All that a call is given."""
+    rest = [keywords.rest] if isinstance(keywords, OpenKeywords) else []
+    return [*arguments, *keywords.values(), *rest]
+
+
 def identities(values: Iterable[Value]) -> list[object]:
     """The identity of each."""
     return [value.identity for value in values]
