@@ -94,7 +94,7 @@ def requires_grad(facts: Facts, read: Number) -> bool:
 
 def is_known(facts: Facts, read: Number) -> bool:
     """Whether the value is a tensor for certain, and no object that knows its number itself."""
-    return isinstance(read.value, Tensor) or (read.value.node is not None and read.value.node.site in facts.walked)
+    return isinstance(read.value, Tensor) or (read.value.node is not None and read.value.node in facts.walked)
 
 
 def report(evidence: Evidence, site: ast.Call, argument: ast.expr, seen: list[Number]) -> Finding:

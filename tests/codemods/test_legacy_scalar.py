@@ -51,6 +51,31 @@ def test_what_has_a_part_of_one_element_has_an_element_0(tmp_path: Path, walked:
     assert ("GF901" in {finding.code for finding in found}) is is_told
 
 
+ASKED_FOR = """
+from elsewhere import forward_loss
+for batch in batches:
+    loss = forward_loss(batch)
+    if {test}:
+        print(loss[0])
+    loss.backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "is_told"),
+    [
+        ("isinstance(loss, tuple)", False),
+        ("not torch.is_tensor(loss)", False),
+        ("loss.dim() > 0", False),
+        ("loss is not None", True),
+        ("isinstance(batch, tuple)", True),
+    ],
+)
+def test_what_is_indexed_where_a_branch_tells_its_kind(tmp_path: Path, test: str, is_told: bool) -> None:
+    found = findings_of(tmp_path / "a.py", ASKED_FOR.format(test=test))
+    assert ("GF901" in {finding.code for finding in found}) is is_told
+
+
 HELPER = """
 def to_np(t):
     return t.data.cpu().numpy()[0]

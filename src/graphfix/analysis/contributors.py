@@ -9,14 +9,17 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 
 from graphfix.analysis.explore import Tape
+from graphfix.analysis.shown import Shown
 from graphfix.autograd.backward import raises_again
 from graphfix.autograd.graph import Node
+from graphfix.autograd.iteration import Context
 from graphfix.interpreter.frames import CallStack
 from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.recording import Store, Use
-from graphfix.interpreter.values import Instance
+from graphfix.interpreter.values import Instance, Tensor
 from graphfix.source.document import Document
 from graphfix.source.subtree import subtree
 
@@ -30,22 +33,23 @@ class Facts:
     def __init__(self, tape: Tape) -> None:
         self.uses: dict[ast.expr, list[Use]] = {}
         self.plain: set[ast.expr] = set()
-        self.proven: set[ast.AST] = set()
-        self.single: set[ast.AST] = set()
-        self.divided: set[ast.AST] = set()
-        self.walked: set[ast.AST] = set()
+        self.proven, self.single, self.divided, self.walked = Shown(), Shown(), Shown(), Shown()
         self.elements: set[object] = set()
+        self.runs = tape.runs
         self.modules = tape.modules
         self.sure: dict[Node, bool] = {}
         self.walkable: set[Node] = set()  # through which a walk would not raise when all is over
         for run in tape.runs:
             self.plain |= run.recording.plain
-            brought = {node for root in run.recording.proven for node in (root, *brought_by(root))}
-            self.proven |= {node.site for node in brought}
-            self.elements |= {node.callee for node in brought if is_element(node)}
-            self.walked |= {node.site for node in run.recording.proven}
-            self.single |= {node.site for node in alone_single(run.recording.single)}
-            self.divided |= {node.site for node in run.recording.divided}
+            for root in run.recording.proven:
+                brought = (root, *brought_by(root))
+                self.proven.add(brought, walked_in(root))
+                self.elements |= {node.callee for node in brought if is_element(node)}
+                self.walked.add((root,), walked_in(root))
+            for root in run.recording.single:
+                self.single.add(alone_single((root,)), walked_in(root))
+            for root in run.recording.divided:
+                self.divided.add((root,), walked_in(root))
             for expression, uses in run.recording.graphs.items():
                 self.uses.setdefault(expression, []).extend(uses)
 
@@ -54,11 +58,34 @@ class Facts:
         known = self.sure.get(node)
         if known is None:
             self.sure[node] = False
-            known = node.certain or node.site in self.proven or node.callee in self.modules or node.callee in self.elements
+            known = node.certain or node in self.proven or node.callee in self.modules or node.callee in self.elements
             # what torch makes of a sure part is sure as well; what an unknown call makes of it is not
             known = known or (node.callee is None and any(self.is_sure(parent) for parent in node.parents))
             self.sure[node] = known
         return known
+
+    @cached_property
+    def taken(self) -> Shown:
+        """What is given to torch."""
+        found = Shown()
+        for node in (node for run in self.runs for node in run.recording.nodes):
+            if node.callee is None and isinstance(node.site, ast.Call):
+                found.add(node.parents, (node.context,))
+        return found
+
+    def is_tensor(self, use: Use) -> bool:
+        """Whether the value is known to be one tensor, and not a tuple or an object that holds some, as a module may return."""
+        return isinstance(use.value, Tensor) or all(map(self.is_known, use.nodes))
+
+    def is_known(self, node: Node) -> bool:
+        """Whether what the node is the graph of is made by torch, walked, or given to torch."""
+        pending = [node]
+        for each in pending:
+            if each.certain or each in self.proven or each.callee in self.elements or each in self.taken:
+                return True
+            if each.callee is None:
+                pending.extend(parent for parent in each.parents if parent not in pending)
+        return False
 
     def is_spent(self, node: Node, before: float = math.inf) -> bool:
         """Whether any walk through `node` would raise, so that a detach there changes no run that works."""
@@ -68,7 +95,12 @@ class Facts:
         """Whether the value is known to have one element: a full reduction, or the root of a backward pass."""
         if use.value.single:
             return True
-        return all(node.site in self.single for node in use.nodes) and use.value.may_be_tensor
+        return all(node in self.single for node in use.nodes) and use.value.may_be_tensor
+
+
+def walked_in(root: Node) -> list[Context]:
+    """Where walks begin at a node."""
+    return [event.context for event in root.walks if root in event.roots]
 
 
 def alone_single(roots: Iterable[Node]) -> Iterator[Node]:

@@ -14,6 +14,10 @@ from graphfix.interpreter.shapes import SCALAR, shape_of
 from graphfix.interpreter.values import NonTensor, Tensor, Value
 from graphfix.source.subtree import subtree
 
+# functions that tell of what kind their first argument is, and what a tensor says of its dimensions
+KIND_OF = frozenset(("isinstance", "type", "len", "is_tensor", "isscalar", "ndim"))
+SHAPE = frozenset(("dim", "ndim", "ndimension", "shape", "size", "numel", "nelement"))
+
 
 @dataclass(frozen=True)
 class Total:
@@ -33,8 +37,30 @@ def indexed(evidence: Evidence) -> Iterator[tuple[ast.Subscript, list[tuple[Run,
                 reads.setdefault(read.site, []).append((run, read))  # type: ignore[arg-type]
     for site, seen in reads.items():
         known = [no_dimension(evidence.facts, read.value) for _, read in seen]
-        if None not in known and not isinstance(site.ctx, ast.Store):
+        if None not in known and not isinstance(site.ctx, ast.Store) and not is_told_apart(evidence, site):
             yield site, seen, all(known)
+
+
+def is_told_apart(evidence: Evidence, site: ast.Subscript) -> bool:
+    """Whether a branch around it has asked of what kind the value is: `if isinstance(loss, tuple): loss = loss[0]`."""
+    read = {ast.dump(part) for part in subtree(site.value) if isinstance(part, ast.expr)}
+    part: ast.AST = site
+    while not isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.Module)):
+        above = evidence.document.parents[part]
+        if isinstance(above, (ast.If, ast.IfExp)) and part is not above.test:
+            if not read.isdisjoint(map(ast.dump, asked_for_kind(above.test))):
+                return True
+        part = above
+    return False
+
+
+def asked_for_kind(test: ast.expr) -> Iterator[ast.expr]:
+    """What a condition asks the type or the shape of."""
+    for part in subtree(test):
+        if isinstance(part, ast.Call) and part.args and getattr(part.func, "attr", getattr(part.func, "id", "")) in KIND_OF:
+            yield part.args[0]
+        elif isinstance(part, ast.Attribute) and part.attr in SHAPE:
+            yield part.value
 
 
 def summed_up(evidence: Evidence) -> set[ast.expr]:
@@ -79,7 +105,7 @@ def no_dimension(facts: Facts, value: Value) -> bool | None:
         shape = shape_of(current)
         if shape is not None:
             return True if shape == SCALAR else None
-        if current.node is not None and current.node.site in facts.single:
-            return False if current.node.site not in facts.divided else None
+        if current.node is not None and current.node in facts.single:
+            return False if current.node not in facts.divided else None
         current = current.base if isinstance(current, Tensor) else None
     return None

@@ -41,6 +41,7 @@ from graphfix.repairs.objects import Objects
 from graphfix.repairs.observers import Observers
 from graphfix.repairs.readers import Readers
 from graphfix.repairs.unrecorded import Unrecorded, asks_for_recording
+from graphfix.source.document import modules_of
 from graphfix.source.subtree import subtree
 
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
@@ -75,6 +76,7 @@ class Proof(Inquiry):
             place = next(iter(document.lying_at.get(finding.span, ())), document.tree.body[0])
             yield Open(place, "the fix has too many places to follow each")
             return
+        yield from self.of_another_library()
         yield from self.swallowed(finding)
         yield from self.seen
         if finding.fix.ground in (Ground.DROPPED, Ground.UNTRAINED):
@@ -90,6 +92,13 @@ class Proof(Inquiry):
         keeps = any(isinstance(each, AddArgument) for each in finding.fix.operations)
         for operation in finding.fix.operations:
             yield from self.of_operation(operation, finding.fix.ground, cuts, keeps)
+
+    def of_another_library(self) -> Iterator[Open]:
+        """Other libraries have a `backward()`, too: where nothing in sight imports torch, what it is called on may be theirs."""
+        imports = (part for document in self.flow.code.documents.values() for part in document.imports)
+        if not any("torch" in modules_of(part) for part in imports):
+            document = self.evidence.document
+            yield Open(next(iter(document.imports), document.tree.body[0]), "may be of another library than torch")
 
     def swallowed(self, finding: Finding) -> Iterator[Open]:
         """A program that raises does not work: unless somebody swallows what is raised where the finding lies, or its story leads."""
@@ -173,7 +182,10 @@ class Proof(Inquiry):
 
     def cut(self, expression: ast.expr, ground: Ground) -> Iterator[Open]:
         """The graph of `expression` ends: it is a tensor, and its graph is freed, or nobody walks it or asks for it."""
+        facts = self.evidence.facts
         other = self.readers.no_tensor(expression)
+        if other is None and not all(map(facts.is_tensor, facts.uses.get(expression, ()))):
+            other = expression
         if other is not None:
             yield Open(other, "may be no tensor")
         yield from Objects(self.flow).told_apart(expression)

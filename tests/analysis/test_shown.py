@@ -1,0 +1,87 @@
+"""What a walk shows of a value holds for what the same code makes again, and not for its other calls and turns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from graphfix.model import Applicability
+from graphfix.run.engine import findings_of
+
+HEAD = """
+import torch
+import torch.nn.functional as F
+from elsewhere import accuracy, build, criterion, fns
+
+def scaled(f, out, y):
+    return f(out, y) / 8
+
+model, optimizer = build()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+total, outs = 0, []
+for x, y in loader:
+    optimizer.zero_grad()
+    out = model(x)
+"""
+TAIL = """
+    optimizer.step()
+print(total, outs)
+"""
+
+
+def found(body: str) -> list[tuple[str, Applicability | None]]:
+    lines = "".join(f"    {line}\n" for line in body.strip().splitlines())
+    findings = findings_of(Path("train.py"), f"{HEAD}{lines}{TAIL}")
+    return [(finding.code, finding.fix.applicability if finding.fix is not None else None) for finding in findings]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "scaled(criterion, out, y).backward()\ntotal += scaled(accuracy, out, y)",
+        "values = [f(out, y) for f in (criterion, accuracy)]\nvalues[0].backward()\ntotal += values[1]",
+        "loss, hits = [f(out, y) / 2 for f in (criterion, accuracy)]\nloss.backward()\ntotal += hits",
+        "values = {}\nfor name, f in fns.items():\n    values[name] = f(out, y)\nvalues['loss'].backward()\ntotal += values['acc']",
+    ],
+    ids=("another call", "another turn", "another turn of an operation", "another turn of a loop"),
+)
+def test_what_another_function_gives_may_be_a_number(body: str) -> None:
+    assert found(body) == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "loss = scaled(criterion, out, y)\nloss.backward()\ntotal += loss",
+        "loss = criterion(out, y)\nif y.any():\n    loss.backward()\ntotal += loss",
+        "losses = [criterion(part, y) for part in (out, out * 2)]\nfor loss in losses:\n    loss.backward(retain_graph=True)\ntotal += losses[1]",
+    ],
+    ids=("the same call", "another iteration", "walks in a loop of their own"),
+)
+def test_what_is_walked_is_a_tensor_in_every_iteration(body: str) -> None:
+    assert ("GF101", Applicability.SAFE) in found(body)
+
+
+@pytest.mark.parametrize(
+    ("loss", "safe"),
+    [("criterion(out, y)", False), ("F.mse_loss(out, y)", True), ("torch.relu(out).sum()", True)],
+)
+def test_what_a_module_returns_is_a_tensor_where_torch_takes_it(loss: str, safe: bool) -> None:
+    body = f"loss = {loss}\nloss.backward()\nouts.append(out)"
+    assert found(body) == [("GF102", Applicability.SAFE if safe else Applicability.UNSAFE)]
+
+
+@pytest.mark.parametrize(("head", "safe"), [("", False), ("import torch\n", True), ("if 1:\n    from torch import nn\n", True)])
+def test_another_library_may_have_a_backward_too(head: str, safe: bool) -> None:
+    program = """
+from engine import model, data
+total = 0
+for x in data:
+    loss = model(x)
+    loss.backward()
+    total += loss
+print(total)
+"""
+    (told,) = findings_of(Path("train.py"), head + program)
+    assert told.fix is not None and told.fix.applicability is (Applicability.SAFE if safe else Applicability.UNSAFE)
