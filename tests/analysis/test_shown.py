@@ -85,3 +85,42 @@ print(total)
 """
     (told,) = findings_of(Path("train.py"), head + program)
     assert told.fix is not None and told.fix.applicability is (Applicability.SAFE if safe else Applicability.UNSAFE)
+
+
+METER = """
+import torch
+from elsewhere import criterion, model, optimizer
+
+class Meter:
+    def __init__(self):
+        self.sum = 0
+
+    def update(self, value):
+        {body}self.sum += value
+
+def fit(loader):
+    meter = Meter()
+    for x, y in loader:
+        loss = criterion(model(x), y)
+        optimizer.zero_grad()
+        {walk}optimizer.step()
+        meter.update(loss)
+    print(meter.sum)
+"""
+
+
+@pytest.mark.parametrize(
+    ("other", "body", "walk", "safe"),
+    [
+        ("", "", "loss.backward(); ", True),
+        ("from train import Meter\nMeter().update(0.5)\n", "", "loss.backward(); ", False),
+        ("from train import Meter\nMeter().update(0.5)\n", "value.backward(); ", "", True),
+    ],
+    ids=("nobody else", "another file", "only what goes backward works"),
+)
+def test_a_function_may_be_given_a_number_by_another_file(tmp_path: Path, other: str, body: str, walk: str, safe: bool) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(METER.format(body=body, walk=walk))
+    (tmp_path / "other.py").write_text(other)
+    told = [f for f in findings_of(path, path.read_text(), (tmp_path,)) if f.code == "GF101"]
+    assert [f.fix and f.fix.applicability for f in told] == [Applicability.SAFE if safe else Applicability.UNSAFE]

@@ -53,6 +53,10 @@ OTHER_FORMULAS = frozenset(
 )
 
 
+# what no other value has that code adds up and puts away
+OF_TENSORS = frozenset(
+    (*WALKS, "requires_grad", "requires_grad_", "grad_fn", "is_leaf", "retain_grad", "detach", "register_hook")
+)
 # of one fix, that are followed
 MOST_PLACES = 100
 
@@ -186,6 +190,8 @@ class Proof(Inquiry):
         other = self.readers.no_tensor(expression)
         if other is None and not all(map(facts.is_tensor, facts.uses.get(expression, ()))):
             other = expression
+        if other is None:
+            other = next((given for given in self.flow.givers(expression) if not self.takes_tensors(given)), None)
         if other is not None:
             yield Open(other, "may be no tensor")
         yield from Objects(self.flow).told_apart(expression)
@@ -202,6 +208,15 @@ class Proof(Inquiry):
             )
         if ground is Ground.UNUSED and not freed:
             yield from (Open(a.site, a.sink.value, a.sink is Sink.WALKED) for a in reach.of(Sink.WALKED, Sink.ESCAPES))
+
+    def takes_tensors(self, parameter: ast.arg) -> bool:
+        """Whether the function itself does with what it is given what only works with a tensor."""
+        function = self.evidence.document.enclosing(parameter, FUNCTIONS)
+        for use in self.readers.uses_of(parameter):
+            if use.how == "attribute" and use.name in OF_TENSORS and use.site in self.evidence.document.parents:
+                if self.evidence.document.enclosing(use.site, FUNCTIONS) is function:
+                    return True
+        return False
 
     def is_flag(self, site: ast.AST) -> bool:
         """Whether what is asked stays the same when a graph is freed."""

@@ -104,7 +104,11 @@ class Flow:
 
     def is_given(self, root: Place) -> bool:
         """Whether code that is not in sight may give the very value at `root`, or a container that it is taken out of."""
-        return bool(self._givers([root], ()))
+        return bool(self.givers(root))
+
+    def givers(self, root: Place) -> list[ast.arg]:
+        """The parameters through which code that is not in sight may give the very value at `root`, or a container of it."""
+        return self._givers([root], ())
 
     def _givers(self, places: list[Place], without: Collection[Place]) -> list[ast.arg]:
         """The open parameters that bring the objects at `places`, or containers that those are taken out of, in the order of the code."""
