@@ -124,3 +124,39 @@ def test_a_function_may_be_given_a_number_by_another_file(tmp_path: Path, other:
     (tmp_path / "other.py").write_text(other)
     told = [f for f in findings_of(path, path.read_text(), (tmp_path,)) if f.code == "GF101"]
     assert [f.fix and f.fix.applicability for f in told] == [Applicability.SAFE if safe else Applicability.UNSAFE]
+
+
+TRAINER = """
+import torch
+import torch.nn.functional as F
+
+class Trainer:
+    def __init__(self, model, optimizer):
+        self.model, self.optimizer = model, optimizer
+
+    def metric(self, out, y):
+        return F.l1_loss(out, y)
+
+    def fit(self, loader):
+        total = 0
+        for x, y in loader:
+            out = self.model(x)
+            self.optimizer.zero_grad()
+            F.mse_loss(out, y).backward()
+            self.optimizer.step()
+            total += self.metric(out, y)
+        print(total)
+
+model = torch.nn.Linear(3, 3)
+Trainer(model, torch.optim.SGD(model.parameters(), lr=0.1)).fit(torch.ones(3, 2, 4, 3))
+"""
+
+
+@pytest.mark.parametrize(("method", "safe"), [("metric", False), ("report", True)])
+def test_a_method_may_give_a_number_in_a_subclass_of_another_file(tmp_path: Path, method: str, safe: bool) -> None:
+    path = tmp_path / "base.py"
+    path.write_text(TRAINER)
+    special = f"from base import Trainer\n\nclass Rounded(Trainer):\n    def {method}(self, out, y):\n        return round(out.item())\n"
+    (tmp_path / "special.py").write_text(f"{special}\nprint(Rounded.metric)\n")
+    told = [f for f in findings_of(path, TRAINER, (tmp_path,)) if f.code == "GF101"]
+    assert [f.fix and f.fix.applicability for f in told] == [Applicability.SAFE if safe else Applicability.UNSAFE]

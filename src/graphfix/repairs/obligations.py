@@ -11,6 +11,7 @@ import ast
 from collections.abc import Iterator
 from functools import cached_property
 
+from graphfix.analysis.evidence import MAX_IMPORTERS
 from graphfix.analysis.flow.calls import name_of
 from graphfix.analysis.flow.places import Sink
 from graphfix.analysis.flow.scopes import FUNCTIONS
@@ -192,6 +193,8 @@ class Proof(Inquiry):
             other = expression
         if other is None:
             other = next((given for given in self.flow.givers(expression) if not self.takes_tensors(given)), None)
+        if other is None:
+            other = next(filter(self.is_overridden, self.flow.returned_by(expression)), None)
         if other is not None:
             yield Open(other, "may be no tensor")
         yield from Objects(self.flow).told_apart(expression)
@@ -217,6 +220,20 @@ class Proof(Inquiry):
                 if self.evidence.document.enclosing(use.site, FUNCTIONS) is function:
                     return True
         return False
+
+    def is_overridden(self, function: ast.AST) -> bool:
+        """Whether another file of the project has a method of that name, which may stand in for this one."""
+        if function not in self.flow.code.class_of or not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            return False
+        if len(self.evidence.importers) == MAX_IMPORTERS:
+            return True  # there may be more, which are not looked at
+        return any(
+            isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef)) and part.name == function.name
+            for document in self.evidence.importers_naming(function.name)
+            for cls in subtree(document.tree)
+            if isinstance(cls, ast.ClassDef)
+            for part in cls.body
+        )
 
     def is_flag(self, site: ast.AST) -> bool:
         """Whether what is asked stays the same when a graph is freed."""

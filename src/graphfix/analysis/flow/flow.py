@@ -112,15 +112,23 @@ class Flow:
 
     def _givers(self, places: list[Place], without: Collection[Place]) -> list[ast.arg]:
         """The open parameters that bring the objects at `places`, or containers that those are taken out of, in the order of the code."""
-        seen: set[Place] = set()
+        given = [place for place in self._ways(places, without) if isinstance(place, ast.arg) and place in self.graph.opaque]
+        return sorted(given, key=lambda each: (each.lineno, each.col_offset))
+
+    def returned_by(self, root: Place) -> list[ast.AST]:
+        """The functions that return the value at `root`, or a container that it is taken out of, on its way there."""
+        return [place.function for place in self._ways([root]) if isinstance(place, Result)]
+
+    def _ways(self, places: list[Place], without: Collection[Place] = ()) -> dict[Place, None]:
+        """All places by which the objects at `places`, or containers that those are taken out of, get there."""
+        seen: dict[Place, None] = {}
         pending = list(places)
         while pending:
             place = pending.pop()
             if place not in seen and place not in without:
-                seen.add(place)
+                seen[place] = None
                 pending.extend((*self.graph.brought(place), *self.graph.taken_from.get(place, ())))
-        given = [place for place in seen if isinstance(place, ast.arg) and place in self.graph.opaque]
-        return sorted(given, key=lambda each: (each.lineno, each.col_offset))
+        return seen
 
     def has_length(self, root: Place) -> bool:
         """Whether every object that may be at `root` knows how many items it has: a list or a tensor, and no generator."""
