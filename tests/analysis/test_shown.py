@@ -160,3 +160,43 @@ def test_a_method_may_give_a_number_in_a_subclass_of_another_file(tmp_path: Path
     (tmp_path / "special.py").write_text(f"{special}\nprint(Rounded.metric)\n")
     told = [f for f in findings_of(path, TRAINER, (tmp_path,)) if f.code == "GF101"]
     assert [f.fix and f.fix.applicability for f in told] == [Applicability.SAFE if safe else Applicability.UNSAFE]
+
+
+KEEPS = """
+import torch
+import torch.nn.functional as F
+
+class Trainer:
+    def __init__(self):
+        self.history = []
+
+    def fit(self, model, optimizer, loader):
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = F.mse_loss(model(x), y)
+            loss.backward()
+            optimizer.step()
+            self.history.append(loss)
+
+if __name__ == "__main__":
+    model = torch.nn.Linear(3, 3)
+    Trainer().fit(model, torch.optim.SGD(model.parameters(), lr=0.1), torch.ones(3, 2, 4, 3))
+"""
+
+
+@pytest.mark.parametrize(
+    ("read", "cut"),
+    [
+        ("", ".item()"),
+        ("print(trainer.lengths)", ".item()"),
+        ("print(trainer.history[0].shape)", ".detach()"),
+        ("print(trainer.history[0].grad_fn)", "unsafe"),
+    ],
+)
+def test_what_another_file_takes_out_of_an_object(tmp_path: Path, read: str, cut: str) -> None:
+    path = tmp_path / "base.py"
+    path.write_text(KEEPS)
+    (tmp_path / "other.py").write_text(f"from base import Trainer\ntrainer = Trainer()\n{read}\n")
+    (told,) = [f for f in findings_of(path, KEEPS, (tmp_path,)) if f.code == "GF102"]
+    assert told.fix is not None
+    assert cut in (told.fix.title if told.fix.applicability is Applicability.SAFE else "unsafe")

@@ -24,6 +24,7 @@ from graphfix.interpreter.recording import ReadKind, Store
 from graphfix.interpreter.values import NonTensor, Tensor, Unknown, Value, nodes_in
 from graphfix.model import Finding, Label, Span
 from graphfix.source.document import Document
+from graphfix.source.subtree import subtree
 
 if TYPE_CHECKING:
     from graphfix.analysis.flow.flow import Flow
@@ -119,6 +120,15 @@ class Evidence:
         """Those of these programs that spell a name."""
         documents = (parsed(path, path.stem) for path in self.importers if spells(path, (name,)))
         return [document for document in documents if document is not None and name in document.words]
+
+    @asked_once
+    def importers_taking(self, attribute: str) -> list[Document]:
+        """Those that take an attribute of this name from an object."""
+        return [
+            document
+            for document in self.importers_naming(attribute)
+            if any(isinstance(part, ast.Attribute) and part.attr == attribute for part in subtree(document.tree))
+        ]
 
     @asked_once
     def stays_inside(self, attribute: str) -> bool:

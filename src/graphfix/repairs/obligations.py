@@ -13,7 +13,7 @@ from functools import cached_property
 
 from graphfix.analysis.evidence import MAX_IMPORTERS
 from graphfix.analysis.flow.calls import name_of
-from graphfix.analysis.flow.places import Sink
+from graphfix.analysis.flow.places import Field, Sink
 from graphfix.analysis.flow.scopes import FUNCTIONS
 from graphfix.analysis.flow.swallowed import swallowed
 from graphfix.model import (
@@ -42,7 +42,7 @@ from graphfix.repairs.objects import Objects
 from graphfix.repairs.observers import Observers
 from graphfix.repairs.readers import Readers
 from graphfix.repairs.unrecorded import Unrecorded, asks_for_recording
-from graphfix.source.document import modules_of
+from graphfix.source.document import Document, modules_of
 from graphfix.source.subtree import subtree
 
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
@@ -58,6 +58,8 @@ OTHER_FORMULAS = frozenset(
 OF_TENSORS = frozenset(
     (*WALKS, "requires_grad", "requires_grad_", "grad_fn", "is_leaf", "retain_grad", "detach", "register_hook")
 )
+# words of files that may go backward from a value, or look at its graph
+ASKING = frozenset((*WALKS, "autograd", "requires_grad", "grad_fn", "is_leaf"))
 # of one fix, that are followed
 MOST_PLACES = 100
 
@@ -200,6 +202,9 @@ class Proof(Inquiry):
         yield from Objects(self.flow).told_apart(expression)
         reach = self.graph.reach([expression])
         freed = self.flow.freed.before(expression)
+        for document in self.read_elsewhere(expression):
+            if document.words & ASKING:
+                yield Open(expression, "may be asked for its graph in another file")
         for arrival in reach.of(Sink.ASKED) if ground is Ground.UNUSED else ():
             yield Open(arrival.site, arrival.sink.value)
         if ground is Ground.UNUSED and self.flow.calls.reflections:
@@ -220,6 +225,12 @@ class Proof(Inquiry):
                 if self.evidence.document.enclosing(use.site, FUNCTIONS) is function:
                     return True
         return False
+
+    def read_elsewhere(self, expression: ast.expr) -> Iterator[Document]:
+        """The other files that take an attribute of a name under which the value at an expression is kept."""
+        reach = self.graph.reach([expression], numbers=True)
+        for name in dict.fromkeys(place.name for place, _ in reach.places if isinstance(place, Field)):
+            yield from self.evidence.importers_taking(name)
 
     def is_overridden(self, function: ast.AST) -> bool:
         """Whether another file of the project has a method of that name, which may stand in for this one."""
