@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from graphfix.analysis import importers
 from graphfix.model import Applicability
 from graphfix.run.engine import findings_of
 
@@ -200,3 +201,16 @@ def test_what_another_file_takes_out_of_an_object(tmp_path: Path, read: str, cut
     (told,) = [f for f in findings_of(path, KEEPS, (tmp_path,)) if f.code == "GF102"]
     assert told.fix is not None
     assert cut in (told.fix.title if told.fix.applicability is Applicability.SAFE else "unsafe")
+
+
+def test_a_project_that_is_too_large_to_be_searched_may_hold_any_other_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "base.py"
+    for program, fixed in ((TRAINER, "self.metric"), (KEEPS, "loss")):
+        path.write_text(program)
+        monkeypatch.setattr(importers, "MAX_ENTRIES", 0)
+        importers.imports_below.cache_clear()
+        told = [f for f in findings_of(path, program, (tmp_path,)) if f.code in ("GF101", "GF102")]
+        assert [f.fix and (f.fix.applicability, fixed in f.fix.title) for f in told] == [(Applicability.UNSAFE, True)]
+    importers.imports_below.cache_clear()

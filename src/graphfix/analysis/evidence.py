@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 from graphfix.analysis.contributors import Facts
 from graphfix.analysis.evaluations import Regions
 from graphfix.analysis.explore import Tape
-from graphfix.analysis.importers import importing, is_offered, spells
+from graphfix.analysis.importers import are_searched, importing, is_offered, spells
 from graphfix.analysis.runs import Run
 from graphfix.analysis.second_backward import SecondBackward, second_backwards
 from graphfix.autograd.graph import history
@@ -114,6 +114,11 @@ class Evidence:
     def importers(self) -> list[Path]:
         """The closest programs of the project that import the file."""
         return list(itertools.islice(importing(Path(self.document.path), self.tape.roots), MAX_IMPORTERS))
+
+    @cached_property
+    def knows_importers(self) -> bool:
+        """Whether these are all of them: they are not too many, and nor are the files of the project."""
+        return len(self.importers) < MAX_IMPORTERS and are_searched(self.tape.roots)
 
     @asked_once
     def importers_naming(self, name: str) -> list[Document]:

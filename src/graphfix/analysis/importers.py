@@ -69,6 +69,11 @@ def distance(one: Path, two: Path) -> int:
     return len(one.parts) + len(two.parts) - 2 * shared
 
 
+def are_searched(roots: tuple[Path, ...]) -> bool:
+    """Whether the files below `roots` are few enough that all that import something are found."""
+    return all(imports_below(Path(os.path.realpath(root))) is not None for root in roots)
+
+
 @functools.lru_cache(maxsize=8)
 def imports_below(root: Path) -> Imports | None:
     """What the files below `root` import; None where there is too much."""

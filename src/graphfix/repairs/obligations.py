@@ -11,7 +11,6 @@ import ast
 from collections.abc import Iterator
 from functools import cached_property
 
-from graphfix.analysis.evidence import MAX_IMPORTERS
 from graphfix.analysis.flow.calls import name_of
 from graphfix.analysis.flow.places import Field, Sink
 from graphfix.analysis.flow.scopes import FUNCTIONS
@@ -203,7 +202,7 @@ class Proof(Inquiry):
         reach = self.graph.reach([expression])
         freed = self.flow.freed.before(expression)
         for document in self.read_elsewhere(expression):
-            if document.words & ASKING:
+            if document is None or document.words & ASKING:
                 yield Open(expression, "may be asked for its graph in another file")
         for arrival in reach.of(Sink.ASKED) if ground is Ground.UNUSED else ():
             yield Open(arrival.site, arrival.sink.value)
@@ -226,18 +225,21 @@ class Proof(Inquiry):
                     return True
         return False
 
-    def read_elsewhere(self, expression: ast.expr) -> Iterator[Document]:
-        """The other files that take an attribute of a name under which the value at an expression is kept."""
+    def read_elsewhere(self, expression: ast.expr) -> Iterator[Document | None]:
+        """The other files that take an attribute of a name under which the value at an expression is kept; None: not all are known."""
         reach = self.graph.reach([expression], numbers=True)
-        for name in dict.fromkeys(place.name for place, _ in reach.places if isinstance(place, Field)):
+        names = dict.fromkeys(place.name for place, _ in reach.places if isinstance(place, Field))
+        if names and not self.evidence.knows_importers:
+            yield None
+        for name in names:
             yield from self.evidence.importers_taking(name)
 
     def is_overridden(self, function: ast.AST) -> bool:
         """Whether another file of the project has a method of that name, which may stand in for this one."""
         if function not in self.flow.code.class_of or not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
             return False
-        if len(self.evidence.importers) == MAX_IMPORTERS:
-            return True  # there may be more, which are not looked at
+        if not self.evidence.knows_importers:
+            return True
         return any(
             isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef)) and part.name == function.name
             for document in self.evidence.importers_naming(function.name)
