@@ -60,6 +60,12 @@ DELETED = [
     ("a()\nb(\n  1,  # one\n)\n", "b(\n  1,  # one\n)", "a()\n# one\n"),
     ("if x:\n    b()  # why\nc()\n", "b()", "if x:\n    pass  # why\nc()\n"),
     ("if x: b()\n", "b()", "if x: pass\n"),
+    ("if x:\n    a()\nelse:\n    b()\nc()\n", "b()", "if x:\n    a()\nc()\n"),
+    ("if x:\r\n\ta()\r\nelse :\r\n\tb()", "b()", "if x:\r\n\ta()\r\n"),
+    ("for x in y:\n    a()\nelse:\n\n    b()\n", "b()", "for x in y:\n    a()\nelse:\n\n    pass\n"),
+    ("if x:\n    a()\nelse:  # why\n    b()\n", "b()", "if x:\n    a()\nelse:  # why\n    pass\n"),
+    ("if x:\n    a()\nelse:\n    b()  # why\n", "b()", "if x:\n    a()\nelse:\n    pass  # why\n"),
+    ("if x:\n    a()\nelse: b()\n", "b()", "if x:\n    a()\nelse: pass\n"),
     ("a(); b(); c()\n", "b()", "a(); c()\n"),
     ("a(); b()\n", "a()", "b()\n"),
     ("a(); b()  # why\n", "b()", "a()  # why\n"),
@@ -77,6 +83,19 @@ def test_delete(before: str, code: str, after: str) -> None:
 def test_delete_all_statements_of_a_block() -> None:
     text = "if x:\n    a()\n    b()\n"
     assert applied(text, Delete(at(text, "a()")), Delete(at(text, "b()"))) == "if x:\n    pass\n"
+
+
+def test_delete_all_statements_of_an_else() -> None:
+    text = "if x:\n    c()\nelse:\n    a()\n    b()  # why\nd()\n"
+    made = applied(text, Delete(at(text, "a()")), Delete(at(text, "b()")))
+    assert made == "if x:\n    c()\n    # why\nd()\n"
+
+
+def test_delete_an_else_that_is_wrapped() -> None:
+    text = "def f():\n    if x:\n        c()\n    else:\n        a()\n    d()\n"
+    wrap = Wrap((at(text, "if x:\n        c()\n    else:\n        a()"), at(text, "d()")), "with e:")
+    made = applied(text, wrap, Delete(at(text, "a()")))
+    assert made == "def f():\n    with e:\n        if x:\n            c()\n        else:\n            pass\n        d()\n"
 
 
 def test_delete_neighbours_on_one_line() -> None:

@@ -106,7 +106,7 @@ def _exchange(layout: Layout, fix: Fix, operation: Delete) -> Part:
 
 
 def _fills(layout: Layout, node: ast.stmt, removed: Sequence[ast.stmt]) -> bool:
-    """The first statement of a block that loses all of them becomes `pass`."""
+    """The first statement of a block that loses all of them becomes `pass`, or goes with its `else`."""
     block = layout.blocks[node]
     return block[0] is node and not isinstance(layout.parents[node], ast.Module) and all(n in removed for n in block)
 
@@ -125,7 +125,8 @@ def _parts(layout: Layout, fix: Fix, removed: Sequence[ast.stmt]) -> list[Part]:
                 parts.append(_exchange(layout, fix, operation))
         elif isinstance(operation, Delete):
             node = layout.statement(operation.span)
-            changes = statements.delete(layout, node, _fills(layout, node, removed))
+            is_wrapped = any(isinstance(each, Wrap) for each in fix.operations)
+            changes = statements.delete(layout, node, _fills(layout, node, removed), is_wrapped)
             parts.append(Part((operation,), tuple(changes)))
         else:
             parts.append(Part((operation,), tuple(_changes(layout, operation, order))))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 
 from graphfix.model import Decorate, Delete, InsertAfter, InsertBefore, Move, Span, Wrap
 from graphfix.rewrite.changes import AFTER, BEFORE, HEADER, Change, splice
 from graphfix.rewrite.layout import UNPARSABLE, Layout, RefusedError, parse
+
+_ELSE = re.compile(rb"[ \t]*else[ \t]*:[ \t]*(?:\r\n|\r|\n)[ \t]*")
 
 
 def _lines(layout: Layout, text: str, at: ast.stmt, place: int) -> bytes:
@@ -99,11 +102,17 @@ def _inner_comments(layout: Layout, node: ast.stmt) -> list[bytes]:
     return found
 
 
-def delete(layout: Layout, node: ast.stmt, fill: bool) -> list[Change]:
-    """Take a statement away; `fill`: nothing else is left in its block. Its comments stay."""
+def delete(layout: Layout, node: ast.stmt, fill: bool, is_wrapped: bool) -> list[Change]:
+    """Take a statement away; its comments stay.
+
+    `fill`: nothing else is left in its block, an `else` goes with it. `is_wrapped`: the same fix may put its lines below a header.
+    """
     span, start = layout.span(node), layout.start(node)
     if not layout.alone(node):
         return _delete_from_line(layout, node, fill)
+    opening = _else_line(layout, node) if fill and not is_wrapped else None
+    if opening is not None and not _comment_lines(layout, node)[0]:
+        return [Change(opening, layout.next_line(span.end))]
     if fill:
         newline = layout.newline(start) + layout.indent(start)
         lead = b"".join(comment + newline for comment in _inner_comments(layout, node))
@@ -111,6 +120,14 @@ def delete(layout: Layout, node: ast.stmt, fill: bool) -> list[Change]:
     kept, end = _comment_lines(layout, node)
     lines = [layout.indent(start) + comment + layout.newline(start) for comment in kept]
     return [Change(layout.line_start(start), end, content=b"".join(lines))]
+
+
+def _else_line(layout: Layout, first: ast.stmt) -> int | None:
+    """Where the line begins that is nothing but the `else:` right above a statement, the first of its block; None without one."""
+    if getattr(layout.parents[first], "orelse", None) is not layout.blocks[first]:
+        return None
+    opening = layout.line_start(layout.line_start(layout.start(first)) - 1)
+    return opening if _ELSE.fullmatch(layout.data, opening, layout.start(first)) else None
 
 
 def _delete_from_line(layout: Layout, node: ast.stmt, fill: bool) -> list[Change]:
