@@ -55,7 +55,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from graphfix.analysis.call_graph import FUNCTIONS
+from graphfix.analysis.call_graph import CallGraph
 from graphfix.analysis.callers import worth_reaching
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
@@ -68,7 +68,6 @@ from graphfix.model import Delete, Finding, Fix, Ground, InsertBefore, Label, No
 from graphfix.models.table import facts
 from graphfix.models.words import spelled_by_code
 from graphfix.repairs.fixes import fix, safe_if, short
-from graphfix.source.subtree import subtree
 from graphfix.verify.expected import Expected
 from graphfix.verify.symptoms import WRITTEN_IN_PLACE
 
@@ -109,8 +108,10 @@ def find(evidence: Evidence) -> Iterator[Finding]:
 def is_silent(write: Write) -> bool:
     """Whether the file of the write is not looked at by itself, with those who use it: what is told there need not be told elsewhere."""
     document = write.trace[-1][0].env.document
-    functions = {part for part in subtree(document.tree) if isinstance(part, FUNCTIONS)}
-    return not (spelled_by_code(document.data) and worth_reaching(document, functions))
+    if not spelled_by_code(document.data):
+        return True
+    graph = CallGraph(document.tree)
+    return not worth_reaching(graph, set(graph.definitions))
 
 
 def spared(evidence: Evidence, fault: Fault) -> bool:

@@ -48,6 +48,18 @@ def test_it_is_told_once(tmp_path: Path) -> None:
     assert len(told(tmp_path, write="out += x\n        out *= 2")) == 1
 
 
+def test_a_file_that_is_looked_at_with_its_users_tells_it_itself(tmp_path: Path) -> None:
+    """The model keeps something, so that its own analysis asks who uses it."""
+    assert told(tmp_path, write="out += x\n        self.last = out.sum().item()") == []
+    (tmp_path / "train.py").write_text(TRAIN)
+    (found,) = analyse(tmp_path / "model.py", (tmp_path / "model.py").read_text(), (tmp_path,)).findings
+    assert (found.code, found.message) == ("GF401", "`out += x` changes what backward still needs")
+
+
+def test_a_file_that_keeps_nothing_is_not_looked_at_with_its_users(tmp_path: Path) -> None:
+    assert len(told(tmp_path, write="out += x\n        print(out.sum().item())")) == 1
+
+
 @pytest.mark.parametrize(
     "changed", [{"write": "out = out + x"}, {"layer": "BatchNorm1d"}, {"write": "out = out.clone()\n        out += x"}]
 )

@@ -11,11 +11,11 @@ import ast
 import dataclasses
 import itertools
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 
-from graphfix.analysis.call_graph import ITEM, SET, CallGraph, forms_in, spelled_in
+from graphfix.analysis.call_graph import ITEM, SET, CallGraph, Definition, forms_in, spelled_in
 from graphfix.analysis.entries import EntryPoint, Start
 from graphfix.analysis.explore import Explorer, Tape
 from graphfix.analysis.importers import importing, spells
@@ -155,7 +155,7 @@ def spells_walk(tree: ast.Module) -> bool:
     return not CALLED_WALKS.isdisjoint(forms_in([tree]))
 
 
-def worth_reaching(graph: CallGraph, functions: set[ast.AST], *, all_functions: bool = False) -> frozenset[str]:
+def worth_reaching(graph: CallGraph, functions: Iterable[Definition], *, all_functions: bool = False) -> frozenset[str]:
     """The names under which other files use those functions that walk a graph, read a number out of one or keep something."""
     names = set()
     for function in functions:
