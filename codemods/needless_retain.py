@@ -44,7 +44,7 @@ from collections.abc import Iterator
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
-from graphfix.analysis.walked_again import in_sight, needed, shared_with_given, walks_from_pile
+from graphfix.analysis.walked_again import behind_recorded_gradients, in_sight, needed, shared_with_given, walks_from_pile
 from graphfix.autograd.backward import BackwardPass, WalkKind
 from graphfix.codemods.base import rule
 from graphfix.interpreter.interning import kind_of
@@ -67,6 +67,8 @@ def find(evidence: Evidence) -> Iterator[Finding]:
             continue
         if any(walks_from_pile(run, event) or shared_with_given(run, event) for run, event in events):
             continue  # a later iteration than the simulated ones, or code that is not in sight, may walk it again
+        if any(behind_recorded_gradients(run, event) for run, event in events):
+            continue
         if any(event.creates or needed(event, None) for _, event in events):
             finding = last_of_loop(evidence, site, events)
             if finding is not None and not given_by_callers(evidence, site, events[0][1].kind):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from graphfix.analysis.runs import Run
-from graphfix.autograd.backward import BackwardPass
+from graphfix.autograd.backward import BackwardPass, WalkKind
 from graphfix.autograd.graph import Node, history
 from graphfix.autograd.iteration import Context
 from graphfix.interpreter.interning import Key, kind_of
@@ -82,6 +82,15 @@ def shared_with_given(run: Run, event: BackwardPass) -> bool:
     for walk in later:
         others += met(walk) if walked.isdisjoint(met(walk)) else ()
     return bool(others) and may_share(list(walked), others, event.context)
+
+
+def behind_recorded_gradients(run: Run, event: BackwardPass) -> bool:
+    """Whether an earlier `backward(create_graph=True)` has left gradients that have graphs in `.grad`.
+
+    Who steps with them (https://arxiv.org/abs/1703.03400) gives the parameters these graphs, of which all that is computed later is part,
+    by whatever names they are set again.
+    """
+    return any(walk.creates and walk.kind is not WalkKind.GRAD and walk.order < event.order for walk in run.recording.walks)
 
 
 def walks_from_pile(run: Run, event: BackwardPass) -> bool:
