@@ -10,7 +10,7 @@ from pathlib import Path
 
 from graphfix.analysis.call_graph import CallGraph
 from graphfix.interpreter.imports import NEVER, Importer, parsed
-from graphfix.models.words import BRINGING, INDEXED
+from graphfix.models.words import BRINGING, INDEXED, NETWORKS
 from graphfix.source.decode import read_bytes
 from graphfix.source.errors import SourceError
 from graphfix.source.reads import note_read
@@ -21,7 +21,9 @@ STEPS = 2
 NO_LAYERS = frozenset(("functional", "init", "utils"))
 Import = ast.Import | ast.ImportFrom
 # the same in bytes: a file that holds none of them brings nothing
-_PARTS = re.compile(rb"\b(?:%s)\b" % "|".join(sorted({each.strip("().=:") for each in BRINGING})).encode())
+_PARTS = re.compile(
+    rb"\b(?:%s|torchvision|timm|transformers)\b" % "|".join(sorted({each.strip("().=:") for each in BRINGING})).encode()
+)
 
 
 def bringing_words(
@@ -84,12 +86,18 @@ def offered(path: Path) -> frozenset[str]:
 
 
 def layers(imports: Iterable[Import]) -> frozenset[str]:
-    """The names that the statements give to `torch.nn`, and to what they take out of it that makes modules."""
+    """The names that the statements give to `torch.nn`, to what they take out of it that makes modules, and to what builds networks."""
     names = ((name, f"{module}.{member}" if member else module) for name, module, member in imported_names(imports))
-    meant = ((name, path.split(".")) for name, path in names)
-    return frozenset(
-        name for name, path in meant if path[:2] == ["torch", "nn"] and name != "torch" and NO_LAYERS.isdisjoint(path)
-    )
+    found = set()
+    for name, path in names:
+        parts = path.split(".")
+        if parts[:2] == ["torch", "nn"] and name != "torch" and NO_LAYERS.isdisjoint(parts):
+            found.add(name)
+        elif parts[0] == "torchvision" and name == "torchvision":
+            found.add(":models")
+        elif NETWORKS.fullmatch(path):
+            found.add(name)
+    return frozenset(found)
 
 
 def imported_names(imports: Iterable[Import]) -> Iterator[tuple[str, str, str | None]]:

@@ -11,6 +11,7 @@ from graphfix.interpreter.hooks import before_forward, behind_forward
 from graphfix.interpreter.interpreter import MAX_DEPTH, Interpreter, Raise, Return
 from graphfix.interpreter.iteration import iterate
 from graphfix.interpreter.lookup import find_method
+from graphfix.interpreter.networks import hand_over, records
 from graphfix.interpreter.places import item_of
 from graphfix.interpreter.recording import Foreign
 from graphfix.interpreter.values import (
@@ -161,7 +162,10 @@ def call_unknown(m: Interpreter, callee: Value, arguments: Arguments, keywords: 
     source = callee.receiver if isinstance(callee, BoundMethod) else callee
     if isinstance(source, Unknown) and source.outside:
         return Unknown(("call", site, m.now()), outside=True)
+    is_network = records(m, callee)
     hand_on(m, values, site, key)
+    if isinstance(callee, BoundMethod) and callee.name not in OF_DICTS:
+        hand_over(m, [source])  # `model.apply(freeze)`
     run_callbacks(m, values, site)
     force = isinstance(callee, (Unknown, Instance)) or (
         isinstance(callee, BoundMethod) and isinstance(callee.receiver, (Unknown, Instance))
@@ -172,12 +176,14 @@ def call_unknown(m: Interpreter, callee: Value, arguments: Arguments, keywords: 
     is_bare = isinstance(source, Unknown) and source.node is not None and is_unproven(source.node)
     node = m.record(site, values if is_bare else [source, *values], True, certain=False, callee=key, force=force)
     if node is not None:
+        node.certain = is_network or node.certain
         node.training = m.mode_of(callee)
         node.perhaps = source.node if is_bare else None
         leaf = m.recording.optimized.get(callee.key) if isinstance(callee, Unknown) else None
         if leaf is not None and (node.parents or node.leaves):
             node.guessed = (leaf, leaf.version)
-    made = Unknown(("call", site, m.now()), node)
+    of_dict = isinstance(callee, BoundMethod) and isinstance(source, Unknown) and not force and callee.name in OF_DICTS
+    made = Unknown((callee.name, source.key) if of_dict else ("call", site, m.now()), node)
     if m.hooked_at is not None and not isinstance(callee, BoundMethod):
         m.escape(made, m.hooked_at, "hook")
     return made
@@ -186,6 +192,7 @@ def call_unknown(m: Interpreter, callee: Value, arguments: Arguments, keywords: 
 def hand_on(m: Interpreter, values: Arguments, site: ast.AST, key: object) -> None:
     """Note that code which is not followed (its `key`) gets values: it may keep them, or walk their graphs."""
     m.recording.foreign.append(Foreign(site, m.trace(), key))
+    hand_over(m, values)
     for value in values:
         m.escape(value, site, "argument")
         m.note_reader(value, site)

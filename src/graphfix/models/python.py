@@ -10,6 +10,7 @@ from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.iteration import iterate
 from graphfix.interpreter.lookup import find_method
+from graphfix.interpreter.networks import hand_over
 from graphfix.interpreter.recording import Foreign, Number
 from graphfix.interpreter.values import (
     NONE,
@@ -34,6 +35,7 @@ from graphfix.interpreter.values import (
 )
 from graphfix.models.arithmetic import arithmetic
 from graphfix.models.modules import copy_module
+from graphfix.models.networks import built_network
 from graphfix.models.registry import model_of, models
 from graphfix.models.threads import make_thread
 
@@ -78,7 +80,11 @@ def call_library(m: Interpreter, name: str, arguments: list[Value], keywords: di
             else NonTensor((name, site, m.now()))
         )
     values = given(arguments, keywords)
+    network = built_network(m, name, arguments, keywords, site)
+    if network is not None:
+        return network
     m.recording.foreign.append(Foreign(site, m.trace(), name))
+    hand_over(m, values)
     for value in values:
         m.escape(value, site, "argument")
         m.note_reader(value, site)

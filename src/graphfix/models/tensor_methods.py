@@ -60,6 +60,7 @@ MODELLED_ON = frozenset("view_as expand_as reshape_as type_as to".split())
 FOLLOWS = frozenset(("copy_", "add_", "lerp_", "set_"))
 # results of methods that no graph goes into
 WITHOUT_GRAPH = ("number", "bool", "other")
+SUBMODULES = frozenset(("children", "named_children", "modules", "named_modules"))
 SAVED = frozenset(("saved_tensors", "saved_variables"))
 
 
@@ -205,6 +206,8 @@ def opaque_method(
         return receiver
     if name in ("parameters", "named_parameters"):
         return Unknown(("parameters", receiver.key))
+    if name in SUBMODULES and not arguments and receiver.node is None:
+        return Unknown((name, receiver.key))
     if name in ("zero_grad", "state_dict", "load_state_dict"):
         return NonTensor((name, receiver.key, m.now()))
     if name == "step" and not receiver.outside and kind != "scheduler":

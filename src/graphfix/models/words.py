@@ -65,6 +65,8 @@ BRINGING = (
     | MODULES
     | {"Variable", ".grad", "requires_grad=", ".step()"}
 )
+# what a file imports that builds networks, by its dotted name: see `models.networks`
+NETWORKS = re.compile(r"torchvision\.models(?:\.\w+)*|timm(?:\.\w+)*|transformers\.(?:\w+\.)*\w*(?:Model|For[A-Z]\w*)", re.ASCII)
 # an item is taken out of what has no dimension any more, whether or not there is a graph
 INDEXED = ".data[]"
 
