@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from graphfix.model import Applicability
 from graphfix.run.engine import findings_of
 
 from .toys import is_left_alone, repaired
@@ -81,6 +82,29 @@ def to_np(t):
     return t.data.cpu().numpy()[0]
 print(to_np(loss))
 """
+
+
+SCORED = """
+import torch
+
+def loss_of(net, x, y):
+    return net.loss_fn(net.body(x), y)
+
+def train(net, loader, optimizer):
+    for x, y in loader:
+        optimizer.zero_grad()
+        loss_of(net, x, y).backward()
+        optimizer.step()
+
+def score(net, loader):
+    return sum(loss_of(net, x, y).data.cpu().numpy()[0] for x, y in loader)
+"""
+
+
+def test_what_a_helper_gives_for_a_walk_tells_what_it_gives_elsewhere() -> None:
+    """The other network may give something else there, so that the fix is not safe."""
+    found = [each for each in findings_of(Path("train.py"), SCORED) if each.code == "GF901"]
+    assert [each.fix is not None and each.fix.applicability for each in found] == [Applicability.UNSAFE]
 
 
 def test_a_helper_that_gets_a_vector_too_is_left_alone(tmp_path: Path) -> None:

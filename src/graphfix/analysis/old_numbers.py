@@ -105,7 +105,7 @@ def no_dimension(facts: Facts, value: Value) -> bool | None:
         shape = shape_of(current)
         if shape is not None:
             return True if shape == SCALAR else None
-        if current.node is not None and current.node in facts.single:
-            return False if current.node not in facts.divided else None
+        if current.node is not None and current.node.site in facts.single.sites:
+            return False if current.node.site not in facts.divided.sites else None
         current = current.base if isinstance(current, Tensor) else None
     return None

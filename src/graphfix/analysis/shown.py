@@ -24,17 +24,19 @@ def made_at(node: Node) -> Place:
 
 class Shown:
     """Nodes of which something is known, and with them those that are made likewise: at the same place, in the same turn of its inner
-    loops.
+    loops. `sites`: the expressions that make them, of which other calls may make something else.
     """
 
     def __init__(self) -> None:
         self._turns: dict[Place, set[tuple[int, tuple[int, ...]]]] = {}
         self._made_by: set[tuple[ast.AST, object]] = set()
+        self.sites: set[ast.AST] = set()
 
     def add(self, nodes: Iterable[Node], contexts: Collection[Context]) -> None:
         """Add nodes of which something tells that happens in these contexts: loops around both bring the same again."""
         for node in nodes:
             place = made_at(node)
+            self.sites.add(node.site)
             depth = max((shared(node.context, context) for context in contexts), default=len(node.context))
             self._turns.setdefault(place, set()).add((depth, turns(node, depth)))
             if node.callee is not None:
