@@ -125,25 +125,30 @@ def brought_by(root: Node) -> Iterator[Node]:
 
     `(loss / 4).backward()` proves `loss`, and a distance of two slices of one embedding proves the embedding.
     """
+    birth, _ = way_from(root)
+    if birth is not None:
+        yield birth
+        while is_element(birth):
+            (birth,) = birth.parents
+            yield birth
+
+
+def way_from(root: Node) -> tuple[Node | None, set[Node]]:
+    """The one node that can bring `root` its graph, None where several can, and the nodes between them, both included."""
     births: set[Node] = set()
     seen = {root}
     pending = [root]
     while pending and len(births) < 2:
         node = pending.pop()
         if node.leaves:
-            return
+            return None, seen
         if node.callee is not None or not node.parents:
             births.add(node)
             continue
         new = [parent for parent in node.parents if parent not in seen]
         seen.update(new)
         pending.extend(new)
-    if len(births) == 1:
-        (birth,) = births
-        yield birth
-        while is_element(birth):
-            (birth,) = birth.parents
-            yield birth
+    return (births.pop(), seen) if len(births) == 1 else (None, seen)
 
 
 def is_element(node: Node) -> bool:

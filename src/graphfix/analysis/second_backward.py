@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import ast
 import enum
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from graphfix.analysis.contributors import way_from
 from graphfix.analysis.entries import EntryPoint
 from graphfix.analysis.explore import Tape
 from graphfix.analysis.runs import Run
@@ -16,6 +18,7 @@ from graphfix.autograd.backward import BackwardPass, Hit, WalkKind
 from graphfix.autograd.graph import Node, history
 from graphfix.autograd.iteration import LoopEntry, split_loop
 from graphfix.interpreter.frames import CallStack, Frame
+from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.recording import Boundary, Store, StoreKind
 from graphfix.interpreter.values import Value
 from graphfix.source.document import Document
@@ -61,17 +64,62 @@ def statement_in(trace: CallStack, frame: Frame | None) -> ast.stmt | None:
 
 
 def second_backwards(tape: Tape) -> list[SecondBackward]:
-    """Every certain second walk over a freed graph, grouped by backward call, loop and cause, in source order."""
-    groups: dict[tuple, SecondBackward] = {}
-    for run in tape.runs:
-        raised: dict[tuple, BackwardPass] = {}
-        for event in run.recording.walks:
-            for hit in event.hits:
-                if hit.certain and raised.setdefault(meeting(event, hit), event) is event:
-                    add_hit(groups, run, event, hit)
-    for group in groups.values():
+    """Every second walk over a freed graph, grouped by backward call, loop and cause, in source order: the certain ones, and at other
+    calls those that happen unless code out of sight does what is not usual.
+    """
+    certain: dict[tuple, SecondBackward] = {}
+    likely: dict[tuple, SecondBackward] = {}
+    seen = [(run, list(met_again(run))) for run in tape.runs]
+    for run, hits in seen:
+        gather(run, certain, ((event, hit) for event, hit, is_sure in hits if is_sure))
+    sites = {group.walk.site for group in certain.values()}
+    for run, hits in seen:
+        gather(run, likely, ((event, hit) for event, hit, _ in hits if event.site not in sites))
+    for group in certain.values():
         group.always = happens_always(tape, group)
-    return list(groups.values())
+    for group in likely.values():
+        group.always = False
+    return [*certain.values(), *likely.values()]
+
+
+def gather(run: Run, groups: dict[tuple, SecondBackward], hits: Iterable[tuple[BackwardPass, Hit]]) -> None:
+    """Add hits of one run to their groups, but for those behind a walk that has raised."""
+    raised: dict[tuple, BackwardPass] = {}
+    for event, hit in hits:
+        if raised.setdefault(meeting(event, hit), event) is event:
+            add_hit(groups, run, event, hit)
+
+
+def met_again(run: Run) -> Iterator[tuple[BackwardPass, Hit, bool]]:
+    """The hits of a run, and whether it shows by itself that they happen; without those of which nothing is known."""
+    shown: set[Node] = set()
+    for event in run.recording.walks:
+        for hit in event.hits:
+            leads = not is_assumed(event, hit) and leads_on(hit, shown)
+            if hit.certain or leads and hit.node.callee is None:
+                yield event, hit, True
+            elif leads and kind_of(hit.node.callee) != "given" or is_trained(hit) and not is_assumed(event, hit):
+                yield event, hit, False
+        for root in run.recording.proven.intersection(event.roots):
+            birth, way = way_from(root)
+            shown.update((root, *(way if birth is not None and kind_of(birth.callee) != "given" else ())))
+
+
+def is_assumed(event: BackwardPass, hit: Hit) -> bool:
+    """Whether the two walks come of two calls of a method that no loop of the program makes: in between, others may put things right."""
+    index = split_loop(hit.freed_by.context, event.context)
+    return index is not None and event.context[index][0].loop is None
+
+
+def leads_on(hit: Hit, shown: set[Node]) -> bool:
+    """Whether earlier walks have shown that the freed node has a graph, and all that was made of it on the way up is torch's work."""
+    return hit.node in shown and all(step.certain or step.callee is None or step in shown for step in hit.path)
+
+
+def is_trained(hit: Hit) -> bool:
+    """Whether the freed node is what a module gave whose parameters an optimizer has, and all that was made of it is torch's work."""
+    *above, last = hit.path
+    return last.trained and all(step.certain or step.callee is None for step in above)
 
 
 def meeting(event: BackwardPass, hit: Hit) -> tuple:
@@ -94,6 +142,8 @@ def add_hit(groups: dict[tuple, SecondBackward], run: Run, event: BackwardPass, 
             cause = Cause.KEPT
         elif is_total(event, hit, crossing):
             cause = Cause.TOTAL
+    if cause is Cause.KEPT and not hit.certain:
+        return  # when a container is emptied is what the conditions decide that a run takes by chance
     loop = entry.loop if entry is not None else None
     key = (event.site, loop, cause, hit.freed_by.site, run.entry)
     group = groups.get(key)

@@ -76,12 +76,13 @@ class Node:
     direct leaf inputs, `versions` the version each had when it was saved (None: not saved). `training` is the mode of
     the module that made it, None where it was never set. `saved` are the tensors that its backward needs, each with the
     version that was saved. `perhaps`: the graph of the unknown object that made it, which it may go on. `guessed`: what stands for
-    the parameters of a module that is not in sight, with its version, where the gradient of the module's input needs these.
+    the parameters of a module that is not in sight, with its version, where the gradient of the module's input needs these. `trained`: that module
+    is one whose parameters an optimizer has.
     """
 
     __slots__ = (
         "site", "trace", "context", "parents", "saves", "leaves", "versions", "certain", "callee",
-        "freed_by", "walks", "stores", "random", "order", "training", "saved", "perhaps", "guessed",
+        "freed_by", "walks", "stores", "random", "order", "training", "saved", "perhaps", "guessed", "trained",
     )  # fmt: skip
 
     def __init__(
@@ -106,6 +107,7 @@ class Node:
         self.saved: tuple[tuple[Storage, int], ...] = ()
         self.perhaps: Node | None = None
         self.guessed: tuple[Leaf, int] | None = None
+        self.trained = False
 
 
 def history(roots: list[Node]) -> list[Node]:

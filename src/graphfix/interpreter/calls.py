@@ -180,6 +180,7 @@ def call_unknown(m: Interpreter, callee: Value, arguments: Arguments, keywords: 
         node.training = m.mode_of(callee)
         node.perhaps = source.node if is_bare else None
         leaf = m.recording.optimized.get(callee.key) if isinstance(callee, Unknown) else None
+        node.trained = leaf is not None and callee.identity not in m.recording.frozen
         if leaf is not None and (node.parents or node.leaves):
             node.guessed = (leaf, leaf.version)
     of_dict = isinstance(callee, BoundMethod) and isinstance(source, Unknown) and not force and callee.name in OF_DICTS
