@@ -188,14 +188,7 @@ class Proof(Inquiry):
 
     def cut(self, expression: ast.expr, ground: Ground) -> Iterator[Open]:
         """The graph of `expression` ends: it is a tensor, and its graph is freed, or nobody walks it or asks for it."""
-        facts = self.evidence.facts
-        other = self.readers.no_tensor(expression)
-        if other is None and not all(map(facts.is_tensor, facts.uses.get(expression, ()))):
-            other = expression
-        if other is None:
-            other = next((given for given in self.flow.givers(expression) if not self.takes_tensors(given)), None)
-        if other is None:
-            other = next(filter(self.is_overridden, self.flow.returned_by(expression)), None)
+        other = None if self.flow.freed.has_backward(expression) else self.no_tensor(expression)
         if other is not None:
             yield Open(other, "may be no tensor")
         yield from Objects(self.flow).told_apart(expression)
@@ -215,6 +208,18 @@ class Proof(Inquiry):
             )
         if ground is Ground.UNUSED and not freed:
             yield from (Open(a.site, a.sink.value, a.sink is Sink.WALKED) for a in reach.of(Sink.WALKED, Sink.ESCAPES))
+
+    def no_tensor(self, expression: ast.expr) -> ast.AST | None:
+        """What may give something else than a tensor at an expression that is cut; None where nothing does."""
+        facts = self.evidence.facts
+        other = self.readers.no_tensor(expression)
+        if other is None and not all(map(facts.is_tensor, facts.uses.get(expression, ()))):
+            other = expression
+        if other is None:
+            other = next((given for given in self.flow.givers(expression) if not self.takes_tensors(given)), None)
+        if other is None:
+            other = next(filter(self.is_overridden, self.flow.returned_by(expression)), None)
+        return other
 
     def takes_tensors(self, parameter: ast.arg) -> bool:
         """Whether the function itself does with what it is given what only works with a tensor."""

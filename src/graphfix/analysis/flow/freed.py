@@ -88,6 +88,21 @@ class Freed:
         given = [place for place in self.graph.values.get(parameter, ()) if isinstance(place, ast.expr)]
         return bool(callers) and bool(given) and all(self.before(each, depth - 1, strict) for each in given)
 
+    def has_backward(self, read: ast.expr) -> bool:
+        """Whether `read.backward()` has surely run before on what a name means: no number has that, nor has what holds tensors."""
+        definitions = list(self.graph.values.get(read, ())) if isinstance(read, ast.Name) else []
+        before = list(self.dominating(self.statement(read))) if definitions else []
+        return bool(definitions) and all(any(self.calls_backward(each, read, place) for each in before) for place in definitions)
+
+    def calls_backward(self, statement: ast.stmt, read: ast.expr, definition: Place) -> bool:
+        """Whether a statement is `name.backward()`, with the name that is read and the meaning that it has by this definition."""
+        call = statement.value if isinstance(statement, ast.Expr) else None
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr != "backward":
+            return False
+        if ast.dump(call.func.value) != ast.dump(read) or definition not in self.graph.values.get(call.func.value, ()):
+            return False
+        return isinstance(definition, ast.arg) or isinstance(definition, ast.Name) and self.comes_after(statement, definition)
+
     def walked_between(self, read: ast.expr, definition: ast.Name | None, strict: bool = False) -> bool:
         """Whether a walk of what is read surely lies before it, and after its `definition`."""
         at = self.statement(read)
