@@ -84,14 +84,21 @@ def test_what_may_need_no_gradient_is_not(build: str, part: str) -> None:
     assert told(build, part) == []
 
 
-def test_a_condition_on_which_parameters_are_frozen_leaves_both_open() -> None:
-    build = (
-        "vgg = models.vgg19()\nfor name, p in vgg.named_parameters():\n    if 'fc' not in name:\n        p.requires_grad = False"
-    )
-    assert told(build) == []
-    setup = "def freeze(net, really):\n    for p in net.parameters():\n        p.requires_grad = not really or p.requires_grad"
-    assert told("vgg = models.vgg19()", setup=setup) == ["GF203"]
-    assert told("vgg = models.vgg19()", setup="if helper.frozen:\n    helper.net.requires_grad_(helper.on)") == []
+@pytest.mark.parametrize(
+    "setup",
+    [
+        "def freeze(net):\n    for p in net.parameters():\n        p.requires_grad = False",
+        "def freeze(net, really):\n    for p in net.parameters():\n        p.requires_grad = not really",
+        "class Net:\n    def freeze(self):\n        self.vgg.requires_grad_(False)",
+        "def freeze(net):\n    [p.requires_grad_(False) for n, p in net.named_parameters() if 'fc' not in n]",
+    ],
+)
+def test_what_the_file_may_freeze_in_code_that_no_run_comes_to_is_left_open(setup: str) -> None:
+    assert told("vgg = models.vgg19()", setup=setup) == []
+    assert told(
+        "vgg = models.vgg19()",
+        setup=setup.replace("= False", "= True").replace("(False)", "(True)").replace("= not really", "= True"),
+    ) == ["GF203"]
 
 
 @pytest.mark.parametrize("network", ["models.resnet18()", "timm.create_model('resnet18')", "torchvision.models.resnet18()"])

@@ -98,6 +98,15 @@ def test_delete_an_else_that_is_wrapped() -> None:
     assert made == "def f():\n    with e:\n        if x:\n            c()\n        else:\n            pass\n        d()\n"
 
 
+@pytest.mark.parametrize("insert", [InsertBefore, InsertAfter])
+def test_an_else_stays_where_the_same_fix_puts_lines_into_it(insert: type[InsertBefore] | type[InsertAfter]) -> None:
+    text = "if x:\n    c()\nelse:\n    a()\nd()\n"
+    made = applied(text, Delete(at(text, "a()")), insert(at(text, "a()"), "e()\nf()"))
+    assert made.startswith("if x:\n    c()\nelse:\n") and made.index("else") < made.index("    e()\n    f()\n") < made.index(
+        "d()"
+    )
+
+
 def test_delete_neighbours_on_one_line() -> None:
     text = "a(); b(); c()\n"
     assert applied(text, Delete(at(text, "a()")), Delete(at(text, "b()"))) == "c()\n"

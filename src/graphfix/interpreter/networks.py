@@ -18,17 +18,16 @@ MOST_PARTS = 12  # one in another
 
 
 def note_network(m: Interpreter, network: Unknown) -> None:
-    """All parameters of `network` need a gradient, unless the program has a condition on which some need none."""
+    """All parameters of `network` need a gradient, unless the program may say otherwise, be it in code that this run does not come to."""
     m.recording.modules.add(network.key)
-    if not any(freezes_on_condition(frame.env.top().document.tree) for frame in m.frames):
+    if not any(tells_off(frame.env.top().document.tree) for frame in m.frames):
         m.recording.networks.add(network.key)
 
 
 @kept_with_node
-def freezes_on_condition(tree: ast.Module) -> bool:
-    """Whether a branch of a file tells something to need no gradient: a run takes it or does not, and the other way may be the real one."""
-    branches = (part for part in subtree(tree) if isinstance(part, (ast.If, ast.IfExp, ast.comprehension)))
-    return any(is_told_off(part) for branch in branches for part in subtree(branch))
+def tells_off(tree: ast.Module) -> bool:
+    """Whether a file tells anything to need no gradient."""
+    return any(map(is_told_off, subtree(tree)))
 
 
 def is_told_off(part: ast.AST) -> bool:

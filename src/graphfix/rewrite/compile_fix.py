@@ -125,8 +125,8 @@ def _parts(layout: Layout, fix: Fix, removed: Sequence[ast.stmt]) -> list[Part]:
                 parts.append(_exchange(layout, fix, operation))
         elif isinstance(operation, Delete):
             node = layout.statement(operation.span)
-            is_wrapped = any(isinstance(each, Wrap) for each in fix.operations)
-            changes = statements.delete(layout, node, _fills(layout, node, removed), is_wrapped)
+            keeps_lines = any(isinstance(each, (Wrap, InsertBefore, InsertAfter, Move)) for each in fix.operations)
+            changes = statements.delete(layout, node, _fills(layout, node, removed), keeps_lines)
             parts.append(Part((operation,), tuple(changes)))
         else:
             parts.append(Part((operation,), tuple(_changes(layout, operation, order))))

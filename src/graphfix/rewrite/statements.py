@@ -102,15 +102,15 @@ def _inner_comments(layout: Layout, node: ast.stmt) -> list[bytes]:
     return found
 
 
-def delete(layout: Layout, node: ast.stmt, fill: bool, is_wrapped: bool) -> list[Change]:
+def delete(layout: Layout, node: ast.stmt, fill: bool, keeps_lines: bool) -> list[Change]:
     """Take a statement away; its comments stay.
 
-    `fill`: nothing else is left in its block, an `else` goes with it. `is_wrapped`: the same fix may put its lines below a header.
+    `fill`: nothing else is left in its block; an `else` goes with it, unless the same fix puts lines there or below a header (`keeps_lines`).
     """
     span, start = layout.span(node), layout.start(node)
     if not layout.alone(node):
         return _delete_from_line(layout, node, fill)
-    opening = _else_line(layout, node) if fill and not is_wrapped else None
+    opening = _else_line(layout, node) if fill and not keeps_lines else None
     if opening is not None and not _comment_lines(layout, node)[0]:
         return [Change(opening, layout.next_line(span.end))]
     if fill:
