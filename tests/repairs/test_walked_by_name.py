@@ -49,21 +49,3 @@ def test_a_sum_that_went_backward_is_a_tensor(walk: str, between: str) -> None:
 )
 def test_what_did_not_surely_go_backward_may_be_a_number(walk: str, between: str) -> None:
     assert not [title for title in titles(walk, between) if "loss" in title]
-
-
-def test_a_name_that_another_function_binds_anew_may_be_a_number() -> None:
-    text = """
-def forget():
-    global loss
-    loss = 0.0
-
-lines = []
-for step in range(4):
-    loss = sum([net(torch.randn(5, 3)).pow(2).mean()])
-    opt.zero_grad()
-    loss.backward()
-    opt.step()
-    forget()
-    lines.append(loss)
-"""
-    assert not safe_titles(SETUP + text)

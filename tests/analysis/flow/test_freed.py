@@ -145,3 +145,28 @@ KEPT = {
 @pytest.mark.parametrize("case", KEPT)
 def test_what_may_still_be_walked(case: str) -> None:
     assert not is_freed(KEPT[case])
+
+
+ANEW = """
+def forget():
+    global loss
+    loss = 0.0
+
+for x in data:
+    loss = f(x)
+    loss.backward()
+    {between}
+    total += loss
+"""
+
+
+@pytest.mark.parametrize("between", ["pass", "forget()"])
+def test_what_another_function_binds_anew_has_no_backward(between: str) -> None:
+    def asked(text: str) -> bool:
+        document = Document("train.py", text)
+        read = next(part.value for part in ast.walk(document.tree) if isinstance(part, ast.AugAssign))
+        return flow_of(document, lambda name, importing: None).freed.has_backward(read)
+
+    text = ANEW.format(between=between)
+    assert not asked(text)
+    assert asked(text.replace("    global loss\n", ""))

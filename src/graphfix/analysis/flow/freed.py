@@ -101,12 +101,7 @@ class Freed:
             return False
         if ast.dump(call.func.value) != ast.dump(read) or definition not in self.graph.values.get(call.func.value, ()):
             return False
-        if self.function_around(definition) is not self.function_around(statement):
-            return False
         return isinstance(definition, ast.arg) or isinstance(definition, ast.Name) and self.comes_after(statement, definition)
-
-    def function_around(self, place: Place) -> ast.AST | None:
-        return next((each for each in self.around(place) if isinstance(each, FUNCTIONS)), None)
 
     def walked_between(self, read: ast.expr, definition: ast.Name | None, strict: bool = False) -> bool:
         """Whether a walk of what is read surely lies before it, and after its `definition`."""
@@ -206,7 +201,7 @@ class Freed:
         """Whether a statement walks what it calls for the definition: `net(x).sum().backward()`, in which `net` keeps state."""
         if not isinstance(statement, (ast.Expr, ast.Assign)):
             return False
-        function = self.function_around(definition)
+        function = next((each for each in self.around(definition) if isinstance(each, FUNCTIONS)), None)
         leading = {c for c in subtree(statement) if isinstance(c, ast.Call) and function in self.flow.reached(c)}
         for call in certain_calls(statement.value):
             if name_of(call.func) == "backward" and isinstance(call.func, ast.Attribute):
