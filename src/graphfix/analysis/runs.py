@@ -10,6 +10,7 @@ from functools import cached_property
 
 from graphfix.analysis.call_graph import FUNCTIONS
 from graphfix.analysis.entries import EntryPoint
+from graphfix.analysis.out_of_sight import OutOfSight
 from graphfix.analysis.policies import Policy
 from graphfix.analysis.read_gradients import reads_gradients
 from graphfix.autograd.gradients import Fates
@@ -33,6 +34,11 @@ class Run:
     def fates(self) -> Fates:
         """What becomes of each gradient."""
         return Fates(self.recording.walks, self.recording.updates, lambda: self.reads_gradients())
+
+    @cached_property
+    def out_of_sight(self) -> OutOfSight:
+        """What code that is not in sight had hold of."""
+        return OutOfSight(self.recording)
 
     def at_face_value(self) -> Run:
         """The same run as a reader takes it, which proves nothing.

@@ -10,6 +10,7 @@ import enum
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from graphfix.analysis.call_graph import word
 from graphfix.analysis.contributors import way_from
 from graphfix.analysis.entries import EntryPoint
 from graphfix.analysis.explore import Tape
@@ -23,6 +24,12 @@ from graphfix.interpreter.recording import Boundary, Store, StoreKind
 from graphfix.interpreter.values import Value
 from graphfix.source.document import Document
 from graphfix.source.subtree import subtree
+
+# calls that leave a total what it is, but for a factor, its shape and where it lies
+LINEAR = frozenset(
+    "sum mean div mul true_divide divide multiply neg clone contiguous squeeze unsqueeze view reshape flatten to cpu cuda float double "
+    "half bfloat16 type type_as scale stack cat".split()
+)
 
 
 class Cause(enum.Enum):
@@ -144,6 +151,8 @@ def add_hit(groups: dict[tuple, SecondBackward], run: Run, event: BackwardPass, 
             cause = Cause.TOTAL
     if cause is Cause.KEPT and not hit.certain:
         return  # when a container is emptied is what the conditions decide that a run takes by chance
+    if crossing is not None and not any("." not in name for name in names) and may_be_put_back(run, event, hit, crossing):
+        return
     loop = entry.loop if entry is not None else None
     key = (event.site, loop, cause, hit.freed_by.site, run.entry)
     group = groups.get(key)
@@ -158,6 +167,14 @@ def add_hit(groups: dict[tuple, SecondBackward], run: Run, event: BackwardPass, 
         group.carriers.setdefault(name, node)
     if cause is Cause.KEPT and crossing is not None:
         group.stores.extend(store for store in crossing.stores if isinstance(store, Store))
+
+
+def may_be_put_back(run: Run, event: BackwardPass, hit: Hit, crossing: Node) -> bool:
+    """Whether code out of sight had hold of the object that keeps `crossing`, between the iteration that left it there and the one that reads it."""
+    position = hit.path.index(crossing)
+    used = hit.path[position - 1].order if position else event.order
+    kept = [store for store in crossing.stores if isinstance(store, Store) and store.order < used]
+    return any(run.out_of_sight.had(holder, store.order, used) for store in kept for holder in (store.place[0], store.holder))
 
 
 def serve_one_step(run: Run, event: BackwardPass, hit: Hit) -> bool:
@@ -332,7 +349,8 @@ def is_sum(node: Node, places: set[tuple[object, object]]) -> bool:
 
 def is_scaling(node: Node) -> bool:
     """Whether the node's value is the value below it up to a factor, a sum or a mean."""
-    return len(node.parents) == 1 and not node.leaves
+    is_linear = not isinstance(node.site, ast.Call) or word(node.site.func) in LINEAR
+    return len(node.parents) == 1 and not node.leaves and is_linear
 
 
 def happens_always(tape: Tape, group: SecondBackward) -> bool:

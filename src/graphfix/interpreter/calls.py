@@ -13,7 +13,7 @@ from graphfix.interpreter.iteration import iterate
 from graphfix.interpreter.lookup import find_method
 from graphfix.interpreter.networks import hand_over, records
 from graphfix.interpreter.places import item_of
-from graphfix.interpreter.recording import Foreign
+from graphfix.interpreter.recording import Foreign, Handed
 from graphfix.interpreter.values import (
     NONE,
     Arguments,
@@ -187,7 +187,14 @@ def call_unknown(m: Interpreter, callee: Value, arguments: Arguments, keywords: 
     made = Unknown((callee.name, source.key) if of_dict else ("call", site, m.now()), node)
     if m.hooked_at is not None and not isinstance(callee, BoundMethod):
         m.escape(made, m.hooked_at, "hook")
+    served = () if is_own_service(m, callee) else (source,)
+    m.recording.handed.append(Handed(m.now(), (*served, *values), made))
     return made
+
+
+def is_own_service(m: Interpreter, callee: Value) -> bool:
+    """Whether an object calls what it has of a class of a library, from its own code: that knows nothing of what the object adds."""
+    return isinstance(callee, BoundMethod) and isinstance(callee.receiver, Instance) and m.frame.receiver is callee.receiver
 
 
 def hand_on(m: Interpreter, values: Arguments, site: ast.AST, key: object) -> None:

@@ -25,6 +25,7 @@ from graphfix.interpreter.values import (
 from graphfix.source.subtree import kept_with_node, subtree
 
 LOOP_LIMIT = 4
+MOST_OBJECTS = 12
 
 
 @kept_with_node
@@ -92,7 +93,7 @@ def another(m: Interpreter, item: Value, index: int) -> Value | None:
 
 def items_of(m: Interpreter, value: Value, site: ast.AST) -> list[Value]:
     if isinstance(value, Sequence) and (value.items or not value.open):
-        return value.items[:LOOP_LIMIT] if value.kind != "generator" else value.items[: 2 * LOOP_LIMIT]
+        return first_of(value.items) if value.kind != "generator" else value.items[: 2 * LOOP_LIMIT]
     if isinstance(value, Mapping) and (value.items or not value.open):
         return [Constant(key) if not isinstance(key, tuple) else NonTensor(key) for key in list(value.items)[:LOOP_LIMIT]]
     if isinstance(value, Constant) and isinstance(value.value, (str, tuple, bytes)):
@@ -105,7 +106,7 @@ def items_of(m: Interpreter, value: Value, site: ast.AST) -> list[Value]:
             part.storage = value.storage
         return parts
     if isinstance(value, TorchModule) and value.children:
-        return value.children[:LOOP_LIMIT]
+        return first_of(value.children)
     if isinstance(value, Parameters):
         return [value.item]
     if isinstance(value, Instance):
@@ -115,6 +116,11 @@ def items_of(m: Interpreter, value: Value, site: ast.AST) -> list[Value]:
     key = value.identity
     outside = isinstance(value, Unknown) and value.outside
     return [Unknown(("item", key, i, m.now()), value.node, outside) for i in range(rounds(site))]
+
+
+def first_of(items: list[Value]) -> list[Value]:
+    """The items that a loop sees: of many the first few, and such objects of the project as may have a state of their own."""
+    return items[:LOOP_LIMIT] + [each for each in items[LOOP_LIMIT:MOST_OBJECTS] if isinstance(each, Instance)]
 
 
 def iterate_instance(m: Interpreter, value: Instance, site: ast.AST) -> list[Value]:

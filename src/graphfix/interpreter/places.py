@@ -8,7 +8,7 @@ from graphfix.autograd.graph import Leaf, Node
 from graphfix.interpreter.interning import kind_of, taken_from
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.memory import overwrite
-from graphfix.interpreter.recording import Store, StoreKind
+from graphfix.interpreter.recording import Handed, Store, StoreKind
 from graphfix.interpreter.shapes import OTHER
 from graphfix.interpreter.values import (
     MAX_ITEMS,
@@ -137,6 +137,8 @@ def set_attribute(m: Interpreter, target: ast.Attribute, value: Value, source: a
     note_store(m, target, (holder, name), value, source, kind, attributes.get(name))
     attributes[name] = value
     m.recording.kept.append(value)
+    if isinstance(holder, Unknown):
+        m.recording.handed.append(Handed(m.now(), (value,), holder))
     if isinstance(holder, TorchModule) and isinstance(value, (TorchModule, Instance)):
         holder.names[name] = value
 
@@ -190,6 +192,7 @@ def set_item(m: Interpreter, target: ast.Subscript, value: Value, source: ast.ex
         slot = key if isinstance(index, Constant) else ("unknown", getattr(index, "key", id(index)))
         note_store(m, target, (holder, slot), value, source, kind, holder.items.get(slot), holder)
         holder.items[slot] = value
+        m.recording.handed.append(Handed(m.now(), (value,), holder))
         if isinstance(key, str) and not nodes_in(value):
             holder.node = None  # a mapping whose graph is taken out: what else it holds is not known
     elif isinstance(holder, Instance):
@@ -215,7 +218,7 @@ def note_store(
     if value.node is not None:
         nodes = [value.node]
     elif isinstance(value, (Sequence, Mapping, Instance)):
-        nodes = nodes_in(value, attributes=True, depth=3)
+        nodes = nodes_in(value, attributes=True, depth=3, modules=False)  # what a module keeps is where the module is
     if not nodes and (old is None or not nodes_in(old, attributes=False, depth=3)):
         return  # no graph comes and none goes
     before = tuple(nodes_in(old, attributes=False, depth=3)) if old is not None else ()

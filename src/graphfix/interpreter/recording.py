@@ -156,6 +156,15 @@ class Foreign:
 
 
 @dataclass(eq=False)
+class Handed:
+    """Code that is not in sight got hold of `values`, and has them when it is called again. `made`: what it gave back."""
+
+    order: int
+    values: tuple[Value, ...]
+    made: Value | None = None
+
+
+@dataclass(eq=False)
 class Mode:
     """`train()` or `eval()` was called on a module."""
 
@@ -190,6 +199,7 @@ class Recording:
     choices: dict[Node, list[Context]] = field(default_factory=dict)
     writes: list[Write] = field(default_factory=list)
     foreign: list[Foreign] = field(default_factory=list)
+    handed: list[Handed] = field(default_factory=list)
     modes: list[Mode] = field(default_factory=list)
     stores: list[Store] = field(default_factory=list)
     boundaries: list[Boundary] = field(default_factory=list)

@@ -55,7 +55,7 @@ def as_container(kind: str) -> Callable:
 for _kind, _names in (
     ("list", ("builtins.list", "builtins.sorted")),
     ("tuple", ("builtins.tuple",)),
-    ("set", ("builtins.set", "builtins.frozenset")),
+    ("set", ("builtins.set", "builtins.frozenset", "weakref.WeakSet")),
     ("deque", ("collections.deque",)),
 ):
     models(*_names)(as_container(_kind))
@@ -64,6 +64,8 @@ for _kind, _names in (
 @models(
     "builtins.dict",
     "collections.OrderedDict",
+    "weakref.WeakKeyDictionary",
+    "weakref.WeakValueDictionary",
 )
 def dictionary(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
     made = Mapping(dict(keywords))

@@ -11,12 +11,13 @@ from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.iteration import iterate
 from graphfix.interpreter.memory import keep, overwrite
 from graphfix.interpreter.places import train_parameters
-from graphfix.interpreter.recording import Update
+from graphfix.interpreter.recording import Handed, Update
 from graphfix.interpreter.shapes import SCALAR
 from graphfix.interpreter.values import (
     NONE,
     Arguments,
     Constant,
+    Function,
     Instance,
     Keywords,
     Mapping,
@@ -220,6 +221,8 @@ def module_method(
     if name in ("train", "eval"):
         m.set_mode(with_submodules(receiver), mode_given(name, arguments, keywords), site)
         return receiver
+    if name == "apply" and arguments:
+        apply_to_all(m, receiver, arguments[0], site)
     if name in ("to", "cuda", "cpu", "half", "float", "double", "apply", "share_memory", "type"):
         return receiver
     if name == "requires_grad_":
@@ -248,7 +251,7 @@ def module_method(
         receiver.children.extend(added)
         return NONE
     if name in ("modules", "children", "named_children", "named_modules"):
-        return Sequence("tuple", submodules(receiver), True)
+        return listed(receiver, name)
     if name in ("items", "values", "keys") and isinstance(receiver, TorchModule):
         return container_view(receiver, name)
     if name == "zero_grad":
@@ -266,6 +269,15 @@ def module_method(
     if name in MODULE_METHODS or name.startswith("register_") or is_private:
         return NonTensor((name, id(receiver), m.now()))
     return None
+
+
+def apply_to_all(m: Interpreter, receiver: TorchModule | Instance, function: Value, site: ast.AST) -> None:
+    """`module.apply(function)`: a function of the project is run for each module, any other has had hold of all of them."""
+    if not isinstance(function, Function):
+        m.recording.handed.append(Handed(m.now(), (function, receiver)))
+        return
+    for module in iterate(m, listed(receiver, "modules"), site):
+        m.call(function, [module], {}, site)
 
 
 def mode_given(name: str, arguments: Arguments, keywords: Keywords) -> bool | None:
@@ -302,11 +314,29 @@ def container_view(receiver: TorchModule, name: str) -> Value:
     return Sequence("tuple", [Sequence("tuple", [Constant(key), item]) for key, item in receiver.names.items()])
 
 
-def submodules(receiver: TorchModule | Instance) -> list[Value]:
-    found: list[Value] = []
-    inner = list(receiver.attributes.values()) if isinstance(receiver, Instance) else (receiver.children or [])
-    for value in inner:
-        if isinstance(value, TorchModule) or (isinstance(value, Instance) and value.is_module()):
-            found.append(value)
-            found.extend(submodules(value))
-    return found[:12]
+def listed(receiver: TorchModule | Instance, method: str) -> Sequence:
+    """What `modules()` and its like go through, in pairs with names where these are asked for.
+
+    Loops see the first few of many, so that modules of the project come first, and of torch's layers one of each kind.
+    """
+    inner = submodules(receiver, all_below=method.endswith("modules"))
+    own = [receiver] if method.endswith("modules") else []
+    kinds = {each.kind: each for each in inner if isinstance(each, TorchModule)}
+    found = [*own, *(each for each in inner if isinstance(each, Instance)), *kinds.values()]
+    if method.startswith("named_"):
+        found = [Sequence("tuple", [NonTensor((method, id(receiver), index)), each]) for index, each in enumerate(found)]
+    return Sequence("generator", found, True)
+
+
+def submodules(receiver: TorchModule | Instance, all_below: bool) -> list[TorchModule | Instance]:
+    """The modules in a module, and those in these, each once."""
+    found: dict[int, TorchModule | Instance] = {id(receiver): receiver}
+    pending = [receiver]
+    while pending:
+        holder = pending.pop()
+        for value in holder.attributes.values() if isinstance(holder, Instance) else (holder.children or []):
+            is_module = isinstance(value, TorchModule) or isinstance(value, Instance) and value.is_module()
+            if is_module and id(value) not in found:
+                found[id(value)] = value
+                pending += [value] if all_below else []
+    return list(found.values())[1:]

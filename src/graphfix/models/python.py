@@ -5,13 +5,12 @@ from __future__ import annotations
 import ast
 
 from graphfix.interpreter import versions
-from graphfix.interpreter.calls import run_callbacks
+from graphfix.interpreter.calls import hand_on, run_callbacks
 from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.iteration import iterate
 from graphfix.interpreter.lookup import find_method
-from graphfix.interpreter.networks import hand_over
-from graphfix.interpreter.recording import Foreign, Number
+from graphfix.interpreter.recording import Handed, Number
 from graphfix.interpreter.values import (
     NONE,
     BoundMethod,
@@ -83,14 +82,12 @@ def call_library(m: Interpreter, name: str, arguments: list[Value], keywords: di
     network = built_network(m, name, arguments, keywords, site)
     if network is not None:
         return network
-    m.recording.foreign.append(Foreign(site, m.trace(), name))
-    hand_over(m, values)
-    for value in values:
-        m.escape(value, site, "argument")
-        m.note_reader(value, site)
+    hand_on(m, values, site, name)
     run_callbacks(m, values, site)
     node = m.record(site, values, True, certain=False, callee=name)
-    return Unknown((name, site, m.now()), node)
+    made = Unknown((name, site, m.now()), node)
+    m.recording.handed.append(Handed(m.now(), tuple(values), made))
+    return made
 
 
 def note_numbers(m: Interpreter, name: str, arguments: list[Value], site: ast.AST) -> None:
@@ -297,6 +294,17 @@ def copied_deeply(m: Interpreter, arguments: list[Value], keywords: dict[str, Va
     if nodes_in(value, attributes=False):
         return NonTensor(("copy", site, m.now()))
     return copied(m, arguments, keywords, site)
+
+
+@models("weakref.ref")
+def weak_reference(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
+    """What gives its object when it is called: as long as that lives, which is not simulated."""
+    return Partial(External("weakref.proxy"), arguments[:1], {}) if arguments else None
+
+
+@models("weakref.proxy")
+def weak_proxy(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
+    return arguments[0] if arguments else None
 
 
 @models(

@@ -1,4 +1,4 @@
-"""What a program asks of its own values: `isinstance`, `type`, `getattr`, `setattr` and `hasattr`."""
+"""What a program asks of its own values: `isinstance`, `type`, `getattr`, `setattr`, `hasattr` and `callable`."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.lookup import find_method
 from graphfix.interpreter.values import (
     NONE,
+    BoundMethod,
     Class,
     Constant,
     External,
+    Function,
     Instance,
+    Mapping,
     NonTensor,
     Sequence,
     Tensor,
@@ -66,6 +69,14 @@ def in_forward(m: Interpreter, value: Value) -> bool:
     if frame is None or frame.receiver is not value or not isinstance(value, Instance):
         return False
     return value.is_module() and getattr(frame.definition, "name", "") == "forward"
+
+
+@models("builtins.callable")
+def is_callable(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
+    value = arguments[0] if arguments else NONE
+    if isinstance(value, (Function, Class)) or isinstance(value, BoundMethod) and value.function is not None:
+        return Constant(True)
+    return Constant(False) if isinstance(value, (Constant, Tensor, Sequence, Mapping)) else None
 
 
 @models("builtins.setattr")

@@ -124,6 +124,8 @@ def tensor_like_method(
     if name == "backward":
         return walks.backward_method(m, receiver, arguments, keywords, site)
     if isinstance(receiver, Unknown):
+        if any(isinstance(each, (TorchModule, Instance)) for each in arguments):
+            return None  # no tensor takes such a thing
         if name in PROVES_MODULE:
             m.recording.modules.add(receiver.key)
         made = opaque_method(m, receiver, name, arguments, keywords, site)

@@ -34,8 +34,8 @@ def identities(values: Iterable[Value]) -> list[object]:
     return [value.identity for value in values]
 
 
-def nodes_in(value: Value, attributes: bool = True, depth: int = 6) -> list[Node]:
-    """The graph nodes that `value` and what it holds refer to, each once."""
+def nodes_in(value: Value, attributes: bool = True, depth: int = 6, modules: bool = True) -> list[Node]:
+    """The graph nodes that `value` and what it holds refer to, each once. `modules`: also those that modules hold."""
     if not isinstance(value, (Sequence, Mapping, Instance)):
         return [value.node] if value.node is not None else []
     found: dict[Node, None] = {}
@@ -45,6 +45,8 @@ def nodes_in(value: Value, attributes: bool = True, depth: int = 6) -> list[Node
         item, left = stack.pop()
         if item.node is not None:
             found[item.node] = None
+        if isinstance(item, Instance) and not modules and item.is_module():
+            continue
         if left and isinstance(item, (Sequence, Mapping, Instance)) and id(item) not in seen:
             seen.add(id(item))
             stack += [(member, left - 1) for member in item.members(attributes) if not member.is_plain]
