@@ -76,6 +76,8 @@ def repair_of(evidence: Evidence, sites: list[ast.Call]) -> Fix | NoFix:
     """Keep the graph in every thread: none of them knows whether it is the last."""
     if any(not evidence.holds(site) or any(k.arg in ("retain_graph", None) for k in site.keywords) for site in sites):
         return NoFix("the backward() of a thread is in another file, or says `retain_graph` already")
+    if any(isinstance(site.func, ast.Attribute) and site.func.attr == "start" for site in sites):
+        return NoFix("the arguments of backward() are given where its thread is made")
     changes = (AddArgument(evidence.span(site), "retain_graph", "True") for site in sites)
     return fix(Applicability.UNSAFE, "keep the graph for the other threads", *changes)
 

@@ -99,7 +99,7 @@ def repair_of(evidence: Evidence, walks: list[SecondBackward]) -> Fix | NoFix:
         summed = summed_pair(evidence, walk)
         if summed is not None and not any(Joined(evidence).told_apart()):
             return fix(safe_if(always), "call backward() on the sum of the losses once", *summed, ground=Ground.JOINED)
-    if any(walk.freed_by.keyword is not None for walk in walks):
+    if any(walk.freed_by.keyword is not None for walk in walks) or any(k.arg is None for free in frees for k in free.keywords):
         return NoFix("`retain_graph` is given already, and not always true")
     changes = tuple(AddArgument(evidence.span(free), "retain_graph", "True") for free in frees)
     return fix(safe_if(always), "keep the graph for the backward() that follows", *changes, ground=Ground.JOINED)
@@ -193,8 +193,9 @@ def sum_of_items(evidence: Evidence, walk: SecondBackward, loop: ast.For) -> tup
     if not isinstance(loop.target, ast.Name) or not is_linear(walk):
         return None
     uses = [part for part in subtree(body) if isinstance(part, ast.Name) and part.id == loop.target.id]
-    if len(uses) != 1:
-        return None
+    keys = (part.slice for part in subtree(body) if isinstance(part, ast.Subscript))
+    if len(uses) != 1 or any(uses[0] in subtree(key) for key in keys):
+        return None  # of a key, no sum is taken
     total = f"sum({evidence.document.source(loop.iter)})"
     start, use = evidence.span(body).start, evidence.span(uses[0])
     data = evidence.document.source(body).encode()

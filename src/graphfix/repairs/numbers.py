@@ -25,7 +25,9 @@ LARGEST = 3e38  # of 32 bits
 DRAINS = frozenset("pop popleft popitem clear remove discard".split())
 HALF = frozenset("e f2 float16 half bfloat16 fp16 bf16 torch.HalfTensor torch.cuda.HalfTensor torch.BFloat16Tensor".split())
 LESS_PRECISE = frozenset("half bfloat16 float16 autocast amp bf16 fp16 Accelerator Fabric deepspeed".split())
-MORE_PRECISE = frozenset("double float64 DoubleTensor set_default_dtype set_default_tensor_type from_numpy complex128".split())
+MORE_PRECISE = frozenset(
+    "double float64 DoubleTensor set_default_dtype set_default_tensor_type from_numpy complex128 numpy".split()
+)
 
 
 @dataclass(eq=False)
@@ -48,7 +50,8 @@ class Numbers:
 
         https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc
         """
-        return any(document.words & MORE_PRECISE for document in self.flow.code.documents.values())
+        documents = self.flow.code.documents.values()
+        return any(document.words & MORE_PRECISE or any(map(asks_for_float, subtree(document.tree))) for document in documents)
 
     @cached_property
     def drained(self) -> set[str]:
@@ -180,6 +183,11 @@ class Numbers:
                 if own == name and not asked and not isinstance(each.value, ast.Compare):
                     return True
         return False
+
+
+def asks_for_float(part: ast.AST) -> bool:
+    """Whether Python's `float`, which has 64 bits, is asked for as the type of numbers."""
+    return isinstance(part, ast.keyword) and part.arg == "dtype" and isinstance(part.value, ast.Name) and part.value.id == "float"
 
 
 def names_half(part: ast.AST) -> bool:

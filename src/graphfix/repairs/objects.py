@@ -6,21 +6,34 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from graphfix.analysis.flow import library
 from graphfix.analysis.flow.flow import Flow
-from graphfix.analysis.flow.places import ITSELF, Field, Place, Sink, Use
+from graphfix.analysis.flow.places import ITSELF, Field, Place, Reach, Sink, Use
 from graphfix.analysis.flow.swallowed import swallowed
 from graphfix.repairs.inquiry import Open
 from graphfix.repairs.numbers import is_shown, spells_out
+from graphfix.source.subtree import subtree
 
 # what tells when an object dies, or who holds it: https://docs.python.org/3/library/weakref.html
 LIVES = ("weakref.", "gc.get_", "sys.getrefcount")
+FORMATS = ("format", "format_map", "vformat")
+# what writes down, with a tensor, whether it needs a gradient, and what gives it back as a leaf tensor that does
+SAVES = frozenset(
+    "torch.save pickle.dump pickle.dumps joblib.dump dill.dump dill.dumps cloudpickle.dump cloudpickle.dumps".split()
+)
+LOADS = frozenset(
+    "torch.load pickle.load pickle.loads joblib.load dill.load dill.loads cloudpickle.load cloudpickle.loads".split()
+)
 # a replacement field that reads attributes: https://docs.python.org/3/library/string.html#format-string-syntax
 READS_ATTRIBUTE = re.compile(r"\{[^{}!:]*\.")
 
 
-@dataclass(frozen=True)
+MOST_TEXTS = 50  # of one template
+
+
+@dataclass(eq=False)
 class Objects:
     """Asks the flow of one file."""
 
@@ -33,26 +46,62 @@ class Objects:
                 yield Open(call, "sees how long tensors live")
             elif dotted == "operator.attrgetter" and not all(self.is_harmless(each) for each in call.args):
                 yield Open(call, "may ask for its graph")
+        yield from (Open(template, "asks for its graph") for template in self.asking)
         itself = self.flow.graph.reach([expression], made=False)
+        is_loaded = any(dotted in LOADS for dotted in self.flow.code.calls.values())
         yield from (
             Open(arrival.site, "looks for the very object") for arrival in itself.of(Sink.ASKED) if is_identity(arrival.site)
         )
+        for place, part in self.flow.graph.reach(self.flow.graph.sources(expression), made=False).places if self.moved else ():
+            if part is ITSELF and isinstance(place, ast.AST) and place in self.moved:
+                yield Open(place, "gets other memory")
         for place, part in itself.places:
             for use in self.flow.graph.uses.get(place, ()):
                 if part is ITSELF and self.reads_own(use):
                     yield Open(use.site, "reads an attribute that a new tensor does not have")
                 elif part is ITSELF and is_key(use, place):
                     yield Open(use.site, "looks for the very object")
-                elif spells_out(use) and not is_shown(self.flow, use.site):
-                    yield Open(use.site, "keeps its text, which tells of its graph")
-                elif use.how == "argument" and use.name in ("format", "format_map", "vformat") and self.asks_in_text(use):
-                    yield Open(use.site, "may read its attributes")
-
-        for place in self.flow.graph.reach([expression]).places:
-            for use in self.flow.graph.uses.get(place[0], ()):
+                elif is_loaded and use.how == "argument" and use.name in SAVES:
+                    yield Open(use.site, "keeps whether it needs a gradient")
+        for place, _ in self.flow.graph.reach([expression]).places:
+            for use in self.flow.graph.uses.get(place, ()):
                 refuses = use.how == "argument" and (use.name == "copy.deepcopy" or use.name.startswith("numpy."))
                 if refuses and swallowed(self.flow, use.site):
                     yield Open(use.site, "refuses to copy what has a graph")
+                elif spells_out(use) and not is_shown(self.flow, use.site):
+                    yield Open(use.site, "keeps its text, which tells of its graph")
+                elif use.how == "argument" and use.name in FORMATS and self.asks_in_text(use):
+                    yield Open(use.site, "may read its attributes")
+
+    def texts_of_tensors(self, reach: Reach) -> Iterator[Open]:
+        """The texts, other than those that are only shown, of what may have a dimension: such a tensor has no format but its own."""
+        for place, part in reach.places:
+            for use in self.flow.graph.uses.get(place, ()):
+                is_bare = use.how == "text" and not use.name and getattr(use.site, "format_spec", None) is None
+                if part is ITSELF and is_bare and not is_shown(self.flow, use.site):
+                    yield Open(use.site, "keeps its text, which tells of its graph")
+
+    @cached_property
+    def asking(self) -> list[ast.Constant]:
+        """The texts with a replacement field that asks for a graph: `"{0.loss.grad_fn}"`."""
+        trees = (document.tree for document in self.flow.code.documents.values())
+        texts = (
+            part for tree in trees for part in subtree(tree) if isinstance(part, ast.Constant) and isinstance(part.value, str)
+        )
+        asked = tuple(f".{name}" for name in library.ASKS)
+        return [each for each in texts if READS_ATTRIBUTE.search(each.value) and any(name in each.value for name in asked)]
+
+    @cached_property
+    def moved(self) -> set[Place]:
+        """What `.data` is assigned to: it has other memory from then on, which a tensor that was detached before does not see."""
+        found: set[Place] = set()
+        for document in self.flow.code.documents.values():
+            for part in subtree(document.tree) if "data" in document.words else ():
+                if isinstance(part, ast.Attribute) and part.attr == "data" and isinstance(part.ctx, ast.Store):
+                    found.add(part.value)
+        sets = (call.args for call, dotted in self.flow.code.calls.items() if dotted == "setattr" and len(call.args) == 3)
+        found.update(of for of, name, _ in sets if not (isinstance(name, ast.Constant) and name.value != "data"))
+        return found
 
     def is_harmless(self, name: ast.expr) -> bool:
         return isinstance(name, ast.Constant) and isinstance(name.value, str) and not set(name.value.split(".")) & library.ASKS
@@ -68,10 +117,23 @@ class Objects:
         function = use.site.func if isinstance(use.site, ast.Call) else None
         if not isinstance(function, ast.Attribute):
             return False
-        for source in self.flow.graph.sources(function.value):
-            if not isinstance(source, ast.Constant) or READS_ATTRIBUTE.search(str(source.value)):
-                return True
-        return False
+        texts = self.texts(function.value)
+        return texts is None or any(READS_ATTRIBUTE.search(text) for text in texts)
+
+    def texts(self, expression: Place, depth: int = 4) -> set[str] | None:
+        """All texts that an expression may give, where it is put together of constants; None where that is not known."""
+        found: set[str] = set()
+        for source in self.flow.graph.sources(expression):
+            if isinstance(source, ast.Constant):
+                found.add(str(source.value))
+            elif isinstance(source, ast.BinOp) and isinstance(source.op, ast.Add) and depth:
+                sides = self.texts(source.left, depth - 1), self.texts(source.right, depth - 1)
+                if sides[0] is None or sides[1] is None:
+                    return None
+                found |= {f"{left}{right}" for left in sides[0] for right in sides[1]}
+            else:
+                return None
+        return found if len(found) <= MOST_TEXTS else None
 
 
 def is_identity(site: ast.AST) -> bool:

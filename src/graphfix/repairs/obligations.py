@@ -40,6 +40,7 @@ from graphfix.repairs.moved import Moved
 from graphfix.repairs.objects import Objects
 from graphfix.repairs.observers import Observers
 from graphfix.repairs.readers import Readers
+from graphfix.repairs.unfollowed import unfollowed
 from graphfix.repairs.unrecorded import Unrecorded, asks_for_recording
 from graphfix.source.document import Document, modules_of
 from graphfix.source.subtree import subtree
@@ -72,7 +73,7 @@ class Proof(Inquiry):
 
     @cached_property
     def seen(self) -> list[Open]:
-        return list(seen(self.flow))
+        return [*seen(self.flow), *unfollowed(self.flow)]
 
     def open_of(self, finding: Finding) -> Iterator[Open]:
         """What is left open of the fix of `finding`."""
@@ -193,6 +194,8 @@ class Proof(Inquiry):
             yield Open(other, "may be no tensor")
         yield from Objects(self.flow).told_apart(expression)
         reach = self.graph.reach([expression])
+        if any(place in self.readers.tensors for place, _ in reach.places):
+            yield from Objects(self.flow).texts_of_tensors(reach)
         freed = self.flow.freed.before(expression)
         for document in self.read_elsewhere(expression):
             if document is None or document.words & ASKING:

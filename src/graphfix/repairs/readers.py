@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from graphfix.analysis.flow import library
-from graphfix.analysis.flow.calls import decorators
+from graphfix.analysis.flow.calls import decorators, name_of
 from graphfix.analysis.flow.expressions import is_text
 from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.places import ITSELF, Kind, Old, Place, Sink, Use, is_attribute
@@ -30,6 +30,12 @@ NO_TENSORS = (
     ast.JoinedStr, ast.Dict, ast.List, ast.Tuple, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp, ast.Compare,
     ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef,
 )  # fmt: skip
+# methods and attributes that give the same memory: https://docs.pytorch.org/docs/stable/tensor_view.html
+SHARES = frozenset(
+    "detach numpy view view_as reshape flatten squeeze unsqueeze expand expand_as transpose permute t contiguous to cpu cuda float "
+    "double ravel as_subclass asarray type requires_grad_ select narrow swapaxes movedim diagonal real".split()
+)
+SHARED = frozenset("data T mT H mH real".split())
 OF_NO_TENSORS = frozenset("item tolist numpy join format size numel dim keys values items split strip".split())
 
 
@@ -184,6 +190,9 @@ class Readers:
             for place, part in self.flow.graph.reach([source], made=False).places:
                 if part is ITSELF and (isinstance(place, Old) or place in self.in_place):
                     yield Open(place.statement if isinstance(place, Old) else place, "writes into it under another name")  # type: ignore[arg-type]
+        for place in self.sharing(self.flow.graph.sources(expression)):
+            if isinstance(place, Old) or place in self.overwritten:
+                yield Open(place.statement if isinstance(place, Old) else place, "writes into its memory")  # type: ignore[arg-type]
         statement = self.flow.freed.statement(expression)
         total = self.flow.freed.parents.get(expression)
         if not isinstance(statement, ast.AugAssign) and not isinstance(total, ast.AugAssign):
@@ -202,6 +211,53 @@ class Readers:
         """The receivers of methods that write in place (`div_`)."""
         functions = [call.func for call in self.flow.code.calls if isinstance(call.func, ast.Attribute)]
         return {function.value for function in functions if function.attr.endswith("_") and not function.attr.endswith("__")}
+
+    def sharing(self, sources: Iterable[Place]) -> dict[Place, None]:
+        """The places of `sources` and of all that shares memory with them: views, what is detached, arrays."""
+        found: dict[Place, None] = {}
+        pending = list(sources)
+        while pending:
+            reached = self.flow.graph.reach(pending, made=False).places
+            new = [place for place, part in reached if part is ITSELF and place not in found]
+            found.update(dict.fromkeys(new))
+            pending = [view for place in new if isinstance(place, ast.AST) and (view := self.view_of(place)) is not None]
+        return found
+
+    def view_of(self, place: ast.AST) -> ast.AST | None:
+        """The expression around one that gives a part of its memory, or all of it; None where there is none."""
+        parents = self.flow.freed.parents
+        above = parents.get(place)
+        if isinstance(above, ast.Subscript) and above.value is place and isinstance(above.ctx, ast.Load):
+            return above
+        if not isinstance(above, ast.Attribute) or above.value is not place:
+            return None
+        call = parents.get(above)
+        if above.attr in SHARES and isinstance(call, ast.Call) and call.func is above:
+            return call
+        return above if above.attr in SHARED else None
+
+    @cached_property
+    def overwritten(self) -> set[Place]:
+        """What is written in place: items, `out=`, the first argument of `nn.init`, of operators and of what is told `inplace`."""
+        found = set(self.in_place)
+        for document in self.flow.code.documents.values():
+            for part in subtree(document.tree):
+                if isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store):
+                    found.add(part.value)
+        for call, dotted in self.flow.code.calls.items():
+            outputs = [keyword.value for keyword in call.keywords if keyword.arg == "out"]
+            name = dotted.rpartition(".")[2] or name_of(call.func)
+            named = isinstance(call.args[1], ast.Constant) and str(call.args[1].value) if len(call.args) > 1 else ""
+            first = dotted.startswith(("torch.nn.init.", "operator.i")) or name in ("copyto", "setitem")
+            first = first or any(keyword.arg == "inplace" for keyword in call.keywords) or name.startswith("_foreach_")
+            first = first or dotted == "getattr" and bool(named) and str(named).endswith("_") or dotted.endswith("_")
+            if first or name == "clip_grad_norm_":
+                outputs += call.args[:1]
+            if isinstance(call.func, ast.Attribute) and name in ("fill", "itemset"):
+                outputs.append(call.func.value)
+            for output in outputs:
+                found.update(output.elts if isinstance(output, (ast.Tuple, ast.List)) else [output])
+        return found
 
     def aliases(self, place: Place) -> set[Place]:
         """The places that hold the very object."""

@@ -127,7 +127,9 @@ class Unrecorded(Inquiry):
         holders: dict[ast.expr, None] = {}
         for code in dict.fromkeys(code for each in inside for code in self.flow.reached(each) if code not in own):
             for part in subtree(code):
-                if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store) and part in self.flow.recorded:
+                if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store) and self.is_memo(part):
+                    yield Open(part, "may keep what it computes")
+                elif isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store) and part in self.flow.recorded:
                     read = [edge.target for edge in self.graph.edges.get(Field(part.attr), ())]
                     seldom = (
                         each for each in read if not isinstance(each, ast.Attribute) or self.statement(each) not in executed
@@ -142,6 +144,19 @@ class Unrecorded(Inquiry):
                         holders[part.func.value] = None
         for arrival in self.graph.reach(list(reads), held=list(holders)).arrivals if reads or holders else ():
             yield Open(arrival.site, f"{arrival.sink.value} later")
+
+    def is_memo(self, attribute: ast.Attribute) -> bool:
+        """Whether something computed is set only where it was not yet: `if not hasattr(x, "memo"): x.memo = w.exp()`."""
+        statement = self.flow.freed.statement(attribute)
+        value = statement.value if isinstance(statement, ast.Assign) else None
+        if not isinstance(value, (ast.Call, ast.BinOp)) or self.flow.is_graphless(value):
+            return False
+        above = self.flow.freed.parents.get(attribute)
+        while above is not None and not isinstance(above, FUNCTIONS):
+            if isinstance(above, ast.If) and any(names_attribute(part, attribute.attr) for part in subtree(above.test)):
+                return True
+            above = self.flow.freed.parents.get(above)
+        return False
 
     def statement(self, place: ast.AST) -> ast.stmt | None:
         return self.flow.freed.statement(place) if place in self.flow.freed.parents else None
@@ -178,6 +193,10 @@ class Unrecorded(Inquiry):
                     yield Open(part, "may leave what is computed inside in a module")
                 elif name == "deepcopy" and swallowed(self.flow, part):
                     yield Open(part, "refuses to copy what a module keeps with its graph")
+
+
+def names_attribute(part: ast.AST, name: str) -> bool:
+    return isinstance(part, ast.Attribute) and part.attr == name or isinstance(part, ast.Constant) and part.value == name
 
 
 def is_view(part: ast.AST) -> bool:

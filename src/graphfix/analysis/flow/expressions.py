@@ -20,6 +20,7 @@ DUNDERS = {
 }  # fmt: skip
 
 
+READS_MAPPING = frozenset(("items", "keys", "values", "get", "copy"))
 SENT = Field("send()")  # what is sent to generators
 
 
@@ -39,6 +40,8 @@ class Expressions:
         self.first_read: dict[str, ast.Attribute] = {}
         self.asked: list[Place] = []
         self.reads_any: list[Place] = []
+        self.namespaces: list[Place] = []
+        self.only_read: set[Place] = set()  # mappings that are spread or looked through, where they stand
         self.functions_named: dict[str, list[ast.AST]] = {}
         self.properties: dict[ast.AST, None] = {}
         self.called: dict[Place, ast.Call] = {}
@@ -91,6 +94,9 @@ class Expressions:
             self.flow.use(node.value, "attribute", node.attr, node)
             return
         self.attribute_read(node.value, node.attr, node)
+        if node.attr == "__dict__":
+            self.dynamic(node.value, node)
+            return
         if node.attr in WALKS and node.attr != "grad" and node not in self.called:  # `.grad` of a tensor is its gradient
             self.flow.end(node.value, Sink.WALKED, node)  # the method is handed on, and called elsewhere
         for method in self.methods.get(node.attr, ()) if node not in self.called else ():
@@ -105,9 +111,7 @@ class Expressions:
             self.asked.append(node)  # it may be a parameter of a module
         self.flow.add(Field(node.attr), node, Kind.SAME, crosses=True)
         self.first_read.setdefault(node.attr, node)
-        if node.attr == "__dict__":
-            self.dynamic(node.value, node)
-        elif not library.cuts_method(node.attr):
+        if not library.cuts_method(node.attr):
             self.flow.add(node.value, node, Kind.OUT, f".{node.attr}")
 
     def give_self(self, method: ast.FunctionDef | ast.AsyncFunctionDef, value: Place) -> None:
@@ -205,6 +209,8 @@ class Expressions:
 
     def of_Dict(self, node: ast.Dict) -> None:
         for key, value in zip(node.keys, node.values):
+            if key is None:
+                self.only_read.add(value)
             self.expression(value)
             if key is None:
                 self.flow.add(value, node, Kind.MADE)
@@ -263,6 +269,9 @@ class Expressions:
 
     def of_Call(self, node: ast.Call) -> None:
         self.called[node.func] = node
+        self.only_read.update(keyword.value for keyword in node.keywords if keyword.arg is None)
+        if isinstance(node.func, ast.Attribute) and node.func.attr in READS_MAPPING:
+            self.only_read.add(node.func.value)
         self.expression(node.func)
         for argument in arguments(node):
             self.expression(argument)
@@ -274,8 +283,9 @@ class Expressions:
 
     def dynamic(self, value: ast.expr, place: Place) -> None:
         """The attributes of an object as a mapping: what is read from it, or written to it, may be any attribute."""
-        self.reads_any.append(place)
-        self.flow.add(place, Field("*"), Kind.OUT, crosses=True)
+        self.namespaces.append(place)
+        if place not in self.only_read:
+            self.flow.add(place, Field("*"), Kind.OUT, crosses=True)
 
     def class_around(self) -> tuple[ast.ClassDef | None, ast.arg | None]:
         """The class in whose method the code stands, and that method's first parameter."""

@@ -198,5 +198,6 @@ class Sight(Statements):
             if ANY in self.flow.made_of:
                 self.flow.add(ANY, field, Kind.SAME, crosses=True)
             for place in self.reads_any:
-                self.flow.add(field, place, Kind.IN, field.name, crosses=True)
                 self.flow.add(field, place, Kind.SAME, crosses=True)
+            for place in self.namespaces:
+                self.flow.add(field, place, Kind.IN, field.name, crosses=True)
