@@ -12,6 +12,8 @@ from graphfix.interpreter.values import (
     Arguments,
     Keywords,
     Optimizer,
+    Parameters,
+    ParametersForm,
     Sequence,
     Tensor,
     Unknown,
@@ -76,7 +78,16 @@ def call_torch(m: Interpreter, name: str, arguments: Arguments, keywords: Keywor
             if name.startswith("torch.distributed."):
                 m.escape(value, site, "argument")
         return Unknown((last, site, m.now()))
-    return operation(m, facts(name), given(arguments, keywords), keywords, site, name)
+    known = facts(name)
+    values = given(arguments, keywords)
+    if known is not None and known.differentiable and known.result == "tensor" and not known.inplace:
+        values = [as_tensor(m, value, site) for value in values]
+    return operation(m, known, values, keywords, site, name)
+
+
+def as_tensor(m: Interpreter, value: Value, site: ast.AST) -> Value:
+    """One of the parameters that a loop goes through, as the tensor that it is."""
+    return m.parameter(value, site) if isinstance(value, Parameters) and value.form is ParametersForm.ONE else value
 
 
 def make_optimizer(m: Interpreter, kind: str, parameters: Arguments, site: ast.AST) -> Optimizer:

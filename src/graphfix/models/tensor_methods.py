@@ -96,8 +96,20 @@ def call_torch_method(
         and any(base == "torch.autograd.Function" for base in receiver.external_bases())
         and name == "apply"
     ):
+        if marks_no_graph(receiver):
+            return m.unknown(site, arguments, callee=("function", receiver.identity))
         return Tensor(m.record(site, arguments, saves_for_backward(receiver)))
     return None
+
+
+def marks_no_graph(operation: Class) -> bool:
+    """Whether an operation of the program's own says of something that it gives that it has no graph.
+
+    https://docs.pytorch.org/docs/stable/generated/torch.autograd.function.FunctionCtx.mark_non_differentiable.html
+    """
+    methods = (operation.find("forward"), operation.find("setup_context"))
+    parts = (part for method in methods if isinstance(method, Function) for part in subtree(method.definition))
+    return any(isinstance(part, ast.Attribute) and part.attr == "mark_non_differentiable" for part in parts)
 
 
 def saves_for_backward(operation: Class) -> bool:
