@@ -11,8 +11,14 @@ from graphfix.autograd.graph import Leaf, Node, history
 
 
 def outer_births(evidence: Evidence, walk: SecondBackward) -> list[Node]:
-    """What this file makes outside of the loop of the walk; empty where that is told as a parameter that is no leaf."""
-    births = [node for node in external_nodes(walk) if evidence.holds(node.site)]
+    """What this file makes outside of the loop of the walk, or what a statement of it, beside the loop, has made in other files.
+
+    Empty where that is told as a parameter that is no leaf.
+    """
+    nodes = external_nodes(walk)
+    births = [node for node in nodes if evidence.holds(node.site)]
+    if not births:
+        return nodes if nodes and all(statements_of(evidence, walk, [node]) for node in nodes) else []
     return births if not any(evidence.document.statement_of(node.site) in nameless(evidence) for node in births) else []
 
 

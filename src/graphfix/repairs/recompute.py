@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
 from graphfix.analysis.contributors import is_tensor_always
 from graphfix.analysis.evidence import Evidence
@@ -49,6 +50,8 @@ def external(evidence: Evidence, walks: list[SecondBackward], tell: Tell) -> Ite
         what = short(ast.unparse(blamed.targets[0])) if isinstance(blamed, ast.Assign) else short(ast.unparse(births[0].site))
         story = met_again(evidence, blamed, walk)
         repair = repair_of(evidence, walk, nodes, statements)
+        if isinstance(repair, Fix) and not any(evidence.holds(node.site) for node in births):
+            repair = replace(repair, applicability=Applicability.UNSAFE)  # what the other file's callers want is theirs to say
         message = f"`{what}` is built before the loop and met by every backward()"
         yield tell(evidence, message, evidence.span(blamed), story, repair)
 
