@@ -83,6 +83,8 @@ def test_what_nobody_writes_to_is_put_away_as_a_number() -> None:
         "raw = loss.detach().numpy()\n    raw *= 100",
         "raw = loss.detach().numpy()\n    np.divide(raw, 2, out=raw)",
         "torch._foreach_mul_([loss.detach()], 2.0)",
+        "torch.detach(loss).mul_(2)",
+        "raw = np.asarray(loss.detach())\n    raw *= 100",
         "flat = loss.detach().view(1)\n    flat /= 10",
         "with torch.no_grad():\n        loss[...] = 7.0",
     ],
@@ -99,9 +101,30 @@ def test_what_gets_other_memory_is_not_detached(after: str) -> None:
     assert repair_of_stored(after) == set()
 
 
-def test_what_is_saved_and_loaded_is_a_leaf_that_needs_a_gradient() -> None:
-    code = STORED.format(after="pass") + "again = pickle.loads(pickle.dumps(kept))[0]\nprint(again.requires_grad)\n"
-    assert safe(code, "GF102") == []
+@pytest.mark.parametrize(
+    ("after", "expected"),
+    [("torch.save(saved, 'a')\nstart = torch.load('a')[-1]\nprint(start.sum())", []), ("print(len(saved))", ["GF102"])],
+    ids=("loaded", "counted"),
+)
+def test_what_is_saved_and_loaded_is_a_leaf_that_needs_a_gradient(after: str, expected: list[str]) -> None:
+    code = f"""
+import torch
+from torch import nn
+
+cell, head = nn.RNNCell(3, 4), nn.Linear(4, 1)
+optimizer = torch.optim.SGD([*cell.parameters(), *head.parameters()], lr=0.1)
+saved = []
+for step in range(5):
+    x = torch.randn(2, 3)
+    h = cell(x)
+    loss = (head(h) - x.sum(1, keepdim=True)).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    saved.append(h)
+{after}
+"""
+    assert safe(code, "GF102") == expected
 
 
 def test_what_runs_on_batches_has_no_number() -> None:

@@ -133,7 +133,7 @@ class Objects:
                 found |= {f"{left}{right}" for left in sides[0] for right in sides[1]}
             else:
                 return None
-        return found if len(found) <= MOST_TEXTS else None
+        return found if 0 < len(found) <= MOST_TEXTS else None
 
 
 def is_identity(site: ast.AST) -> bool:

@@ -16,6 +16,7 @@ from graphfix.analysis.flow.swallowed import swallowed
 from graphfix.models.table import facts
 from graphfix.repairs.inquiry import Open
 from graphfix.repairs.numbers import Numbers
+from graphfix.repairs.unfollowed import OPERATORS
 from graphfix.source.subtree import subtree
 
 # what a total, or what is made of it, is asked for as a number: https://docs.python.org/3/library/stdtypes.html#numeric-types-int-float-complex
@@ -35,6 +36,7 @@ SHARES = frozenset(
     "detach numpy view view_as reshape flatten squeeze unsqueeze expand expand_as transpose permute t contiguous to cpu cuda float "
     "double ravel as_subclass asarray type requires_grad_ select narrow swapaxes movedim diagonal real".split()
 )
+MAKES_OF = frozenset("asarray from_numpy as_tensor".split())
 SHARED = frozenset("data T mT H mH real".split())
 OF_NO_TENSORS = frozenset("item tolist numpy join format size numel dim keys values items split strip".split())
 
@@ -229,6 +231,8 @@ class Readers:
         above = parents.get(place)
         if isinstance(above, ast.Subscript) and above.value is place and isinstance(above.ctx, ast.Load):
             return above
+        if isinstance(above, ast.Call) and place in above.args[:1] and name_of(above.func) in SHARES | MAKES_OF:
+            return above
         if not isinstance(above, ast.Attribute) or above.value is not place:
             return None
         call = parents.get(above)
@@ -245,17 +249,7 @@ class Readers:
                 if isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store):
                     found.add(part.value)
         for call, dotted in self.flow.code.calls.items():
-            outputs = [keyword.value for keyword in call.keywords if keyword.arg == "out"]
-            name = dotted.rpartition(".")[2] or name_of(call.func)
-            named = isinstance(call.args[1], ast.Constant) and str(call.args[1].value) if len(call.args) > 1 else ""
-            first = dotted.startswith(("torch.nn.init.", "operator.i")) or name in ("copyto", "setitem")
-            first = first or any(keyword.arg == "inplace" for keyword in call.keywords) or name.startswith("_foreach_")
-            first = first or dotted == "getattr" and bool(named) and str(named).endswith("_") or dotted.endswith("_")
-            if first or name == "clip_grad_norm_":
-                outputs += call.args[:1]
-            if isinstance(call.func, ast.Attribute) and name in ("fill", "itemset"):
-                outputs.append(call.func.value)
-            for output in outputs:
+            for output in outputs_of(call, dotted):
                 found.update(output.elts if isinstance(output, (ast.Tuple, ast.List)) else [output])
         return found
 
@@ -286,6 +280,23 @@ class Readers:
             edge.target for edges in self.flow.graph.edges.values() for edge in edges if edge.kind in (Kind.IN, Kind.POURED)
         }
         return {place for place in filled | self.in_place if not isinstance(place, NO_TENSORS)}
+
+
+def outputs_of(call: ast.Call, dotted: str) -> list[ast.expr]:
+    """The arguments, or the receiver, that a call writes to in place. `dotted`: the function's qualified name, where it is a library's."""
+    name = dotted.rpartition(".")[2] or name_of(call.func)
+    outputs = [keyword.value for keyword in call.keywords if keyword.arg == "out"]
+    if dotted == "getattr" and len(call.args) > 1:  # the method itself: `getattr(x, "mul_")`
+        method = call.args[1]
+        writes = isinstance(method, ast.Constant) and str(method.value).endswith("_")
+    else:
+        told = any(keyword.arg == "inplace" for keyword in call.keywords)
+        writes = told or dotted in OPERATORS or dotted.endswith("_") or name.startswith("_foreach_") or name == "copyto"
+    if writes:
+        outputs += call.args[:1]
+    if isinstance(call.func, ast.Attribute) and name in ("fill", "itemset"):
+        outputs.append(call.func.value)
+    return outputs
 
 
 def is_of_no_tensor(use: Use) -> bool:
