@@ -57,7 +57,7 @@ from graphfix.model import Finding
 from graphfix.repairs.detach import carried
 from graphfix.repairs.unwalked import unwalked
 from graphfix.verify.expected import CUT
-from graphfix.verify.symptoms import GROWS, SECOND_WALK
+from graphfix.verify.symptoms import GROWS, SECOND_WALK, WRITTEN_IN_PLACE
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
@@ -72,7 +72,7 @@ RULE = rule(
     globals(),
     find,
     repair="Detach state that enters the next iteration with its graph.",
-    shows=(SECOND_WALK,),
+    shows=(SECOND_WALK, WRITTEN_IN_PLACE),
     results=CUT,
     yields_to=("GF101", "GF103"),
 )

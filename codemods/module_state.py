@@ -72,7 +72,7 @@ from graphfix.model import Finding
 from graphfix.repairs.detach import carried
 from graphfix.repairs.unwalked import unwalked
 from graphfix.verify.expected import CUT
-from graphfix.verify.symptoms import GROWS, SECOND_WALK
+from graphfix.verify.symptoms import GROWS, SECOND_WALK, WRITTEN_IN_PLACE
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
@@ -88,7 +88,7 @@ RULE = rule(
     find,
     witnessed=True,
     repair="Detach state that a module keeps from one iteration to the next.",
-    shows=(SECOND_WALK,),
+    shows=(SECOND_WALK, WRITTEN_IN_PLACE),
     results=CUT,
     yields_to=("GF101", "GF103"),
 )

@@ -12,13 +12,14 @@ Context = tuple[tuple["LoopEntry", int], ...]
 
 
 class LoopEntry:
-    """One entry into a loop: two entries into the same loop are two objects."""
+    """One entry into a loop: two entries into the same loop are two objects. `goes_on`: after the simulated iterations come more."""
 
-    __slots__ = ("loop", "frame")
+    __slots__ = ("loop", "frame", "goes_on")
 
     def __init__(self, loop: ast.AST | None, frame: object) -> None:
         self.loop = loop
         self.frame = frame
+        self.goes_on = False
 
 
 def split_loop(earlier: Context, later: Context) -> int | None:

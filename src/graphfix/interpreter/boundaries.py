@@ -7,11 +7,10 @@ import itertools
 from collections.abc import Collection, Iterator
 
 from graphfix.autograd.backward import raises_again
-from graphfix.autograd.graph import Node
+from graphfix.autograd.graph import Node, reaches
 from graphfix.autograd.iteration import LoopEntry
 from graphfix.interpreter.frames import Env, Frame
 from graphfix.interpreter.interpreter import Interpreter
-from graphfix.interpreter.iteration import rounds
 from graphfix.interpreter.recording import Boundary
 from graphfix.interpreter.values import (
     Class,
@@ -156,7 +155,7 @@ def note_boundary(m: Interpreter, entry: LoopEntry, first: dict[str, tuple[Value
 
 def note_end(m: Interpreter, entry: LoopEntry, iteration: int) -> None:
     """Add to the boundary what leaves its iteration spent: the one after it would walk into it."""
-    if not 1 <= iteration < rounds(entry.loop):
+    if iteration < 1:
         return
     boundary = next((b for b in reversed(m.recording.boundaries) if b.entry is entry), None)
     if boundary is None or not boundary.held:
@@ -166,3 +165,27 @@ def note_end(m: Interpreter, entry: LoopEntry, iteration: int) -> None:
         if name in boundary.held and can_be_detached(value):
             if any(raises_again(node, is_certain, walkable=walkable) for node in nodes_in(value, attributes=False)):
                 boundary.spent.add(name)
+
+
+def is_unsettled(m: Interpreter, entry: LoopEntry, iteration: int) -> bool:
+    """Whether only the next iteration can meet what `iteration` has walked: a graph of the one before, which a value carries on.
+
+    A state that the loss of its own iteration does not read is walked one iteration late: so is what meets it freed.
+    """
+    depth = len(m.context)
+    late: set[Node] = set()
+    for event in reversed(m.recording.walks):
+        if event.context[depth : depth + 1] != ((entry, iteration),):
+            break
+        if any(hit.certain for hit in event.hits):
+            return False
+        late.update(node for node in event.nodes if node.saves and node.walks[0] is event and is_earlier(node, entry, iteration))
+    if not late:
+        return False
+    held = (nodes_in(value, attributes=False) for value in crossing(m.frame, entry.loop).values() if can_be_detached(value))
+    return any(reaches(nodes, late) for nodes in held)
+
+
+def is_earlier(node: Node, entry: LoopEntry, iteration: int) -> bool:
+    """Whether an iteration of the loop before this one has made the node."""
+    return any(each is entry and number < iteration for each, number in node.context)

@@ -12,7 +12,7 @@ from graphfix.interpreter.conditions import compare_two, decide_key, truth
 from graphfix.interpreter.frames import Env
 from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.interpreter import Interpreter
-from graphfix.interpreter.iteration import iterate
+from graphfix.interpreter.iteration import goes_on, iterate
 from graphfix.interpreter.places import assign
 from graphfix.interpreter.recording import Alias, AliasKind, StoreKind
 from graphfix.interpreter.shapes import OTHER
@@ -198,35 +198,38 @@ def dict_display(m: Interpreter, node: ast.Dict) -> Value:
     return made
 
 
-def comprehend(m: Interpreter, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Iterator[None]:
-    """Bind the targets for each combination of items that passes the conditions."""
+def comprehend(m: Interpreter, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Iterator[bool]:
+    """Bind the targets for each combination of items that passes the conditions. Yields whether more follow than are simulated."""
     frame, outer_env, outer = m.frame, m.frame.env, m.context
     frame.env = Env(outer_env.document, outer_env)
     entry = m.loop(node)
     try:
-        for count, _ in enumerate(combinations(m, node.generators)):
+        for count, follow in enumerate(combinations(m, node.generators)):
             m.context = (*outer, (entry, count))
-            yield
+            yield follow
     finally:
         frame.env, m.context = outer_env, outer
 
 
-def combinations(m: Interpreter, generators: list[ast.comprehension]) -> Iterator[None]:
+def combinations(m: Interpreter, generators: list[ast.comprehension], follow: bool = False) -> Iterator[bool]:
     """Bind the targets of the first generator, and for each of its items those of the others."""
     if not generators:
-        yield
+        yield follow
         return
     first, *others = generators
-    for item in iterate(m, evaluate(m, first.iter), first.iter):
+    over = evaluate(m, first.iter)
+    for item in iterate(m, over, first.iter):
         assign(m, first.target, item, None, StoreKind.ITEM)
         if all(truth(m, test, test) for test in first.ifs):
-            yield from combinations(m, others)
+            yield from combinations(m, others, follow or goes_on(over))
 
 
 def list_comprehension(m: Interpreter, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Value:
-    items = [evaluate(m, node.elt) for _ in comprehend(m, node)]
+    items = [(evaluate(m, node.elt), follow) for follow in comprehend(m, node)]
     kind = {ast.ListComp: "list", ast.SetComp: "set"}.get(type(node), "generator")
-    return Sequence(kind, items)
+    made = Sequence(kind, [item for item, _ in items])
+    made.goes_on = any(follow for _, follow in items)
+    return made
 
 
 def dict_comprehension(m: Interpreter, node: ast.DictComp) -> Value:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from graphfix.interpreter.conditions import without_offset
+from graphfix.interpreter.interning import Key, kind_of
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.shapes import OTHER
 from graphfix.interpreter.values import (
@@ -79,10 +81,42 @@ def iterate(m: Interpreter, value: Value, site: ast.AST) -> list[Value]:
     return items[:1] if m.frame.is_plain else items
 
 
+def next_item(m: Interpreter, value: Value, items: list[Value], site: ast.AST) -> Value | None:
+    """One more item of `value` than the loop over it has seen; None where there is none, or none is known."""
+    if isinstance(value, Tensor):
+        return row(m, value, site)
+    if not goes_on(value) or any(was_asked(m, each) for each in parts_of(items[-1])):
+        return None
+    return another(m, items[-1], len(items))
+
+
+def goes_on(value: Value) -> bool:
+    """Whether a loop over `value` sees only the first of its items, and more like them follow."""
+    return isinstance(value, (Tensor, NonTensor, Unknown)) or isinstance(value, Sequence) and value.goes_on
+
+
+def parts_of(item: Value) -> list[Value]:
+    """What `for i, (x, y) in ...` gives names to."""
+    return [inner for part in item.items for inner in parts_of(part)] if isinstance(item, Sequence) else [item]
+
+
+def was_asked(m: Interpreter, item: Value) -> bool:
+    """Whether the program has compared this counter, as it does to tell the last iteration."""
+    key = item.identity
+    if not isinstance(key, Key) or kind_of(key) != "counter":
+        return False
+    compared = (question.parts for question in m.decisions if isinstance(question, Key) and kind_of(question) in ("==", "<"))
+    return any(without_offset(part)[0] is key for parts in compared for part in parts)
+
+
 def another(m: Interpreter, item: Value, index: int) -> Value | None:
     """One more item of what goes on as it began; None where that is not known."""
     if isinstance(item, NonTensor):
+        if isinstance(item.key, Key) and kind_of(item.key) == "counter" and len(item.key.parts) == 3:
+            return NonTensor(("counter", item.key.parts[1], index))
         return NonTensor(("item", item.key, index, m.context))
+    if isinstance(item, Tensor) and item.node is None and item.leaf is None:
+        return item.copied()
     if isinstance(item, Unknown):
         return Unknown(("item", item.identity, index, m.now()), item.node, item.outside)
     if isinstance(item, Sequence) and not item.open:
@@ -99,12 +133,7 @@ def items_of(m: Interpreter, value: Value, site: ast.AST) -> list[Value]:
     if isinstance(value, Constant) and isinstance(value.value, (str, tuple, bytes)):
         return [Constant(item) for item in value.value[: rounds(site)]]
     if isinstance(value, Tensor):
-        parts = [
-            Tensor(m.record(site, [value], False), base=value, is_data=value.is_data, shape=OTHER) for _ in range(rounds(site))
-        ]
-        for part in parts:
-            part.storage = value.storage
-        return parts
+        return [row(m, value, site) for _ in range(rounds(site))]
     if isinstance(value, TorchModule) and value.children:
         return first_of(value.children)
     if isinstance(value, Parameters):
@@ -116,6 +145,13 @@ def items_of(m: Interpreter, value: Value, site: ast.AST) -> list[Value]:
     key = value.identity
     outside = isinstance(value, Unknown) and value.outside
     return [Unknown(("item", key, i, m.now()), value.node, outside) for i in range(rounds(site))]
+
+
+def row(m: Interpreter, value: Tensor, site: ast.AST) -> Tensor:
+    """An item of a tensor: a view of it."""
+    part = Tensor(m.record(site, [value], False), base=value, is_data=value.is_data, shape=OTHER)
+    part.storage = value.storage
+    return part
 
 
 def first_of(items: list[Value]) -> list[Value]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
+from graphfix.autograd.iteration import LoopEntry
 from graphfix.interpreter import versions
-from graphfix.interpreter.boundaries import as_now, crossing, cuts_nothing, note_boundary, note_end
+from graphfix.interpreter.boundaries import as_now, crossing, cuts_nothing, is_unsettled, note_boundary, note_end
 from graphfix.interpreter.calls import enter_context, note_defaults
 from graphfix.interpreter.conditions import truth
 from graphfix.interpreter.decorators import decorate
@@ -14,7 +15,7 @@ from graphfix.interpreter.expressions import evaluate
 from graphfix.interpreter.frames import Env, Frame
 from graphfix.interpreter.interning import interned
 from graphfix.interpreter.interpreter import BreakLoop, ContinueLoop, Contradicted, Interpreter, Raise, Return
-from graphfix.interpreter.iteration import iterate, rounds
+from graphfix.interpreter.iteration import LOOP_LIMIT, goes_on, iterate, next_item, rounds
 from graphfix.interpreter.places import assign, delete
 from graphfix.interpreter.recording import StoreKind
 from graphfix.interpreter.values import (
@@ -124,17 +125,35 @@ def run_if(m: Interpreter, s: ast.If) -> None:
 
 
 def run_for(m: Interpreter, s: ast.For | ast.AsyncFor) -> None:
-    items = iterate(m, evaluate(m, s.iter), s)
-    starts = (lambda item=item: assign(m, s.target, item, None, StoreKind.ITEM) for item in items)
-    run_loop(m, s, starts, is_crossed=len(items) > 1)
+    value = evaluate(m, s.iter)
+    items = iterate(m, value, s)
+
+    entry = m.loop(s)
+    entry.goes_on = goes_on(value)
+
+    def starts() -> Iterator[Callable[[], object]]:
+        seen: list[Value] = []
+        for item in items:
+            seen.append(item)
+            yield lambda item=item: assign(m, s.target, item, None, StoreKind.ITEM)
+        while rounds(s) <= len(seen) < LOOP_LIMIT and is_unsettled(m, entry, len(seen) - 1):
+            item = next_item(m, value, seen, s)
+            if item is None:
+                return
+            seen.append(item)
+            yield lambda item=item: assign(m, s.target, item, None, StoreKind.ITEM)
+
+    run_loop(m, entry, starts(), is_crossed=len(items) > 1)
 
 
 def run_while(m: Interpreter, s: ast.While) -> None:
     entered = 0
+    entry = m.loop(s)
+    entry.goes_on = True
 
-    def starts() -> Iterable[Callable[[], object]]:
+    def starts() -> Iterator[Callable[[], object]]:
         nonlocal entered
-        while entered < rounds(s):
+        while entered < rounds(s) or entered < LOOP_LIMIT and is_unsettled(m, entry, entered - 1):
             value = evaluate(m, s.test)
             if value.is_off:
                 return
@@ -143,14 +162,13 @@ def run_while(m: Interpreter, s: ast.While) -> None:
             entered += 1
             yield lambda: None
 
-    run_loop(m, s, starts())
+    run_loop(m, entry, starts())
 
 
-def run_loop(
-    m: Interpreter, s: ast.For | ast.AsyncFor | ast.While, starts: Iterable[Callable[[], object]], *, is_crossed: bool = True
-) -> None:
+def run_loop(m: Interpreter, entry: LoopEntry, starts: Iterable[Callable[[], object]], *, is_crossed: bool = True) -> None:
     """Run the body once for each of `starts`, each in its own iteration. `is_crossed`: there may be more than one."""
-    entry = m.loop(s)
+    s = entry.loop
+    assert isinstance(s, (ast.For, ast.AsyncFor, ast.While))
     outer = m.context
     first: dict[str, tuple[Value, bool]] = {}
     broke = False
@@ -164,7 +182,7 @@ def run_loop(
                 for name, value in crossing(m.frame, s).items()
                 if not isinstance(value, (Function, Class))
             }
-        elif 0 < iteration < rounds(s):
+        elif 0 < iteration < LOOP_LIMIT:
             note_boundary(m, entry, first)
         try:
             start()

@@ -113,6 +113,12 @@ def call_container_method(
     return None
 
 
+def is_in_further_loop(m: Interpreter, made: Sequence) -> bool:
+    """Whether a loop that goes on runs now, and did not where the sequence was made."""
+    outer = made.context if isinstance(made.context, tuple) else m.context
+    return any(entry.goes_on for entry, _ in m.context[len(outer) :])
+
+
 def sequence_method(
     m: Interpreter, receiver: Sequence, name: str, arguments: list[Value], keywords: dict[str, Value], site: ast.AST
 ) -> Value | None:
@@ -122,6 +128,7 @@ def sequence_method(
         value = arguments[-1]
         source = site.args[-1] if isinstance(site, ast.Call) and site.args else None
         note_store(m, target, (receiver, m.now()), value, source, StoreKind.APPENDED, None, receiver)
+        receiver.goes_on |= is_in_further_loop(m, receiver)
         if len(items) < MAX_ITEMS:
             items.insert(0 if name in ("appendleft", "insert") else len(items), value)
         return NONE

@@ -8,7 +8,7 @@ from graphfix.interpreter import versions
 from graphfix.interpreter.calls import hand_on, run_callbacks
 from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.interpreter import Interpreter
-from graphfix.interpreter.iteration import iterate
+from graphfix.interpreter.iteration import goes_on, iterate
 from graphfix.interpreter.lookup import find_method
 from graphfix.interpreter.recording import Handed, Number
 from graphfix.interpreter.values import (
@@ -144,7 +144,9 @@ def enumerated(m: Interpreter, arguments: list[Value], keywords: dict[str, Value
     for index, item in enumerate(items):
         number: Value = counter(key, index) if from_zero else NonTensor(("counter", key, index))
         pairs.append(Sequence("tuple", [number, item]))
-    return Sequence("tuple", pairs, True)
+    made = Sequence("tuple", pairs, True)
+    made.goes_on = bool(arguments) and goes_on(arguments[0])
+    return made
 
 
 @models(
@@ -153,7 +155,9 @@ def enumerated(m: Interpreter, arguments: list[Value], keywords: dict[str, Value
 def zipped(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
     columns = [iterate(m, value, site) for value in arguments]
     rows = [Sequence("tuple", list(row)) for row in zip(*columns)]
-    return Sequence("tuple", list(rows), True)
+    made = Sequence("tuple", list(rows), True)
+    made.goes_on = all(map(goes_on, arguments))
+    return made
 
 
 @models(

@@ -9,6 +9,7 @@ from dataclasses import replace
 from graphfix.analysis.carried import by_carrier, kept_at
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.second_backward import SecondBackward, held_at, statement_in
+from graphfix.autograd.iteration import Context
 from graphfix.interpreter.recording import Boundary, Store
 from graphfix.interpreter.values import Instance, Mapping, Sequence, Tensor, Unknown, Value
 from graphfix.model import Finding, Fix, Ground, InsertAfter, InsertBefore, Label, NoFix, Operation, in_time
@@ -117,23 +118,37 @@ def carried_finding(
     where = kept_at(evidence, loop, carrier, walk)
     if where is None:
         return None
-    again = 1 + max((iteration for entry, iteration in walk.walk.context if entry.loop is loop), default=1)
+    born, again = number_of(crossing.context, loop, 1), number_of(walk.walk.context, loop, 2)
     site = walk.walk.site if evidence.holds(walk.walk.site) else None
-    story: list[Label] = [evidence.label(where, f"iteration 1 leaves its graph in `{carrier}`")]
+    story: list[Label] = [evidence.label(where, f"iteration {born} leaves its graph in `{carrier}`")]
     if site is not None:
-        story.append(evidence.label(site, "iteration 1 frees that graph"))
+        part = "that graph" if born == 1 else "the older part of that graph"  # a state that is read one iteration late
+        story.append(evidence.label(site, f"iteration {number_of(walk.freed_by.context, loop, 1)} frees {part}"))
     below = next(
         (hit.path[hit.path.index(crossing) - 1] for _, _, hit in walk.hits if crossing in hit.path and hit.path.index(crossing)),
         None,
     )
     if below is not None and evidence.holds(below.site) and below.site is not where:
-        story.append(evidence.label(below.site, f"iteration {again} reads the `{carrier}` of iteration 1 here"))
+        story.append(evidence.label(below.site, f"iteration {again} reads the `{carrier}` of iteration {born} here"))
+    stale = meets_changed_first(walk)
     if site is not None:
-        story.append(evidence.label(site, f"in iteration {again} backward() meets the freed graph and raises"))
+        met = "what a step has changed since" if stale else "the freed graph"
+        story.append(evidence.label(site, f"in iteration {again} backward() meets {met} and raises"))
     blamed = evidence.document.statement_of(where)
     repair = boundary_fix(evidence, loop, carrier, walk)
     message = f"`{carrier}` brings the graph of the previous iteration into this one"
-    return tell(evidence, message, evidence.span(blamed), in_time(*story), repair)
+    return tell(evidence, message, evidence.span(blamed), in_time(*story), repair, shown=int(stale))
+
+
+def meets_changed_first(walk: SecondBackward) -> bool:
+    """Whether autograd, which takes the youngest node first, meets a saved leaf with a newer version before anything freed."""
+    changed = max((stale.node.order for stale in walk.walk.stale if stale.certain), default=-1)
+    return changed > max(hit.node.order for _, _, hit in walk.hits)
+
+
+def number_of(context: Context, loop: ast.AST | None, unknown: int) -> int:
+    """Which iteration of `loop`, from 1, something happens in; `unknown` where it lies in none."""
+    return max((1 + iteration for entry, iteration in context if entry.loop is loop), default=unknown)
 
 
 def boundary_fix(evidence: Evidence, loop: ast.AST | None, carrier: str, walk: SecondBackward) -> Fix | NoFix:

@@ -15,15 +15,17 @@ class Sequence(Value):
     """A list, tuple, set, deque or generator with the items that the simulation put into it.
 
     `open`: it holds more items than the simulated ones, so that an unknown index may be any of them. `in_turn`: whether the
-    counter of a loop read its items before it put any there; None where it did neither.
+    counter of a loop read its items before it put any there; None where it did neither. `goes_on`: a loop of which the first
+    iterations are simulated has put the items there, so that more like them follow.
     """
 
-    __slots__ = ("kind", "items", "open", "sites", "context", "grad_mode", "in_turn")
+    __slots__ = ("kind", "items", "open", "sites", "context", "grad_mode", "in_turn", "goes_on")
 
     def __init__(self, kind: str, items: list[Value], open_: bool = False) -> None:
         self.kind = kind
         self.items = items
         self.open = open_
+        self.goes_on = open_
         self.in_turn: bool | None = None
         self.sites: list[object] = []
         self.context: object = None
@@ -50,7 +52,9 @@ class Sequence(Value):
         return self.items
 
     def copied(self) -> Sequence:
-        return Sequence(self.kind, list(self.items), self.open)
+        made = Sequence(self.kind, list(self.items), self.open)
+        made.goes_on = self.goes_on
+        return made
 
     def is_a(self, name: str) -> bool | None:
         return name in (self.kind, "Sequence", "Iterable", "Collection", "Sized")

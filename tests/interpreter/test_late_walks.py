@@ -1,0 +1,121 @@
+"""State that the loss of its own iteration does not read: only the third iteration meets what was freed. The main ones are run."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from graphfix.model import Finding
+from graphfix.run.engine import findings_of
+
+PROGRAM = """
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+data = [(torch.randn(1, 4), torch.randn(1, 4)) for _ in range(5)]
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.to_state, self.to_output = nn.Linear(12, 8), nn.Linear(12, 4)
+        self.kept = torch.zeros(1, 8)
+
+    def forward(self, x, state):
+        both = torch.cat([x, state], dim=1)
+        self.kept = torch.tanh(self.to_state(both))
+        return self.to_output(both), self.kept
+
+net = Net()
+state = torch.zeros(1, 8)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+def batch():
+    return data[0]
+step = 0
+{loop}
+    optimizer.zero_grad()
+    {walk}
+    step = step + 1
+    print(step)
+"""
+BY_NAME = "output, state = net(x, state)\n    loss = (output - y).pow(2).mean()\n    loss.backward({retain})\n    {update}"
+BY_ATTRIBUTE = "output, _ = net(x, net.kept)\n    loss = (output - y).pow(2).mean()\n    loss.backward({retain})\n    {update}"
+STEP = "optimizer.step()"
+BY_HAND = "[p.data.add_(p.grad, alpha=-0.1) for p in net.parameters() if p.grad is not None]"
+
+
+def program(loop: str, walk: str, retain: str = "", update: str = STEP) -> str:
+    return PROGRAM.format(loop=loop, walk=walk.format(retain=retain, update=update))
+
+
+def findings(text: str) -> list[Finding]:
+    return findings_of(Path("train.py"), text)
+
+
+def raised(text: str) -> tuple[str, int]:
+    """The last line of the traceback, and the iterations that came to their end."""
+    run = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
+    return (run.stderr.strip().splitlines() or [""])[-1], len(run.stdout.split())
+
+
+LOOPS = [
+    "for x, y in data:",
+    "for x, y in iter(data):",
+    "for i, (x, y) in enumerate(data):",
+    "for (x, y), _ in zip(data, range(9)):",
+    "for x, y in library.batches():",
+    "while step < 5:\n    x, y = batch()",
+]
+
+
+@pytest.mark.parametrize("walk", [BY_NAME, BY_ATTRIBUTE])
+@pytest.mark.parametrize(("update", "symptom"), [(STEP, "modified by an inplace operation"), (BY_HAND, "a second time")])
+def test_the_third_iteration_raises(walk: str, update: str, symptom: str) -> None:
+    text = program(LOOPS[0], walk, update=update)
+    error, done = raised(text)
+    assert symptom in error
+    assert done == 2
+    [finding] = findings(text)
+    assert finding.code == ("GF201" if walk is BY_NAME else "GF202")
+    assert symptom in str(finding.symptoms[0])
+    assert "iteration 3" in finding.story[-1].message
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize("walk", [BY_NAME, BY_ATTRIBUTE])
+def test_loops_that_have_a_third_iteration(loop: str, walk: str) -> None:
+    assert [finding.code for finding in findings(program(loop, walk))] == ["GF201" if walk is BY_NAME else "GF202"]
+
+
+@pytest.mark.parametrize("walk", [BY_NAME, BY_ATTRIBUTE])
+def test_what_the_third_iteration_needs_is_not_retained_in_vain(walk: str) -> None:
+    text = program("for x, y in data:", walk, "retain_graph=True", BY_HAND)
+    assert {finding.code for finding in findings(text)} == {"GF306"}
+
+
+@pytest.mark.parametrize("loop", ["for x, y in data[:2]:", "for i, (x, y) in enumerate(data[:2]):"])
+def test_two_iterations_that_are_all(loop: str) -> None:
+    text = program(loop, BY_NAME)
+    assert findings(text) == []
+
+
+@pytest.mark.parametrize(
+    "walk",
+    [
+        BY_NAME.replace("output, state", "state = state.detach()\n    output, state"),
+        BY_NAME.replace("    {update}", "    state = state.detach()\n    {update}"),
+        BY_NAME.replace("net(x, state)", "net(x, torch.zeros(1, 8))"),
+    ],
+)
+def test_state_that_is_cut(walk: str) -> None:
+    assert findings(program("for x, y in data:", walk)) == []
+
+
+def test_a_loop_that_asks_for_its_last_iteration() -> None:
+    """What is not retained in the last iteration is walked by none."""
+    text = program("for i, (x, y) in enumerate(data):", BY_NAME, "retain_graph=i < len(data) - 1", BY_HAND)
+    assert raised(text) == ("", 5)
+    assert "GF201" not in {finding.code for finding in findings(text)}
