@@ -18,7 +18,7 @@ from typing import Any
 import torch
 import torch_layers
 from torch_probe import Call, Facts, Trial, fresh, live, probe, walk
-from torch_recipes import FLAGS, FUNCTIONAL, FUNCTIONS, GENERIC, Recipe, call, x
+from torch_recipes import FLAGS, FUNCTIONAL, FUNCTIONS, GENERIC, Recipe, call, mask, places, plain, sparse, x
 
 TABLE = Path(__file__).parent.parent / "src" / "graphfix" / "models" / "torch_table.json"
 
@@ -31,7 +31,7 @@ MODULES = {
 }
 # Change the interpreter's state, need a device or files, or are no operations on tensors.
 DENIED = re.compile(
-    r"set_.*|get_.*|.*autocast.*|.*(mkldnn|miopen|cudnn|fbgemm|quanti[sz]|sparse|xla|vulkan|mps|cuda|hip|ipu|xpu|dlpack).*|"
+    r"set_.*|get_.*|.*autocast.*|.*(mkldnn|miopen|cudnn|fbgemm|quanti[sz]|sparse|xla|vulkan|mps|cuda|hip|xpu|dlpack).*|(.*_)?ipu(_.*)?|"
     r"manual_seed|seed|save|load|compile|fork|wait|from_file|init_num_threads|use_deterministic.*|import_.*|parse_.*|"
     r"merge_type.*|unify_type.*|prepare_.*|profiler.*|sym_.*|thread_safe.*|boolean_dispatch|handle_torch_function|"
     r"has_torch_function.*|assert_int.*|while_loop|cond|vmap|choose_qparams.*|classproperty|record_stream|"
@@ -139,6 +139,15 @@ EXTRA: dict[str, dict[str, Trial]] = {
     "torch.nn.Parameter": {"": lambda: Call(torch.nn.Parameter, (x(),))},
 }
 for _path, _recipe in {
+    "torch.Tensor.where": lambda: call(x(), mask(), x()),
+    **{f"torch.Tensor.{name}": lambda: call(x()) for name in ("to_sparse", "to_sparse_coo", "to_sparse_csr")},
+    "torch.Tensor.sparse_mask": lambda: call(x(), sparse().detach()),
+    "torch.sparse_coo_tensor": lambda: call(places(), x(2), (3, 3)),
+    "torch.sparse.mm": lambda: call(sparse(), x()),
+    "torch.sparse.sum": lambda: call(sparse()),
+    "torch.sparse.softmax": lambda: call(sparse(), 1),
+    "torch.sparse.log_softmax": lambda: call(sparse(), 1),
+    "torch.nn.utils.get_total_norm": lambda: call([plain(), plain()]),
     "torch.nn.utils.clip_grad_norm_": lambda: call([x()], 1.0),
     "torch.nn.utils.clip_grad_value_": lambda: call([x()], 1.0),
     "torch.nn.utils.parameters_to_vector": lambda: call([x(), x()]),

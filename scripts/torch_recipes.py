@@ -31,6 +31,16 @@ def spd() -> torch.Tensor:
     return (values @ values.T + torch.eye(3, dtype=torch.float64)).requires_grad_()
 
 
+def places() -> torch.Tensor:
+    """Rows and columns of two items of a sparse matrix."""
+    return torch.tensor([[0, 1], [1, 2]])
+
+
+def sparse() -> torch.Tensor:
+    """A sparse matrix with a graph of its own, as that of an adjacency with weights."""
+    return torch.sparse_coo_tensor(places(), x(2), (3, 3)).coalesce()
+
+
 def call(*args: Any, **kwargs: Any) -> Arguments:
     return args, kwargs
 
@@ -177,6 +187,9 @@ FUNCTIONS: dict[str, dict[str, Recipe]] = {
     "baddbmm": {"": lambda: call(x(2, 3, 3), x(2, 3, 3), x(2, 3, 3))},
     **{name: {"": lambda: call(spd())} for name in "cholesky cholesky_ex eigh eigvalsh inv cholesky_inverse".split()},
     "cholesky_solve": {"": lambda: call(x(), spd())},
+    "solve_triangular": {"": lambda: call(spd(), x(), upper=True)},
+    "tensorsolve": {"": lambda: call(spd(), x(3))},
+    "lu_solve": {"": lambda: call(x(), *torch.linalg.lu_factor(spd()))},
     "multi_dot": {"": lambda: call([x(), x()])},
     "matrix_power": {"": lambda: call(x(), 2)},
     "vector_norm": {"": lambda: call(x())},
@@ -243,6 +256,14 @@ FUNCTIONS: dict[str, dict[str, Recipe]] = {
     "retain_grad": {"": lambda: call(x())},
     "register_hook": {"": lambda: call(x(), lambda grad: None)},
     "backward": {"": lambda: call(x(1))},
+    "istft": {"": lambda: call(torch.complex(x(3, 9), x(3, 9)), 4, window=torch.ones(4, dtype=torch.float64))},
+    "embedding_bag": {"": lambda: call(x(), index(4), index(2))},
+    "poisson_nll_loss": {"": lambda: call(x(), x(), True, False, 1e-8, 1)},
+    "instance_norm": {"": lambda: call(x(2, 3, 4), x(3), x(3), None, None, True, 0.1, 1e-5, False)},
+    "batch_norm": {"": lambda: call(x(), x(3), x(3), None, None, True, 0.1, 1e-5, False)},
+    "grid_sampler": {"": lambda: call(x(1, 2, 4, 4), x(1, 3, 3, 2), 0, 0, False)},
+    "as_strided_scatter": {"": lambda: call(x(), x(2, 2), (2, 2), (1, 1))},
+    "narrow_copy": {"": lambda: call(x(), 0, 0, 2)},
     "stft": {"": lambda: call(x(16), 4, return_complex=True, window=torch.ones(4, dtype=torch.float64))},
 }
 
@@ -298,6 +319,8 @@ _FUNCTIONAL: dict[str, Recipe] = {
     },
     "scaled_dot_product_attention": lambda: call(x(1, 2, 3, 4), x(1, 2, 3, 4), x(1, 2, 3, 4)),
     "max_unpool1d": lambda: call(x(1, 1, 2), torch.tensor([[[0, 2]]]), 2),
+    "max_unpool2d": lambda: call(x(1, 1, 2, 2), torch.tensor([[[[0, 2], [8, 10]]]]), 2),
+    "max_unpool3d": lambda: call(x(1, 1, 1, 1, 2), torch.tensor([[[[[0, 2]]]]]), 2),
     "fractional_max_pool2d": lambda: call(x(1, 2, 6, 6), 2, output_size=3),
 }
 for _rank, _shape in ((1, (1, 2, 8)), (2, (1, 2, 8, 8)), (3, (1, 2, 4, 4, 4))):
