@@ -78,11 +78,15 @@ def serves(evidence: Evidence, run: Run, event: BackwardPass) -> bool:
 
 def reads_gradients(evidence: Evidence, run: Run) -> bool:
     """Whether something may take up the gradients that `backward` leaves with a graph: code that reads `.grad`, an unknown optimizer."""
-    reads = any(
-        isinstance(part, ast.Attribute) and part.attr == "grad" and not (isinstance(part.value, ast.Attribute) and part.value.attr == "autograd")
-        for part in subtree(evidence.document.tree)
-    )  # fmt: skip
+    documents = (document for document in evidence.flow.code.documents.values() if "grad" in document.words)
+    reads = any(names_gradient(part) for document in documents for part in subtree(document.tree))
     return reads or not run.recording.updates or any(update.leaves is None for update in run.recording.updates)
+
+
+def names_gradient(part: ast.AST) -> bool:
+    if isinstance(part, ast.Constant):
+        return part.value == "grad"
+    return isinstance(part, ast.Attribute) and part.attr == "grad" and getattr(part.value, "attr", "") != "autograd"
 
 
 def report(evidence: Evidence, site: ast.Call, keyword: ast.keyword, events: list[tuple[Run, BackwardPass]]) -> Finding:

@@ -113,10 +113,11 @@ class Wrap:
 
 @dataclass(frozen=True)
 class Decorate:
-    """Put `@text` above the function at `span` (the span of its `def` statement)."""
+    """Put `@text` above the function at `span` (the span of its `def` statement). `inside`: below the decorators that it has."""
 
     span: Span
     text: str
+    inside: bool = False
 
 
 Operation = Append | Replace | AddArgument | RemoveArgument | InsertBefore | InsertAfter | Delete | Move | Wrap | Decorate

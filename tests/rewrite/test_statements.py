@@ -159,6 +159,8 @@ def test_decorate_goes_above_other_decorators() -> None:
     text = "class A:\n    @b\n    def f(self):\n        pass\n"
     made = applied(text, Decorate(at(text, "def f(self):\n        pass"), "torch.no_grad()"))
     assert made == "class A:\n    @torch.no_grad()\n    @b\n    def f(self):\n        pass\n"
+    made = applied(text, Decorate(at(text, "def f(self):\n        pass"), "torch.no_grad()", inside=True))
+    assert made == "class A:\n    @b\n    @torch.no_grad()\n    def f(self):\n        pass\n"
 
 
 def test_decorate_stays_below_the_comment() -> None:

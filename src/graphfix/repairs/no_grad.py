@@ -9,7 +9,10 @@ from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.region import Region
 from graphfix.model import Applicability, Decorate, Fix, Label, NoFix, Operation, Wrap
 from graphfix.repairs.fixes import fix, naming_torch, short
+from graphfix.source.subtree import subtree
 
+# these read the function's source, and know no context in it: https://docs.pytorch.org/docs/stable/jit_language_reference.html
+COMPILES = frozenset("script script_method script_if_tracing jit njit trace".split())
 UNDER_NO_GRAD = "the repair is the `no_grad` that GF103 proposes around the evaluation"
 
 
@@ -22,10 +25,20 @@ def no_grad_around(evidence: Evidence, held: Region) -> tuple[str, tuple[Operati
     if function is not None:
         if not _is_named_before(evidence, function, torch):
             return None
-        operation: Operation = Decorate(evidence.span(function), f"{torch}.no_grad()")
+        # what other decorators make of a function may be no function (`property`), or be registered somewhere as it is
+        compiled = any(word in COMPILES for decorator in function.decorator_list for word in named_in(decorator))
+        operation: Operation = Decorate(evidence.span(function), f"{torch}.no_grad()", inside=not compiled)
         return f"run `{short(function.name)}` under no_grad", naming_torch(evidence, operation)
     operation = Wrap(tuple(evidence.span(part) for part in held.parts), f"with {torch}.no_grad():")
     return "run it under no_grad", naming_torch(evidence, operation)
+
+
+def named_in(decorator: ast.expr) -> list[str]:
+    return [
+        part.attr if isinstance(part, ast.Attribute) else part.id
+        for part in subtree(decorator)
+        if isinstance(part, (ast.Attribute, ast.Name))
+    ]
 
 
 def _is_named_before(evidence: Evidence, function: ast.FunctionDef | ast.AsyncFunctionDef, torch: str) -> bool:

@@ -53,7 +53,7 @@ def decorate(layout: Layout, operation: Decorate) -> list[Change]:
     node = layout.statement(operation.span)
     if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         raise RefusedError("only a function or class takes a decorator")
-    start = layout.start(node)
+    start = layout.span(node).start if operation.inside else layout.start(node)
     line = b"@" + operation.text.lstrip("@").encode() + layout.newline(start) + layout.indent(start)
     return [Change(start, start, (HEADER, 0), line)]
 
