@@ -53,6 +53,15 @@ print(flat)
         ("*=", "flat += math.isinf(total)", [("GF101", "put away `loss.detach()`")]),
         ("+=", "lines.append(str(total))", []),
         ("+=", "lines.append(f'{total!r}')", []),
+        ("+=", "print('%.3f' % total)", [("GF101", "put away `loss.item()`")]),
+        ("+=", "print('%d' % (100 * total / 4))", [("GF101", "put away `loss.detach()`")]),
+        ("+=", "print('%s: %3i' % (step, total / 4))", [("GF101", "put away `loss.detach()`")]),
+        ("+=", "print('%.9s' % total)", [("GF101", "put away `loss.detach()`")]),
+        ("+=", "print(f'{total!s:.9}')", [("GF101", "put away `loss.detach()`")]),
+        ("+=", "print(f'{total / 4:.3f}'[:2])", [("GF101", "put away `loss.detach()`")]),
+        ("+=", "print(f'{total / 4:.3f}'.partition('.'))", [("GF101", "put away `loss.detach()`")]),
+        ("+=", "import io; lines = io.StringIO(); print(total, file=lines)", []),
+        ("+=", "import contextlib\n    with contextlib.redirect_stdout(open('log', 'w')):\n        print(total)", []),
     ],
 )
 def test_readers_of_a_total(adds: str, reads: str, titles: list[tuple[str, str]]) -> None:

@@ -41,6 +41,11 @@ SEEN = {
         "import numpy as np",
         "points = []\nfor each in history:\n    try:\n        points.append(np.asarray(each * 2))\n    except RuntimeError:\n        pass",
     ),
+    "an equal pair": ("loss = torch.stack([loss, loss])", "print((1, history[-1]) == (1, loss))"),
+    "an equal record": (
+        "loss = torch.stack([loss, loss]); record = {'of': loss}",
+        "print({'of': history[-1]} == record)",
+    ),
     "all names of the file": ("", "print(sum(getattr(v, 'grad_fn', None) is not None for v in list(globals().values())))"),
     "a pattern": ("", "match history[-1]:\n    case torch.Tensor(requires_grad=True):\n        print('graph')"),
 }

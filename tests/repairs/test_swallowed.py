@@ -102,6 +102,51 @@ SWALLOWED = {
             stack.enter_context(contextlib.suppress(RuntimeError))
             shared.mean().backward()
         """,
+    "a function that calls what it is given": """
+        import torch
+        w = torch.ones(3, requires_grad=True)
+        shared = w.exp()
+        def tried(walk):
+            try:
+                walk()
+            except RuntimeError:
+                pass
+        shared.sum().backward()
+        tried(lambda: shared.mean().backward())
+        """,
+    "a context manager as a decorator": """
+        import contextlib
+        import torch
+        @contextlib.contextmanager
+        def guard():
+            try:
+                yield
+            except RuntimeError:
+                pass
+        w = torch.ones(3, requires_grad=True)
+        shared = w.exp()
+        @guard()
+        def tried():
+            shared.mean().backward()
+        shared.sum().backward()
+        tried()
+        """,
+    "an object that is a context as a decorator": """
+        import contextlib
+        import torch
+        class Guard(contextlib.ContextDecorator):
+            def __enter__(self):
+                return self
+            def __exit__(self, *error):
+                return True
+        w = torch.ones(3, requires_grad=True)
+        shared = w.exp()
+        @Guard()
+        def tried():
+            shared.mean().backward()
+        shared.sum().backward()
+        tried()
+        """,
     "tasks of which the errors are collected": """
         import asyncio
         import torch

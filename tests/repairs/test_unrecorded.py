@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.repairs.programs import safe_titles
+from graphfix.model import Decorate
+from tests.repairs.programs import SETUP, only, safe_titles
 
 LOOP = """
 import functools
@@ -179,3 +180,122 @@ def test_a_function_that_is_taken_out_of_a_table(function: str, codes: list[str]
     body = "return self.a(x).mean() + TABLE['one'](torch.ones(3, 3)).sum()"
     program = LOOP.replace("{net}", f"TABLE = {{'one': {function}}}\n" + PLAIN.replace("{body}", body))
     assert [code for code, _ in safe_titles(program)] == codes
+
+
+KEPT_FOR_TRAINING = """
+import collections, itertools, torch
+from torch import nn
+from torch.nn.utils import prune
+
+gain = nn.Parameter(torch.ones(3))
+net = nn.Linear(3, 1)
+optimizer = torch.optim.SGD([gain, *net.parameters()], lr=0.1)
+{before}
+
+def evaluate():
+    total = 0.0
+    for x in torch.randn(3, 2, 3):
+        total += net(x * {scale}).pow(2).mean().item()
+    return total / 3
+
+for epoch in range(5):
+    print(evaluate())
+    loss = net(torch.randn(5, 3) * {scale}).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    {after}
+"""
+KEEPERS = {
+    "a generator that is begun outside": (
+        "def gains():\n    w = gain\n    while True:\n        w = w * gain\n        yield w\nmade = gains()",
+        "next(made)",
+        "pass",
+    ),
+    "a cycle of what is computed": ("made = itertools.cycle(gain * i for i in range(4))", "next(made)", "pass"),
+    "branches of an iterator": (
+        "def gains():\n    while True:\n        yield gain.exp()\nleft, made = itertools.tee(gains())",
+        "next(left)",
+        "next(made)",
+    ),
+    "a dict that computes what is missing": (
+        "class Made(dict):\n    def __missing__(self, key):\n        self[key] = value = gain.exp()\n        return value\nmade = Made()",
+        "made['gain']",
+        "made.clear()",
+    ),
+    "an operator": (
+        "class Made:\n    kept = None\n    def __matmul__(self, other):\n        if Made.kept is None:\n            Made.kept = gain.exp()\n"
+        "        return Made.kept\nmade = Made()",
+        "(made @ 1)",
+        "Made.kept = None",
+    ),
+    "a list of the class": (
+        "class Made:\n    kept = []\n    def __class_getitem__(cls, key):\n        if not cls.kept:\n            cls.kept.append(gain.exp())\n"
+        "        return cls.kept[0]",
+        "Made[0]",
+        "Made.kept.clear()",
+    ),
+    "a descriptor": (
+        "class Once:\n    def __get__(self, owner, kind):\n        if 'made' not in owner.__dict__:\n            owner.__dict__['made'] = gain.exp()\n"
+        "        return owner.__dict__['made']\nclass Made:\n    scale = Once()\nmade = Made()",
+        "made.scale",
+        "made.__dict__.clear()",
+    ),
+    "weights that a hook masks": ("prune.random_unstructured(net, 'weight', 0.4)", "gain", "net.weight.sum().backward()"),
+    "a text that is run": ("", "gain", "eval('loss')"),
+}
+
+
+@pytest.mark.parametrize("keeper", KEEPERS)
+def test_what_an_evaluation_makes_for_the_training(keeper: str) -> None:
+    before, scale, after = KEEPERS[keeper]
+    program = KEPT_FOR_TRAINING.format(before=before, scale=scale, after=after)
+    safe = [code for code, _ in safe_titles(program) if code == "GF103"]
+    assert safe == (["GF103"] if keeper == "a text that is run" else [])  # no variable of the evaluation is read by its name
+
+
+def test_rows_that_are_ordered_by_their_gradients() -> None:
+    program = """
+class Row:
+    def __init__(self, x):
+        self.x = x
+    def __lt__(self, other):
+        return bool(torch.autograd.grad(net(self.x).sum(), net.parameters())[0].sum() > 0)
+
+def evaluate():
+    net.eval()
+    total = 0.0
+    for row in sorted([Row(x) for x in torch.randn(4, 2, 3)]):
+        total += net(row.x).sum().item()
+    return total
+
+print(evaluate())
+"""
+    assert safe_titles(SETUP + program) == []
+
+
+METHODS = """
+class Metrics:
+    @{decorator}
+    def error({first}):
+        net.eval()
+        total = 0.0
+        for x in torch.randn(4, 2, 3):
+            total += net(x).sum().item()
+        return total
+
+net(torch.ones(2, 3)).sum().backward()
+print(Metrics().error{call})
+"""
+
+
+@pytest.mark.parametrize(
+    ("decorator", "first", "call"), [("property", "self", ""), ("classmethod", "cls", "()"), ("staticmethod", "", "()")]
+)
+def test_the_decorator_goes_below_what_makes_no_function(decorator: str, first: str, call: str) -> None:
+    program = SETUP + METHODS.format(decorator=decorator, first=first, call=call)
+    finding = only(program)
+    assert finding.code == "GF103"
+    assert finding.fix is not None
+    [decorate] = (each for each in finding.fix.operations if isinstance(each, Decorate))
+    assert decorate.inside

@@ -61,6 +61,8 @@ class Left(Inquiry):
         starts = [place for place, _ in self.flow.freed.left_by(loop, target)] if isinstance(loop, ast.stmt) else []
         if not starts:
             yield Open(anchor, "may leave what is not freed")
+        if ground is Ground.UNUSED and self.flow.calls.reflections:
+            yield Open(self.flow.calls.reflections[0], "may call backward() on it")
         for arrival in self.graph.reach(starts).arrivals:
             if operation.text.endswith(".requires_grad_()") and ends_at(arrival.site, target):
                 continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,6 +21,9 @@ from graphfix.source.subtree import subtree
 STEADY = frozenset(
     f"math.{name}" for name in "exp sqrt log log2 log10 log1p expm1 fabs isnan isinf isfinite isclose fsum".split()
 )
+# conversions of `%` that cut a number, or a text: https://docs.python.org/3/library/stdtypes.html#printf-style-string-formatting
+WHOLE = re.compile(r"%[-#0 +]*\d*[dixXou]")
+CUT_TEXT = re.compile(r"%[-#0 +]*\d*\.\d+[sra]")
 LARGEST = 3e38  # of 32 bits
 # `Accelerator` and its like compute in the precision that a settings file says
 DRAINS = frozenset("pop popleft popitem clear remove discard".split())
@@ -93,6 +97,10 @@ class Numbers:
             return False  # it takes no tensor
         if use.how == "argument" and use.name.rpartition(".")[2] in ("isinf", "isnan", "isfinite", "isclose"):
             return not computed  # what is too large for 32 bits is not for 64
+        if self.cuts_text(use, computed) or computed and use.how == "text" and is_taken_apart(self.flow, use.site):
+            return False
+        if use.how == "argument" and use.name == "print":
+            return not catches_prints(self.flow, use.site)
         if spells_out(use):
             return is_shown(self.flow, use.site)
         if (
@@ -112,6 +120,18 @@ class Numbers:
             and divisor is not None
             and (self.is_not_zero(divisor, set()) or self.counts(divisor, stored))
         )
+
+    def cuts_text(self, use: Use, computed: bool) -> bool:
+        """Whether a text shows a part of the number, or of its text: `"%d" % x` cuts what comes behind the point."""
+        site = use.site
+        if use.how != "text":
+            return False
+        if isinstance(site, ast.FormattedValue):
+            spec = ast.unparse(site.format_spec) if site.format_spec is not None else ""
+            return site.conversion > 0 and "." in spec
+        sources = self.flow.graph.sources(site.left) if isinstance(site, ast.BinOp) else ()
+        templates = [source.value for source in sources if isinstance(source, ast.Constant) and isinstance(source.value, str)]
+        return any(CUT_TEXT.search(each) or computed and WHOLE.search(each) for each in templates)
 
     def is_condition(self, site: ast.AST) -> bool:
         """Whether only the truth of a comparison matters."""
@@ -224,6 +244,25 @@ def is_sensitive(name: str, computed: bool) -> bool:
 def spells_out(use: Use) -> bool:
     """Whether the text of a tensor is made, which says what it is: `tensor(0.5, grad_fn=<AddBackward0>)`."""
     return use.how == "argument" and use.name in ("str", "repr", "ascii") or use.how == "text" and use.name in ("r", "s", "a")
+
+
+def is_taken_apart(flow: Flow, text: ast.AST) -> bool:
+    """Whether a part of a text is taken, or looked for, where it is made."""
+    above = flow.freed.parents.get(text)
+    while isinstance(above, (ast.BinOp, ast.JoinedStr, ast.FormattedValue)):
+        text, above = above, flow.freed.parents.get(above)
+    if isinstance(above, ast.Attribute):
+        return above.attr not in ("format", "encode", "join", "ljust", "rjust", "center", "upper", "lower")
+    return isinstance(above, ast.Subscript) and above.value is text
+
+
+def catches_prints(flow: Flow, site: ast.AST) -> bool:
+    """Whether what is printed comes back to the program, where the text of a tensor says what it is."""
+    if any({"redirect_stdout", "redirect_stderr"} & document.words for document in flow.code.documents.values()):
+        return True
+    files = [keyword.value for keyword in getattr(site, "keywords", ()) if keyword.arg == "file"]
+    calls = (source for file in files for source in flow.graph.sources(file) if isinstance(source, ast.Call))
+    return any(name_of(call.func) in ("StringIO", "BytesIO", "TextIOWrapper") for call in calls)
 
 
 def is_shown(flow: Flow, text: ast.AST) -> bool:

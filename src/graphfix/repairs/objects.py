@@ -13,7 +13,7 @@ from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.places import ITSELF, Field, Place, Reach, Sink, Use
 from graphfix.analysis.flow.swallowed import swallowed
 from graphfix.repairs.inquiry import Open
-from graphfix.repairs.numbers import is_shown, spells_out
+from graphfix.repairs.numbers import catches_prints, is_shown, spells_out
 from graphfix.source.subtree import subtree
 
 # what tells when an object dies, or who holds it: https://docs.python.org/3/library/weakref.html
@@ -61,6 +61,8 @@ class Objects:
                     yield Open(use.site, "reads an attribute that a new tensor does not have")
                 elif part is ITSELF and is_key(use, place):
                     yield Open(use.site, "looks for the very object")
+                elif part is not ITSELF and use.how == "comparison" and compares_items(use.site, place):
+                    yield Open(use.site, "looks for the very object")
                 elif is_loaded and use.how == "argument" and use.name in SAVES:
                     yield Open(use.site, "keeps whether it needs a gradient")
         for place, _ in self.flow.graph.reach([expression]).places:
@@ -68,7 +70,7 @@ class Objects:
                 refuses = use.how == "argument" and (use.name == "copy.deepcopy" or use.name.startswith("numpy."))
                 if refuses and swallowed(self.flow, use.site):
                     yield Open(use.site, "refuses to copy what has a graph")
-                elif spells_out(use) and not is_shown(self.flow, use.site):
+                elif spells_out(use) and not is_shown(self.flow, use.site) or is_caught(self.flow, use):
                     yield Open(use.site, "keeps its text, which tells of its graph")
                 elif use.how == "argument" and use.name in FORMATS and self.asks_in_text(use):
                     yield Open(use.site, "may read its attributes")
@@ -136,9 +138,28 @@ class Objects:
         return found if 0 < len(found) <= MOST_TEXTS else None
 
 
+def is_caught(flow: Flow, use: Use) -> bool:
+    return use.how == "argument" and use.name == "print" and catches_prints(flow, use.site)
+
+
 def is_identity(site: ast.AST) -> bool:
     """Whether two objects are compared by `is`."""
     return isinstance(site, ast.Compare) and any(isinstance(operator, (ast.Is, ast.IsNot)) for operator in site.ops)
+
+
+def compares_items(site: ast.AST, holder: Place) -> bool:
+    """Whether what holds it is compared with something that may hold it, too: items that are the same object are not compared further.
+
+    https://docs.python.org/3/reference/expressions.html#value-comparisons
+    """
+    if not isinstance(site, ast.Compare) or not any(isinstance(op, (ast.Eq, ast.NotEq, ast.In, ast.NotIn)) for op in site.ops):
+        return False
+    others = [side for side in (site.left, *site.comparators) if side is not holder]
+    empty = (
+        isinstance(each, (ast.List, ast.Tuple)) and not each.elts or isinstance(each, ast.Dict) and not each.keys
+        for each in others
+    )
+    return not all(is_empty or isinstance(each, ast.Constant) for is_empty, each in zip(empty, others))
 
 
 def is_key(use: Use, place: Place) -> bool:

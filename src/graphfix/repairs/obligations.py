@@ -41,6 +41,7 @@ from graphfix.repairs.objects import Objects
 from graphfix.repairs.observers import Observers
 from graphfix.repairs.readers import Readers
 from graphfix.repairs.unfollowed import unfollowed
+from graphfix.repairs.unnamed import unnamed
 from graphfix.repairs.unrecorded import Unrecorded, asks_for_recording
 from graphfix.source.document import Document, modules_of
 from graphfix.source.subtree import subtree
@@ -73,7 +74,7 @@ class Proof(Inquiry):
 
     @cached_property
     def seen(self) -> list[Open]:
-        return [*seen(self.flow), *unfollowed(self.flow)]
+        return [*seen(self.flow), *unfollowed(self.flow), *unnamed(self.flow)]
 
     def open_of(self, finding: Finding) -> Iterator[Open]:
         """What is left open of the fix of `finding`."""
@@ -115,9 +116,15 @@ class Proof(Inquiry):
             return
         for span in sorted(spans, key=lambda each: (each.start, each.end)):
             for part in self.evidence.document.lying_at.get(span, ()):
-                place = swallowed(self.flow, part)
-                if place is not None:
+                walks = (
+                    inner
+                    for code in self.flow.reached(part)
+                    for inner in subtree(code)
+                    if isinstance(inner, ast.Call) and name_of(inner.func) in WALKS
+                )
+                for place in filter(None, (swallowed(self.flow, each) for each in dict.fromkeys((part, *walks)))):
                     yield Open(place, "may swallow the error that this repairs")
+                    break
 
     def cut_by(self, operation: Operation) -> list[ast.expr]:
         """The expression behind which an operation cuts the graph."""

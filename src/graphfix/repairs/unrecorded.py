@@ -21,6 +21,8 @@ from graphfix.source.subtree import subtree
 
 # https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.weight_norm.html and its kind compute weights before each forward pass
 LEFT_IN_MODULES = frozenset(("weight_norm", "spectral_norm", "parametrize", "parametrizations"))
+# https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.prune.BasePruningMethod.html: a hook masks the weights before each pass
+PRUNES = "torch.nn.utils.prune."
 # https://docs.python.org/3/reference/datamodel.html#special-writable-attributes
 OF_FUNCTIONS = frozenset("__defaults__ __kwdefaults__ __globals__ __code__ __closure__".split())
 # what says of a tensor whether its computation was recorded
@@ -32,10 +34,13 @@ BY_MODE = frozenset(
     "svdvals eigvals eigvalsh matrix_norm nuclear_norm cond matrix_rank scaled_dot_product_attention matmul checkpoint "
     "checkpoint_sequential".split()
 )
-# methods by which a mapping takes something in under a key
-FILLS = frozenset(("update", "setdefault", "__setitem__"))
+# methods by which a container takes something in
+FILLS = frozenset("update setdefault __setitem__ append appendleft extend extendleft insert add put put_nowait push".split())
+# https://docs.python.org/3/library/itertools.html: these give what they have once taken again
+KEEPS_ITEMS = ("itertools.cycle", "itertools.tee")
 # methods by which an object gives its items
 GIVES_ITEMS = ("__getitem__", "__getitems__", "__iter__", "__next__")
+COMPUTES = (ast.Call, ast.BinOp, ast.UnaryOp)
 YIELDS = (ast.Yield, ast.YieldFrom)
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
@@ -58,12 +63,14 @@ class Unrecorded(Inquiry):
                 for part in subtree(self.evidence.document.tree)
                 if isinstance(part, ast.stmt) and any(self.at(part, span) for span in operation.spans)
             ]
-        made = [part for each in inside for part in subtree(each) if isinstance(part, (ast.Call, ast.BinOp, ast.UnaryOp))]
+        made = [part for each in inside for part in subtree(each) if isinstance(part, COMPUTES)]
         reach = self.graph.reach([part for part in made if part in self.flow.carrying and not self.flow.is_graphless(part)])
         yield from self.left_in_modules()
         yield from self.taken_elsewhere()
+        yield from self.reflected(inside)
         yield from self.walked_while_it_runs(inside)
         yield from self.kept(inside)
+        yield from self.drawn_from_outside(inside)
         if isinstance(operation, Decorate):
             yield from self.taken_apart()
         own = {part for each in inside for part in subtree(each) if isinstance(part, ast.Call)}
@@ -84,7 +91,9 @@ class Unrecorded(Inquiry):
                 ):
                     yield Open(code, "may keep what it computes")
                 for part in subtree(code):
-                    if asks_for_recording(self.flow, part):
+                    if code is not each and isinstance(part, ast.Call) and name_of(part.func) in WALKS:
+                        yield Open(part, "goes backward inside")
+                    elif asks_for_recording(self.flow, part):
                         yield Open(part, "asks whether gradients are recorded")
                     elif computes_otherwise(self.flow, part):
                         yield Open(part, "computes otherwise where no gradients are recorded")
@@ -101,6 +110,16 @@ class Unrecorded(Inquiry):
                     continue
                 if self.flow.code.dotted_in(part):
                     yield Open(part, "may compute otherwise where no gradients are recorded")
+
+    def reflected(self, inside: list[ast.AST]) -> Iterator[Open]:
+        """What looks a variable up by its name: one of the code inside, or a global one that this sets."""
+        around = [each if isinstance(each, FUNCTIONS) else self.evidence.document.enclosing(each, FUNCTIONS) for each in inside]
+        own = {part for each in around if each is not None for part in subtree(each)}
+        shared = None in around or any(isinstance(part, ast.Global) for part in own)
+        for call in self.flow.calls.reflections:
+            if shared or call in own:
+                yield Open(call, "may call backward() on it")
+                return
 
     def taken_apart(self) -> Iterator[Open]:
         """What belongs to a function, and not to one that is wrapped around it."""
@@ -129,17 +148,18 @@ class Unrecorded(Inquiry):
             for part in subtree(code):
                 if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store) and self.is_memo(part):
                     yield Open(part, "may keep what it computes")
-                elif isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store) and part in self.flow.recorded:
+                elif isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store) and part in self.flow.recorded_of_leaves:
                     read = [edge.target for edge in self.graph.edges.get(Field(part.attr), ())]
                     seldom = (
                         each for each in read if not isinstance(each, ast.Attribute) or self.statement(each) not in executed
                     )
                     reads.update(dict.fromkeys(seldom))
-                elif isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store) and part in self.flow.recorded:
-                    if not isinstance(part.slice, ast.Constant) and self.outlives(part.value, code):
+                elif isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store) and part in self.flow.recorded_of_leaves:
+                    followed = isinstance(part.slice, ast.Constant) and self.statement(part) in executed
+                    if not followed and self.outlives(part.value, code):
                         holders[part.value] = None
                 elif isinstance(part, ast.Call) and name_of(part.func) in FILLS and isinstance(part.func, ast.Attribute):
-                    given = any(each in self.flow.recorded for each in arguments(part))
+                    given = any(each in self.flow.recorded_of_leaves for each in arguments(part))
                     if given and self.outlives(part.func.value, code):
                         holders[part.func.value] = None
         for arrival in self.graph.reach(list(reads), held=list(holders)).arrivals if reads or holders else ():
@@ -184,6 +204,21 @@ class Unrecorded(Inquiry):
             if name_of(call.func) in WALKS:
                 yield Open(call, "runs while items are taken out of it")
 
+    def drawn_from_outside(self, inside: list[ast.AST]) -> Iterator[Open]:
+        """A generator that was begun outside goes on there with what it computes inside: in its variables, or kept by `cycle` and `tee`."""
+        parts = [part for each in inside for code in self.flow.reached(each) for part in subtree(code)]
+        own, leaves = set(parts), set(self.flow.leaves)
+        drawn = [part.iter for part in parts if isinstance(part, (*LOOPS[:2], ast.comprehension))]
+        drawn += [part.args[0] for part in parts if isinstance(part, ast.Call) and name_of(part.func) == "next" and part.args]
+        drawn += [each for call, dotted in self.flow.code.calls.items() if dotted in KEEPS_ITEMS for each in call.args[:1]]
+        for code in dict.fromkeys(code for each in drawn for code in self.flow.run_by(each)):
+            body = list(subtree(code))
+            if any(isinstance(p, COMPUTES) and p in self.flow.recorded_of_leaves and p not in leaves for p in body):
+                called = (call for call, targets in self.flow.calls.targets.items() if code in targets)
+                begun = any(call not in own for call in called) if any(isinstance(p, YIELDS) for p in body) else False
+                if begun or any(isinstance(p, ast.GeneratorExp) and p not in own for p in body):
+                    yield Open(code, "goes on with what it computes without recording")
+
     def left_in_modules(self) -> Iterator[Open]:
         """Hooks of the forward pass, and parametrizations, leave in modules what they compute, or look at its graph."""
         for document in self.flow.code.documents.values():
@@ -193,6 +228,9 @@ class Unrecorded(Inquiry):
                     yield Open(part, "may leave what is computed inside in a module")
                 elif name == "deepcopy" and swallowed(self.flow, part):
                     yield Open(part, "refuses to copy what a module keeps with its graph")
+        for call, dotted in self.flow.code.calls.items():
+            if dotted.startswith(PRUNES):
+                yield Open(call, "may leave what is computed inside in a module")
 
 
 def names_attribute(part: ast.AST, name: str) -> bool:

@@ -10,7 +10,20 @@ import pytest
 
 from graphfix.analysis.flow.following import Following, past
 from graphfix.analysis.flow.graph import FlowGraph
-from graphfix.analysis.flow.places import COMPUTED, ITSELF, Arrival, Field, Held, Kind, Part, Place, Sink, after, deeper
+from graphfix.analysis.flow.places import (
+    COMPUTED,
+    ITSELF,
+    Arrival,
+    Field,
+    Held,
+    Kind,
+    Part,
+    Place,
+    Sink,
+    after,
+    deeper,
+    taken_out,
+)
 
 State = tuple[Place, Part, bool, "ast.Call | None"]
 KEYS = (None, None, 0, "a", ".x")
@@ -75,6 +88,10 @@ def aliases(graph: FlowGraph, state: State) -> Iterator[State]:
             yield source, part, crossed, via
     for source, edge in graph.taken_from.get(place, {}).items():
         yield source, Held(edge.key, deeper(part.depth), True), crossed, caller
+    for source, edge in graph.parts_of.get(place, {}).items():
+        for taken in taken_out(part, edge.key) if edge.kind is Kind.IN and part.depth > 1 else ():
+            if taken is not None:
+                yield source, taken._replace(back=True), crossed, caller
     if isinstance(place, ast.Attribute) and Field(place.attr) not in graph.values:
         yield place.value, Held(f".{place.attr}", deeper(part.depth), True), crossed, caller
 

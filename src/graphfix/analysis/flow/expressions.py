@@ -8,17 +8,11 @@ from collections.abc import Hashable, Sequence
 from graphfix.analysis.flow import library
 from graphfix.analysis.flow.definitions import Reaching
 from graphfix.analysis.flow.graph import FlowGraph
+from graphfix.analysis.flow.implicit import OPERATORS
 from graphfix.analysis.flow.places import Cell, Field, Kind, Place, Result, Sink
 from graphfix.analysis.flow.scopes import Scope
 from graphfix.models.words import WALKS
 from graphfix.source.subtree import children, kept_with_node
-
-DUNDERS = {
-    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv", ast.Mod: "mod", ast.Pow: "pow",
-    ast.MatMult: "matmul", ast.LShift: "lshift", ast.RShift: "rshift", ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor",
-    ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne", ast.In: "contains", ast.NotIn: "contains",
-}  # fmt: skip
-
 
 READS_MAPPING = frozenset(("items", "keys", "values", "get", "copy"))
 SENT = Field("send()")  # what is sent to generators
@@ -109,6 +103,7 @@ class Expressions:
             self.give_self(method, node.value)
         if Field(node.attr) not in self.flow.values and node not in self.called and not library.cuts_method(node.attr):
             self.asked.append(node)  # it may be a parameter of a module
+        self.special("__get__", [node.value], node)
         self.flow.add(Field(node.attr), node, Kind.SAME, crosses=True)
         self.first_read.setdefault(node.attr, node)
         if not library.cuts_method(node.attr):
@@ -131,17 +126,20 @@ class Expressions:
             self.flow.add(node.value, node, Kind.OUT, key)
         if "__getitem__" in self.methods:
             self.subscripts.append(node)
+        for name in ("__missing__", "__class_getitem__"):
+            self.special(name, [node.slice], node, node.value)
 
     def of_BinOp(self, node: ast.BinOp) -> None:
         self.expression(node.left)
         self.expression(node.right)
-        if isinstance(node.op, ast.Mod) and is_text(node.left):
-            self.flow.use(node.right, "text", "%", node)
+        if isinstance(node.op, ast.Mod) and (is_text(node.left) or isinstance(node.right, ast.Tuple)):
+            for each in (node.right, *getattr(node.right, "elts", ())):
+                self.flow.use(each, "text", "%", node)
             return
         for side in (node.left, node.right):
             self.flow.use(side, "arithmetic", type(node.op).__name__, node)
             self.flow.add(side, node, Kind.MADE)
-        name = DUNDERS[type(node.op)]
+        name = OPERATORS[type(node.op)]
         self.special(f"__{name}__", [node.right], node)
         self.special(f"__r{name}__", [node.left], node)
 
@@ -151,6 +149,8 @@ class Expressions:
         if isinstance(node.op, ast.Invert):
             self.flow.use(node.operand, "inverted", "", node)
         self.flow.add(node.operand, node, kind)
+        if type(node.op) in OPERATORS:
+            self.special(f"__{OPERATORS[type(node.op)]}__", [], node, node.operand)
 
     def of_BoolOp(self, node: ast.BoolOp) -> None:
         for each in node.values:
@@ -175,9 +175,9 @@ class Expressions:
                     self.flow.end(side, Sink.ASKED, node)
             elif isinstance(operator, (ast.In, ast.NotIn)):
                 self.compared.append((node, [left], [right]))
-            if type(operator) in DUNDERS:
-                self.special(f"__{DUNDERS[type(operator)]}__", [right], node)
-                self.special(f"__{DUNDERS[type(operator)]}__", [left], node)
+            if type(operator) in OPERATORS:
+                self.special(f"__{OPERATORS[type(operator)]}__", [right], node)
+                self.special(f"__{OPERATORS[type(operator)]}__", [left], node)
 
     def of_NamedExpr(self, node: ast.NamedExpr) -> None:
         self.expression(node.value)
@@ -219,6 +219,8 @@ class Expressions:
             self.flow.use(key, "hash", "", node)
             known = key.value if isinstance(key, ast.Constant) and isinstance(key.value, (str, int)) else None
             self.flow.add(value, node, Kind.IN, known)
+            if not isinstance(key, ast.Constant):
+                self.flow.add(key, node, Kind.IN)
 
     def of_List(self, node: ast.List | ast.Tuple | ast.Set) -> None:
         starred = any(isinstance(each, ast.Starred) for each in node.elts)
@@ -297,10 +299,12 @@ class Expressions:
             scope = scope.outer
         return (scope.node, first) if scope is not None and isinstance(scope.node, ast.ClassDef) else (None, None)
 
-    def special(self, name: str, given: Sequence[ast.expr], result: Place) -> None:
-        """Methods of this name that Python itself may call here."""
+    def special(self, name: str, given: Sequence[ast.expr], result: Place, of: Place | None = None) -> None:
+        """Methods of this name that Python itself may call here. `of`: the object, where what it holds may be changed so."""
         if name in self.methods:
             self.enter_named(name, list(given), result)
+            for method in self.methods[name] if of is not None else ():
+                self.give_self(method, of)
 
     def enter_named(self, name: str, given: Sequence[Place], result: Place, bound: Place | None = None) -> None:
         """Every method of this name may be entered with what is `given`."""

@@ -10,6 +10,7 @@ from graphfix.analysis.flow import library
 from graphfix.analysis.flow.calls import Calls, name_of
 from graphfix.analysis.flow.circular import true_of_itself
 from graphfix.analysis.flow.freed import Freed
+from graphfix.analysis.flow.implicit import implicit
 from graphfix.analysis.flow.places import Cell, Field, Place, Result, Sink
 from graphfix.analysis.flow.scopes import Scope, parameters
 from graphfix.analysis.flow.sight import Find, Sight
@@ -48,15 +49,20 @@ class Flow:
     @cached_property
     def carrying(self) -> set[Place]:
         """The places to which a graph may get: everything that may be made of parameters, or of what is not in sight."""
-        begin: list[Place] = [*self.calls.recording, *self.graph.opaque]
+        asked = (source for value in self.code.asked for source in self.graph.sources(value))
+        return self.graph.spread([*self.calls.recording, *self.graph.opaque, *self.leaves, *asked])
+
+    @cached_property
+    def leaves(self) -> list[Place]:
+        """The calls that make, or give, leaf tensors that need a gradient, and what `requires_grad_()` makes one."""
+        begin: list[Place] = []
         for call, dotted in self.code.calls.items():
             asks = any(keyword.arg == "requires_grad" for keyword in call.keywords)
             if asks or dotted.endswith("Parameter") or name_of(call.func) in ("requires_grad_", "parameters", "named_parameters"):
                 begin.append(call)
                 leaf = isinstance(call.func, ast.Attribute) and not dotted and call.func.attr == "requires_grad_"
                 begin.extend(self.graph.sources(call.func.value) if leaf else ())  # type: ignore[attr-defined]
-        begin.extend(source for value in self.code.asked for source in self.graph.sources(value))
-        return self.graph.spread(begin)
+        return begin
 
     def pulled(self, items: ast.expr) -> Iterator[ast.Call]:
         """The calls that code in sight makes while items are taken out of an iterable."""
@@ -86,8 +92,13 @@ class Flow:
 
     @cached_property
     def recorded(self) -> set[Place]:
-        """The places to which a graph over parameters in sight may get."""
+        """The places to which what a module, or other code of a library, has recorded may get."""
         return self.graph.spread(self.calls.recording)
+
+    @cached_property
+    def recorded_of_leaves(self) -> set[Place]:
+        """The places to which that may get, and what code in sight records of leaf tensors."""
+        return self.recorded | self.graph.spread(self.leaves)
 
     def computations_below(self, root: Place, without: Collection[Place] = ()) -> list[ast.expr]:
         """The computations of which the graph of the value at `root` may be made, in the order of the code.
@@ -213,12 +224,14 @@ class Flow:
         return self._entered[code]
 
     def entered_at(self, part: ast.AST) -> Iterable[ast.AST]:
-        """The functions in sight that a call, or the read of an attribute that may be a property, enters."""
+        """The functions in sight that a call, the read of an attribute that may be a property, or an operator enters."""
+        methods = self.code.methods
+        entered: list[ast.AST] = [method for name in implicit(part) for method in methods.get(name, ())]
         if isinstance(part, ast.Call):
-            return self.calls.targets.get(part, ())
-        if isinstance(part, ast.Attribute):
-            return [method for method in self.code.methods.get(part.attr, ()) if method in self.code.properties]
-        return ()
+            entered += self.calls.targets.get(part, ())
+        elif isinstance(part, ast.Attribute):
+            entered += (method for method in methods.get(part.attr, ()) if method in self.code.properties)
+        return entered
 
 
 def flow_of(document: Document, find: Find, walking: frozenset[str] = frozenset(), offered: bool = False) -> Flow:

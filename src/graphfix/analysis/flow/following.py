@@ -7,10 +7,24 @@ for all questions. A way is looked at when its turn comes: a question that ends 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from graphfix.analysis.flow.places import COMPUTED, ITSELF, Arrival, Edge, Field, Held, Kind, Part, Place, Sink, after, deeper
+from graphfix.analysis.flow.places import (
+    COMPUTED,
+    ITSELF,
+    Arrival,
+    Edge,
+    Field,
+    Held,
+    Kind,
+    Part,
+    Place,
+    Sink,
+    after,
+    deeper,
+    taken_out,
+)
 
 if TYPE_CHECKING:
     from graphfix.analysis.flow.graph import FlowGraph
@@ -172,6 +186,9 @@ class Following:
             yield Way(self.number(source) << PLACE, same, 0 if edge.leaves else call, via, 0)
         for source, edge in self.graph.taken_from.get(place, {}).items():
             yield self.out_of(source, edge.key)
+        for source, edge in self.graph.parts_of.get(place, {}).items():
+            if edge.kind is Kind.IN:
+                yield self.into_item(source, edge.key)
         if isinstance(place, ast.Attribute) and Field(place.attr) not in self.graph.values:  # of an object that is not in sight
             yield self.out_of(place.value, f".{place.attr}")
 
@@ -179,6 +196,15 @@ class Following:
         """The way back to what the object was taken out of."""
         moves = self.moving(("out", key), lambda part: (Held(key, deeper(part.depth), True),) if part else ())  # type: ignore[arg-type]
         return Way(self.number(container) << PLACE, moves, 0, STAYS, 0)
+
+    def into_item(self, item: Place, key: Hashable) -> Way:
+        """The way to an item of a container, where something was put into what was taken out of that."""
+
+        def inside(part: Part) -> tuple[Part, ...]:
+            taken = taken_out(part, key) if part is not ITSELF and part.depth > 1 else ()
+            return tuple(each._replace(back=True) for each in taken if each is not ITSELF)  # type: ignore[union-attr]
+
+        return Way(self.number(item) << PLACE, self.moving(("into", key), inside), 0, STAYS, 0)
 
     def moving(self, name: tuple[object, ...], move: Callable[[Part], tuple[Part, ...]]) -> Moves:
         """The moves of this name, made by `move`."""

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Hashable, Sequence
 
 from graphfix.analysis.flow.definitions import Reaching, carried, joined
-from graphfix.analysis.flow.expressions import DUNDERS, Expressions
+from graphfix.analysis.flow.expressions import Expressions
+from graphfix.analysis.flow.implicit import OPERATORS
 from graphfix.analysis.flow.places import Cell, Field, Kind, Old, Place, Result
 from graphfix.analysis.flow.scopes import FUNCTIONS, Scope, parameters
 from graphfix.source.subtree import children, subtree
@@ -86,6 +87,8 @@ class Statements(Expressions):
             self.flow.add(value, target, kind, key)
             self.flow.use(target.slice, "key", "", target)
             self.flow.add(target, target.value, Kind.IN, constant(target.slice))
+            if not isinstance(target.slice, (ast.Constant, ast.Slice)):
+                self.flow.add(target.slice, target.value, Kind.IN)  # a dict holds its keys
             self.special("__setitem__", [target.slice, target], target)
         elif isinstance(target, ast.Starred):
             self.bind(target.value, value, Kind.MADE)
@@ -132,6 +135,8 @@ class Statements(Expressions):
             self.bind(target, value)
 
     def at_AnnAssign(self, node: ast.AnnAssign) -> None:
+        if any(isinstance(part, ast.Call) for part in subtree(node.annotation)):
+            self.expression(node.annotation)  # outside of functions it is run
         if node.value is not None:
             self.expression(node.value)
             self.bind(node.target, node.value)
@@ -154,8 +159,8 @@ class Statements(Expressions):
         self.flow.add(old, node, Kind.MADE)
         self.flow.add(node.value, node, Kind.MADE)
         self.flow.add(old, node, Kind.SAME)
-        self.special(f"__i{DUNDERS[type(node.op)]}__", [node.value], node)
-        self.special(f"__{DUNDERS[type(node.op)]}__", [node.value], node)
+        self.special(f"__i{OPERATORS[type(node.op)]}__", [node.value], node, old)
+        self.special(f"__{OPERATORS[type(node.op)]}__", [node.value], node)
         self.bind(node.target, node)
 
     def at_Return(self, node: ast.Return) -> None:
@@ -258,6 +263,7 @@ class Statements(Expressions):
                 self.enter_named("__enter__", [], item.context_expr, item.optional_vars)
                 self.bind(item.optional_vars, item.context_expr, Kind.MADE)
                 self.bind(item.optional_vars, item.context_expr)
+                self.bind(item.optional_vars, item.context_expr, Kind.OUT)  # what a generator yields
         self.block(node.body)
 
     at_AsyncWith = at_With

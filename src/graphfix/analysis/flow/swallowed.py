@@ -53,6 +53,8 @@ def swallowed(flow: Flow, site: ast.AST) -> ast.AST | None:
             seen.add(above)
             if any(name in decorator for decorator in decorators(above) for name in EXPECTING):
                 return above
+            if is_in_context(flow, above):
+                return above
             if above in flow.calls.handed:
                 return above  # whoever calls it may catch what it raises, or be a thread of its own
             callers = flow.freed.callers.get(above, ())
@@ -80,6 +82,20 @@ def catches(handler: ast.ExceptHandler) -> bool:
 def guards(flow: Flow, statement: ast.With | ast.AsyncWith) -> bool:
     """Whether a context may swallow errors: it is not known, or code in sight that may."""
     return any(may_swallow(flow, source) for item in statement.items for source in flow.graph.sources(item.context_expr))
+
+
+def is_in_context(flow: Flow, function: ast.AST) -> bool:
+    """Whether a context manager in sight that may swallow errors is the decorator of a function.
+
+    https://docs.python.org/3/library/contextlib.html#contextlib.ContextDecorator
+    """
+    sources = (source for each in getattr(function, "decorator_list", ()) for source in flow.graph.sources(each))
+    return any(may_swallow(flow, source) for source in sources if isinstance(source, Result) or makes_object(flow, source))
+
+
+def makes_object(flow: Flow, source: Place) -> bool:
+    """Whether a class in sight is called."""
+    return isinstance(source, ast.Call) and any(isinstance(each, ast.ClassDef) for each in flow.graph.sources(source.func))
 
 
 def may_swallow(flow: Flow, source: Place) -> bool:

@@ -1,0 +1,99 @@
+"""Code that goes backward and that nobody calls by its name: Python or a library runs it, on values that no way leads there."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from graphfix.analysis.call_graph import word
+from graphfix.analysis.flow.calls import name_of
+from graphfix.analysis.flow.expressions import arguments
+from graphfix.analysis.flow.flow import Flow
+from graphfix.analysis.flow.implicit import OPERATORS
+from graphfix.analysis.flow.scopes import parameters
+from graphfix.models.words import WALKS
+from graphfix.repairs.inquiry import Open
+from graphfix.source.subtree import subtree
+
+# special methods of which the flow knows what they are given
+FOLLOWED = frozenset(
+    (
+        *"__init__ __post_init__ __call__ __getitem__ __setitem__ __enter__ __exit__ __iter__ __next__ __missing__ __class_getitem__".split(),
+        *(f"__{side}{name}__" for side in ("", "i", "r") for name in OPERATORS.values()),
+    )
+)
+# classes whose instances are filled, made or asked by code of Python itself
+BUILT_IN = frozenset("list dict set tuple deque OrderedDict defaultdict Counter type EnumMeta Enum IntEnum Flag".split())
+# https://docs.python.org/3/library/audit_events.html: what is told there comes to a hook
+TELLS = frozenset(("sys.audit",))
+
+
+def unnamed(flow: Flow) -> Iterator[Open]:
+    """The first such code in sight."""
+    yield from next(filter(None, (list(found(flow)) for found in (run_by_python, run_by_libraries, told, bound_by_hand))), [])
+
+
+def run_by_python(flow: Flow) -> Iterator[Open]:
+    """Special methods, and those of a class that is like a container of Python."""
+    for name, methods in flow.code.methods.items():
+        special = name.startswith("__") and name not in FOLLOWED
+        for method in methods:
+            if (special or any(word(base) in BUILT_IN for base in flow.code.class_of[method].bases)) and goes_backward(
+                flow, method
+            ):
+                yield Open(method, "goes backward where nobody names it")
+                return
+
+
+def goes_backward(flow: Flow, method: ast.AST) -> bool:
+    return any(
+        isinstance(part, ast.Call) and name_of(part.func) in WALKS for code in flow.reached(method) for part in subtree(code)
+    )
+
+
+def run_by_libraries(flow: Flow) -> Iterator[Open]:
+    """Functions that go backward from what they are given, and that no code in sight calls: they are hooks, or filters."""
+    entered = {callee.code for callees in flow.calls.led_to.values() for callee in callees}
+    for function in flow.code.functions:
+        if function not in entered and (function in flow.code.taken or is_of_library(flow, function)):
+            given = parameters(function)[int(function in flow.code.class_of) :]
+            for part in subtree(function):
+                if isinstance(part, ast.Call) and name_of(part.func) in WALKS and walks_given(flow, part, given):
+                    yield Open(part, "goes backward from what a library hands it")
+                    return
+
+
+def is_of_library(flow: Flow, function: ast.AST) -> bool:
+    """Whether it is a method of a class that goes on one of a library which may call it: torch calls `forward` alone."""
+    cls = flow.code.class_of.get(function)
+    bases = cls.bases if cls is not None else []
+    return any(flow.code.dotted_in(base) and not word(base).endswith("Module") for base in bases)
+
+
+def walks_given(flow: Flow, walk: ast.Call, given: Iterable[ast.arg]) -> bool:
+    """Whether the walk begins at something in what is `given`."""
+    roots = [walk.func.value] if isinstance(walk.func, ast.Attribute) and not flow.code.calls.get(walk) else arguments(walk)[:1]
+    return any(each in flow.givers(whole(root)) for root in roots for each in given)
+
+
+def whole(part: ast.expr) -> ast.expr:
+    """The object of which an expression takes a part."""
+    while isinstance(part, (ast.Attribute, ast.Subscript)):
+        part = part.value
+    return part
+
+
+def told(flow: Flow) -> Iterator[Open]:
+    for call, dotted in flow.code.calls.items():
+        if dotted in TELLS:
+            yield Open(call, "tells hooks of it")
+            return
+
+
+def bound_by_hand(flow: Flow) -> Iterator[Open]:
+    """`torch.Tensor.backward.__get__(loss)`."""
+    for document in flow.code.documents.values():
+        for part in subtree(document.tree) if "__get__" in document.words else ():
+            if isinstance(part, ast.Attribute) and part.attr == "__get__" and word(part.value) in WALKS:
+                yield Open(part, "goes backward where nobody names it")
+                return
