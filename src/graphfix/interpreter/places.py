@@ -113,19 +113,16 @@ def freeze(m: Interpreter, part: Unknown) -> None:
 def set_attribute(m: Interpreter, target: ast.Attribute, value: Value, source: ast.expr | None, kind: StoreKind) -> None:
     holder = m.evaluate(target.value)
     name = target.attr
+    if name == "requires_grad":
+        set_flag(m, holder, value, target)
     if isinstance(holder, Tensor):
-        if name == "requires_grad":
-            set_requires_grad(m, holder, value, target)
-        elif name == "data":
+        if name == "data":
             m.recording.written.append((holder, True))  # the version counter does not move
         return
     if isinstance(holder, (Parameters, TorchModule)) and name == "requires_grad":
-        train_parameters(m, holder, not value.is_off)
         return
     if isinstance(holder, Parameters) and name == "data":
         note_copied(holder, value)
-    if isinstance(holder, Unknown) and name == "requires_grad" and value.is_off:
-        freeze(m, holder)
     attributes = holder.namespace
     if attributes is None:
         return
@@ -141,6 +138,16 @@ def set_attribute(m: Interpreter, target: ast.Attribute, value: Value, source: a
         m.recording.handed.append(Handed(m.now(), (value,), holder))
     if isinstance(holder, TorchModule) and isinstance(value, (TorchModule, Instance)):
         holder.names[name] = value
+
+
+def set_flag(m: Interpreter, holder: Value, value: Value, site: ast.AST) -> None:
+    """`requires_grad` of a tensor, of parameters or a module, or of what is not in sight, becomes `value`."""
+    if isinstance(holder, Tensor):
+        set_requires_grad(m, holder, value, site)
+    elif isinstance(holder, (Parameters, TorchModule)):
+        train_parameters(m, holder, not value.is_off)
+    elif isinstance(holder, Unknown) and value.is_off:
+        freeze(m, holder)
 
 
 def set_requires_grad(m: Interpreter, tensor: Tensor, value: Value, site: ast.AST) -> None:

@@ -6,6 +6,7 @@ import ast
 
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.lookup import find_method
+from graphfix.interpreter.places import set_flag
 from graphfix.interpreter.values import (
     NONE,
     BoundMethod,
@@ -83,6 +84,8 @@ def is_callable(m: Interpreter, arguments: list[Value], keywords: dict[str, Valu
 def set_named(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
     if len(arguments) == 3 and isinstance(arguments[1], Constant):
         attributes = arguments[0].namespace
+        if arguments[1].value == "requires_grad":
+            set_flag(m, arguments[0], arguments[2], site)
         if attributes is not None:
             attributes[arguments[1].value] = arguments[2]
     return NONE

@@ -9,7 +9,7 @@ from graphfix.autograd.graph import Leaf
 from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.memory import view
-from graphfix.interpreter.places import freeze, set_requires_grad
+from graphfix.interpreter.places import freeze, set_requires_grad, train_parameters
 from graphfix.interpreter.recording import Number, Update
 from graphfix.interpreter.shapes import shape_of
 from graphfix.interpreter.values import (
@@ -83,6 +83,10 @@ def call_torch_method(
             return receiver.data
         if name == "requires_grad_" and receiver.form is ParametersForm.DATA:
             return tensor_like_method(m, Tensor(), name, arguments, keywords, site)  # a leaf of its own
+        if name in ("requires_grad_", "detach_"):
+            off = name == "detach_" or any(value.is_off for value in (*arguments, *keywords.values()))
+            train_parameters(m, receiver, not off)
+            return receiver
         content = content_of_parameters([receiver, *arguments])
         if content is not None:
             return content
