@@ -64,9 +64,11 @@ from collections.abc import Iterator
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.flow.circular import true_of_itself
-from graphfix.analysis.nameless_leaves import nameless
+from graphfix.analysis.nameless_leaves import nameless, refused
+from graphfix.autograd.graph import Node
 from graphfix.codemods.base import rule
-from graphfix.model import Append, Applicability, Finding, Fix, Ground, NoFix, RemoveArgument, Replace
+from graphfix.interpreter.recording import Read
+from graphfix.model import Append, Applicability, Finding, Fix, Ground, NoFix, RemoveArgument, Replace, in_time
 from graphfix.repairs.fixes import fix, safe_if, short
 from graphfix.source.subtree import subtree
 from graphfix.verify.expected import Expected
@@ -90,6 +92,21 @@ def find(evidence: Evidence) -> Iterator[Finding]:
             story,
             repair_of(evidence, statement, leaf.site),
         )
+    told: set[ast.AST] = set()
+    for node, read in refused(evidence).items():
+        if read.site not in told:
+            told.add(read.site)
+            yield refusal(evidence, node, read)
+
+
+def refusal(evidence: Evidence, node: Node, read: Read) -> Finding:
+    """What is given to the optimizer is computed from a leaf, in another statement or function."""
+    story = [evidence.label(node.site, "computes it: the result is no leaf")] if evidence.holds(node.site) else []
+    story.append(evidence.label(read.site, "is given the result and raises"))
+    unfixed = NoFix("whether the leaf or the result is to be trained is not seen")
+    message = "what the optimizer is given is no leaf: it takes only leaf tensors"
+    blamed = evidence.document.statement_of(read.site)
+    return RULE.finding(evidence, message, evidence.span(blamed), in_time(*story), unfixed)
 
 
 def repair_of(evidence: Evidence, statement: ast.Assign, made: ast.Call) -> Fix | NoFix:

@@ -259,3 +259,50 @@ def test_a_container_that_is_made_of_itself(tmp_path: Path) -> None:
     program = "losses = [F.mse_loss(model(x), y), F.mse_loss(model(y), x)]\nfor _ in range(3):\n    losses = list(losses)\n"
     program = PREAMBLE + program + "for loss in losses:\n    loss.backward(retain_graph=True)\n"
     assert [finding.code for finding in findings_of(tmp_path / "a.py", program)] == ["GF305"]
+
+
+SLOPES = """
+import asyncio
+import torch
+from torch import nn
+
+net = nn.Linear(3, 1)
+
+def norm(loss, p):
+    return torch.autograd.grad(loss, p, retain_graph=True)[0].norm().item()
+
+async def later(loss, p):
+    return torch.autograd.grad(loss, p, retain_graph=True)[0].norm().item()
+
+async def every(loss):
+    return await asyncio.gather(*(later(loss, p) for p in net.parameters()))
+
+for x in torch.randn(4, 5, 3):
+    loss = net(x).pow(2).mean()
+    {slopes}
+"""
+SLOPE = "torch.autograd.grad(loss, p, retain_graph=True)[0].norm().item()"
+
+
+@pytest.mark.parametrize(
+    "slopes",
+    [
+        f"print(sum({SLOPE} for p in net.parameters()))",
+        f"print(' '.join(f'{{{SLOPE}:.4f}}' for p in net.parameters()))",
+        f"print(*({SLOPE} for p in net.parameters()))",
+        f"print([{SLOPE} for p in net.parameters()])",
+        f"print({{name: {SLOPE} for name, p in net.named_parameters()}})",
+        f"print([p.numel() for p in net.parameters() if {SLOPE} > 0])",
+        f"print({{name: 1 for name, p in net.named_parameters() if {SLOPE} > 0}})",
+        "print(any([norm(loss, p) for p in net.parameters()]))",
+        f"for p in net.parameters():\n        print({SLOPE})",
+        "print(asyncio.run(every(loss)))",
+    ],
+)
+def test_a_graph_that_is_walked_for_each_parameter(slopes: str) -> None:
+    assert findings_of(Path("train.py"), SLOPES.format(slopes=slopes)) == []
+
+
+def test_a_graph_that_is_made_for_each_parameter() -> None:
+    each = "[(net(x).sum() * p.sum()).backward(retain_graph=True) for p in net.parameters()]"
+    assert [finding.code for finding in findings_of(Path("train.py"), SLOPES.format(slopes=each))] == ["GF305"]

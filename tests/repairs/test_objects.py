@@ -236,3 +236,57 @@ for _ in range(3):
     print(slope.pow(3).sum().item())
 """
     assert [code for code, _ in safe_titles(text)] == codes
+
+
+COLUMNS = """
+class Rollout:
+    def __init__(self):
+        self.columns = {{"value": [], "reward": []}}
+    def add(self, **row):
+        for name, each in row.items():
+            self.columns[name].append(each)
+    def {read}(self, name):
+        {body}
+
+rollout = Rollout()
+for step in range(4):
+    rollout.add(value=net(torch.randn(5, 3)).mean(), reward=1.0)
+loss = torch.stack(rollout.value).sum()
+loss.backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("read", "body"),
+    [
+        ("__getattr__", "return self.columns[name]"),
+        ("__getattribute__", "return object.__getattribute__(self, name) if name != 'value' else self.columns['value']"),
+    ],
+)
+def test_attributes_that_a_method_looks_up(read: str, body: str) -> None:
+    assert safe_titles(SETUP + COLUMNS.format(read=read, body=body)) == []
+
+
+SHOWN = """
+critic = nn.Linear(1, 1)
+critic_opt = torch.optim.SGD(critic.parameters(), lr=0.1)
+for step in range(4):
+    fake = net(torch.randn(5, 3))
+    loss = critic(fake).mean()
+    critic_opt.zero_grad()
+    {seen}
+    loss.backward(retain_graph=True)
+    critic_opt.step()
+    score = -critic(fake).mean()
+    opt.zero_grad()
+    score.backward()
+    opt.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("seen", "safe"),
+    [("pass", True), ("fake.retain_grad()", False), ("fake.register_hook(print)", False)],
+)
+def test_a_gradient_that_is_shown_is_not_dropped(seen: str, safe: bool) -> None:
+    assert ("GF303" in {code for code, _ in safe_titles(SETUP + SHOWN.format(seen=seen))}) is safe

@@ -7,7 +7,7 @@ import ast
 from graphfix.analysis.evidence import Evidence, asked_once
 from graphfix.analysis.second_backward import Cause
 from graphfix.autograd.graph import Leaf, Node, history
-from graphfix.interpreter.recording import ReadKind
+from graphfix.interpreter.recording import Read, ReadKind
 from graphfix.interpreter.values import Tensor
 from graphfix.source.subtree import subtree
 
@@ -30,6 +30,22 @@ def nameless(evidence: Evidence) -> dict[ast.Assign, tuple[Leaf, ast.AST | None]
                 statement = made_in(evidence, below, leaf)
                 if statement is not None:
                     found.setdefault(statement, (leaf, site))
+    return found
+
+
+@asked_once
+def refused(evidence: Evidence) -> dict[Node, Read]:
+    """What is no leaf and is given to an optimizer, which raises: no assignment shows both the leaf and what is computed from it."""
+    named = nameless(evidence)
+    found: dict[Node, Read] = {}
+    for run in evidence.tape.runs:
+        for read in run.recording.misuses:
+            node = read.value.node if read.kind is ReadKind.OPTIMIZED and isinstance(read.value, Tensor) else None
+            if node is None or not node.certain or not evidence.holds(read.site):
+                continue
+            made = {evidence.document.statement_of(each.site) for each in history([node]) if evidence.holds(each.site)}
+            if made.isdisjoint(named):
+                found.setdefault(node, read)
     return found
 
 

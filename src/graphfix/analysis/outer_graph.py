@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from graphfix.analysis.evidence import Evidence
-from graphfix.analysis.nameless_leaves import nameless
+from graphfix.analysis.nameless_leaves import nameless, refused
 from graphfix.analysis.second_backward import SecondBackward
 from graphfix.autograd.graph import Leaf, Node, history
 
@@ -19,7 +19,9 @@ def outer_births(evidence: Evidence, walk: SecondBackward) -> list[Node]:
     births = [node for node in nodes if evidence.holds(node.site)]
     if not births:
         return nodes if nodes and all(statements_of(evidence, walk, [node]) for node in nodes) else []
-    return births if not any(evidence.document.statement_of(node.site) in nameless(evidence) for node in births) else []
+    if any(evidence.document.statement_of(node.site) in nameless(evidence) for node in births):
+        return []
+    return births if set(history(births)).isdisjoint(refused(evidence)) else []
 
 
 def external_nodes(walk: SecondBackward) -> list[Node]:

@@ -54,7 +54,19 @@ def rumoured(nodes: list[Node], context: Context) -> list[Node]:
 
 def needed(event: BackwardPass, besides: ast.AST | None) -> bool:
     """Whether a later walk of the same run, other than one by the call `besides`, meets a node of this one."""
-    return any(later.order > event.order and later.site is not besides for node in met(event) for later in node.walks)
+    if any(later.order > event.order and later.site is not besides for node in met(event) for later in node.walks):
+        return True
+    return besides is None and comes_again(event)
+
+
+def comes_again(event: BackwardPass) -> bool:
+    """Whether it lies in a loop that goes on, which its graph is older than: `(grad(loss, p, retain_graph=True) for p in parameters)`.
+
+    Of a loop over parameters, and in some others, one iteration is run.
+    """
+    return any(
+        entry.goes_on and all(entry is not each for root in event.roots for each, _ in root.context) for entry, _ in event.context
+    )
 
 
 def in_sight(run: Run, event: BackwardPass) -> bool:

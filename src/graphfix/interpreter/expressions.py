@@ -6,6 +6,7 @@ import ast
 import builtins
 from collections.abc import Callable, Iterator
 
+from graphfix.autograd.iteration import Context, LoopEntry
 from graphfix.interpreter.attributes import get_attribute, get_item
 from graphfix.interpreter.calls import call_node, note_defaults
 from graphfix.interpreter.conditions import compare_two, decide_key, truth
@@ -204,24 +205,26 @@ def comprehend(m: Interpreter, node: ast.ListComp | ast.SetComp | ast.GeneratorE
     frame.env = Env(outer_env.document, outer_env)
     entry = m.loop(node)
     try:
-        for count, follow in enumerate(combinations(m, node.generators)):
+        for count, _ in enumerate(combinations(m, node.generators, entry, outer)):
             m.context = (*outer, (entry, count))
-            yield follow
+            yield entry.goes_on
     finally:
         frame.env, m.context = outer_env, outer
 
 
-def combinations(m: Interpreter, generators: list[ast.comprehension], follow: bool = False) -> Iterator[bool]:
+def combinations(m: Interpreter, generators: list[ast.comprehension], entry: LoopEntry, outer: Context) -> Iterator[None]:
     """Bind the targets of the first generator, and for each of its items those of the others."""
     if not generators:
-        yield follow
+        yield
         return
     first, *others = generators
     over = evaluate(m, first.iter)
-    for item in iterate(m, over, first.iter):
+    entry.goes_on |= goes_on(over)
+    for index, item in enumerate(iterate(m, over, first.iter)):
+        m.context = (*outer, (entry, index))
         assign(m, first.target, item, None, StoreKind.ITEM)
         if all(truth(m, test, test) for test in first.ifs):
-            yield from combinations(m, others, follow or goes_on(over))
+            yield from combinations(m, others, entry, outer)
 
 
 def list_comprehension(m: Interpreter, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Value:

@@ -92,7 +92,7 @@ def next_item(m: Interpreter, value: Value, items: list[Value], site: ast.AST) -
 
 def goes_on(value: Value) -> bool:
     """Whether a loop over `value` sees only the first of its items, and more like them follow."""
-    return isinstance(value, (Tensor, NonTensor, Unknown)) or isinstance(value, Sequence) and value.goes_on
+    return isinstance(value, (Tensor, NonTensor, Unknown, Parameters)) or isinstance(value, Sequence) and value.goes_on
 
 
 def parts_of(item: Value) -> list[Value]:

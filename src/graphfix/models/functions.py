@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Iterator
 
 from graphfix.autograd.graph import Leaf
 from graphfix.interpreter.interpreter import Interpreter
@@ -11,6 +12,7 @@ from graphfix.interpreter.values import (
     NONE,
     Arguments,
     Keywords,
+    Mapping,
     Optimizer,
     Parameters,
     ParametersForm,
@@ -90,10 +92,20 @@ def as_tensor(m: Interpreter, value: Value, site: ast.AST) -> Value:
     return m.parameter(value, site) if isinstance(value, Parameters) and value.form is ParametersForm.ONE else value
 
 
+def given_to_optimizer(values: Iterable[Value], depth: int = 4) -> Iterator[Value]:
+    """The tensors among the parameters: alone, in lists, and in the groups that are given as dicts."""
+    for value in values:
+        if isinstance(value, Sequence) and depth:
+            yield from given_to_optimizer(value.items, depth - 1)
+        elif isinstance(value, Mapping) and depth:
+            yield from given_to_optimizer([value.items[key] for key in ("params",) if key in value.items], depth - 1)
+        else:
+            yield value
+
+
 def make_optimizer(m: Interpreter, kind: str, parameters: Arguments, site: ast.AST) -> Optimizer:
     """An optimizer; torch refuses a tensor that is no leaf."""
-    inner = [*parameters, *(item for value in parameters if isinstance(value, Sequence) for item in value.items)]
-    for value in inner:
+    for value in given_to_optimizer(parameters):
         if isinstance(value, Tensor) and value.node is not None:
             m.recording.misuses.append(Read(site, m.trace(), value, ReadKind.OPTIMIZED))
     for owner in owners_of(parameters):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from graphfix.analysis.contributors import cut_text
 from graphfix.analysis.evidence import Evidence
+from graphfix.interpreter.values import Unknown, Value
 from graphfix.model import Append, Operation
 from graphfix.repairs.fixes import short
 
@@ -30,12 +31,17 @@ class Cut:
         return f"put away {', '.join(list(names)[:3])}"
 
 
+def has_keys(value: Value) -> bool:
+    """Whether something is looked up in a value by a name: it is a dict, and no tensor that could be cut."""
+    return isinstance(value, Unknown) and any(isinstance(key, str) for key in value.items)
+
+
 def plan(evidence: Evidence, expressions: list[ast.expr], local: bool) -> Cut | None:
     """How to cut `expressions`, all in the same way; None where there are none.
 
     `local`: every reader of what is stored is simulated, so that a number can be put there where readers allow it.
     """
-    if not expressions:
+    if not expressions or any(has_keys(use.value) for each in expressions for use in evidence.facts.uses.get(each, ())):
         return None
     texts = {cut_text(evidence.facts, expression, True) for expression in expressions}
     wish = evidence.tape.conventions.accumulate

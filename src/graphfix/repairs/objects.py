@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from graphfix.analysis.flow import library
+from graphfix.analysis.flow.expressions import arguments
 from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.places import ITSELF, Field, Place, Reach, Sink, Use
 from graphfix.analysis.flow.swallowed import swallowed
@@ -26,6 +27,13 @@ SAVES = frozenset(
 LOADS = frozenset(
     "torch.load pickle.load pickle.loads joblib.load dill.load dill.loads cloudpickle.load cloudpickle.loads".split()
 )
+# what raises for a tensor with a graph alone: https://docs.pytorch.org/docs/stable/tensors.html
+REFUSING, REFUSED = (
+    frozenset(("copy.deepcopy",)),
+    frozenset("resize_ resize_as_ requires_grad requires_grad_ numpy tolist set_".split()),
+)
+ORDERING = frozenset(("max", "min", "sorted"))
+TELL_APART = frozenset(("operator.is_", "operator.is_not", "torch.utils.swap_tensors"))
 # a replacement field that reads attributes: https://docs.python.org/3/library/string.html#format-string-syntax
 READS_ATTRIBUTE = re.compile(r"\{[^{}!:]*\.")
 
@@ -44,6 +52,8 @@ class Objects:
         for call, dotted in self.flow.code.calls.items():
             if dotted.startswith(LIVES):
                 yield Open(call, "sees how long tensors live")
+            elif dotted in TELL_APART or any(map(tells_apart, arguments(call))):
+                yield Open(call, "looks for the very object")
             elif dotted == "operator.attrgetter" and not all(self.is_harmless(each) for each in call.args):
                 yield Open(call, "may ask for its graph")
         yield from (Open(template, "asks for its graph") for template in self.asking)
@@ -61,15 +71,16 @@ class Objects:
                     yield Open(use.site, "reads an attribute that a new tensor does not have")
                 elif part is ITSELF and is_key(use, place):
                     yield Open(use.site, "looks for the very object")
-                elif part is not ITSELF and use.how == "comparison" and compares_items(use.site, place):
+                elif part is not ITSELF and compares_items(use, place, part.depth):
                     yield Open(use.site, "looks for the very object")
                 elif is_loaded and use.how == "argument" and use.name in SAVES:
                     yield Open(use.site, "keeps whether it needs a gradient")
         for place, _ in self.flow.graph.reach([expression]).places:
             for use in self.flow.graph.uses.get(place, ()):
-                refuses = use.how == "argument" and (use.name == "copy.deepcopy" or use.name.startswith("numpy."))
+                refuses = use.how == "argument" and (use.name in REFUSING or use.name.startswith(("numpy.", "torch.optim.")))
+                refuses |= use.how == "attribute" and use.name in REFUSED
                 if refuses and swallowed(self.flow, use.site):
-                    yield Open(use.site, "refuses to copy what has a graph")
+                    yield Open(use.site, "refuses what has a graph")
                 elif spells_out(use) and not is_shown(self.flow, use.site) or is_caught(self.flow, use):
                     yield Open(use.site, "keeps its text, which tells of its graph")
                 elif use.how == "argument" and use.name in FORMATS and self.asks_in_text(use):
@@ -147,12 +158,25 @@ def is_identity(site: ast.AST) -> bool:
     return isinstance(site, ast.Compare) and any(isinstance(operator, (ast.Is, ast.IsNot)) for operator in site.ops)
 
 
-def compares_items(site: ast.AST, holder: Place) -> bool:
-    """Whether what holds it is compared with something that may hold it, too: items that are the same object are not compared further.
+def tells_apart(function: ast.expr) -> bool:
+    """Whether a function is handed on that goes by the identity of what it gets: `key=id`, `map(operator.is_, a, b)`."""
+    if isinstance(function, ast.Attribute):
+        return function.attr in ("is_", "is_not")
+    return isinstance(function, ast.Name) and function.id == "id"
+
+
+def compares_items(use: Use, holder: Place, depth: int) -> bool:
+    """Whether what holds it, so deep inside, is compared with what may hold it, too: the same object is not compared further.
 
     https://docs.python.org/3/reference/expressions.html#value-comparisons
     """
-    if not isinstance(site, ast.Compare) or not any(isinstance(op, (ast.Eq, ast.NotEq, ast.In, ast.NotIn)) for op in site.ops):
+    site = use.site
+    if use.how == "argument" and isinstance(site, ast.Call):
+        if any(keyword.arg == "key" for keyword in site.keywords):
+            return False
+        pairs = use.name in ORDERING and (depth > 1 or len(site.args) > 1)
+        return pairs or use.name.startswith(("heapq.", "bisect.")) or use.name.endswith("Counter")
+    if use.how != "comparison" or not isinstance(site, ast.Compare):
         return False
     others = [side for side in (site.left, *site.comparators) if side is not holder]
     empty = (

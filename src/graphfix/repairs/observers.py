@@ -12,6 +12,9 @@ from graphfix.models.words import WALKS
 from graphfix.repairs.inquiry import Inquiry, Open
 from graphfix.source.subtree import subtree
 
+# what shows, or keeps, the gradient of a tensor that is no leaf
+ASKS_FOR_GRADIENT = frozenset(("retain_grad", "register_hook"))
+
 
 class Observers(Inquiry):
     """Asks the flow of one file."""
@@ -24,6 +27,7 @@ class Observers(Inquiry):
         seen = {getattr(update.site, "func", None) for run in self.evidence.tape.runs for update in run.recording.updates}
         below = {place for cut in cuts for place in self.graph.below(cut, objects=False)}
         leaves = {place for place in below if isinstance(place, ast.Call)}
+        computed = below | set(cuts)
         leaves |= {maker for call in leaves for maker in self.flow.calls.callables.makers(call.func)}
         leaves = {call for call in leaves if self.makes_leaves(call)}
         for call, dotted in self.flow.code.calls.items() if not trained else ():
@@ -60,6 +64,8 @@ class Observers(Inquiry):
                 if part.attr.startswith("clip_grad") and isinstance(call, ast.Call) and not self.cleared_before(call, dropped):
                     if any(not leaves.isdisjoint(self.leaves_of(argument)) for argument in call.args):
                         yield Open(part, "may read the gradients")
+                if part.attr in ASKS_FOR_GRADIENT and not computed.isdisjoint(self.leaves_of(part.value)):
+                    yield Open(part, "may read the gradients")
                 reads = "_hook" in part.attr or part.attr == "grad" and not self.flow.code.dotted_in(part)
                 if reads and not leaves.isdisjoint(self.leaves_of(part.value)):
                     yield Open(part, "may read the gradients")

@@ -220,6 +220,10 @@ def one_step(evidence: Evidence, conflict: Conflict, loop: ast.For) -> Fix | NoF
     rest = [s for s in loop.body if s not in steps and s not in clears and s is not walk]
     if walk not in loop.body or any(isinstance(s, ast.Expr) and not is_harmless(s, run) for s in rest) or not stepped:
         return NoFix("the loop does more than to go backward, step and clear")
+    bound = {part.id for part in subtree(loop) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
+    moved = (part for s in (*steps, *clears) if s is not None for part in subtree(s))
+    if any(isinstance(part, ast.Name) and part.id in bound for part in moved):
+        return NoFix("each iteration has an optimizer of its own")
     moves: list[Operation] = [Move(evidence.span(s), evidence.span(loop)) for s in clears]
     text = "\n".join(evidence.document.source(s) for s in steps if s is not None)
     moves.extend(Delete(evidence.span(s)) for s in steps if s is not None)

@@ -21,7 +21,7 @@ BUILT_IN = frozenset(("list", "dict", "set", "bytearray", "deque", "OrderedDict"
 PUTS = frozenset("append extend insert add update setdefault appendleft extendleft __setitem__ __iadd__ __ior__".split())
 # what a function, or a wrapped container, holds: https://docs.python.org/3/reference/datamodel.html#user-defined-functions,
 # https://docs.python.org/3/library/collections.html#userdict-objects
-WORDS = frozenset("__defaults__ __kwdefaults__ __closure__ cell_contents UserDict UserList ContextVar".split())
+WORDS = frozenset("__defaults__ __kwdefaults__ __closure__ cell_contents UserDict UserList ContextVar __self__".split())
 KEEPS = ("threading.local", "torch.nn.utils.rnn.PackedSequence")
 # functions that run others on tensors of more dimensions than these see: https://docs.pytorch.org/docs/stable/func.api.html
 BATCHES = frozenset(

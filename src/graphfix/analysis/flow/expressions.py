@@ -104,6 +104,9 @@ class Expressions:
         if Field(node.attr) not in self.flow.values and node not in self.called and not library.cuts_method(node.attr):
             self.asked.append(node)  # it may be a parameter of a module
         self.special("__get__", [node.value], node)
+        if node.attr not in self.methods and not library.is_tensor_method(node.attr):
+            for name in ("__getattr__", "__getattribute__"):
+                self.special(name, [], node, node.value)
         self.flow.add(Field(node.attr), node, Kind.SAME, crosses=True)
         self.first_read.setdefault(node.attr, node)
         if not library.cuts_method(node.attr):

@@ -76,6 +76,7 @@ class Statements(Expressions):
             self.expression(target.value)
             if target.attr == "requires_grad":
                 self.asked.append(target.value)
+                self.flow.use(target.value, "attribute", target.attr, target)
             self.flow.add(value, target, kind, key)
             self.flow.add(target, Field(target.attr), Kind.SAME, crosses=True)
             self.flow.add(target, target.value, Kind.IN, f".{target.attr}")
