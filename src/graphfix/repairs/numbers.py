@@ -22,6 +22,7 @@ STEADY = frozenset(
     f"math.{name}" for name in "exp sqrt log log2 log10 log1p expm1 fabs isnan isinf isfinite isclose fsum".split()
 )
 # conversions of `%` that cut a number, or a text: https://docs.python.org/3/library/stdtypes.html#printf-style-string-formatting
+CONVERSION = re.compile(r"%(?:\(\w*\))?[-#0 +]*[\d*]*(?:\.[\d*]+)?[a-zA-Z]")
 WHOLE = re.compile(r"%[-#0 +]*\d*[dixXou]")
 CUT_TEXT = re.compile(r"%[-#0 +]*\d*\.\d+[sra]")
 LARGEST = 3e38  # of 32 bits
@@ -97,7 +98,7 @@ class Numbers:
             return False  # it takes no tensor
         if use.how == "argument" and use.name.rpartition(".")[2] in ("isinf", "isnan", "isfinite", "isclose"):
             return not computed  # what is too large for 32 bits is not for 64
-        if self.cuts_text(use, computed) or computed and use.how == "text" and is_taken_apart(self.flow, use.site):
+        if self.cuts_text(use, place, computed) or computed and use.how == "text" and is_taken_apart(self.flow, use.site):
             return False
         if use.how == "argument" and use.name == "print":
             return not catches_prints(self.flow, use.site)
@@ -121,7 +122,7 @@ class Numbers:
             and (self.is_not_zero(divisor, set()) or self.counts(divisor, stored))
         )
 
-    def cuts_text(self, use: Use, computed: bool) -> bool:
+    def cuts_text(self, use: Use, place: Place, computed: bool) -> bool:
         """Whether a text shows a part of the number, or of its text: `"%d" % x` cuts what comes behind the point."""
         site = use.site
         if use.how != "text":
@@ -131,7 +132,10 @@ class Numbers:
             return site.conversion > 0 and "." in spec
         sources = self.flow.graph.sources(site.left) if isinstance(site, ast.BinOp) else ()
         templates = [source.value for source in sources if isinstance(source, ast.Constant) and isinstance(source.value, str)]
-        return any(CUT_TEXT.search(each) or computed and WHOLE.search(each) for each in templates)
+        given = site.right.elts if isinstance(site, ast.BinOp) and isinstance(site.right, ast.Tuple) else [place]
+        conversions = (CONVERSION.findall(template.replace("%%", "")) for template in templates)
+        own = [found for each in conversions for found, value in zip(each, given) if value is place]
+        return any(CUT_TEXT.fullmatch(each) or computed and WHOLE.fullmatch(each) for each in own)
 
     def is_condition(self, site: ast.AST) -> bool:
         """Whether only the truth of a comparison matters."""

@@ -187,7 +187,9 @@ class Following:
         for source, edge in self.graph.taken_from.get(place, {}).items():
             yield self.out_of(source, edge.key)
         for source, edge in self.graph.parts_of.get(place, {}).items():
-            if edge.kind is Kind.IN:
+            if edge.kind is Kind.IN and not any(
+                use.how in ("hash", "key") for use in self.graph.uses.get(source, ())
+            ):  # no container
                 yield self.into_item(source, edge.key)
         if isinstance(place, ast.Attribute) and Field(place.attr) not in self.graph.values:  # of an object that is not in sight
             yield self.out_of(place.value, f".{place.attr}")
