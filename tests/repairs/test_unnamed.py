@@ -89,7 +89,7 @@ def session():
 
 
 @pytest.mark.parametrize(
-    ("made", "put"), [("[]", "s.append(loss)"), ("{}", "s[loss] = 1"), ("set()", "s.add(loss)"), ("[]", "s.extend([loss])")]
+    ("made", "put"), [("[]", "s.append(loss)"), ("{}", "s[step] = loss"), ("set()", "s.add(loss)"), ("[]", "s.extend([loss])")]
 )
 @pytest.mark.parametrize(
     "taken",
@@ -97,7 +97,10 @@ def session():
     ids=["with", "for", "pass"],
 )
 def test_what_is_put_into_what_a_generator_yields(made: str, put: str, taken: str) -> None:
-    text = PROGRAM.format(before=YIELDS.format(made=made, walk="each.backward()"), walk=taken.format(put=put))
+    text = PROGRAM.format(
+        before=YIELDS.format(made=made, walk="(held[each] if isinstance(held, dict) else each).backward()"),
+        walk=taken.format(put=put),
+    )
     text = text.replace("session.__wrapped__()", "session()").replace(
         "@contextlib.contextmanager\n", "" if "for s in" in text else "@contextlib.contextmanager\n"
     )

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from graphfix.analysis.flow.calls import name_of
 from graphfix.analysis.flow.freed import LOOPS
-from graphfix.analysis.flow.places import Field, Place, Sink
+from graphfix.analysis.flow.places import Cell, Field, Place, Reach, Sink
 from graphfix.analysis.flow.scopes import FUNCTIONS
 from graphfix.model import Ground, InsertAfter, InsertBefore
 from graphfix.repairs.inquiry import Inquiry, Open
@@ -61,15 +61,25 @@ class Left(Inquiry):
         starts = [place for place, _ in self.flow.freed.left_by(loop, target)] if isinstance(loop, ast.stmt) else []
         if not starts:
             yield Open(anchor, "may leave what is not freed")
-        if ground is Ground.UNUSED and self.flow.calls.reflections:
-            yield Open(self.flow.calls.reflections[0], "may call backward() on it")
-        for arrival in self.graph.reach(starts).arrivals:
+        reach = self.graph.reach(starts)
+        if ground is Ground.UNUSED:
+            yield from (Open(each, "may call backward() on it") for each in self.looking_up(reach))
+        for arrival in reach.arrivals:
             if operation.text.endswith(".requires_grad_()") and ends_at(arrival.site, target):
                 continue
             if not freed or arrival.sink is Sink.ASKED and asks_for_graph(arrival.site):
                 # a run that walked there, and nothing of this, is a witness
                 nobody = ground is Ground.UNUSED and arrival.sink is Sink.WALKED and arrival.site not in self.walked
                 yield Open(arrival.site, arrival.sink.value, nobody)
+
+    def looking_up(self, reach: Reach) -> list[ast.Call]:
+        """What may read, by its name, a variable to which a value gets: a global one, an attribute, or one of the same function."""
+        document = self.evidence.document
+        places = [place for place, _ in reach.places]
+        if any(isinstance(place, Field) or isinstance(place, Cell) and isinstance(place.scope, ast.Module) for place in places):
+            return self.flow.calls.reflections[:1]
+        around = {document.enclosing(place, FUNCTIONS) for place in places if place in document.parents}
+        return [each for each in self.flow.calls.reflections if document.enclosing(each, FUNCTIONS) in around][:1]
 
     def item(self, item: ast.Subscript, key: object, anchor: ast.stmt, loop: ast.AST | None) -> Iterator[Open]:
         """An item of a dict that is detached: only the loop's body puts it there, surely, and no None; a walk of it follows.

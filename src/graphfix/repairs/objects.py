@@ -179,11 +179,14 @@ def compares_items(use: Use, holder: Place, depth: int) -> bool:
     if use.how != "comparison" or not isinstance(site, ast.Compare):
         return False
     others = [side for side in (site.left, *site.comparators) if side is not holder]
-    empty = (
-        isinstance(each, (ast.List, ast.Tuple)) and not each.elts or isinstance(each, ast.Dict) and not each.keys
-        for each in others
-    )
-    return not all(is_empty or isinstance(each, ast.Constant) for is_empty, each in zip(empty, others))
+    return not all(map(is_spelled_out, others))
+
+
+def is_spelled_out(value: ast.expr) -> bool:
+    """Whether a value holds constants alone, or nothing."""
+    if isinstance(value, (ast.List, ast.Tuple, ast.Set)):
+        return all(map(is_spelled_out, value.elts))
+    return isinstance(value, ast.Constant) or isinstance(value, ast.Dict) and not value.keys
 
 
 def is_key(use: Use, place: Place) -> bool:

@@ -46,9 +46,10 @@ def run_by_python(flow: Flow) -> Iterator[Open]:
 
 
 def goes_backward(flow: Flow, method: ast.AST) -> bool:
-    return any(
-        isinstance(part, ast.Call) and name_of(part.func) in WALKS for code in flow.reached(method) for part in subtree(code)
-    )
+    """Whether a method, or what it calls, goes backward itself."""
+    own = [part for part in subtree(method) if isinstance(part, ast.Call)]
+    called = (part for call in own for target in flow.calls.targets.get(call, ()) for part in subtree(target))
+    return any(isinstance(part, ast.Call) and name_of(part.func) in WALKS for part in (*own, *called))
 
 
 def run_by_libraries(flow: Flow) -> Iterator[Open]:

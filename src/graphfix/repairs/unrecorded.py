@@ -83,7 +83,7 @@ class Unrecorded(Inquiry):
         for writer in self.written(inside):
             yield Open(writer, "may write to a view of it")
         for each in inside:
-            for code in self.flow.reached(each):
+            for code in self.flow.reached_anyhow(each):
                 if (
                     code in self.flow.code.wrapped
                     or code in self.flow.code.properties
@@ -117,9 +117,16 @@ class Unrecorded(Inquiry):
         own = {part for each in around if each is not None for part in subtree(each)}
         shared = None in around or any(isinstance(part, ast.Global) for part in own)
         for call in self.flow.calls.reflections:
-            if shared or call in own:
+            if call in own or shared and not self.is_past(call, inside):
                 yield Open(call, "may call backward() on it")
                 return
+
+    def is_past(self, site: ast.AST, inside: list[ast.AST]) -> bool:
+        """Whether code of the script itself has run before what stands inside, and does not run again."""
+        document = self.evidence.document
+        if site not in document.parents or document.enclosing(site, (*FUNCTIONS, *LOOPS)) is not None:
+            return False
+        return all(getattr(site, "lineno", 0) < getattr(each, "lineno", 0) for each in inside)
 
     def taken_apart(self) -> Iterator[Open]:
         """What belongs to a function, and not to one that is wrapped around it."""
@@ -144,7 +151,7 @@ class Unrecorded(Inquiry):
         executed = {statement for run in self.evidence.tape.runs for statement in run.recording.executed}
         reads: dict[Place, None] = {}
         holders: dict[ast.expr, None] = {}
-        for code in dict.fromkeys(code for each in inside for code in self.flow.reached(each) if code not in own):
+        for code in dict.fromkeys(code for each in inside for code in self.flow.reached_anyhow(each) if code not in own):
             for part in subtree(code):
                 if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store) and self.is_memo(part):
                     yield Open(part, "may keep what it computes")
@@ -206,7 +213,7 @@ class Unrecorded(Inquiry):
 
     def drawn_from_outside(self, inside: list[ast.AST]) -> Iterator[Open]:
         """A generator that was begun outside goes on there with what it computes inside: in its variables, or kept by `cycle` and `tee`."""
-        parts = [part for each in inside for code in self.flow.reached(each) for part in subtree(code)]
+        parts = [part for each in inside for code in self.flow.reached_anyhow(each) for part in subtree(code)]
         own, leaves = set(parts), set(self.flow.leaves)
         drawn = [part.iter for part in parts if isinstance(part, (*LOOPS[:2], ast.comprehension))]
         drawn += [part.args[0] for part in parts if isinstance(part, ast.Call) and name_of(part.func) == "next" and part.args]

@@ -19,6 +19,7 @@ from graphfix.analysis.flow.places import (
     Kind,
     Part,
     Place,
+    Result,
     Sink,
     after,
     deeper,
@@ -88,8 +89,8 @@ def aliases(graph: FlowGraph, state: State) -> Iterator[State]:
             yield source, part, crossed, via
     for source, edge in graph.taken_from.get(place, {}).items():
         yield source, Held(edge.key, deeper(part.depth), True), crossed, caller
-    for source, edge in graph.parts_of.get(place, {}).items():
-        for taken in taken_out(part, edge.key) if edge.kind is Kind.IN and part.depth > 1 else ():
+    for source, edge in graph.parts_of.get(place, {}).items() if isinstance(place, Result) else ():
+        for taken in taken_out(part, edge.key) if part.depth > 1 else ():
             if taken is not None:
                 yield source, taken._replace(back=True), crossed, caller
     if isinstance(place, ast.Attribute) and Field(place.attr) not in graph.values:

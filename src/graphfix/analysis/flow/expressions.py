@@ -222,8 +222,6 @@ class Expressions:
             self.flow.use(key, "hash", "", node)
             known = key.value if isinstance(key, ast.Constant) and isinstance(key.value, (str, int)) else None
             self.flow.add(value, node, Kind.IN, known)
-            if not isinstance(key, ast.Constant):
-                self.flow.add(key, node, Kind.IN)
 
     def of_List(self, node: ast.List | ast.Tuple | ast.Set) -> None:
         starred = any(isinstance(each, ast.Starred) for each in node.elts)

@@ -224,14 +224,23 @@ class Flow:
         return self._entered[code]
 
     def entered_at(self, part: ast.AST) -> Iterable[ast.AST]:
-        """The functions in sight that a call, the read of an attribute that may be a property, or an operator enters."""
-        methods = self.code.methods
-        entered: list[ast.AST] = [method for name in implicit(part) for method in methods.get(name, ())]
+        """The functions in sight that a call, or the read of an attribute that may be a property, enters."""
         if isinstance(part, ast.Call):
-            entered += self.calls.targets.get(part, ())
-        elif isinstance(part, ast.Attribute):
-            entered += (method for method in methods.get(part.attr, ()) if method in self.code.properties)
-        return entered
+            return self.calls.targets.get(part, ())
+        if isinstance(part, ast.Attribute):
+            return [method for method in self.code.methods.get(part.attr, ()) if method in self.code.properties]
+        return ()
+
+    def reached_anyhow(self, node: ast.AST) -> Collection[ast.AST]:
+        """`node`, and every function in sight that it may enter, by the methods that syntax runs (`a + b`, `a[i]`, `for x in a`), too."""
+        seen = dict.fromkeys(self.reached(node))
+        for code in (pending := list(seen)):
+            for part in subtree(code):
+                for method in (method for name in implicit(part) for method in self.code.methods.get(name, ())):
+                    new = [each for each in self.reached(method) if each not in seen]
+                    seen.update(dict.fromkeys(new))
+                    pending.extend(new)
+        return seen.keys()
 
 
 def flow_of(document: Document, find: Find, walking: frozenset[str] = frozenset(), offered: bool = False) -> Flow:

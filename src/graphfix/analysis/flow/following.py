@@ -20,6 +20,7 @@ from graphfix.analysis.flow.places import (
     Kind,
     Part,
     Place,
+    Result,
     Sink,
     after,
     deeper,
@@ -186,11 +187,8 @@ class Following:
             yield Way(self.number(source) << PLACE, same, 0 if edge.leaves else call, via, 0)
         for source, edge in self.graph.taken_from.get(place, {}).items():
             yield self.out_of(source, edge.key)
-        for source, edge in self.graph.parts_of.get(place, {}).items():
-            if edge.kind is Kind.IN and not any(
-                use.how in ("hash", "key") for use in self.graph.uses.get(source, ())
-            ):  # no container
-                yield self.into_item(source, edge.key)
+        for source, edge in self.graph.parts_of.get(place, {}).items() if isinstance(place, Result) else ():
+            yield self.into_item(source, edge.key)  # what a generator yields
         if isinstance(place, ast.Attribute) and Field(place.attr) not in self.graph.values:  # of an object that is not in sight
             yield self.out_of(place.value, f".{place.attr}")
 
@@ -200,7 +198,7 @@ class Following:
         return Way(self.number(container) << PLACE, moves, 0, STAYS, 0)
 
     def into_item(self, item: Place, key: Hashable) -> Way:
-        """The way to an item of a container, where something was put into what was taken out of that."""
+        """The way to what a generator yields, where something was put into what was taken out of that."""
 
         def inside(part: Part) -> tuple[Part, ...]:
             taken = taken_out(part, key) if part is not ITSELF and part.depth > 1 else ()

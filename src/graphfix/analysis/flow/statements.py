@@ -88,8 +88,6 @@ class Statements(Expressions):
             self.flow.add(value, target, kind, key)
             self.flow.use(target.slice, "key", "", target)
             self.flow.add(target, target.value, Kind.IN, constant(target.slice))
-            if not isinstance(target.slice, (ast.Constant, ast.Slice)):
-                self.flow.add(target.slice, target.value, Kind.IN)  # a dict holds its keys
             self.special("__setitem__", [target.slice, target], target)
         elif isinstance(target, ast.Starred):
             self.bind(target.value, value, Kind.MADE)
