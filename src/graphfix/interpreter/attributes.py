@@ -13,6 +13,7 @@ from graphfix.interpreter.places import item_of
 from graphfix.interpreter.recording import Read, ReadKind
 from graphfix.interpreter.shapes import OTHER, item_shape
 from graphfix.interpreter.values import (
+    KEPT,
     NONE,
     BoundMethod,
     Class,
@@ -42,7 +43,7 @@ def get_attribute(m: Interpreter, value: Value, name: str, site: ast.AST) -> Val
     found = find_method(value, name)
     if found is not None:
         if isinstance(found, BoundMethod) and isinstance(found.function, Function) and "property" in found.function.wrappers:
-            return m.call(found.function, [value], {}, site)
+            return read_property(m, value, name, found.function, site)
         return found
     if value.may_be_tensor:
         return m.library_attribute(value, name, site)
@@ -65,6 +66,17 @@ def get_attribute(m: Interpreter, value: Value, name: str, site: ast.AST) -> Val
     return versions.part_of(value, name) or BoundMethod(value, name)
 
 
+def read_property(m: Interpreter, value: Value, name: str, function: Function, site: ast.AST) -> Value:
+    """What a property gives: one that is kept lies in the object from then on."""
+    attributes = value.namespace if KEPT in function.wrappers else None
+    if attributes is None:
+        return m.call(function, [value], {}, site)
+    if name not in attributes:
+        attributes[name] = m.call(function, [value], {}, site)
+        m.recording.memos.pop(function.key, None)
+    return attributes[name]
+
+
 def mode_read(m: Interpreter, value: Instance | TorchModule, key: object) -> Value:
     """`module.training`: known where `train()` or `eval()` was called before."""
     mode = m.mode_of(value)
@@ -78,7 +90,7 @@ def instance_attribute(m: Interpreter, value: Instance, name: str) -> Value:
     if name == "__class__":
         return value.cls
     if name == "__dict__":
-        return Mapping(dict(value.attributes), open_=True)
+        return Mapping(value.attributes, open_=True)
     if not value.is_module() and not value.cls.is_open():
         hook = value.cls.find("__getattr__")
         if isinstance(hook, Function):

@@ -15,6 +15,7 @@ from graphfix.interpreter.networks import hand_over, records
 from graphfix.interpreter.places import item_of
 from graphfix.interpreter.recording import Foreign, Handed
 from graphfix.interpreter.values import (
+    KEPT,
     NONE,
     Arguments,
     BoundMethod,
@@ -212,7 +213,18 @@ def is_unproven(node: Node) -> bool:
 
 
 def enter(m: Interpreter, function: Function, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
-    """Simulate a call of a function of the project."""
+    """Simulate a call of a function of the project; one whose results are kept runs once for the same arguments."""
+    if KEPT not in function.wrappers:
+        return run_function(m, function, arguments, keywords, site)
+    known = m.recording.memos.setdefault(function.key, {})
+    key = (tuple(each.identity for each in arguments), tuple((name, each.identity) for name, each in sorted(keywords.items())))
+    if key not in known:
+        name = getattr(function.definition, "name", "lambda")
+        known[key] = name, run_function(m, function, arguments, keywords, site)
+    return known[key][1]
+
+
+def run_function(m: Interpreter, function: Function, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     definition = function.definition
     if is_abstract(definition, function.owner):
         return call_unknown(m, Unknown(("abstract", function.key)), arguments, keywords, site, ("abstract", function.key))

@@ -7,7 +7,7 @@ import ast
 from graphfix.interpreter.calls import NOT_FOLLOWED, call, with_mode
 from graphfix.interpreter.definitions import switches_recording
 from graphfix.interpreter.interpreter import Interpreter, OutOfSteps
-from graphfix.interpreter.values import BoundMethod, External, Function, GradMode, Instance, Partial, Value
+from graphfix.interpreter.values import KEPT, BoundMethod, External, Function, GradMode, Instance, Partial, Value
 
 # Statements and calls of one that cannot switch recording off or on: it wraps a function, or puts it into a registry. One that takes more
 # does something else (such as to write its documentation), and may do so for every function of a library.
@@ -34,7 +34,9 @@ def note(function: Function, word: str) -> None:
     """Note what a decorator of a library, by its name, does to calls of the function."""
     if word in ("property", "cached_property"):
         function.wrappers.append("property")
-    elif word in ("staticmethod", "classmethod", "contextmanager", "asynccontextmanager"):
+    if word in ("cached_property", "lru_cache", "cache"):
+        function.wrappers.append(KEPT)
+    if word in ("staticmethod", "classmethod", "contextmanager", "asynccontextmanager"):
         function.wrappers.append("contextmanager" if "context" in word else word)
     elif word in ("no_grad", "inference_mode"):
         function.wrappers.append("no_grad")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 from graphfix.autograd.iteration import Context, LoopEntry
 from graphfix.interpreter.attributes import get_attribute, get_item
+from graphfix.interpreter.boundaries import note_boundary
 from graphfix.interpreter.calls import call_node, note_defaults
 from graphfix.interpreter.conditions import compare_two, decide_key, truth
 from graphfix.interpreter.frames import Env
@@ -203,9 +204,11 @@ def comprehend(m: Interpreter, node: ast.ListComp | ast.SetComp | ast.GeneratorE
     """Bind the targets for each combination of items that passes the conditions. Yields whether more follow than are simulated."""
     frame, outer_env, outer = m.frame, m.frame.env, m.context
     frame.env = Env(outer_env.document, outer_env)
-    entry = m.loop(node)
+    entry, walks = m.loop(node), len(m.recording.walks)
     try:
         for count, _ in enumerate(combinations(m, node.generators, entry, outer)):
+            if count and len(m.recording.walks) > walks:  # it is a loop that trains
+                note_boundary(m, entry, {})
             m.context = (*outer, (entry, count))
             yield entry.goes_on
     finally:

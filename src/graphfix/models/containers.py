@@ -13,6 +13,7 @@ from graphfix.interpreter.recording import Read, ReadKind, StoreKind
 from graphfix.interpreter.values import (
     MAX_ITEMS,
     NONE,
+    BoundMethod,
     Constant,
     Function,
     Mapping,
@@ -108,6 +109,9 @@ def call_container_method(
             return known
         key = ("method", receiver.identity, name, *identities(arguments))
         return NonTensor(key, cut=cut_of(receiver))
+    if isinstance(receiver, (Function, BoundMethod)) and name == "cache_clear":
+        m.recording.memos.pop(receiver.function.key if isinstance(receiver, BoundMethod) else receiver.key, None)
+        return NONE
     if isinstance(receiver, Function):
         return Unknown(("method", id(receiver), name, m.now()))
     return None

@@ -12,11 +12,13 @@ from graphfix.interpreter.iteration import goes_on, iterate
 from graphfix.interpreter.lookup import find_method
 from graphfix.interpreter.recording import Handed, Number
 from graphfix.interpreter.values import (
+    KEPT,
     NONE,
     BoundMethod,
     Class,
     Constant,
     External,
+    Function,
     Instance,
     NonTensor,
     Parameters,
@@ -377,6 +379,24 @@ def some_object(m: Interpreter, arguments: list[Value], keywords: dict[str, Valu
 @models("typing.cast")
 def cast(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
     return arguments[1] if len(arguments) > 1 else None
+
+
+@models("functools.lru_cache", "functools.cache")
+def kept(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
+    """`lru_cache(maxsize=8)` is a decorator, `lru_cache(function)` the function that keeps what it gives."""
+    if arguments and isinstance(arguments[0], Function):
+        arguments[0].wrappers.append(KEPT)
+        return arguments[0]
+    return External("functools.lru_cache")
+
+
+@models("dataclasses.replace", "copy.replace")
+def replaced(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
+    if not arguments or not isinstance(arguments[0], Instance):
+        return None
+    made = Instance(arguments[0].cls, ("replaced", arguments[0].key, m.now()))
+    made.attributes = {**arguments[0].attributes, **keywords}
+    return made
 
 
 @models("functools.wraps")

@@ -64,6 +64,20 @@ SUBMODULES = frozenset(("children", "named_children", "modules", "named_modules"
 SAVED = frozenset(("saved_tensors", "saved_variables"))
 
 
+def step_by_hand(m: Interpreter, written: Parameters, site: ast.AST) -> None:
+    """A loop adds their gradients to parameters, as a step of an optimizer does: `p.add_(p.grad, alpha=-lr)`.
+
+    One that adds something else follows another network, or scales the parameters.
+    """
+    adds = any(isinstance(part, ast.Attribute) and part.attr == "grad" for part in subtree(site))
+    if not adds or m.grad_enabled or written.form is not ParametersForm.ONE or written.some:
+        return
+    leaves = frozenset(leaves_in(written))
+    for leaf in leaves:
+        m.write_leaf(leaf, None)
+    m.recording.updates.append(Update(site, m.now(), True, leaves, m.trace()))
+
+
 def call_torch_method(
     m: Interpreter, receiver: Value, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST
 ) -> Value | None:
@@ -93,6 +107,8 @@ def call_torch_method(
         known = facts(f"torch.Tensor.{name}")
         if known is not None and known.result in WITHOUT_GRAPH:
             return NonTensor(("method", receiver.identity, name, *identities(arguments)))
+        if known is not None and known.inplace:
+            step_by_hand(m, receiver, site)
         computes = known is not None and known.differentiable and known.result == "tensor" and not known.inplace
         return tensor_like_method(m, m.parameter(receiver, site), name, arguments, keywords, site) if computes else receiver
     if (

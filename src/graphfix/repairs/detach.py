@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
 from graphfix.analysis.carried import by_carrier, kept_at
 from graphfix.analysis.evidence import Evidence
+from graphfix.analysis.flow.calls import decorators
 from graphfix.analysis.second_backward import SecondBackward, held_at, statement_in
+from graphfix.autograd.graph import Node
 from graphfix.autograd.iteration import Context
 from graphfix.interpreter.recording import Boundary, Store
 from graphfix.interpreter.values import Instance, Mapping, Sequence, Tensor, Unknown, Value
 from graphfix.model import Finding, Fix, Ground, InsertAfter, InsertBefore, Label, NoFix, Operation, in_time
 from graphfix.repairs.fixes import Tell, fix, safe_if
+
+# https://docs.python.org/3/library/functools.html#functools.cached_property
+KEEPING = frozenset(("cached_property", "lru_cache", "cache"))
+ONCE = "it is computed once and kept: compute it in each iteration, or clear what is kept after each step"
 
 
 def detached(value: Value, text: str) -> str | None:
@@ -135,9 +142,16 @@ def carried_finding(
         met = "what a step has changed since" if stale else "the freed graph"
         story.append(evidence.label(site, f"in iteration {again} backward() meets {met} and raises"))
     blamed = evidence.document.statement_of(where)
-    repair = boundary_fix(evidence, loop, carrier, walk)
+    repair = NoFix(ONCE) if is_computed_once(evidence, crossing) else boundary_fix(evidence, loop, carrier, walk)
     message = f"`{carrier}` brings the graph of the previous iteration into this one"
     return tell(evidence, message, evidence.span(blamed), in_time(*story), repair, shown=int(stale))
+
+
+def is_computed_once(evidence: Evidence, node: Node) -> bool:
+    """Whether a function whose results are kept has made it: what is detached there is trained no more."""
+    functions = [frame.definition for frame, _ in node.trace]
+    words = (word for each in functions for decorator in decorators(each) for word in re.findall(r"\w+", decorator))
+    return not KEEPING.isdisjoint(words)
 
 
 def meets_changed_first(walk: SecondBackward) -> bool:

@@ -6,6 +6,7 @@ Identity is aliasing: containers, instances and tensors are mutable.
 from __future__ import annotations
 
 from graphfix.interpreter.values.code import (
+    KEPT,
     BoundMethod,
     Class,
     External,
@@ -35,6 +36,7 @@ from graphfix.interpreter.values.torch import GradMode, Optimizer, Parameters, P
 from graphfix.interpreter.values.value import Value, is_hashable
 
 __all__ = [
+    "KEPT",
     "given",
     "Arguments",
     "BoundMethod",

@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from graphfix.interpreter.frames import Env
 
 
+# what is noted of a function that gives for the same arguments what it gave before:
+# https://docs.python.org/3/library/functools.html#functools.cache
+KEPT = "kept"
+
+
 class Function(Value):
     """A function of the project; `owner` is the class that it was found in."""
 
