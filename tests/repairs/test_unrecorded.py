@@ -241,6 +241,16 @@ KEEPERS = {
         "made.scale",
         "made.__dict__.clear()",
     ),
+    "an attribute of what it gets": (
+        "def scaled(x):\n    x.kept = x * gain\n    return x.kept\nshared = torch.ones(2, 3)",
+        "scaled(shared).sum()",
+        "shared.kept.sum().backward()",
+    ),
+    "an attribute that is set by its name": (
+        "class Made:\n    def give(self):\n        object.__setattr__(self, 'kept', gain.exp())\n        return self.kept\nmade = Made()",
+        "made.give()",
+        "made.kept.sum().backward()",
+    ),
     "weights that a hook masks": ("prune.random_unstructured(net, 'weight', 0.4)", "gain", "net.weight.sum().backward()"),
     "a text that is run": ("", "gain", "eval('loss')"),
 }

@@ -77,7 +77,7 @@ class Objects:
                     yield Open(use.site, "keeps whether it needs a gradient")
         for place, _ in self.flow.graph.reach([expression]).places:
             for use in self.flow.graph.uses.get(place, ()):
-                refuses = use.how == "argument" and (use.name in REFUSING or use.name.startswith(("numpy.", "torch.optim.")))
+                refuses = use.how == "argument" and (use.name == "copy.deepcopy" or use.name.startswith("numpy."))
                 refuses |= use.how == "attribute" and use.name in REFUSED
                 if refuses and swallowed(self.flow, use.site):
                     yield Open(use.site, "refuses what has a graph")

@@ -9,18 +9,19 @@ from graphfix.analysis.call_graph import word
 from graphfix.analysis.flow.calls import name_of
 from graphfix.analysis.flow.expressions import arguments
 from graphfix.analysis.flow.flow import Flow
-from graphfix.analysis.flow.implicit import OPERATORS
 from graphfix.analysis.flow.scopes import parameters
 from graphfix.models.words import WALKS
 from graphfix.repairs.inquiry import Open
 from graphfix.source.subtree import subtree
 
-# special methods of which the flow knows what they are given
-FOLLOWED = frozenset(
-    (
-        *"__init__ __post_init__ __call__ __getitem__ __setitem__ __enter__ __exit__ __iter__ __next__ __missing__ __class_getitem__".split(),
-        *(f"__{side}{name}__" for side in ("", "i", "r") for name in OPERATORS.values()),
-    )
+# special methods of which the flow does not know what they are given
+# https://docs.python.org/3/reference/datamodel.html#special-method-names
+UNFOLLOWED = frozenset(
+    "__new__ __del__ __get__ __set__ __delete__ __set_name__ __getattr__ __getattribute__ __setattr__ __delattr__ __delitem__ "
+    "__init_subclass__ __instancecheck__ __subclasscheck__ __prepare__ __mro_entries__ __reduce__ __reduce_ex__ __getstate__ __setstate__ "
+    "__copy__ __deepcopy__ __len__ __length_hint__ __bool__ __hash__ __repr__ __str__ __bytes__ __format__ __int__ __float__ __complex__ "
+    "__index__ __round__ __trunc__ __floor__ __ceil__ __divmod__ __reversed__ __await__ __aiter__ __anext__ __aenter__ __aexit__ __dir__ "
+    "__sizeof__ __fspath__ __array__ __torch_function__ __buffer__".split()
 )
 # classes whose instances are filled, made or asked by code of Python itself
 BUILT_IN = frozenset("list dict set tuple deque OrderedDict defaultdict Counter type EnumMeta Enum IntEnum Flag".split())
@@ -36,9 +37,8 @@ def unnamed(flow: Flow) -> Iterator[Open]:
 def run_by_python(flow: Flow) -> Iterator[Open]:
     """Special methods, and those of a class that is like a container of Python."""
     for name, methods in flow.code.methods.items():
-        special = name.startswith("__") and name not in FOLLOWED
         for method in methods:
-            if (special or any(word(base) in BUILT_IN for base in flow.code.class_of[method].bases)) and goes_backward(
+            if (name in UNFOLLOWED or any(word(base) in BUILT_IN for base in flow.code.class_of[method].bases)) and goes_backward(
                 flow, method
             ):
                 yield Open(method, "goes backward where nobody names it")

@@ -20,7 +20,7 @@ from graphfix.repairs.readers import Readers
 from graphfix.source.subtree import subtree
 
 # https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.weight_norm.html and its kind compute weights before each forward pass
-LEFT_IN_MODULES = frozenset(("weight_norm", "spectral_norm", "parametrize", "parametrizations"))
+LEFT_IN_MODULES = frozenset("weight_norm spectral_norm parametrize parametrizations BasePruningMethod".split())
 # https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.prune.BasePruningMethod.html: a hook masks the weights before each pass
 PRUNES = "torch.nn.utils.prune."
 # https://docs.python.org/3/reference/datamodel.html#special-writable-attributes
@@ -34,6 +34,8 @@ BY_MODE = frozenset(
     "svdvals eigvals eigvalsh matrix_norm nuclear_norm cond matrix_rank scaled_dot_product_attention matmul checkpoint "
     "checkpoint_sequential".split()
 )
+# methods of modules that give buffers by other ways than their names
+READS_BUFFERS = frozenset(("get_buffer", "named_buffers", "buffers"))
 # methods by which a container takes something in
 FILLS = frozenset("update setdefault __setitem__ append appendleft extend extendleft insert add put put_nowait push".split())
 # https://docs.python.org/3/library/itertools.html: these give what they have once taken again
@@ -155,12 +157,21 @@ class Unrecorded(Inquiry):
             for part in subtree(code):
                 if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store) and self.is_memo(part):
                     yield Open(part, "may keep what it computes")
-                elif isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store) and part in self.flow.recorded_of_leaves:
-                    read = [edge.target for edge in self.graph.edges.get(Field(part.attr), ())]
-                    seldom = (
-                        each for each in read if not isinstance(each, ast.Attribute) or self.statement(each) not in executed
+                elif (name := self.set_by(part)) is not None:
+                    read = [edge.target for edge in self.graph.edges.get(Field(name), ())]
+                    # of what is set in the object itself, runs show who reads it
+                    own_object = isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id == "self"
+                    reads.update(
+                        dict.fromkeys(
+                            each
+                            for each in read
+                            if not (own_object and isinstance(each, ast.Attribute) and self.statement(each) in executed)
+                        )
                     )
-                    reads.update(dict.fromkeys(seldom))
+                    if isinstance(part, ast.Subscript) and self.outlives(part.value, code):
+                        holders[part.value] = None
+                    if any(name_of(call.func) in READS_BUFFERS for call in self.flow.code.calls):
+                        yield Open(part, "may keep what it computes in a buffer")
                 elif isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store) and part in self.flow.recorded_of_leaves:
                     followed = isinstance(part.slice, ast.Constant) and self.statement(part) in executed
                     if not followed and self.outlives(part.value, code):
@@ -171,6 +182,18 @@ class Unrecorded(Inquiry):
                         holders[part.func.value] = None
         for arrival in self.graph.reach(list(reads), held=list(holders)).arrivals if reads or holders else ():
             yield Open(arrival.site, f"{arrival.sink.value} later")
+
+    def set_by(self, part: ast.AST) -> str | None:
+        """The attribute, if any, in which a part of the code keeps something that may have a graph."""
+        recorded = self.flow.recorded_of_leaves
+        if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store):
+            return part.attr if part in recorded else None
+        if isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store) and word_of(part.value) == "__dict__":
+            return str(part.slice.value) if isinstance(part.slice, ast.Constant) and part in recorded else None
+        if isinstance(part, ast.Call) and name_of(part.func) in ("setattr", "__setattr__") and len(part.args) > 1:
+            name = part.args[-2]
+            return str(name.value) if isinstance(name, ast.Constant) and part.args[-1] in recorded else None
+        return None
 
     def is_memo(self, attribute: ast.Attribute) -> bool:
         """Whether something computed is set only where it was not yet: `if not hasattr(x, "memo"): x.memo = w.exp()`."""
