@@ -80,7 +80,7 @@ def reads_gradients(evidence: Evidence, run: Run) -> bool:
     """Whether something may take up the gradients that `backward` leaves with a graph: code that reads `.grad`, an unknown optimizer."""
     documents = (document for document in evidence.flow.code.documents.values() if "grad" in document.words)
     reads = any(names_gradient(part) for document in documents for part in subtree(document.tree))
-    return reads or not run.recording.updates or any(update.leaves is None for update in run.recording.updates)
+    return reads or not run.recording.updates or any(update.steps and not update.complete for update in run.recording.updates)
 
 
 def names_gradient(part: ast.AST) -> bool:

@@ -64,6 +64,7 @@ from collections.abc import Iterator
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.flow.circular import true_of_itself
+from graphfix.analysis.flow.swallowed import swallowed
 from graphfix.analysis.nameless_leaves import nameless, refused
 from graphfix.autograd.graph import Node
 from graphfix.codemods.base import rule
@@ -94,7 +95,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
         )
     told: set[ast.AST] = set()
     for node, read in refused(evidence).items():
-        if read.site not in told:
+        if read.site not in told and swallowed(evidence.flow, read.site) is None:
             told.add(read.site)
             yield refusal(evidence, node, read)
 

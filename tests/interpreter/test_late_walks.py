@@ -119,3 +119,41 @@ def test_a_loop_that_asks_for_its_last_iteration() -> None:
     text = program("for i, (x, y) in enumerate(data):", BY_NAME, "retain_graph=i < len(data) - 1", BY_HAND)
     assert raised(text) == ("", 5)
     assert "GF201" not in {finding.code for finding in findings(text)}
+
+
+FIRST_WALK = """
+import torch
+from torch import nn
+
+class Bank:
+    def __init__(self):
+        self.items = []
+
+    def update(self, item):
+        if len(self.items) > 0:
+            self.items[0] = item
+        else:
+            self.items.append(item)
+
+def video(n):
+    for _ in range(n):
+        yield torch.randn(4, 6)
+
+net = nn.Sequential(nn.Linear(6, 8), nn.Tanh())
+bank = Bank()
+for x in video(7):
+    made = net(x)
+    if bank.items:
+        (made * bank.items[0]).mean().backward()
+    bank.update(made{cut})
+    print(1)
+"""
+
+
+@pytest.mark.parametrize("cut", ["", ".detach()"])
+def test_a_loop_that_goes_backward_from_its_second_iteration_on(cut: str) -> None:
+    text = FIRST_WALK.format(cut=cut)
+    error, done = raised(text)
+    assert ("a second time" in error, done) == ((False, 7) if cut else (True, 2))
+    assert ("GF202" in {finding.code for finding in findings(text)}) is not bool(cut)
+    assert cut == "" or findings(text) == []

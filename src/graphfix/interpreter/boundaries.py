@@ -6,9 +6,9 @@ import ast
 import itertools
 from collections.abc import Collection, Iterator
 
-from graphfix.autograd.backward import raises_again
+from graphfix.autograd.backward import BackwardPass, raises_again
 from graphfix.autograd.graph import Node, reaches
-from graphfix.autograd.iteration import LoopEntry
+from graphfix.autograd.iteration import Context, LoopEntry
 from graphfix.interpreter.frames import Env, Frame
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.recording import Boundary
@@ -169,22 +169,34 @@ def note_end(m: Interpreter, entry: LoopEntry, iteration: int) -> None:
 
 
 def is_unsettled(m: Interpreter, entry: LoopEntry, iteration: int) -> bool:
-    """Whether only the next iteration can meet what `iteration` has walked: a graph of the one before, which a value carries on.
+    """Whether only the next iteration can meet what `iteration` has walked, and what a value carries on.
 
-    A state that the loss of its own iteration does not read is walked one iteration late: so is what meets it freed.
+    A state that the loss of its own iteration does not read is walked one iteration late: so is what meets it freed. And so it is
+    where this iteration is the first that goes backward.
     """
     depth = len(m.context)
-    late: set[Node] = set()
+    events: list[BackwardPass] = []
     for event in reversed(m.recording.walks):
         if event.context[depth : depth + 1] != ((entry, iteration),):
             break
         if any(hit.certain for hit in event.hits):
             return False
-        late.update(node for node in event.nodes if node.saves and node.walks[0] is event and is_earlier(node, entry, iteration))
+        events.append(event)
+    is_first = not any(is_inside(event.context, entry) for event in m.recording.walks[: len(m.recording.walks) - len(events)])
+    late = {
+        node
+        for event in events
+        for node in event.nodes
+        if node.saves and node.walks[0] is event and (is_first or is_earlier(node, entry, iteration))
+    }
     if not late:
         return False
     held = (nodes_in(value, attributes=False) for value in crossing(m.frame, entry.loop).values() if can_be_detached(value))
     return any(reaches(nodes, late) for nodes in held)
+
+
+def is_inside(context: Context, entry: LoopEntry) -> bool:
+    return any(each is entry for each, _ in context)
 
 
 def is_earlier(node: Node, entry: LoopEntry, iteration: int) -> bool:

@@ -266,6 +266,7 @@ def run_function(m: Interpreter, function: Function, arguments: Arguments, keywo
     if frame.yielded:
         made = Sequence("generator", [value for value, _ in frame.yielded])
         made.grad_mode = frame.yielded[0][1]
+        made.goes_on = frame.yields_on
         return made
     return frame.returned or NONE
 

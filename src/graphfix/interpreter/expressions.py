@@ -277,6 +277,7 @@ def awaited(m: Interpreter, node: ast.Await) -> Value:
 def yielded(m: Interpreter, node: ast.Yield) -> Value:
     value = evaluate(m, node.value) if node.value is not None else NONE
     m.frame.yielded.append((value, m.grad_enabled))
+    m.frame.yields_on |= any(entry.goes_on for entry, _ in m.context[len(m.frame.context) :])
     return Unknown(("sent", node, m.now()))
 
 

@@ -67,7 +67,7 @@ class Frame:
     """One active call (or the body of a module or class)."""
 
     __slots__ = (
-        "env", "definition", "prefix", "statement", "declared", "context", "returned", "yielded", "receiver", "owner", "depth",
+        "env", "definition", "prefix", "statement", "declared", "context", "returned", "yielded", "yields_on", "receiver", "owner", "depth",
         "is_plain",
     )  # fmt: skip
 
@@ -80,6 +80,7 @@ class Frame:
         self.context = context
         self.returned: Value | None = None
         self.yielded: list[tuple[Value, bool]] = []
+        self.yields_on = False  # in a loop of which only the first iterations are run
         self.receiver: Value | None = None
         self.owner: Value | None = None
         self.depth = depth

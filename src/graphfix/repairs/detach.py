@@ -129,7 +129,9 @@ def carried_finding(
     site = walk.walk.site if evidence.holds(walk.walk.site) else None
     story: list[Label] = [evidence.label(where, f"iteration {born} leaves its graph in `{carrier}`")]
     if site is not None:
-        part = "that graph" if born == 1 else "the older part of that graph"  # a state that is read one iteration late
+        # the older part: of a state that is read one iteration late
+        met = min(number_of(hit.node.context, loop, born) for _, _, hit in walk.hits)
+        part = "that graph" if met == born else "the older part of that graph"
         story.append(evidence.label(site, f"iteration {number_of(walk.freed_by.context, loop, 1)} frees {part}"))
     below = next(
         (hit.path[hit.path.index(crossing) - 1] for _, _, hit in walk.hits if crossing in hit.path and hit.path.index(crossing)),

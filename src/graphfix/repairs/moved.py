@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from graphfix.analysis.flow import library
 from graphfix.analysis.flow.calls import name_of
 from graphfix.analysis.flow.freed import LOOPS, leaves, surely_called
+from graphfix.analysis.flow.places import Place
 from graphfix.analysis.flow.scopes import FUNCTIONS
 from graphfix.model import Move
 from graphfix.models.table import facts
@@ -179,9 +180,30 @@ class Moved(Inquiry):
                 early = read_before_bound(loop, name)
                 if early is not None:
                     yield Open(early, "reads what the iteration before has left")
+            inside, runs = set(subtree(loop)), self.surely_runs(loop)
             for part in subtree(home):  # type: ignore[arg-type]
-                if isinstance(part, ast.Name) and part.id in bound and (isinstance(part.ctx, ast.Del) or part in head):
+                if not isinstance(part, ast.Name) or part.id not in bound:
+                    continue
+                if isinstance(part.ctx, ast.Del) or part in head:
                     yield Open(part, "needs it outside of the loop's body")
+                elif not runs and isinstance(part.ctx, ast.Load) and part not in inside and part.lineno > loop.lineno:
+                    yield Open(part, "needs it where the loop runs no iteration")
+
+    def surely_runs(self, loop: ast.For | ast.AsyncFor | ast.While) -> bool:
+        """Whether the program spells out that a loop runs an iteration."""
+        if isinstance(loop, ast.While):
+            return isinstance(loop.test, ast.Constant) and bool(loop.test.value)
+        sources = self.graph.sources(loop.iter)
+        return bool(sources) and all(self.has_items(source) for source in sources)
+
+    def has_items(self, source: Place) -> bool:
+        if isinstance(source, (ast.List, ast.Tuple)):
+            return any(not isinstance(each, ast.Starred) for each in source.elts)
+        if not isinstance(source, ast.Call) or self.flow.code.calls.get(source) != "range" or source.keywords:
+            return False
+        bounds = [{getattr(each, "value", None) for each in self.graph.sources(argument)} for argument in source.args]
+        numbers = [next(iter(each)) for each in bounds if len(each) == 1]
+        return len(numbers) == len(bounds) and all(type(each) is int for each in numbers) and len(range(*numbers)) > 0
 
 
 def is_still(dotted: str) -> bool:
