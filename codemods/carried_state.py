@@ -5,12 +5,14 @@ Finds a local variable (a tensor, a tuple such as an LSTM's `(h, c)`, a list or 
 with its graph, and that the next iteration's `backward()` goes through.
 
 State that each iteration makes of the state before is found as well where no `backward()` goes through it: where its graph is freed
-before the next iteration adds to it, or where all code that reads it is in sight.
+before the next iteration adds to it, or where all code that reads it is in sight. What a function whose results are kept
+(`lru_cache`) has computed over parameters is state, too; it has no fix.
 
 ## Why is this bad
 The first `backward()` frees the graph behind the state. The second iteration's loss depends on the state, so that its
 `backward()` comes to the freed graph and raises
-"RuntimeError: Trying to backward through the graph a second time".
+"RuntimeError: Trying to backward through the graph a second time". Where an iteration's loss does not read the state that it makes,
+as that of an RNN whose output stands beside its next state, it is the third iteration that raises.
 
 ## Example
 ```python

@@ -2,7 +2,8 @@
 
 ## What it does
 Finds `nn.Parameter(...).softmax(0)`, `torch.randn(..., requires_grad=True) * 0.1` and the like whose result is kept, reached
-by the `backward()` of every iteration or handed to an optimizer, while the leaf itself has no name.
+by the `backward()` of every iteration or handed to an optimizer, while the leaf itself has no name. What an optimizer is given
+and is no leaf is found as well where leaf and operation stand in different statements, or functions.
 
 ## Why is this bad
 The gradient goes to the leaf, which nobody can reach: the result's `.grad` stays None, a module does not register it, an
@@ -50,7 +51,7 @@ for x, y in loader:
 ## Fix safety
 `(torch.randn(3) * 0.1).requires_grad_()` is safe where the program raises as it is: it was meant to be the leaf. Moving an
 operation from `__init__` to where the attribute is read starts to train a parameter that has been constant, which
-is for the author to say.
+is for the author to say. So is which of two names is to be trained: where the operation stands apart from the leaf there is no fix.
 
 ## References
 - https://pytorch.org/docs/stable/generated/torch.nn.parameter.Parameter.html

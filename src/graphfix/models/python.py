@@ -25,17 +25,14 @@ from graphfix.interpreter.values import (
     Partial,
     Sequence,
     Tensor,
-    TorchModule,
     Unknown,
     Value,
     counter,
     cut_of,
     given,
     identities,
-    nodes_in,
 )
 from graphfix.models.arithmetic import arithmetic
-from graphfix.models.modules import copy_module
 from graphfix.models.networks import built_network
 from graphfix.models.registry import model_of, models
 from graphfix.models.threads import make_thread
@@ -289,41 +286,6 @@ def partial(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], 
 
 
 @models(
-    "copy.deepcopy",
-)
-def copied_deeply(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
-    """torch refuses to copy tensors that are no leaves: what a copy holds has no graph.
-
-    https://docs.pytorch.org/docs/stable/generated/torch.Tensor.html: only tensors created explicitly by the user support it.
-    """
-    value = arguments[0] if arguments else NONE
-    if nodes_in(value, attributes=False):
-        return NonTensor(("copy", site, m.now()))
-    return copied(m, arguments, keywords, site)
-
-
-@models("weakref.ref")
-def weak_reference(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
-    """What gives its object when it is called: as long as that lives, which is not simulated."""
-    return Partial(External("weakref.proxy"), arguments[:1], {}) if arguments else None
-
-
-@models("weakref.proxy")
-def weak_proxy(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
-    return arguments[0] if arguments else None
-
-
-@models(
-    "copy.copy",
-)
-def copied(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
-    value = arguments[0] if arguments else NONE
-    if isinstance(value, (TorchModule, Instance)):
-        return copy_module(value, {})
-    return value.copied()
-
-
-@models(
     "collections.namedtuple",
 )
 def named_tuple(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
@@ -388,15 +350,6 @@ def kept(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], sit
         arguments[0].wrappers.append(KEPT)
         return arguments[0]
     return External("functools.lru_cache")
-
-
-@models("dataclasses.replace", "copy.replace")
-def replaced(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
-    if not arguments or not isinstance(arguments[0], Instance):
-        return None
-    made = Instance(arguments[0].cls, ("replaced", arguments[0].key, m.now()))
-    made.attributes = {**arguments[0].attributes, **keywords}
-    return made
 
 
 @models("functools.wraps")
