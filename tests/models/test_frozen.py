@@ -55,6 +55,8 @@ def test_a_frozen_network_makes_no_graph(frozen: str) -> None:
         "for p in net.parameters():\n    p.requires_grad_()",
         "for p in net.parameters():\n    p.requires_grad_(False)\nfor p in net.parameters():\n    p.requires_grad_(True)",
         "for p in net.parameters():\n    setattr(p, 'note', False)",
+        "for p in net.parameters():\n    p.data.detach_()",
+        "for p in net.parameters():\n    p.grad is None or p.grad.detach_()",
     ],
 )
 def test_a_network_that_is_trained_makes_one(trained: str) -> None:
