@@ -65,7 +65,6 @@ from collections.abc import Iterator
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.flow.circular import true_of_itself
-from graphfix.analysis.flow.swallowed import swallowed
 from graphfix.analysis.nameless_leaves import nameless, refused
 from graphfix.autograd.graph import Node
 from graphfix.codemods.base import rule
@@ -96,9 +95,16 @@ def find(evidence: Evidence) -> Iterator[Finding]:
         )
     told: set[ast.AST] = set()
     for node, read in refused(evidence).items():
-        if read.site not in told and swallowed(evidence.flow, read.site) is None:
+        if read.site not in told and not is_swallowed(evidence, read):
             told.add(read.site)
             yield refusal(evidence, node, read)
+
+
+def is_swallowed(evidence: Evidence, read: Read) -> bool:
+    """Whether the program may do without the optimizer that is refused."""
+    from graphfix.analysis.flow.swallowed import swallowed  # the flow is built where it is asked alone
+
+    return swallowed(evidence.flow, read.site) is not None
 
 
 def refusal(evidence: Evidence, node: Node, read: Read) -> Finding:

@@ -9,7 +9,6 @@ from dataclasses import replace
 
 from graphfix.analysis.carried import by_carrier, kept_at
 from graphfix.analysis.evidence import Evidence
-from graphfix.analysis.flow.calls import decorators
 from graphfix.analysis.second_backward import SecondBackward, held_at, statement_in
 from graphfix.autograd.graph import Node
 from graphfix.autograd.iteration import Context
@@ -151,8 +150,8 @@ def carried_finding(
 
 def is_computed_once(evidence: Evidence, node: Node) -> bool:
     """Whether a function whose results are kept has made it: what is detached there is trained no more."""
-    functions = [frame.definition for frame, _ in node.trace]
-    words = (word for each in functions for decorator in decorators(each) for word in re.findall(r"\w+", decorator))
+    applied = [each for frame, _ in node.trace for each in getattr(frame.definition, "decorator_list", ())]
+    words = (word for each in applied for word in re.findall(r"\w+", ast.unparse(each)))
     return not KEEPING.isdisjoint(words)
 
 
