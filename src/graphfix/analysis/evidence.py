@@ -18,6 +18,7 @@ from graphfix.analysis.importers import are_searched, importing, is_offered, spe
 from graphfix.analysis.runs import Run
 from graphfix.analysis.second_backward import SecondBackward, second_backwards
 from graphfix.autograd.graph import history
+from graphfix.autograd.iteration import is_further
 from graphfix.interpreter.imports import NEVER, Importer, parsed
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.recording import ReadKind, Store
@@ -230,8 +231,10 @@ def as_detached(m: Interpreter, node: ast.AST, value: Value) -> Value:
     return Unknown(("detached", node, m.now())) if isinstance(value, Unknown) else value
 
 
-def working_walks(run: Run) -> list[tuple[ast.AST, int]]:
-    """The walks of a run up to the first that raises: the call, and how many nodes carry a gradient that may be used."""
-    walks = [(event.site, len(run.fates.leading(event)), bool(event.hits)) for event in run.recording.walks]
-    raising = next((index for index, (_, _, raises) in enumerate(walks) if raises), len(walks))
-    return [(site, count) for site, count, _ in walks[:raising]]
+def working_walks(run: Run) -> list[tuple[ast.AST, int, bool]]:
+    """The walks of a run up to the first that raises: the call, how many nodes carry a gradient that may be used, and whether it lies in
+    an iteration that is not run of every version of the program.
+    """
+    walks = run.recording.walks
+    raising = next((index for index, event in enumerate(walks) if event.hits), len(walks))
+    return [(event.site, len(run.fates.leading(event)), is_further(event.context)) for event in walks[:raising]]

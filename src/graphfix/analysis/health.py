@@ -45,8 +45,9 @@ def health_of(tape: Tape) -> Health:
     misused: Counter[object] = Counter()
     empty: set[object] = set()
     for run in tape.runs:
-        working = tuple(count for _, count in working_walks(run))
-        walks.append((working, len(working) < len(run.recording.walks)))
+        working = working_walks(run)
+        raises = len(working) < len(run.recording.walks)
+        walks.append((tuple(count for _, count, further in working if not further), raises))
         empty.update(run.recording.empty)
         misused.update({read.site for read in run.recording.misuses if read.kind is ReadKind.AS_TENSOR})
     return Health(tuple(walks), len(misused), len(empty), tape.truncated)

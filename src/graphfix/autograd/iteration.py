@@ -12,14 +12,23 @@ Context = tuple[tuple["LoopEntry", int], ...]
 
 
 class LoopEntry:
-    """One entry into a loop: two entries into the same loop are two objects. `goes_on`: after the simulated iterations come more."""
+    """One entry into a loop: two entries into the same loop are two objects. `goes_on`: after the simulated iterations come more.
 
-    __slots__ = ("loop", "frame", "goes_on")
+    `further`: the first of the iterations that are simulated only because those before had come to no end.
+    """
+
+    __slots__ = ("loop", "frame", "goes_on", "further")
 
     def __init__(self, loop: ast.AST | None, frame: object) -> None:
         self.loop = loop
         self.frame = frame
         self.goes_on = False
+        self.further: int | None = None
+
+
+def is_further(context: Context) -> bool:
+    """Whether something happens in an iteration that is not run of every version of a program."""
+    return any(entry.further is not None and iteration >= entry.further for entry, iteration in context)
 
 
 def split_loop(earlier: Context, later: Context) -> int | None:

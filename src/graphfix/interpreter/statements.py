@@ -140,6 +140,7 @@ def run_for(m: Interpreter, s: ast.For | ast.AsyncFor) -> None:
             item = next_item(m, value, seen, s)
             if item is None:
                 return
+            entry.further = len(items)
             seen.append(item)
             yield lambda item=item: assign(m, s.target, item, None, StoreKind.ITEM)
 
@@ -154,6 +155,8 @@ def run_while(m: Interpreter, s: ast.While) -> None:
     def starts() -> Iterator[Callable[[], object]]:
         nonlocal entered
         while entered < rounds(s) or entered < LOOP_LIMIT and is_unsettled(m, entry, entered - 1):
+            if entered == rounds(s):
+                entry.further = entered
             value = evaluate(m, s.test)
             if value.is_off:
                 return

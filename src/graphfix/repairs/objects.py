@@ -71,7 +71,7 @@ class Objects:
                     yield Open(use.site, "reads an attribute that a new tensor does not have")
                 elif part is ITSELF and is_key(use, place):
                     yield Open(use.site, "looks for the very object")
-                elif part is not ITSELF and compares_items(use, place, part.depth):
+                elif part is not ITSELF and compares_items(use, place):
                     yield Open(use.site, "looks for the very object")
                 elif is_loaded and use.how == "argument" and use.name in SAVES:
                     yield Open(use.site, "keeps whether it needs a gradient")
@@ -165,8 +165,8 @@ def tells_apart(function: ast.expr) -> bool:
     return isinstance(function, ast.Name) and function.id == "id"
 
 
-def compares_items(use: Use, holder: Place, depth: int) -> bool:
-    """Whether what holds it, so deep inside, is compared with what may hold it, too: the same object is not compared further.
+def compares_items(use: Use, holder: Place) -> bool:
+    """Whether what holds it is compared with what may hold it, too: the same object is not compared further.
 
     https://docs.python.org/3/reference/expressions.html#value-comparisons
     """
@@ -174,10 +174,12 @@ def compares_items(use: Use, holder: Place, depth: int) -> bool:
     if use.how == "argument" and isinstance(site, ast.Call):
         if any(keyword.arg == "key" for keyword in site.keywords):
             return False
-        pairs = use.name in ORDERING and (depth > 1 or len(site.args) > 1)
+        pairs = use.name in ORDERING and isinstance(holder, ast.Tuple)
         return pairs or use.name.startswith(("heapq.", "bisect.")) or use.name.endswith("Counter")
     if use.how != "comparison" or not isinstance(site, ast.Compare):
         return False
+    if all(isinstance(op, (ast.In, ast.NotIn)) for op in site.ops) and holder is not site.left:
+        return False  # of a dict, keys are compared; of a list, what is looked for has to hold it, too
     others = [side for side in (site.left, *site.comparators) if side is not holder]
     return not all(map(is_spelled_out, others))
 

@@ -55,8 +55,13 @@ def goes_backward(flow: Flow, method: ast.AST) -> bool:
 def run_by_libraries(flow: Flow) -> Iterator[Open]:
     """Functions that go backward from what they are given, and that no code in sight calls: they are hooks, or filters."""
     entered = {callee.code for callees in flow.calls.led_to.values() for callee in callees}
+    named = {name_of(call.func) for call in flow.calls.targets}
     for function in flow.code.functions:
-        if function not in entered and (function in flow.code.taken or is_of_library(flow, function)):
+        if (
+            function not in entered
+            and getattr(function, "name", "") not in named
+            and (function in flow.code.taken or is_of_library(flow, function))
+        ):
             given = parameters(function)[int(function in flow.code.class_of) :]
             for part in subtree(function):
                 if isinstance(part, ast.Call) and name_of(part.func) in WALKS and walks_given(flow, part, given):
