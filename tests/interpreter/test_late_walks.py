@@ -10,6 +10,8 @@ import pytest
 
 from graphfix.model import Finding
 from graphfix.run.engine import findings_of
+from graphfix.run.examine import Job, examine
+from graphfix.run.selection import Wanted
 
 PROGRAM = """
 import torch
@@ -94,6 +96,15 @@ def test_loops_that_have_a_third_iteration(loop: str, walk: str) -> None:
 def test_what_the_third_iteration_needs_is_not_retained_in_vain(walk: str) -> None:
     text = program("for x, y in data:", walk, "retain_graph=True", BY_HAND)
     assert {finding.code for finding in findings(text)} == {"GF306"}
+
+
+def test_the_repair_of_a_late_walk_is_made(tmp_path: Path) -> None:
+    """The repaired program needs no third iteration: that it goes backward less often says nothing against it."""
+    path = tmp_path / "train.py"
+    path.write_text(program("for x, y in data:", BY_NAME, "retain_graph=True", BY_HAND))
+    done = examine(path, Job((tmp_path,), Wanted(("GF306",), unsafe=True), repair=True)).after.decode()
+    assert "    state = state.detach()\n" in done
+    assert "loss.backward()" in done
 
 
 @pytest.mark.parametrize("loop", ["for x, y in data[:2]:", "for i, (x, y) in enumerate(data[:2]):"])
