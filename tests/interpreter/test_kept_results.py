@@ -70,6 +70,28 @@ def test_what_is_made_anew_or_cut(decorator: str, more: str, call: str, before: 
     assert told(KEPT.format(decorator=decorator, more=more, call=call, before=before, after=after)) == []
 
 
+LOCAL = """
+import functools, torch
+from torch import nn
+
+net = nn.Linear(3, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for x in torch.randn(5, 4, 3):
+    @functools.lru_cache(maxsize=None)
+    def made(row):
+        return net(x[row]).pow(2).sum()
+
+    loss = made(0) + made(1) + made(0)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def test_a_function_that_each_iteration_defines_keeps_nothing_for_the_next() -> None:
+    assert told(LOCAL) == []
+
+
 STATE = """
 import copy
 from dataclasses import dataclass, replace

@@ -73,7 +73,7 @@ def read_property(m: Interpreter, value: Value, name: str, function: Function, s
         return m.call(function, [value], {}, site)
     if name not in attributes:
         attributes[name] = m.call(function, [value], {}, site)
-        m.recording.memos.pop(function.key, None)
+        m.recording.memos[function].clear()  # the object alone keeps it
     return attributes[name]
 
 

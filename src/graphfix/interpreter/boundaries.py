@@ -139,7 +139,11 @@ def note_boundary(m: Interpreter, entry: LoopEntry, first: dict[str, tuple[Value
     """Record what enters the second iteration of a loop, or one after it, with a graph."""
     held: dict[str, tuple[Value, tuple, bool, bool]] = {}
     walkable = m.walkable
-    memos = {f"{name}()": value for kept in m.recording.memos.values() for name, value in kept.values()}
+    memos = {
+        f"{getattr(function.definition, 'name', 'lambda')}()": value
+        for function, kept in m.recording.memos.items()
+        for value in kept.values()
+    }
     for name, value in {**crossing(m.frame, entry.loop), **memos}.items() if m.has_graphs else ():
         if not can_be_detached(value):
             continue

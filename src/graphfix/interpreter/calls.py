@@ -216,15 +216,15 @@ def enter(m: Interpreter, function: Function, arguments: Arguments, keywords: Ke
     """Simulate a call of a function of the project; one whose results are kept runs once for the same arguments."""
     if KEPT not in function.wrappers:
         return run_function(m, function, arguments, keywords, site)
-    known = m.recording.memos.setdefault(function.key, {})
+    known = m.recording.memos.setdefault(function, {})
     key = (tuple(each.identity for each in arguments), tuple((name, each.identity) for name, each in sorted(keywords.items())))
     if key not in known:
-        name = getattr(function.definition, "name", "lambda")
-        known[key] = name, run_function(m, function, arguments, keywords, site)
-    return known[key][1]
+        known[key] = run_function(m, function, arguments, keywords, site)
+    return known[key]
 
 
 def run_function(m: Interpreter, function: Function, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
+    """Simulate the call itself."""
     definition = function.definition
     if is_abstract(definition, function.owner):
         return call_unknown(m, Unknown(("abstract", function.key)), arguments, keywords, site, ("abstract", function.key))

@@ -11,7 +11,7 @@ from graphfix.autograd.backward import BackwardPass
 from graphfix.autograd.gradients import Update
 from graphfix.autograd.graph import Leaf, Node, Write
 from graphfix.autograd.iteration import Context, LoopEntry
-from graphfix.interpreter.values import Keywords, Value
+from graphfix.interpreter.values import Function, Keywords, Value
 
 if TYPE_CHECKING:
     from graphfix.interpreter.frames import CallStack, Env, Frame
@@ -188,7 +188,7 @@ class Recording:
     nobody out of sight has got hold of them. `ended_by`: what broke the run off; `left`: what it had in
     hand where its steps ended, and might have walked. `receiver`: the object whose method was run. `optimized`: what stands for the
     parameters of modules that are not in sight, by the keys of these, once an optimizer has them. `single`: what has one element, or a
-    part of it has, where it is `divided`. `memos`: by the key of a function whose results are kept, its name with these, by its arguments.
+    part of it has, where it is `divided`. `memos`: what functions whose results are kept have given, by the arguments.
     """
 
     walks: list[BackwardPass] = field(default_factory=list)
@@ -233,7 +233,7 @@ class Recording:
     env: Env | None = None
     receiver: Value | None = None
     optimized: dict[object, Leaf] = field(default_factory=dict)
-    memos: dict[object, dict[object, tuple[str, Value]]] = field(default_factory=dict)
+    memos: dict[Function, dict[object, Value]] = field(default_factory=dict)
 
     @property
     def shows_graphs(self) -> bool:

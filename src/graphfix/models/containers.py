@@ -110,7 +110,8 @@ def call_container_method(
         key = ("method", receiver.identity, name, *identities(arguments))
         return NonTensor(key, cut=cut_of(receiver))
     if isinstance(receiver, (Function, BoundMethod)) and name == "cache_clear":
-        m.recording.memos.pop(receiver.function.key if isinstance(receiver, BoundMethod) else receiver.key, None)
+        function = receiver.function if isinstance(receiver, BoundMethod) else receiver
+        m.recording.memos.get(function, {}).clear()  # type: ignore[call-overload]
         return NONE
     if isinstance(receiver, Function):
         return Unknown(("method", id(receiver), name, m.now()))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -17,8 +16,6 @@ from graphfix.interpreter.values import Instance, Mapping, Sequence, Tensor, Unk
 from graphfix.model import Finding, Fix, Ground, InsertAfter, InsertBefore, Label, NoFix, Operation, in_time
 from graphfix.repairs.fixes import Tell, fix, safe_if
 
-# https://docs.python.org/3/library/functools.html#functools.cached_property
-KEEPING = frozenset(("cached_property", "lru_cache", "cache"))
 ONCE = "it is computed once and kept: compute it in each iteration, or clear what is kept after each step"
 
 
@@ -129,8 +126,8 @@ def carried_finding(
     story: list[Label] = [evidence.label(where, f"iteration {born} leaves its graph in `{carrier}`")]
     if site is not None:
         # the older part: of a state that is read one iteration late
-        met = min(number_of(hit.node.context, loop, born) for _, _, hit in walk.hits)
-        part = "that graph" if met == born else "the older part of that graph"
+        oldest = min(number_of(hit.node.context, loop, born) for _, _, hit in walk.hits)
+        part = "that graph" if oldest == born else "the older part of that graph"
         story.append(evidence.label(site, f"iteration {number_of(walk.freed_by.context, loop, 1)} frees {part}"))
     below = next(
         (hit.path[hit.path.index(crossing) - 1] for _, _, hit in walk.hits if crossing in hit.path and hit.path.index(crossing)),
@@ -143,22 +140,22 @@ def carried_finding(
         met = "what a step has changed since" if stale else "the freed graph"
         story.append(evidence.label(site, f"in iteration {again} backward() meets {met} and raises"))
     blamed = evidence.document.statement_of(where)
-    repair = NoFix(ONCE) if is_computed_once(evidence, crossing) else boundary_fix(evidence, loop, carrier, walk)
+    repair = NoFix(ONCE) if is_computed_once(walk, crossing) else boundary_fix(evidence, loop, carrier, walk)
     message = f"`{carrier}` brings the graph of the previous iteration into this one"
     return tell(evidence, message, evidence.span(blamed), in_time(*story), repair, shown=int(stale))
 
 
-def is_computed_once(evidence: Evidence, node: Node) -> bool:
+def is_computed_once(walk: SecondBackward, node: Node) -> bool:
     """Whether a function whose results are kept has made it: what is detached there is trained no more."""
-    applied = [each for frame, _ in node.trace for each in getattr(frame.definition, "decorator_list", ())]
-    words = (word for each in applied for word in re.findall(r"\w+", ast.unparse(each)))
-    return not KEEPING.isdisjoint(words)
+    keeping = {function.definition for run, _, _ in walk.hits for function in run.recording.memos}
+    return any(frame.definition in keeping for frame, _ in node.trace)
 
 
 def meets_changed_first(walk: SecondBackward) -> bool:
     """Whether autograd, which takes the youngest node first, meets a saved leaf with a newer version before anything freed."""
     changed = max((stale.node.order for stale in walk.walk.stale if stale.certain), default=-1)
-    return changed > max(hit.node.order for _, _, hit in walk.hits)
+    freed = max((hit.node.order for hit in walk.walk.hits if hit.certain), default=-1)
+    return changed > freed
 
 
 def number_of(context: Context, loop: ast.AST | None, unknown: int) -> int:

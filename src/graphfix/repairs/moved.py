@@ -200,7 +200,9 @@ class Moved(Inquiry):
         if isinstance(source, (ast.List, ast.Tuple)):
             return any(not isinstance(each, ast.Starred) for each in source.elts)
         if isinstance(source, ast.Call) and isinstance(source.func, ast.Attribute) and source.func.attr in ("split", "chunk"):
-            return True  # https://docs.pytorch.org/docs/stable/generated/torch.split.html: of an empty tensor, one empty part
+            return bool(
+                source.args
+            )  # https://docs.pytorch.org/docs/stable/generated/torch.split.html: of an empty tensor, one empty part
         if not isinstance(source, ast.Call) or self.flow.code.calls.get(source) != "range" or source.keywords:
             return False
         bounds = [{getattr(each, "value", None) for each in self.graph.sources(argument)} for argument in source.args]

@@ -28,10 +28,7 @@ LOADS = frozenset(
     "torch.load pickle.load pickle.loads joblib.load dill.load dill.loads cloudpickle.load cloudpickle.loads".split()
 )
 # what raises for a tensor with a graph alone: https://docs.pytorch.org/docs/stable/tensors.html
-REFUSING, REFUSED = (
-    frozenset(("copy.deepcopy",)),
-    frozenset("resize_ resize_as_ requires_grad requires_grad_ numpy tolist set_".split()),
-)
+REFUSED = frozenset("resize_ resize_as_ requires_grad requires_grad_ set_".split())
 ORDERING = frozenset(("max", "min", "sorted"))
 TELL_APART = frozenset(("operator.is_", "operator.is_not", "torch.utils.swap_tensors"))
 # a replacement field that reads attributes: https://docs.python.org/3/library/string.html#format-string-syntax

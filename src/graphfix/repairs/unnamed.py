@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterable, Iterator
 
 from graphfix.analysis.call_graph import word
@@ -31,25 +32,23 @@ TELLS = frozenset(("sys.audit",))
 
 def unnamed(flow: Flow) -> Iterator[Open]:
     """The first such code in sight."""
-    yield from next(filter(None, (list(found(flow)) for found in (run_by_python, run_by_libraries, told, bound_by_hand))), [])
+    found = itertools.chain(run_by_python(flow), run_by_libraries(flow), told(flow), bound_by_hand(flow))
+    yield from itertools.islice(found, 1)
 
 
 def run_by_python(flow: Flow) -> Iterator[Open]:
     """Special methods, and those of a class that is like a container of Python."""
     for name, methods in flow.code.methods.items():
         for method in methods:
-            if (name in UNFOLLOWED or any(word(base) in BUILT_IN for base in flow.code.class_of[method].bases)) and goes_backward(
-                flow, method
-            ):
+            special = name in UNFOLLOWED or any(word(base) in BUILT_IN for base in flow.code.class_of[method].bases)
+            if special and goes_backward(flow, method):
                 yield Open(method, "goes backward where nobody names it")
-                return
 
 
 def goes_backward(flow: Flow, method: ast.AST) -> bool:
-    """Whether a method, or what it calls, goes backward itself."""
-    own = [part for part in subtree(method) if isinstance(part, ast.Call)]
-    called = (part for call in own for target in flow.calls.targets.get(call, ()) for part in subtree(target))
-    return any(isinstance(part, ast.Call) and name_of(part.func) in WALKS for part in (*own, *called))
+    """Whether a method, or what it calls, goes backward."""
+    parts = (part for code in flow.reached(method) for part in subtree(code))
+    return any(isinstance(part, ast.Call) and name_of(part.func) in WALKS for part in parts)
 
 
 def run_by_libraries(flow: Flow) -> Iterator[Open]:
@@ -66,7 +65,6 @@ def run_by_libraries(flow: Flow) -> Iterator[Open]:
             for part in subtree(function):
                 if isinstance(part, ast.Call) and name_of(part.func) in WALKS and walks_given(flow, part, given):
                     yield Open(part, "goes backward from what a library hands it")
-                    return
 
 
 def is_of_library(flow: Flow, function: ast.AST) -> bool:
@@ -90,10 +88,8 @@ def whole(part: ast.expr) -> ast.expr:
 
 
 def told(flow: Flow) -> Iterator[Open]:
-    for call, dotted in flow.code.calls.items():
-        if dotted in TELLS:
-            yield Open(call, "tells hooks of it")
-            return
+    """What tells hooks, which may be anybody's, of a value."""
+    yield from (Open(call, "tells hooks of it") for call, dotted in flow.code.calls.items() if dotted in TELLS)
 
 
 def bound_by_hand(flow: Flow) -> Iterator[Open]:
@@ -102,4 +98,3 @@ def bound_by_hand(flow: Flow) -> Iterator[Open]:
         for part in subtree(document.tree) if "__get__" in document.words else ():
             if isinstance(part, ast.Attribute) and part.attr == "__get__" and word(part.value) in WALKS:
                 yield Open(part, "goes backward where nobody names it")
-                return

@@ -244,9 +244,9 @@ class Unrecorded(Inquiry):
         for code in dict.fromkeys(code for each in drawn for code in self.flow.run_by(each)):
             body = list(subtree(code))
             if any(isinstance(p, COMPUTES) and p in self.flow.recorded_of_leaves and p not in leaves for p in body):
-                called = (call for call, targets in self.flow.calls.targets.items() if code in targets)
-                begun = any(call not in own for call in called) if any(isinstance(p, YIELDS) for p in body) else False
-                if begun or any(isinstance(p, ast.GeneratorExp) and p not in own for p in body):
+                begun = (call not in own for call, targets in self.flow.calls.targets.items() if code in targets)
+                generates = any(isinstance(p, YIELDS) for p in body)
+                if generates and any(begun) or any(isinstance(p, ast.GeneratorExp) and p not in own for p in body):
                     yield Open(code, "goes on with what it computes without recording")
 
     def left_in_modules(self) -> Iterator[Open]:
