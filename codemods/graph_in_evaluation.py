@@ -47,7 +47,8 @@ computes does not depend on grad mode. Unsafe where a module or function that is
 `torch.autograd.grad` inside would fail, and where torch takes another way without recording, which rounds differently or warns: a
 transformer layer's fast path, attention kernels, products with computed factors, singular values alone, checkpoints. A forward pass
 that runs once, and one whose very statement detaches it for anything but numpy, are left alone. A pass that training shares is
-recorded in training mode only, under an unsafe fix.
+recorded in training mode only, under an unsafe fix. `@torch.no_grad()` stands below the decorators that a function has, as above
+`@property` or a registration it would not do; only above those that compile its source.
 
 ## References
 - https://pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation
