@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from graphfix.analysis import explore
 from graphfix.analysis.explore import TOTAL_STEPS
 from graphfix.interpreter.interpreter import MAX_STEPS
 
@@ -9,6 +12,11 @@ from .toys import explored
 
 BRANCHES = "\n".join(f"    if len(sys.argv) > {n}:\n        h = h + {n}" for n in range(TOTAL_STEPS // 20))
 MANY = f"import sys\nfor i in range(100):\n    h = net(x)\n{BRANCHES}\n    h.sum().backward()\n"
+
+
+@pytest.fixture(autouse=True)
+def as_a_short_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(explore, "MOST_MORE", 0)
 
 
 def test_thousands_of_branches_end_with_the_budget() -> None:

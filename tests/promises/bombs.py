@@ -177,3 +177,50 @@ def train{n}(x, y, flag):
 """
     for n in range(60)
 )
+BOMBS["nested loops over what is given"] = (
+    "".join("    " * n + f"for i{n} in given.x{n}:\n" for n in range(14))
+    + "    " * 14 + "k = k + model(torch.ones(2))\n" + "    " * 14 + "k.sum().backward()\n"
+)  # fmt: skip
+BOMBS["nested loops that may be left"] = (
+    "".join(
+        "    " * n + f"while given.z{n}:\n" + "    " * (n + 1) + f"if given.y{n}: break\n" + "    " * (n + 1) + f"if given.x{n}: continue\n"
+        for n in range(12)
+    )
+    + "    " * 12 + "k = model(torch.ones(2))\n"
+)  # fmt: skip
+BOMBS["nested dicts"] = "k = " + "{i: " * 30 + "model(torch.ones(2))" + " for i in given.x}" * 30 + "\n"
+BOMBS["coroutines"] = (
+    "import asyncio\nseen = []\n"
+    + "".join(f"async def f{n}(x):\n    seen.append(x)\n    return await f{n + 1}(x) + await f{n + 1}(x * 2)\n" for n in range(40))
+    + "async def f40(x):\n    return model(x)\nk = asyncio.run(f0(torch.ones(2)))\n"
+)
+BOMBS["methods that call two others"] = (
+    "class M(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.l = torch.nn.Linear(2, 2)\n        self.n = 0\n"
+    + "".join(f"    def m{n}(self, x):\n        self.n += 1\n        return self.m{n + 1}(x) + self.m{n + 1}(x * 2)\n" for n in range(60))
+    + "    def m60(self, x):\n        return self.l(x)\nk = M().m0(torch.ones(2)).sum()\nk.backward()\n"
+)
+BOMBS["a growing graph that is walked"] = (
+    "h = model(torch.ones(2)).exp()\n" + "h = h * 2\nh.sum().backward(retain_graph=True)\n" * 500
+)
+BOMBS["many loops that train"] = "opt = torch.optim.SGD(model.parameters(), lr=0.1)\n" + "".join(
+    f"""\
+for x in given.loader{n}:
+    opt.zero_grad()
+    loss = model(x).pow(2).mean()
+    if x.flag:
+        loss = loss * 2
+    loss.backward()
+    opt.step()
+"""
+    for n in range(250)
+)
+BOMBS["in a function"] = "def main(k):\n" + "".join("    " + line + "\n" for line in (
+    BOMBS["nested loops over what is given"] + TAIL
+).splitlines()) + "main(given)\n"  # fmt: skip
+BOMBS["in the loop that trains"] = (
+    "for x in given.loader:\n    k = " + "[i for i in " * 25 + "[model(x)]" + "]" * 25 + "\n    for a in k:\n"
+    + "".join("    " * (n + 2) + f"for i{n} in given.x{n}:\n" for n in range(14)) + "    " * 16 + "k = model(k)\n"
+    + "    loss = model(x).sum()\n    loss.backward()\n"
+)  # fmt: skip
+# those that are abandoned at some point, which is said
+TOO_LONG = {"product_of_comprehensions.py", "nested_loops_over_what_is_given.py", "nested_dicts.py", "in_a_function.py"}

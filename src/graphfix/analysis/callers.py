@@ -22,7 +22,7 @@ from graphfix.analysis.importers import importing, spells
 from graphfix.analysis.policies import PolicyKind
 from graphfix.analysis.testing import is_test
 from graphfix.interpreter.imports import Importer, parsed
-from graphfix.interpreter.interpreter import OutOfSteps
+from graphfix.interpreter.interpreter import LIMITS
 from graphfix.models.words import CALLED_WALKS, INDEXED
 from graphfix.source.document import Document
 from graphfix.source.subtree import kept_with_node
@@ -34,7 +34,6 @@ CALLER_STEPS = 6_000
 FRUITLESS_STEPS = 1_000  # of entries that have not come to the file, before no more of them are tried
 # What builds an object, and what data loading calls: no graph is there yet
 BUILDING = frozenset(("__init__", "__getitem__", "__len__", "__iter__", "__next__", "__repr__", "__str__"))
-LIMITS = (OutOfSteps, RecursionError)
 # Methods that put something into a container or walk a graph, whatever class defines them
 TELLING = (".append", ".extend", *(word for word in CALLED_WALKS if word.startswith(".")))
 # Names that are spelled everywhere and mean something else there

@@ -39,10 +39,11 @@ class Facts:
         self.modules = tape.modules
         self.sure: dict[Node, bool] = {}
         self.walkable: set[Node] = set()  # through which a walk would not raise when all is over
+        births: dict[Node, Node | None] = {}
         for run in tape.runs:
             self.plain |= run.recording.plain
             for root in run.recording.proven:
-                brought = (root, *brought_by(root))
+                brought = (root, *brought_by(root, births))
                 self.proven.add(brought, walked_in(root))
                 self.elements |= {node.callee for node in brought if is_element(node)}
                 self.walked.add((root,), walked_in(root))
@@ -120,17 +121,36 @@ def is_elementwise(site: ast.AST) -> bool:
     return isinstance(site, ast.UnaryOp) or isinstance(site, ast.BinOp) and not isinstance(site.op, ast.MatMult)
 
 
-def brought_by(root: Node) -> Iterator[Node]:
+def brought_by(root: Node, births: dict[Node, Node | None]) -> Iterator[Node]:
     """The node that alone can bring the graph which a walk from `root` needs: each of torch's operations below leads to it.
 
-    `(loss / 4).backward()` proves `loss`, and a distance of two slices of one embedding proves the embedding.
+    `(loss / 4).backward()` proves `loss`, and a distance of two slices of one embedding proves the embedding. `births`: as `birth_of` has
+    found it for other nodes.
     """
-    birth, _ = way_from(root)
+    birth = birth_of(root, births)
     if birth is not None:
         yield birth
         while is_element(birth):
             (birth,) = birth.parents
             yield birth
+
+
+def birth_of(root: Node, known: dict[Node, Node | None]) -> Node | None:
+    """The one node that can bring `root` its graph, None where several can, or a leaf; `known` collects it for all nodes below."""
+    pending = [root]
+    while pending:
+        node = pending[-1]
+        if node in known or node.leaves or node.callee is not None or not node.parents:
+            known.setdefault(node, None if node.leaves else node)
+            pending.pop()
+            continue
+        unknown = [parent for parent in node.parents if parent not in known]
+        pending.extend(unknown)
+        if not unknown:
+            births = {known[parent] for parent in node.parents}
+            known[node] = births.pop() if len(births) == 1 else None
+            pending.pop()
+    return known[root]
 
 
 def way_from(root: Node) -> tuple[Node | None, set[Node]]:

@@ -379,7 +379,7 @@ class Regions:
         """Whether all code of the region is in sight and ran: nothing in it can want a gradient or act otherwise without."""
         if self.tape.truncated:
             return False
-        executed = {statement for run in self.tape.runs for statement in run.recording.executed}
+        executed = self.tape.executed
         for part in region.parts:
             if part in self.foreign:
                 return False

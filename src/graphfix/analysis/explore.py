@@ -28,16 +28,20 @@ from graphfix.analysis.runs import Run, untouched_by
 from graphfix.interpreter.conventions import NO_CONVENTIONS, Conventions
 from graphfix.interpreter.frames import Env, Frame
 from graphfix.interpreter.imports import Importer, define
-from graphfix.interpreter.interpreter import Contradicted, Interpreter, OutOfSteps, Stop
+from graphfix.interpreter.interpreter import LIMITS, Contradicted, Interpreter, Stop
 from graphfix.interpreter.recording import Recording
 from graphfix.interpreter.snapshot import Beginning, Question
 from graphfix.interpreter.statements import is_raise
 from graphfix.interpreter.values import Value
 from graphfix.models.assembly import assembled
 from graphfix.source.document import Document
+from graphfix.source.subtree import subtree
 
 # Statements and calls that all runs over one file may simulate together: a count, so that results do not depend on the clock
 TOTAL_STEPS = 100_000
+STATEMENTS = 1_000  # of a file, from which on each one lets a run take
+STEPS_OF_A_STATEMENT = 10  # more, up to
+MOST_MORE = 60_000
 LEAST_STEPS = 4_000  # for each entry, until there are MOST_STEPS
 MOST_STEPS = 160_000
 MOST_CORRECTIONS = 2  # of one run
@@ -99,6 +103,11 @@ class Tape:
         return explorer.explore()
 
     @property
+    def executed(self) -> set[ast.AST]:
+        """The statements that some run has come to."""
+        return set().union(*(part for run in self.runs for part in (run.recording.executed, run.recording.defined)))
+
+    @property
     def modules(self) -> set[object]:
         return {key for run in self.runs for key in run.recording.modules}
 
@@ -134,6 +143,12 @@ class Explorer:
                 for run in self.run_entry(entry, start):
                     entered |= run.recording.entered
         return self.tape
+
+    @cached_property
+    def more_steps(self) -> int:
+        """How many steps more than usual one run may take: what lies behind a thousand ordinary loops is to be seen, too."""
+        statements = sum(isinstance(part, ast.stmt) for part in subtree(self.tape.document.tree))
+        return min(STEPS_OF_A_STATEMENT * max(statements - STATEMENTS, 0), MOST_MORE)
 
     def give_share(self) -> None:
         """What the next entry may use: what is left, but always enough to be seen, so that none starves the others."""
@@ -285,21 +300,22 @@ class Explorer:
         self.importer.begin(interpreter)
         interpreter.substitutions = self.substitutions
         interpreter.laborious = self.laborious
+        interpreter.most += self.more_steps
         interpreter.conventions = self.tape.conventions
         env = Env(self.tape.document) if entry.kind is EntryKind.MODULE else self.defined(interpreter, policy)
         interpreter.recording.env = env
         interpreter.frames.append(Frame(env, self.tape.document.tree, (), (), 0))
         try:
             start(interpreter, env)
-        except (OutOfSteps, RecursionError) as limit:
+        except LIMITS as limit:
             interpreter.recording.ended_by = type(limit)
             if isinstance(limit, RecursionError):
                 interpreter.recording.left = interpreter.recording.nodes
-            self.tape.truncated = True
         except Stop as stop:
-            interpreter.recording.ended_by = type(stop)
+            interpreter.recording.ended_by = interpreter.recording.ended_by or type(stop)
         finally:
             self.steps += interpreter.steps
+        self.tape.truncated |= interpreter.recording.ended_by in LIMITS
         in_passing = {site for site, is_decisive in interpreter.recording.asked.items() if not is_decisive}
         pass_over(in_passing, interpreter.recording, policy)
         return Run(entry, interpreter.recording, policy, answers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import bisect
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -11,6 +12,7 @@ from graphfix.analysis.entries import MODULE, EntryPoint
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.forwards import is_module_call
 from graphfix.analysis.runs import Run
+from graphfix.autograd.graph import Node
 from graphfix.interpreter.recording import Store
 
 
@@ -51,8 +53,18 @@ class GrowingPlace:
 
 def is_cut_at_once(store: Store, stores: list[Store]) -> bool:
     """Whether the same iteration puts something without a graph in the place of what was stored."""
-    later = next((other for other in stores if other.order > store.order), None)
+    number = bisect.bisect_right(stores, store.order, key=lambda each: each.order)
+    later = stores[number] if number < len(stores) else None
     return later is not None and not later.nodes and later.context == store.context
+
+
+def holders(stores: list[Store]) -> dict[Node, list[Store]]:
+    """For each node the stores that put it into their place."""
+    holding: dict[Node, list[Store]] = {}
+    for store in stores:
+        for node in store.nodes:
+            holding.setdefault(node, []).append(store)
+    return holding
 
 
 def by_place(evidence: Evidence, run: Run, covered: bool = False) -> Iterator[list[Store]]:

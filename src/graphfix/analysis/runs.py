@@ -71,7 +71,7 @@ def untouched_by(document: Document, runs: Iterable[Run], expressions: Iterable[
     found: dict[EntryPoint, list[Run]] = {}
     for run in runs:
         found.setdefault(run.entry, []).append(run)
-    return {entry: made for entry, made in found.items() if all(statements.isdisjoint(run.recording.executed) for run in made)}
+    return {entry: made for entry, made in found.items() if all(run.recording.is_without(statements) for run in made)}
 
 
 def body_statement(document: Document, expression: ast.AST) -> ast.stmt | None:

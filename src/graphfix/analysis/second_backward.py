@@ -6,7 +6,9 @@ The cause is read off the iterations in which the node was born, freed and hit; 
 from __future__ import annotations
 
 import ast
+import bisect
 import enum
+import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -100,7 +102,9 @@ def gather(run: Run, groups: dict[tuple, SecondBackward], hits: Iterable[tuple[B
 def met_again(run: Run) -> Iterator[tuple[BackwardPass, Hit, bool]]:
     """The hits of a run, and whether it shows by itself that they happen; without those of which nothing is known."""
     shown: set[Node] = set()
-    for event in run.recording.walks:
+    walks = run.recording.walks
+    last = max((number for number, event in enumerate(walks) if event.hits), default=-1)
+    for event in walks[: last + 1]:
         for hit in event.hits:
             leads = not is_assumed(event, hit) and leads_on(hit, shown)
             if hit.certain or leads and hit.node.callee is None:
@@ -254,11 +258,12 @@ def also_carried(run: Run, boundary: Boundary | None, event: BackwardPass) -> di
 
 def brings(run: Run, boundary: Boundary, name: str, crossing: Node, used: int) -> bool:
     """Whether it is by `name` that `crossing` comes from the boundary to where the node of order `used` takes it up."""
+    stores = run.recording.stores
+    first = bisect.bisect_right(stores, boundary.order, key=lambda store: store.order)
     rebound = {
         ast.unparse(store.target)
-        for store in run.recording.stores
-        if boundary.order < store.order < used
-        and isinstance(store.target, (ast.Name, ast.Attribute))
+        for store in itertools.takewhile(lambda store: store.order < used, itertools.islice(stores, first, None))
+        if isinstance(store.target, (ast.Name, ast.Attribute))
         and (store.trace[-1][0] is boundary.frame or isinstance(store.target, ast.Attribute))
         and crossing not in store.nodes
     }

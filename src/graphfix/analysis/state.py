@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping, Sequence
 
 from graphfix.analysis.call_graph import word
 from graphfix.analysis.evidence import Evidence
-from graphfix.analysis.growing_places import GrowingPlace, by_place, is_cut_at_once
+from graphfix.analysis.growing_places import GrowingPlace, by_place, holders, is_cut_at_once
 from graphfix.analysis.runs import Run
 from graphfix.analysis.totals import adds, faulty_totals, operands
-from graphfix.autograd.graph import Node, history, reaches
+from graphfix.autograd.graph import Node, history
 from graphfix.autograd.iteration import split_loop
 from graphfix.interpreter.recording import Store, StoreKind
 from graphfix.interpreter.values import Instance
@@ -61,10 +62,11 @@ def collect(evidence: Evidence, run: Run, attributes: bool, places: dict[ast.AST
             continue
         if kind is not attributes:
             continue
+        holding = holders(stores)
         for store in stores:
-            earlier = (
-                grown_from(store, stores, cut) if store.kind is StoreKind.ASSIGNED and evidence.holds(store.target) else None
-            )
+            if store.kind is not StoreKind.ASSIGNED or not evidence.holds(store.target) or is_cut_at_once(store, stores):
+                continue
+            earlier = grown_from(store, holding, cut)
             if earlier is not None:
                 place = places.setdefault(store.target, GrowingPlace())
                 place.stores.append(store)
@@ -72,22 +74,22 @@ def collect(evidence: Evidence, run: Run, attributes: bool, places: dict[ast.AST
                 place.note(run, stores, all(evidence.facts.is_spent(node, store.order) for node in earlier.nodes))
 
 
-def grown_from(store: Store, stores: list[Store], cut: set[Node]) -> Store | None:
+def grown_from(store: Store, holding: Mapping[Node, Sequence[Store]], cut: set[Node]) -> Store | None:
     """What an earlier iteration left in the place and is part of what this one puts there; None where the place does not grow.
 
+    `holding`: for each node, all stores that put it into the place.
     `cut`: what the run detaches, or is a part of that: a sum that is cut as a whole in the end is meant to be.
     """
     if not isinstance(store.target, (ast.Name, ast.Attribute)):
         return None
-    if is_cut_at_once(store, stores):
-        return None
     if all(store.trace[-1] not in node.trace for node in store.nodes):
         return None  # made elsewhere and only passed on here
-    for earlier in stores:
+    below = {id(each): each for node in history(list(store.nodes)) for each in holding.get(node, ())}
+    for earlier in sorted(below.values(), key=lambda each: each.order):
         if earlier.order >= store.order:
             return None
         crossed = split_loop(earlier.context, store.context)
-        if crossed is not None and not is_short(store.context[crossed][0].loop) and reaches(store.nodes, set(earlier.nodes)):
+        if crossed is not None and not is_short(store.context[crossed][0].loop):
             is_cut = adds(operands(store), set(earlier.nodes)) and not cut.isdisjoint(store.nodes)
             return None if is_cut else earlier
     return None

@@ -6,10 +6,10 @@ import ast
 from collections.abc import Mapping, Sequence
 
 from graphfix.analysis.evidence import Evidence, asked_once
-from graphfix.analysis.growing_places import GrowingPlace, by_place, expressions_to_cut, is_cut_at_once, is_sure
+from graphfix.analysis.growing_places import GrowingPlace, by_place, expressions_to_cut, holders, is_cut_at_once, is_sure
 from graphfix.analysis.runs import Run
 from graphfix.autograd.graph import Node, history
-from graphfix.autograd.iteration import is_before_loop, split_loop
+from graphfix.autograd.iteration import Context, LoopEntry, is_before_loop, split_loop
 from graphfix.interpreter.recording import Store
 from graphfix.interpreter.values import Instance
 
@@ -67,10 +67,7 @@ def is_plain_log(evidence: Evidence, total: GrowingPlace) -> bool:
 def collect(evidence: Evidence, run: Run, stores: list[Store], found: dict[ast.AST, GrowingPlace]) -> None:
     """Add what this run shows of one place. A name that is used for two totals in two loops is two places."""
     by_loop: dict[ast.AST, list[Store]] = {}
-    holding: dict[Node, list[Store]] = {}
-    for store in stores:
-        for node in store.nodes:
-            holding.setdefault(node, []).append(store)
+    holding = holders(stores)
     for store in stores:
         loop = chain_loop(store, holding)
         if loop is not None:
@@ -81,7 +78,7 @@ def collect(evidence: Evidence, run: Run, stores: list[Store], found: dict[ast.A
         total = next((found[target] for target in targets if target in found), None) or GrowingPlace()
         found.update(dict.fromkeys(targets, total))
         # a run that walks the sum and resets it at once shows that it is no log, also for the runs that do not
-        total.walked |= any(walked_after(store, fed) for store in chained)
+        total.walked |= are_walked_after(chained, fed)
         kept = [store for store in chained if not is_cut_at_once(store, stores) and evidence.tells(store)]
         if not kept:
             continue
@@ -111,21 +108,44 @@ def chain_loop(store: Store, holding: Mapping[Node, Sequence[Store]]) -> ast.AST
     return None
 
 
-def walked_after(store: Store, stores: list[Store]) -> bool:
-    """Whether a backward pass walks the sum, or walks over the whole loop that sums: then the sum is no log."""
-    if any(event.order > store.order for node in store.nodes for event in node.walks):
+def are_walked_after(chained: list[Store], fed: list[Store]) -> bool:
+    """Whether a backward pass walks one of the `chained` sums, or walks over the whole loop that sums: then the sum is no log.
+
+    `fed`: all that the loop puts into the place.
+    """
+    if any(event.order > store.order for store in chained for node in store.nodes for event in node.walks):
         return True
-    index = max(
-        (split_loop(s.context, store.context) or 0 for s in stores if split_loop(s.context, store.context) is not None), default=0
-    )
-    entry = store.context[index][0]
-    own = {node for other in stores for node in other.nodes}
+    own = {node for store in fed for node in store.nodes}
+    iterations = iterations_of(fed)
+    sums: dict[LoopEntry, list[Node]] = {}
+    for store in chained:
+        sums.setdefault(summing_loop(store, iterations), []).extend(store.nodes)
     return any(
         all(active is not entry for active, _ in event.context)
-        for node in history(list(store.nodes))
-        if node not in own and any(active is entry for active, _ in node.context)
+        for entry, nodes in sums.items()
+        for node in history(nodes)
+        if node.walks and node not in own and any(active is entry for active, _ in node.context)
         for event in node.walks
     )
+
+
+def iterations_of(stores: list[Store]) -> dict[Context, set[int]]:
+    """The iterations in which something is stored, by the loops around: the last of the key is the loop itself, in its iteration 0."""
+    found: dict[Context, set[int]] = {}
+    for context in {store.context for store in stores}:
+        for index, (entry, iteration) in enumerate(context):
+            found.setdefault((*context[:index], (entry, 0)), set()).add(iteration)
+    return found
+
+
+def summing_loop(store: Store, iterations: dict[Context, set[int]]) -> LoopEntry:
+    """The innermost loop around a store of which another iteration feeds the place, too; the outermost one where there is none."""
+    context = store.context
+    for index in reversed(range(len(context))):
+        entry, iteration = context[index]
+        if iterations.get((*context[:index], (entry, 0)), set()) - {iteration}:
+            return entry
+    return context[0][0]
 
 
 def operands(store: Store) -> dict[Node, set[Node]]:

@@ -92,7 +92,8 @@ def shared_with_given(run: Run, event: BackwardPass) -> bool:
     depth = len(event.context)
     later = (w for w in run.recording.walks if w.order > event.order and w.context[:depth] == event.context)
     for walk in later:
-        others += met(walk) if walked.isdisjoint(met(walk)) else ()
+        again = met(walk)
+        others += again if walked.isdisjoint(reversed(again)) else ()  # what graphs share lies at their bottom
     return bool(others) and may_share(list(walked), others, event.context)
 
 

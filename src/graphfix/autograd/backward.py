@@ -11,6 +11,7 @@ import enum
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from graphfix.autograd.graph import Leaf, Node, Write, history
 from graphfix.autograd.iteration import CallStack, Context
@@ -18,12 +19,20 @@ from graphfix.autograd.iteration import CallStack, Context
 
 @dataclass(eq=False)
 class Hit:
-    """A walk met a node that an earlier walk had freed. `path` leads from the root to the node, both included."""
+    """A walk met a node that an earlier walk had freed. `certain`: all nodes on the way there are.
+
+    `came_from`: for each node of the walk, the one that it was reached from.
+    """
 
     node: Node
     freed_by: BackwardPass
-    path: tuple[Node, ...]
+    came_from: dict[Node, Node | None]
     certain: bool
+
+    @cached_property
+    def path(self) -> tuple[Node, ...]:
+        """The nodes from the root of the walk to the freed one, both included."""
+        return path_to(self.node, self.came_from)
 
 
 @dataclass(eq=False)
@@ -32,7 +41,6 @@ class Stale:
 
     node: Node
     leaf: Leaf
-    path: tuple[Node, ...]
     certain: bool
 
 
@@ -86,35 +94,39 @@ def walk(event: BackwardPass) -> None:
     """Walk the graph from the event's roots: note what is freed or stale already, then free it unless it is retained."""
     wanted = leads_to(event)
     came_from: dict[Node, Node | None] = {root: None for root in event.roots if wanted is None or root in wanted}
+    certain = {root: root.certain for root in came_from}  # whether all nodes on the way to each are
     order = list(came_from)
     for node in order:
-        freed = node.freed_by
-        if freed is not None and node.saves:
-            path = path_to(node, came_from)
-            event.hits.append(Hit(node, freed, path, all(step.certain for step in path)))
+        sure = certain[node]
+        if node.freed_by is not None and node.saves:
+            event.hits.append(Hit(node, node.freed_by, came_from, sure))
             continue  # torch raises here: what lies below is not reached
-        for leaf, version in zip(node.leaves, node.versions):
-            if version is not None and leaf.version != version:
-                path = path_to(node, came_from)
-                event.stale.append(Stale(node, leaf, path, all(step.certain for step in path)))
-        if node.guessed is not None and node.guessed[0].version != node.guessed[1]:
-            path = path_to(node, came_from)
-            # what a module returns whose parameters an optimizer has is a graph, and so is what torch makes of it
-            sure = all(step.certain or step.guessed is not None or step.callee is None for step in path)
-            event.stale.append(Stale(node, node.guessed[0], path, sure))
-        for storage, version in node.saved:
-            if storage.version != version:
-                sure = all(step.certain for step in path_to(node, came_from))
-                event.overwritten.append(Overwritten(node, storage.writes[version], sure))
+        note_versions(event, node, came_from, sure)
         for parent in node.parents:
             if parent not in came_from and (wanted is None or parent in wanted):
                 came_from[parent] = node
+                certain[parent] = sure and parent.certain
                 order.append(parent)
     event.nodes = order
     for node in order:
         node.walks.append(event)
         if not event.retains:
             node.freed_by = node.freed_by or event
+
+
+def note_versions(event: BackwardPass, node: Node, came_from: dict[Node, Node | None], sure: bool) -> None:
+    """Note which of the tensors that a node has saved have a newer version now. `sure`: the walk certainly comes to it."""
+    for leaf, version in zip(node.leaves, node.versions):
+        if version is not None and leaf.version != version:
+            event.stale.append(Stale(node, leaf, sure))
+    if node.guessed is not None and node.guessed[0].version != node.guessed[1]:
+        # what a module returns whose parameters an optimizer has is a graph, and so is what torch makes of it
+        way = path_to(node, came_from)
+        is_graph = all(step.certain or step.guessed is not None or step.callee is None for step in way)
+        event.stale.append(Stale(node, node.guessed[0], is_graph))
+    for storage, version in node.saved:
+        if storage.version != version:
+            event.overwritten.append(Overwritten(node, storage.writes[version], sure))
 
 
 def leads_to(event: BackwardPass) -> set[Node] | None:

@@ -7,6 +7,7 @@ graph wants a `detach()`, and where.
 from __future__ import annotations
 
 import ast
+import bisect
 import enum
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -50,6 +51,11 @@ class Fates:
 
     def __init__(self, walks: Sequence[BackwardPass], updates: Sequence[Update], read: Callable[[], bool] = lambda: True) -> None:
         self.updates = updates
+        self.updates_of: dict[Leaf, list[Update]] = {}
+        for update in updates:
+            for leaf in update.leaves:
+                self.updates_of.setdefault(leaf, []).append(update)
+        self.doubtful = [update for update in updates if not update.complete]  # of which not all leaves are known
         self.read = read
         self.idle: tuple[bool, set[Leaf]] | None = None
         self.led: dict[BackwardPass, set[Node]] = {}
@@ -66,14 +72,12 @@ class Fates:
         return self.below[event]
 
     def fate(self, event: BackwardPass, leaf: Leaf) -> Fate:
-        for update in self.updates:
-            if update.order < event.order:
-                continue
-            if leaf in update.leaves:
-                return Fate.USED if update.steps else Fate.DROPPED
-            if not update.complete:
-                return Fate.UNKNOWN
-        return Fate.UNKNOWN
+        """What the next update of the leaf does with its gradient, where none before may be one, too."""
+        update = next_of(self.updates_of.get(leaf, ()), event)
+        doubtful = next_of(self.doubtful, event)
+        if update is None or doubtful is not None and doubtful.order < update.order:
+            return Fate.UNKNOWN
+        return Fate.USED if update.steps else Fate.DROPPED
 
     def is_dropped(self, event: BackwardPass, leaf: Leaf) -> bool:
         """Whether every gradient that this call leaves in `leaf` is cleared unused; the end of the run says nothing."""
@@ -101,6 +105,12 @@ class Fates:
             if any(parent in found for parent in node.parents) or any(not self.is_dropped(event, leaf) for leaf in node.leaves):
                 found.add(node)
         return found
+
+
+def next_of(updates: Sequence[Update], event: BackwardPass) -> Update | None:
+    """The first of these updates, which are in the order of the run, behind a walk."""
+    number = bisect.bisect_left(updates, event.order, key=lambda update: update.order)
+    return updates[number] if number < len(updates) else None
 
 
 def severable(fates: Fates, event: BackwardPass, bad: Iterable[Node]) -> list[tuple[Node, Node]] | None:

@@ -186,7 +186,9 @@ def is_unsettled(m: Interpreter, entry: LoopEntry, iteration: int) -> bool:
         if any(hit.certain for hit in event.hits):
             return False
         events.append(event)
-    is_first = not any(is_inside(event.context, entry) for event in m.recording.walks[: len(m.recording.walks) - len(events)])
+    number = len(m.recording.walks) - len(events)
+    before = m.recording.walks[max(number - 1, 0) : number]
+    is_first = not any(is_inside(event.context, entry) for event in before)  # what lies inside follows one another
     late = {
         node
         for event in events

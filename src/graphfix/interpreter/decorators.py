@@ -52,7 +52,7 @@ def result_of(m: Interpreter, decorator: Function, function: Function, site: ast
     if decorator.definition in m.laborious:
         return not_followed(function)
     decorates, in_passing, most = m.decorates, m.in_passing, m.most
-    context, left = m.context, m.recording.left
+    context, left = m.context, list(m.recording.left)
     switches = switches_recording(decorator.env.document.tree)
     m.decorates, m.in_passing = True, in_passing or not switches
     m.most = most if switches else min(most, m.steps + MOST_STEPS)

@@ -8,6 +8,8 @@ A run is one path. Where the program does not say which way a branch goes, the r
 from __future__ import annotations
 
 import ast
+import collections
+import collections.abc
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -35,13 +37,19 @@ from graphfix.interpreter.values import (
     nodes_in,
 )
 
+Statements = collections.abc.Sequence[ast.stmt]
 MAX_DEPTH = 12
 HOLDING = (Tensor, Sequence, Mapping, Instance, TorchModule)  # what may hold the memory of a tensor
 MAX_STEPS = 30_000
+NODES_OF_A_STEP = 32  # that a backward pass comes to
 
 
 class OutOfSteps(Exception):
-    """The run has used up its budget; what it has seen so far stands."""
+    """A statement, or the whole run, has used up its budget; what it has seen so far stands."""
+
+
+# what ends a run, or a statement of it, before its end
+LIMITS = (OutOfSteps, RecursionError)
 
 
 class Stop(Exception):
@@ -96,7 +104,7 @@ class Handlers:
     """What the parts of the interpreter ask of one another; each is given the interpreter first."""
 
     evaluate: Callable[[Interpreter, ast.expr], Value]
-    execute: Callable[[Interpreter, Iterable[ast.stmt]], None]
+    execute: Callable[[Interpreter, Statements], None]
     call: Callable[[Interpreter, Value, Arguments, Keywords, ast.AST], Value]
     call_method: Callable[[Interpreter, Value, str, Arguments, Keywords, ast.AST], Value]
     get_attribute: Callable[[Interpreter, Value, str, ast.AST], Value]
@@ -152,7 +160,8 @@ class Interpreter:
         self.hooked_at: ast.AST | None = None  # where a module that is not known, or some of its parts, got a forward hook
         self.steps = 0
         self.most = MAX_STEPS
-        self.laborious: set[ast.AST] = set()  # decorators that take too many of them
+        self.laborious: set[ast.AST] = set()  # decorators and statements that take too many of them
+        self.turns: collections.Counter[ast.AST] = collections.Counter()  # iterations of each loop
         self.has_graphs = False  # whether any node was made
         self.order = 0
         self.conventions = NO_CONVENTIONS
@@ -169,10 +178,11 @@ class Interpreter:
     def frame(self) -> Frame:
         return self.frames[-1]
 
-    def tick(self) -> None:
-        self.steps += 1
+    def tick(self, cost: int = 1) -> None:
+        """Count a step, or what takes as long as `cost` of them; raises `OutOfSteps` behind the last."""
+        self.steps += cost
         if self.steps > self.most:
-            self.recording.left = self.in_hand()
+            self.recording.left.extend(self.in_hand())
             raise OutOfSteps
 
     def now(self) -> int:
@@ -188,7 +198,7 @@ class Interpreter:
         """The abstract value of an expression."""
         return self.handlers.evaluate(self, node)
 
-    def execute(self, body: Iterable[ast.stmt]) -> None:
+    def execute(self, body: Statements) -> None:
         """Run a block of statements."""
         self.handlers.execute(self, body)
 
@@ -336,6 +346,7 @@ class Interpreter:
         )  # fmt: skip
         walk(event)
         self.recording.walks.append(event)
+        self.tick(len(event.nodes) // NODES_OF_A_STEP)
         if kind is WalkKind.METHOD or proves:
             self.recording.proven.update(event.roots)
             given = site.args if kind is WalkKind.METHOD else site.args[1:]

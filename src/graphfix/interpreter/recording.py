@@ -188,7 +188,8 @@ class Recording:
     nobody out of sight has got hold of them. `ended_by`: what broke the run off; `left`: what it had in
     hand where its steps ended, and might have walked. `receiver`: the object whose method was run. `optimized`: what stands for the
     parameters of modules that are not in sight, by the keys of these, once an optimizer has them. `single`: what has one element, or a
-    part of it has, where it is `divided`. `memos`: what functions whose results are kept have given, by the arguments.
+    part of it has, where it is `divided`. `memos`: what functions whose results are kept have given, by the arguments. `executed`: the
+    statements that were run; `defined`: those that were run before, for all runs that begin with the same definitions.
     """
 
     walks: list[BackwardPass] = field(default_factory=list)
@@ -224,6 +225,7 @@ class Recording:
     covered: dict[tuple[ast.AST, bool], ast.AST] = field(default_factory=dict)
     tried: set[ast.AST] = field(default_factory=set)
     executed: set[ast.AST] = field(default_factory=set)
+    defined: frozenset[ast.AST] = frozenset()
     entered: set[ast.AST] = field(default_factory=set)
     graphs: dict[ast.expr, list[Use]] = field(default_factory=dict)
     plain: set[ast.expr] = field(default_factory=set)
@@ -240,6 +242,10 @@ class Recording:
         """Whether the run has met a graph, or what is known to be used for one: a module, an optimizer."""
         met = (self.walks, self.asks, self.empty, self.builds, self.modules, self.frozen, self.modes, self.updates)
         return any(met) or any(node.certain or node.leaves for node in self.nodes)
+
+    def is_without(self, statements: set[ast.AST]) -> bool:
+        """Whether none of these statements was run."""
+        return statements.isdisjoint(self.executed) and statements.isdisjoint(self.defined)
 
     def concerned(self) -> set[ast.AST]:
         """The functions that were at work where graphs were made, put away, walked or read; what may be one is none here."""

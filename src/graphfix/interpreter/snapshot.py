@@ -36,6 +36,7 @@ CHANGING = (Class, Env, Function, Instance, Leaf, Mapping, Node, Optimizer, Sequ
 # what follows from the other slots: where a class looks for a method, and behind its own code
 FOUND_OUT = ("_order", "_external")
 MOST = 20_000  # objects
+OBJECTS_OF_A_STEP = 40
 
 
 class Snapshot:
@@ -48,15 +49,19 @@ class Snapshot:
         """`nodes`: further ones that were made."""
         reached = _reached([*env.variables.values(), *nodes])
         self.partial = len(reached) >= MOST
+        self.size = len(reached)
         self.holds_graphs = any(isinstance(each, Node) for each in reached)
         self._variables, self._names = env.variables, dict(env.variables)
-        self._kept = [_Kept(each) for each in reached]
+        by_class: dict[type, list[object]] = {}
+        for each in reached:
+            by_class.setdefault(type(each), []).append(each)
+        self._kept = [_Kept(cls, objects) for cls, objects in by_class.items()]
 
     def restore(self) -> None:
         """Everything as it was, in the very containers that others hold."""
         self.rebind()
         for each in self._kept:
-            if not each.is_untouched():
+            if not each.are_untouched():
                 each.restore()
 
     def rebind(self) -> None:
@@ -66,37 +71,37 @@ class Snapshot:
 
     def is_untouched(self) -> bool:
         """Whether no run has changed what the variables hold; what they are bound to is another question."""
-        return all(each.is_untouched() for each in self._kept)
+        return all(each.are_untouched() for each in self._kept)
 
 
 class _Kept:
-    """An object with what its slots held, and what the containers in these held.
+    """All objects of one class with what their slots held, and what the containers in these held.
 
-    All are compared as a whole: what they hold is equal to nothing but itself, or cannot change.
+    All are compared as a whole, without a loop in Python: what they hold is equal to nothing but itself, or cannot change.
     """
 
-    __slots__ = ("_object", "_slots", "_values", "_contents")
+    __slots__ = ("_cls", "_objects", "_values", "_containers", "_contents")
 
-    def __init__(self, each: object) -> None:
-        self._object = each
-        self._slots = _reader_of(type(each))
-        self._values = self._slots(each)
-        self._contents = [(value, value.copy()) for value in self._values if isinstance(value, (dict, list))]
+    def __init__(self, cls: type, objects: list[object]) -> None:
+        self._cls, self._objects = cls, objects
+        self._values = self._read()
+        self._containers = [value for values in self._values for value in values if isinstance(value, (dict, list))]
+        self._contents = [container.copy() for container in self._containers]
 
-    def is_untouched(self) -> bool:
-        if self._slots(self._object) != self._values:
-            return False
-        for value, content in self._contents:
-            if value != content:
-                return False
-        return True
+    def _read(self) -> list[tuple[Any, ...]]:
+        return list(map(_reader_of(self._cls), self._objects))
+
+    def are_untouched(self) -> bool:
+        return self._read() == self._values and self._containers == self._contents
 
     def restore(self) -> None:
-        for value, content in self._contents:
-            value.clear()
-            value.update(content) if isinstance(value, dict) else value.extend(content)
-        for name, value in zip(_slots_of(type(self._object)), self._values):
-            setattr(self._object, name, value)
+        for container, content in zip(self._containers, self._contents):
+            container.clear()
+            container.update(content) if isinstance(container, dict) else container.extend(content)
+        names = _slots_of(self._cls)
+        for each, values in zip(self._objects, self._values):
+            for name, value in zip(names, values):
+                setattr(each, name, value)
 
 
 class Beginning:
@@ -110,6 +115,7 @@ class Beginning:
         self.asked = asked
         self._snapshot = Snapshot(env, m.recording.nodes)
         self._recorded = _copied(m.recording)
+        self._defined = frozenset(self._recorded.pop("executed"))
         self._state = (m.order, m.grad_enabled, m.has_graphs)
         self._noted = (dict(m.modes), dict(m.decisions))
 
@@ -128,6 +134,8 @@ class Beginning:
         self._snapshot.rebind()
         for name, content in _copied(self._recorded).items():
             setattr(m.recording, name, content)
+        m.recording.defined = self._defined
+        m.tick(self._snapshot.size // OBJECTS_OF_A_STEP)  # that they are untouched is looked at for each run
         m.order, m.grad_enabled, has_graphs = self._state
         m.has_graphs = m.has_graphs or has_graphs  # a module that was read later may hold some
         modes, decisions = self._noted

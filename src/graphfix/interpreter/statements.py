@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from graphfix.autograd.iteration import LoopEntry
 from graphfix.interpreter import versions
 from graphfix.interpreter.boundaries import as_now, crossing, cuts_nothing, is_unsettled, note_boundary, note_end
+from graphfix.interpreter.budget import bounded
 from graphfix.interpreter.calls import enter_context, note_defaults
 from graphfix.interpreter.conditions import truth
 from graphfix.interpreter.decorators import decorate
@@ -33,8 +34,11 @@ from graphfix.interpreter.values import (
 )
 from graphfix.source.subtree import kept_with_node, subtree
 
+# Iterations of one loop in one run, all entries together. Training code has come to 192, in networks that are built layer by layer.
+MOST_TURNS = 256
 
-def execute(m: Interpreter, body: Iterable[ast.stmt]) -> None:
+
+def execute(m: Interpreter, body: Sequence[ast.stmt]) -> None:
     """Run a block of statements."""
     frame = m.frame
     for statement in body:
@@ -42,8 +46,12 @@ def execute(m: Interpreter, body: Iterable[ast.stmt]) -> None:
         m.tick()
         m.recording.executed.add(statement)
         handler = STATEMENTS.get(type(statement))
-        if handler is not None:
+        if handler is None:
+            continue
+        if statement is body[-1] or m.decorates:
             handler(m, statement)
+        else:
+            bounded(m, handler, statement)
 
 
 def run_expression(m: Interpreter, s: ast.Expr) -> None:
@@ -126,7 +134,7 @@ def run_if(m: Interpreter, s: ast.If) -> None:
 
 def run_for(m: Interpreter, s: ast.For | ast.AsyncFor) -> None:
     value = evaluate(m, s.iter)
-    items = iterate(m, value, s)
+    items = iterate(m, value, s)[: rounds_now(m, s, None)]
 
     entry = m.loop(s)
     entry.goes_on = goes_on(value)
@@ -147,15 +155,24 @@ def run_for(m: Interpreter, s: ast.For | ast.AsyncFor) -> None:
     run_loop(m, entry, starts(), is_crossed=len(items) > 1)
 
 
+def rounds_now(m: Interpreter, loop: ast.For | ast.AsyncFor | ast.While, usual: int | None) -> int | None:
+    """How many iterations of a loop to run, of those that there are (`usual`); one where it has been entered from so many others.
+
+    What crosses the boundaries of loops in loops is seen long before: without this, each level of nesting doubles what all of them take.
+    """
+    return 1 if m.turns[loop] >= MOST_TURNS else usual
+
+
 def run_while(m: Interpreter, s: ast.While) -> None:
     entered = 0
+    usual = rounds_now(m, s, rounds(s))
     entry = m.loop(s)
     entry.goes_on = True
 
     def starts() -> Iterator[Callable[[], object]]:
         nonlocal entered
-        while entered < rounds(s) or entered < LOOP_LIMIT and is_unsettled(m, entry, entered - 1):
-            if entered == rounds(s):
+        while entered < usual or entered < LOOP_LIMIT and is_unsettled(m, entry, entered - 1):
+            if entered == usual:
                 entry.further = entered
             value = evaluate(m, s.test)
             if value.is_off:
@@ -176,6 +193,7 @@ def run_loop(m: Interpreter, entry: LoopEntry, starts: Iterable[Callable[[], obj
     first: dict[str, tuple[Value, bool]] = {}
     broke = False
     for iteration, start in enumerate(starts):
+        m.turns[s] += 1
         m.frame.statement = s
         m.context = (*outer, (entry, iteration))
         if iteration == 0 and is_crossed:

@@ -150,7 +150,7 @@ class Unrecorded(Inquiry):
     def kept(self, inside: list[ast.AST]) -> Iterator[Open]:
         """What called code leaves behind in objects, to be read under a key or name that no run follows, is not walked."""
         own = {part for each in inside for part in subtree(each)}
-        executed = {statement for run in self.evidence.tape.runs for statement in run.recording.executed}
+        executed = self.evidence.tape.executed
         reads: dict[Place, None] = {}
         holders: dict[ast.expr, None] = {}
         for code in dict.fromkeys(code for each in inside for code in self.flow.reached_anyhow(each) if code not in own):

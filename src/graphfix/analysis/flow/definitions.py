@@ -1,6 +1,7 @@
 """Reaching definitions: which bindings of a name a read may see (Aho et al., Compilers, 2nd ed., section 9.2.4).
 
-One pass over the structured code; the body of a loop is passed twice, so that what an iteration leaves reaches the next.
+One pass over the structured code. The body of a loop is passed once more with what its iterations leave, so that it reaches the next; a
+loop in a loop begins its second turn with what it has left in the first, so that the passes add up and do not multiply.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ class Reaching:
     """The definitions that reach the point which a pass over a function has come to.
 
     `leaving`: what holds where a loop is left or goes on early, one entry for each loop around. `loops`: the loops around.
-    `made_in`: the loops around each definition. `raising`: all that held anywhere in the `try` bodies around.
+    `made_in`: the loops around each definition. `raising`: all that held anywhere in the `try` bodies around. `left`: what the iterations
+    of each loop have left to the next.
     """
 
     now: Definitions = field(default_factory=dict)
@@ -31,6 +33,7 @@ class Reaching:
     continued: list[list[Definitions]] = field(default_factory=list)
     made_in: dict[Place, tuple[ast.AST, ...]] = field(default_factory=dict)
     raising: list[list[Definitions]] = field(default_factory=list)
+    left: dict[ast.AST, list[Definitions]] = field(default_factory=dict)
 
     def define(self, name: str, place: Place) -> None:
         self.now = {**self.now, name: frozenset(((place, frozenset()),))}

@@ -236,8 +236,8 @@ class Statements(Expressions):
         state = self.reaching
         outside = state.loops
         entry = state.now
-        ends: list = []
-        for _ in range(2):
+        ends = state.left.get(node, [])
+        for _ in range(1 if ends else 2):
             state.loops = (*outside, node)
             state.broken.append([])
             state.continued.append([])
@@ -249,6 +249,7 @@ class Statements(Expressions):
             ends = [*state.continued.pop(), *([] if state.dead else [state.now])]
             broken = state.broken.pop()
             state.loops = outside
+        state.left[node] = ends
         state.dead = False
         state.now = joined([entry, at_test, *ends])
         self.block(node.orelse)
