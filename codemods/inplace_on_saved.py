@@ -41,7 +41,8 @@ Gated()(x).sum().backward()
 ```
 
 ## Fix safety
-The out-of-place form computes the same values. Safe where every run that writes there raises later, so that no working run
+The out-of-place form computes the same values. Where the statement that writes has itself saved the old content
+(`h[i] = torch.tanh(h[i - 1] * w)`), the value is computed first, then `h` is copied and written to. Safe where every run that writes there raises later, so that no working run
 changes, and where no other name holds the old tensor or a view of it; unsafe where some run does not raise. Whoever holds another
 name would no longer see the new content: then the finding is told without a fix.
 
@@ -60,11 +61,24 @@ from graphfix.analysis.callers import worth_reaching
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
 from graphfix.autograd.backward import BackwardPass, Overwritten
-from graphfix.autograd.graph import Write, history
+from graphfix.autograd.graph import Node, Write, history
 from graphfix.autograd.iteration import CallStack
 from graphfix.codemods.base import rule
 from graphfix.interpreter.values import TorchModule
-from graphfix.model import Delete, Finding, Fix, Ground, InsertBefore, Label, NoFix, Operation, RemoveArgument, Replace, in_time
+from graphfix.model import (
+    Delete,
+    Finding,
+    Fix,
+    Ground,
+    InsertAfter,
+    InsertBefore,
+    Label,
+    NoFix,
+    Operation,
+    RemoveArgument,
+    Replace,
+    in_time,
+)
 from graphfix.models.table import facts
 from graphfix.models.words import spelled_by_code
 from graphfix.repairs.fixes import fix, safe_if, short
@@ -87,6 +101,7 @@ class Fault:
     walk: BackwardPass
     overwritten: Overwritten
     raising: set[Run] = field(default_factory=set)
+    savers: list[Node] = field(default_factory=list)
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
@@ -100,6 +115,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
                     place = write.site if evidence.holds(write.site) else event.site  # told once, however many writes there are
                     fault = faults.setdefault(place, Fault(write, event, overwritten))
                     fault.raising.add(run)
+                    fault.savers.append(overwritten.node)
     for fault in faults.values():
         if not spared(evidence, fault):
             yield from evidence.told(report if evidence.holds(fault.write.site) else report_at_walk, fault)
@@ -168,7 +184,7 @@ def repair_of(evidence: Evidence, fault: Fault) -> Fix | NoFix:
     ]  # fmt: skip
     if any(write.others for _, write in writes) or evidence.tape.truncated:
         return NoFix("others may hold the tensor that is written to, and would no longer see what is written")
-    written = made_without(evidence, made) if made is not None else out_of_place(evidence, fault.write)
+    written = made_without(evidence, made) if made is not None else out_of_place(evidence, fault)
     if written is None:
         return NoFix("the write has no plain form that makes a new tensor")
     title, operations = written
@@ -199,14 +215,14 @@ def may_promote(evidence: Evidence, site: ast.AST) -> bool:
     return False
 
 
-def out_of_place(evidence: Evidence, write: Write) -> tuple[str, tuple[Operation, ...]] | None:
-    site, document = write.site, evidence.document
+def out_of_place(evidence: Evidence, fault: Fault) -> tuple[str, tuple[Operation, ...]] | None:
+    site, document = fault.write.site, evidence.document
     statement = document.statement_of(site)
     if isinstance(site, ast.AugAssign) and isinstance(site.target, ast.Name):
         return rebinding(evidence, site, site.target.id, augmented(evidence, site))
     if isinstance(site, (ast.AugAssign, ast.Subscript)):
         target = site.target if isinstance(site, ast.AugAssign) else site
-        return item_written(evidence, statement, target)
+        return item_written(evidence, statement, target, is_saved_by(fault, statement))
     if not isinstance(site, ast.Call):
         return None
     if any(keyword.arg == "inplace" for keyword in site.keywords):
@@ -240,8 +256,18 @@ def augmented(evidence: Evidence, site: ast.AugAssign) -> str | None:
     return f"{site.target.id} {operator} {value if isinstance(site.value, CLOSED) else f'({value})'}"
 
 
-def item_written(evidence: Evidence, statement: ast.stmt, target: ast.AST) -> tuple[str, tuple[Operation, ...]] | None:
-    """`x = x.masked_fill(mask, number)` for `x[mask] = number`, else a copy of `x` that may be written to."""
+def is_saved_by(fault: Fault, statement: ast.stmt) -> bool:
+    """Whether the writing statement itself computes what saves the tensor, as `h[i] = torch.tanh(h[i - 1] * w)` does."""
+    return any(active is statement for node in fault.savers for _, active in node.trace)
+
+
+def item_written(
+    evidence: Evidence, statement: ast.stmt, target: ast.AST, saves: bool
+) -> tuple[str, tuple[Operation, ...]] | None:
+    """`x = x.masked_fill(mask, number)` for `x[mask] = number`, else a copy of `x` that may be written to.
+
+    `saves`: the statement computes what saves the old `x`, and so has to compute it before there is a copy.
+    """
     if not isinstance(target, ast.Subscript) or not isinstance(target.value, ast.Name):
         return None
     name = target.value.id
@@ -251,8 +277,21 @@ def item_written(evidence: Evidence, statement: ast.stmt, target: ast.AST) -> tu
         if isinstance(number, ast.Constant) and isinstance(number.value, (int, float)):
             source = evidence.document.source
             return rebinding(evidence, statement, name, f"{name}.masked_fill({source(target.slice)}, {source(value)})")
-    copy = f"{name} = {name}.clone()"
-    return f"write to a copy of `{name}`", (InsertBefore(evidence.span(statement), copy),)
+    copy = InsertBefore(evidence.span(statement), f"{name} = {name}.clone()")
+    if not saves:
+        return f"write to a copy of `{name}`", (copy,)
+    title = f"compute the value first, and write it to a copy of `{name}`"
+    value, written = evidence.document.fresh("value", f"new_{name}"), evidence.document.source(target)
+    if isinstance(statement, ast.AugAssign) and "\n" not in evidence.document.source(statement.value):
+        computed = InsertBefore(evidence.span(statement), f"{value} = {evidence.document.source(statement.value)}")
+        return title, (computed, copy, Replace(evidence.span(statement.value), value))
+    if not isinstance(statement, ast.Assign) or len(statement.targets) > 1:
+        return None
+    return title, (
+        Replace(evidence.span(target), value),
+        InsertAfter(evidence.span(statement), copy.text),
+        InsertAfter(evidence.span(statement), f"{written} = {value}"),
+    )
 
 
 def plain_call(evidence: Evidence, site: ast.Call) -> str | None:

@@ -10,7 +10,7 @@ import graphfix.rewrite
 import graphfix.run.engine
 from graphfix.analysis.health import Health
 from graphfix.model import Applicability, Finding, Fix, Replace, Span
-from graphfix.rewrite.fixpoint import Circle, Repaired, repair
+from graphfix.rewrite.fixpoint import TURNING, Repaired, repair
 from graphfix.run.engine import Analysis
 from graphfix.run.selection import Wanted
 
@@ -71,14 +71,26 @@ def test_fixes_that_break_only_together_are_made_in_turn(rules: Callable[..., Re
     assert (done.text, done.broken) == ("a = b + c\n", ())
 
 
-def test_fixes_that_undo_one_another_are_our_fault(rules: Callable[..., Repaired]) -> None:
-    with pytest.raises(Circle, match="undo"):
-        rules("a = one\n", ("one", "two"), ("two", "one"))
+def reasons(done: Repaired) -> list[tuple[str, str]]:
+    return [(finding.fix.title, reason) for finding, reason in done.refused if finding.fix is not None]
 
 
-def test_fixes_that_never_rest_are_our_fault(rules: Callable[..., Repaired]) -> None:
-    with pytest.raises(Circle, match="10 passes"):
-        rules("a = one\n", ("one", "(one)"))
+def test_fixes_that_undo_one_another_are_left_out_and_the_others_made(rules: Callable[..., Repaired]) -> None:
+    done = rules("a = one\nb = six\n", ("one", "two"), ("two", "one"), ("six", "6"))
+    assert done.text == "a = one\nb = 6\n"
+    assert reasons(done) == [("one to two", TURNING)]
+
+
+def test_a_fix_that_never_comes_to_rest_is_left_out_and_the_others_made(rules: Callable[..., Repaired]) -> None:
+    done = rules("a = one\nb = six\n", ("one", "(one)"), ("six", "6"))
+    assert done.text == "a = one\nb = 6\n"
+    assert reasons(done) == [("one to (one)", TURNING)]
+
+
+def test_a_fix_that_turns_at_another_place_each_time_costs_its_rule(rules: Callable[..., Repaired]) -> None:
+    done = rules("a = one\n", ("one", "0\nb = one"))
+    assert done.text == "a = one\n"
+    assert reasons(done) == [("one to 0\nb = one", TURNING)]
 
 
 def test_a_fix_with_which_runs_are_worse_is_found_by_halving_and_left_out(monkeypatch: pytest.MonkeyPatch) -> None:

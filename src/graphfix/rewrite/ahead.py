@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from graphfix.model import Finding, Fix
-from graphfix.rewrite.fixpoint import Repaired
+from graphfix.rewrite.fixpoint import Place, Repaired, place_of
 from graphfix.rewrite.origin import original_span
 
 
@@ -16,16 +16,16 @@ def revealed(text: str, done: Repaired) -> Iterator[Finding]:
 
     Such a finding cannot be repaired by itself, so its fix has a title and no operations.
     """
-    known: Counter[tuple[str, int]] = Counter()
+    known: Counter[Place] = Counter()
     for number, (now, found, fixed) in enumerate(_passes(done)):
-        present = Counter(_place(text, now, finding) for finding in found)
+        present = Counter(place_of(text, now, finding) for finding in found)
         for finding in found if number else ():
-            place = _place(text, now, finding)
+            place = place_of(text, now, finding)
             if known[place] > 0:
                 known[place] -= 1
             else:
                 yield _told_beforehand(text, now, finding)
-        known = present - Counter(_place(text, now, finding) for finding in fixed)
+        known = present - Counter(place_of(text, now, finding) for finding in fixed)
 
 
 def _passes(done: Repaired) -> Iterator[tuple[str, Sequence[Finding], Sequence[Finding]]]:
@@ -33,11 +33,6 @@ def _passes(done: Repaired) -> Iterator[tuple[str, Sequence[Finding], Sequence[F
     for step in done.steps:
         yield step.text, step.found, step.fixed
     yield done.text, done.found, ()
-
-
-def _place(text: str, now: str, finding: Finding) -> tuple[str, int]:
-    """What a finding in `now` is known again by: its rule, and where the code to blame starts in `text`."""
-    return finding.code, original_span(text, now, finding.span).start
 
 
 def _told_beforehand(text: str, now: str, finding: Finding) -> Finding:

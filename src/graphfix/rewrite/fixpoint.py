@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,8 +19,19 @@ if TYPE_CHECKING:
 MAX_PASSES = 10
 
 
+TURNING = "applied again and again, it does not come to rest"
+# a rule, and where the code that it blames starts in the text before all passes
+Place = tuple[str, int]
+EVERYWHERE = -1
+MAX_CIRCLES = 3
+
+
 class Circle(Exception):
-    """Fixes that undo one another, or never come to rest: a fault of graphfix."""
+    """Fixes that undo one another, or never come to rest: those at these places."""
+
+    def __init__(self, places: frozenset[Place]) -> None:
+        super().__init__(places)
+        self.places = places
 
 
 class Filter(Protocol):
@@ -78,11 +91,25 @@ class _Pass:
 
 
 def repair(path: Path, text: str, roots: tuple[Path, ...], wanted: Filter, analysis: Analysis | None = None) -> Repaired:
-    """Apply the wanted fixes of `text` until a pass changes nothing; `Circle` if none does. `analysis`: that of `text`, if known.
+    """Apply the wanted fixes of `text` until a pass changes nothing. `analysis`: that of `text`, if known.
 
     The fixes of a pass are tried together: where the runs of the result are worse than those before, the fixes that make them so
-    are found by halving and left out.
+    are found by halving and left out. So are those that undo one another or never come to rest: then all begins anew without them.
     """
+    turning: frozenset[Place] = frozenset()
+    for number in itertools.count():
+        try:
+            return _come_to_rest(path, text, roots, wanted, analysis, turning)
+        except Circle as circle:
+            # edits that move what they repair turn at another place each time: then all fixes of that rule are left out
+            turning |= circle.places if number < MAX_CIRCLES else {(code, EVERYWHERE) for code, _ in circle.places}
+    raise AssertionError("unreachable")
+
+
+def _come_to_rest(
+    path: Path, text: str, roots: tuple[Path, ...], wanted: Filter, analysis: Analysis | None, turning: frozenset[Place]
+) -> Repaired:
+    """As `repair`, without the fixes at the places `turning`; raises `Circle` with further ones."""
     from graphfix.run.engine import analyse
 
     def analysed(text: str) -> Analysis:
@@ -99,6 +126,10 @@ def repair(path: Path, text: str, roots: tuple[Path, ...], wanted: Filter, analy
         unfinished = unfinished or now.unfinished
         left = wanted.visible(text, now.findings)
         fixable = [finding for finding in left if wanted.applies(finding.fix)]
+        for finding in fixable if turning else ():
+            place = place_of(steps[0].text if steps else text, text, finding)
+            if finding.fix is not None and not turning.isdisjoint((place, (place[0], EVERYWHERE))):
+                harmful[finding.fix] = TURNING
         tried = _tried(text, [f.fix for f in fixable if f.fix is not None and f.fix not in harmful], now, analysed, harmful)
         done = tried.done
         if done.text == text:
@@ -109,14 +140,28 @@ def repair(path: Path, text: str, roots: tuple[Path, ...], wanted: Filter, analy
                 text, fixed, tuple(left), refused, broken, number, tuple(steps), now.findings, tuple(faults.values()), unfinished,
                 tuple(harmful.items()),
             )  # fmt: skip
-        if done.text in seen:
-            raise Circle("fixes undo one another")
-        seen.add(done.text)
         applied = set(done.applied)
         steps.append(Step(text, tuple(finding for finding in fixable if finding.fix in applied), now.findings))
+        if done.text in seen:
+            break
+        seen.add(done.text)
         text = done.text
         now = tried.analysis if tried.analysis is not None else analysed(text)
-    raise Circle(f"fixes do not come to rest in {MAX_PASSES} passes")
+    raise Circle(_fixed_again(steps))
+
+
+def place_of(original: str, text: str, finding: Finding) -> Place:
+    """What a finding in `text` is known by in all passes over the `original`."""
+    from graphfix.rewrite.origin import original_span
+
+    return finding.code, original_span(original, text, finding.span).start
+
+
+def _fixed_again(steps: Sequence[Step]) -> frozenset[Place]:
+    """Where more than one pass has put a fix in; where none has, all places of the last pass."""
+    places = [[place_of(steps[0].text, step.text, finding) for finding in step.fixed] for step in steps]
+    passes = Counter(place for fixed in places for place in set(fixed))
+    return frozenset(place for place, number in passes.items() if number > 1) or frozenset(places[-1])
 
 
 @dataclass(frozen=True)

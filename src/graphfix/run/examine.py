@@ -219,13 +219,9 @@ def _revealed(source: Source, job: Job, analysis: Analysis) -> tuple[list[Findin
     if not any(wanted.applies(finding.fix) for finding in wanted.visible(source.text, analysis.findings)):
         return [], analysis
     from graphfix.rewrite.ahead import revealed
-    from graphfix.rewrite.fixpoint import Circle, repair
-    from graphfix.run.engine import Fault
+    from graphfix.rewrite.fixpoint import repair
 
-    try:
-        done = repair(source.path, source.text, job.roots, wanted, analysis)
-    except Circle as circle:
-        return [], replace(analysis, faults=(*analysis.faults, Fault("fixes", circle)))
+    done = repair(source.path, source.text, job.roots, wanted, analysis)
     findings = tuple(_doubted(finding, dict(done.harmful)) for finding in analysis.findings)
     return list(revealed(source.text, done)), replace(analysis, findings=findings, faults=done.faults, unfinished=done.unfinished)
 
