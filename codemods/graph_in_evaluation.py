@@ -65,9 +65,9 @@ from graphfix.analysis.region import Region
 from graphfix.analysis.unrecorded_callers import called_unrecorded, calls_of, is_unrecorded
 from graphfix.analysis.volatile import computed_from_flagged, flagged_in
 from graphfix.codemods.base import rule
-from graphfix.model import Finding, NoFix, Severity
+from graphfix.model import Finding, Severity
 from graphfix.repairs.fixes import fix, safe_if, short
-from graphfix.repairs.no_grad import evaluation_mode, no_grad_around, recorded_in_training, story_of
+from graphfix.repairs.no_grad import evaluation_mode, no_grad_around, recorded_in_training, story_of, unnamed
 from graphfix.verify.symptoms import MAKES_MORE, SECOND_WALK
 
 
@@ -101,7 +101,7 @@ def report(evidence: Evidence, region: Region) -> Finding:
     function = region.function
     name = short(function.name if function is not None else ast.unparse(region.parts[0]).splitlines()[0].rstrip(":"))
     around = no_grad_around(evidence, region)
-    repair = fix(safe_if(region.sure), around[0], *around[1]) if around is not None else NoFix("the file has no name for torch")
+    repair = fix(safe_if(region.sure), around[0], *around[1]) if around is not None else unnamed(evidence)
     message = f"`{name}` builds graphs for no backward()"
     return RULE.finding(evidence, message, evidence.span(region.first), story_of(evidence, region), repair)
 

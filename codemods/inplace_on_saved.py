@@ -42,9 +42,9 @@ Gated()(x).sum().backward()
 
 ## Fix safety
 The out-of-place form computes the same values. Where the statement that writes has itself saved the old content
-(`h[i] = torch.tanh(h[i - 1] * w)`), the value is computed first, then `h` is copied and written to. Safe where every run that writes there raises later, so that no working run
-changes, and where no other name holds the old tensor or a view of it; unsafe where some run does not raise. Whoever holds another
-name would no longer see the new content: then the finding is told without a fix.
+(`h[i] = torch.tanh(h[i - 1] * w)`), the value is computed first, then `h` is copied and written to. Safe where every run that writes
+there raises later, so that no working run changes, and where no other name holds the old tensor or a view of it; unsafe where some run
+does not raise. Whoever holds another name would no longer see the new content: then the finding is told without a fix.
 
 ## References
 - https://pytorch.org/docs/stable/notes/autograd.html#in-place-correctness-checks

@@ -45,7 +45,7 @@ from collections.abc import Iterator
 from graphfix.analysis.conflicts import meetings
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
-from graphfix.analysis.second_backward import Cause, SecondBackward
+from graphfix.analysis.second_backward import Cause, SecondBackward, statement_in
 from graphfix.autograd.backward import BackwardPass, WalkKind
 from graphfix.codemods.base import rule
 from graphfix.interpreter.recording import Store, StoreKind
@@ -79,10 +79,10 @@ def report(evidence: Evidence, site: ast.AST, walks: list[SecondBackward]) -> Fi
 
 
 def caller_site(evidence: Evidence, walk: SecondBackward, site: ast.AST) -> ast.AST:
-    """The statement of the loop over losses, where there is one, else the call itself."""
-    if walk.loop is not None and evidence.holds(walk.loop) and isinstance(walk.loop, (ast.For, ast.AsyncFor)):
-        return walk.loop.body[0]
-    return site
+    """The statement of the loop over losses that goes backward, where there is one, else the call itself."""
+    if walk.loop is None or not evidence.holds(walk.loop) or not isinstance(walk.loop, (ast.For, ast.AsyncFor)):
+        return site
+    return statement_in(walk.walk.trace, walk.frame) or site
 
 
 def repair_of(evidence: Evidence, walks: list[SecondBackward]) -> Fix | NoFix:

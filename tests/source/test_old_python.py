@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphfix.rewrite.fixpoint import repair
+from graphfix.run.examine import Job, examine
 from graphfix.run.selection import Wanted
 from graphfix.source.decode import decode
 from graphfix.source.guard import with_calls
@@ -110,3 +111,11 @@ def test_a_form_feed_ends_no_line() -> None:
     head = b"\x0c\n'a\x0c b'\n"
     made, left = repaired(SCRIPT)
     assert repaired(head + SCRIPT) == (head + made, left)
+
+
+def test_messages_quote_names_as_the_file_writes_them(tmp_path: Path) -> None:
+    code = "import torch\nfrom torch.autograd import Variable\nnet = torch.nn.Linear(2, 2)\nx = Variable(load().cuda(async=True), volatile=True)\nprint net(x)\n"
+    (tmp_path / "old.py").write_text(code)
+    told = examine(tmp_path / "old.py", Job((tmp_path,))).findings
+    assert told and all("a0ync" not in text for each in told for text in (each.message, *(label.message for label in each.story)))
+    assert any("(async=" in each.message for each in told)

@@ -251,9 +251,10 @@ class Interpreter:
 
     def set_mode(self, modules: Iterable[Value], training: bool | None, site: ast.AST) -> None:
         """`train()` or `eval()`: all of `modules` are in this mode from now on."""
+        modules = tuple(modules)
         for module in modules:
             self.modes[mode_key(module)] = (module, training)
-        self.recording.modes.append(Mode(site, self.trace(), training, self.now()))
+        self.recording.modes.append(Mode(site, self.trace(), training, self.now(), modules))
 
     def mode_of(self, module: Value) -> bool | None:
         """The mode that was set for `module`, or that of the module which calls it."""

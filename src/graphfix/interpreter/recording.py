@@ -166,12 +166,13 @@ class Handed:
 
 @dataclass(eq=False)
 class Mode:
-    """`train()` or `eval()` was called on a module."""
+    """`train()` or `eval()` was called on a module. `modules`: it, and those in it."""
 
     site: ast.AST
     trace: CallStack
     training: bool | None
     order: int
+    modules: tuple[Value, ...] = ()
 
 
 @dataclass(eq=False)

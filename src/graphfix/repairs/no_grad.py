@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.region import Region
+from graphfix.autograd.graph import Node
+from graphfix.interpreter.recording import Mode
+from graphfix.interpreter.values import Unknown, leaves_in
 from graphfix.model import Applicability, Decorate, Fix, Label, NoFix, Operation, Wrap
 from graphfix.repairs.fixes import fix, naming_torch, short
+from graphfix.source.document import sure_statements
 from graphfix.source.subtree import subtree
 
 # these read the function's source, and know no context in it: https://docs.pytorch.org/docs/stable/jit_language_reference.html
@@ -33,6 +37,13 @@ def no_grad_around(evidence: Evidence, held: Region) -> tuple[str, tuple[Operati
     return "run it under no_grad", naming_torch(evidence, operation)
 
 
+def unnamed(evidence: Evidence) -> NoFix:
+    """Why no repair can name torch."""
+    if any(alias.name == "torch" for part in evidence.document.imports if isinstance(part, ast.Import) for alias in part.names):
+        return NoFix("the import of `torch` may not have run where the repair needs it")
+    return NoFix("`torch` is not imported by name in this file")
+
+
 def named_in(decorator: ast.expr) -> list[str]:
     return [
         part.attr if isinstance(part, ast.Attribute) else part.id
@@ -48,7 +59,7 @@ def _is_named_before(evidence: Evidence, function: ast.FunctionDef | ast.AsyncFu
         return True  # defined when that is called
     named = [
         part
-        for part in evidence.document.tree.body
+        for part in sure_statements(evidence.document.tree.body)
         if isinstance(part, ast.Import) and torch in (alias.asname or alias.name.split(".")[0] for alias in part.names)
     ]
     added = evidence.document.importable("torch")
@@ -59,7 +70,7 @@ def recorded_in_training(evidence: Evidence, statement: ast.stmt, module: ast.ex
     """The forward pass of a module that has a name, under a mode that is on where the module is in training."""
     torch = evidence.regions.torch
     if torch is None:
-        return NoFix("the file has no name for torch")
+        return unnamed(evidence)
     if module is None or not isinstance(statement, (ast.Assign, ast.AnnAssign, ast.Expr)):
         return NoFix("the forward pass is part of a larger statement, or its module has no name")
     wrap = Wrap((evidence.span(statement),), f"with {torch}.set_grad_enabled({ast.unparse(module)}.training):")
@@ -70,12 +81,24 @@ def story_of(evidence: Evidence, held: Region) -> Iterator[Label]:
     """The first forward pass, and where its module was put into evaluation mode, if that is in the evaluation or beside it."""
     yield evidence.label(held.first, "records a graph for no backward()")
     if held.evaluates:
-        yield from evaluation_mode(evidence)
+        yield from evaluation_mode(evidence, [node for node, statement in held.forwards if statement is held.first])
 
 
-def evaluation_mode(evidence: Evidence) -> Iterator[Label]:
-    for run in evidence.tape.runs:
-        for event in run.recording.modes:
-            if event.training is False and evidence.holds(event.site):
-                yield evidence.label(event.site, "evaluation mode does not stop the recording")
-                return
+def evaluation_mode(evidence: Evidence, passes: Sequence[Node] = ()) -> Iterator[Label]:
+    """Where a module was put into evaluation mode: the one whose forward `passes` these are, last before them, where that is known."""
+    seen = [(run, event) for run in evidence.tape.runs for event in run.recording.modes]
+    seen = [(run, event) for run, event in seen if event.training is False and evidence.holds(event.site)]
+    before = [event for run, event in seen for node in passes if node.order > event.order and node in run.recording.nodes]
+    own = [event for event in before if any(is_of(node, event) for node in passes)]
+    events = own or before
+    event = events[-1] if events else next((event for _, event in seen), None)
+    if event is not None:
+        yield evidence.label(event.site, "evaluation mode does not stop the recording")
+
+
+def is_of(node: Node, event: Mode) -> bool:
+    """Whether a node is made by a module that a call of `eval()` is about."""
+    return any(
+        isinstance(module, Unknown) and module.key == node.callee or not set(node.leaves).isdisjoint(leaves_in(module))
+        for module in event.modules
+    )

@@ -45,8 +45,10 @@ class Numbers:
     def half_precision(self) -> ast.AST | None:
         """Where the code computes in less than 32 bits: Python's numbers have 64."""
         for document in self.flow.code.documents.values():
-            if document.words & LESS_PRECISE or any(map(names_half, subtree(document.tree))):
-                return document.tree.body[0]
+            place = document.spelling(LESS_PRECISE) if document.words & LESS_PRECISE else None
+            place = place or next(filter(names_half, subtree(document.tree)), None)
+            if place is not None:
+                return place
         return None
 
     @cached_property

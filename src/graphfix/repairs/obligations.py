@@ -80,11 +80,9 @@ class Proof(Inquiry):
         """What is left open of the fix of `finding`."""
         assert finding.fix is not None
         if len(finding.fix.operations) > MOST_PLACES:
-            document = self.evidence.document
-            place = next(iter(document.lying_at.get(finding.span, ())), document.tree.body[0])
-            yield Open(place, "the fix has too many places to follow each")
+            yield Open(self.place_of(finding), "the fix has too many places to follow each")
             return
-        yield from self.of_another_library()
+        yield from self.of_another_library(finding)
         yield from self.swallowed(finding)
         yield from self.seen
         if finding.fix.ground in (Ground.DROPPED, Ground.UNTRAINED):
@@ -101,12 +99,16 @@ class Proof(Inquiry):
         for operation in finding.fix.operations:
             yield from self.of_operation(operation, finding.fix.ground, cuts, keeps)
 
-    def of_another_library(self) -> Iterator[Open]:
+    def of_another_library(self, finding: Finding) -> Iterator[Open]:
         """Other libraries have a `backward()`, too: where nothing in sight imports torch, what it is called on may be theirs."""
         imports = (part for document in self.flow.code.documents.values() for part in document.imports)
         if not any("torch" in modules_of(part) for part in imports):
-            document = self.evidence.document
-            yield Open(next(iter(document.imports), document.tree.body[0]), "may be of another library than torch")
+            yield Open(self.place_of(finding), "may be of another library than torch")
+
+    def place_of(self, finding: Finding) -> ast.AST:
+        """The code that a finding blames."""
+        document = self.evidence.document
+        return next(iter(document.lying_at.get(finding.span, ())), document.tree.body[0])
 
     def swallowed(self, finding: Finding) -> Iterator[Open]:
         """A program that raises does not work: unless somebody swallows what is raised where the finding lies, or its story leads."""
@@ -186,7 +188,8 @@ class Proof(Inquiry):
         }  # only works where it records
         for document in self.flow.code.documents.values():
             if document.words & OTHER_FORMULAS:
-                yield Open(document.tree.body[0], "may compute gradients by another formula where they are recorded")
+                place = document.spelling(OTHER_FORMULAS) or document.tree.body[0]
+                yield Open(place, "may compute gradients by another formula where they are recorded")
             for part in subtree(document.tree):
                 hook = isinstance(part, ast.Attribute) and part.attr.endswith("_hook") and "forward" not in part.attr
                 if hook or part in asking:

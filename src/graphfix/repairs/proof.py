@@ -7,10 +7,14 @@ import dataclasses
 from collections.abc import Iterable, Iterator
 
 from graphfix.analysis.evidence import Evidence
+from graphfix.analysis.flow.places import Sink
+from graphfix.analysis.flow.scopes import FUNCTIONS
 from graphfix.interpreter.shapes import SCALAR, shape_of
 from graphfix.model import Append, Applicability, Finding, Fix, Label
 from graphfix.repairs.inquiry import Open
 from graphfix.repairs.obligations import MOST_PLACES, Proof
+
+MOST_TOLD = 3  # places of one fix
 
 
 def proven(evidence: Evidence, findings: Iterable[Finding]) -> Iterator[Finding]:
@@ -34,16 +38,26 @@ def proven(evidence: Evidence, findings: Iterable[Finding]) -> Iterator[Finding]
 def doubted(evidence: Evidence, finding: Finding, opened: list[Open]) -> Finding:
     """The finding with a fix that its user has to decide on, and the places that could not be excluded."""
     assert finding.fix is not None
-    told = tuple(label(evidence, each) for each in opened[:3])
+    told = dict.fromkeys(label(evidence, finding, each) for each in opened)
+    new = [each for each in told if each not in finding.story]
     repair = dataclasses.replace(finding.fix, applicability=Applicability.UNSAFE)
-    return dataclasses.replace(finding, fix=repair, story=(*finding.story, *told))
+    return dataclasses.replace(finding, fix=repair, story=(*finding.story, *new[:MOST_TOLD]))
 
 
-def label(evidence: Evidence, each: Open) -> Label:
+def label(evidence: Evidence, finding: Finding, each: Open) -> Label:
+    message = f"{reason_of(each)}: could not be excluded"
     for document in evidence.flow.code.documents.values():
         if each.site in document.parents:
-            return Label(document.path, document.span(each.site), f"{each.reason}: could not be excluded")
-    return evidence.label(evidence.document.tree.body[0], each.reason)
+            return Label(document.path, document.span(each.site), message)
+    return Label(finding.path, finding.span, message)
+
+
+def reason_of(each: Open) -> str:
+    """Why a place leaves an obligation open. What a function returns goes to its callers: it is not the function that is unknown."""
+    if isinstance(each.site, FUNCTIONS) and each.reason == Sink.ESCAPES.value:
+        name = getattr(each.site, "name", "this lambda")
+        return f"`{name}` returns it to callers outside the analysed code, which may call backward() on it or keep it"
+    return each.reason
 
 
 def as_tensors(proof: Proof, fix: Fix) -> Fix:

@@ -148,12 +148,12 @@ def _excerpts(finding: Finding, labels: tuple[Label, ...], indexes: Indexes, gut
     for label in _from_top_to_bottom(labels):
         index = indexes(label.path)
         if index is None:
-            yield (Piece(f"  {_named(label.path, finding.path)}: {escaped(label.message)}"),)
+            yield (Piece(f"  {escaped(label.path)}: {escaped(label.message)}"),)
             continue
         row, _ = index.place(label.span.start)
         cell = index.cell(label.span.start)
         if (label.path, cell) != file:
-            yield (Piece(f"  {_named(label.path, finding.path)}:{shown_cell(cell)}{row}"),)
+            yield (Piece(f"  {escaped(label.path)}:{shown_cell(cell)}{row}"),)
             file, above = (label.path, cell), 0
         blamed = (label.path, label.span) == (primary.path, primary.span)
         mark = "^" if blamed else "-"
@@ -170,13 +170,6 @@ def _excerpts(finding: Finding, labels: tuple[Label, ...], indexes: Indexes, gut
             if line.strip():
                 yield (Piece(" " * gutter + " |", "blue"), Piece(" " + line, style))
         above, marked = row, label.span
-
-
-def _named(path: str, finding_path: str) -> str:
-    """How a file of the story is named: as its finding is, from the working folder on where it lies below that."""
-    here = os.path.join(os.path.realpath(os.curdir), "")
-    is_below = os.path.isabs(path) and os.path.realpath(path).startswith(here) and not os.path.isabs(finding_path)
-    return escaped(os.path.realpath(path).removeprefix(here) if is_below else path)
 
 
 def _from_top_to_bottom(labels: tuple[Label, ...]) -> Iterator[Label]:

@@ -312,7 +312,14 @@ def _with_findings(outcome: Outcome, source: Source, found: list[Finding] | tupl
     if not found:
         return outcome
     edits = tuple(_edits(source.text, finding) for finding in found) if job.edits else ()
-    return replace(outcome, findings=tuple(found), source=source, edits=edits)
+    return replace(outcome, findings=tuple(_named_alike(source.path, finding) for finding in found), source=source, edits=edits)
+
+
+def _named_alike(path: Path, finding: Finding) -> Finding:
+    """The finding with the files of its story named as its own is: from the working folder, unless that one is named in full."""
+    if path.is_absolute() or not any(os.path.isabs(label.path) for label in finding.story):
+        return finding
+    return replace(finding, story=tuple(replace(label, path=os.path.relpath(label.path)) for label in finding.story))
 
 
 def _edits(text: str, finding: Finding) -> tuple[Edit, ...]:

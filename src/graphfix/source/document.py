@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+from collections.abc import Collection, Iterator
 from functools import cached_property
 
 from graphfix.model import Span
@@ -74,6 +75,15 @@ class Document:
                 found.update(part for part in parts if isinstance(part, str))
         return frozenset(word for text in found for word in text.split("."))
 
+    def spelling(self, words: Collection[str]) -> ast.AST | None:
+        """The first place that spells one of these names; None where there is none."""
+        for node in subtree(self.tree):
+            for _, value in ast.iter_fields(node):
+                parts = value if isinstance(value, list) else [value]
+                if hasattr(node, "lineno") and any(isinstance(part, str) and not set(part.split(".")).isdisjoint(words) for part in parts):
+                    return node
+        return None
+
     def fresh(self, *wanted: str) -> str:
         """The first of the `wanted` names that means nothing in the file; the first with a number where all of them do."""
         numbered = (f"{wanted[0]}{number}" for number in itertools.count(2))
@@ -87,7 +97,7 @@ class Document:
 
     def imported_as(self, library: str) -> str | None:
         """The name that the file gives to a library where it imports it, of those that nothing else in the file gets."""
-        imports = [part for part in self.tree.body if isinstance(part, ast.Import)]
+        imports = [part for part in sure_statements(self.tree.body) if isinstance(part, ast.Import)]
         names = [alias.asname or library for part in imports for alias in part.names if alias.name == library]
         names += [
             library for part in imports for alias in part.names if alias.name.startswith(f"{library}.") and not alias.asname
@@ -126,6 +136,25 @@ class Document:
         while not isinstance(node, ast.stmt):
             node = self.parents[node]
         return node
+
+
+def sure_statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements that have run where what stands behind `body` runs, as far as no condition decides.
+
+    Those of a `with`, and of a `try` whose handlers all leave: where torch is missing, the file ends there.
+    """
+    for statement in body:
+        yield statement
+        if isinstance(statement, ast.With) or isinstance(statement, ast.Try) and all(map(ends, statement.handlers)):
+            yield from sure_statements(statement.body)
+
+
+def ends(handler: ast.ExceptHandler) -> bool:
+    """Whether a handler raises, or ends the program."""
+    last = handler.body[-1]
+    if isinstance(last, ast.Expr) and isinstance(last.value, ast.Call):
+        return ast.unparse(last.value.func) in ("sys.exit", "exit", "quit", "os._exit")
+    return isinstance(last, ast.Raise)
 
 
 def modules_of(statement: ast.stmt) -> set[str]:

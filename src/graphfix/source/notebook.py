@@ -21,7 +21,7 @@ from graphfix.source.errors import Skipped, SourceError, Torn
 from graphfix.source.ipython import HIDDEN, forgotten, hidden, originals, restored
 from graphfix.source.jsontext import CellText, replaced, scan
 from graphfix.source.lines import LineIndex
-from graphfix.source.old_python import modernised
+from graphfix.source.old_python import as_written, modernised
 from graphfix.source.text import BOM, Source
 
 _MARK = re.compile(rb"(?:\A|(?<=\n))#%%graphfix-cell-(\d+)\n\n")
@@ -90,7 +90,7 @@ class Notebook(Source):
         sealed = {code.number: code.sealed for code in self.codes if code.sealed}
         return [
             finding.without_fix(why) if (why := _out_of_reach(finding.fix, data, edges, index, sealed)) else finding
-            for finding in findings
+            for finding in map(as_written, findings)
         ]
 
 

@@ -34,6 +34,7 @@ _OCTAL = re.compile(r"(?<![\w.])(?P<zeros>0+)(?=[1-7][0-7]*(?![\w.]))")
 _ASYNC = re.compile(
     r"(?P<first>\b(?:async|await)\b)(?=[ \t]*(?:=|[,).:]))|(?<=\.)(?P<second>async|await)\b|(?<=import )(?P<third>async)\b"
 )
+_DISGUISED = re.compile(r"\ba0(?=ync\b|ait\b)")
 _UNEQUAL = re.compile(r"(?P<sign><>)")
 _TICKS = re.compile(r"(?P<first>`)[^`\r\n]*(?P<last>`)")
 _PREFIX = re.compile(r"(?<!\w)(?P<u>[uU])[rR](?=['\"])")
@@ -108,8 +109,19 @@ class OldSource(Source):
         why = "it would change a line that only Python 2 reads"
         return [
             finding.without_fix(why) if finding.fix is not None and _touches(index, lines, other, finding.fix) else finding
-            for finding in findings
+            for finding in map(as_written, findings)
         ]
+
+
+def as_written(finding: Finding) -> Finding:
+    """A finding that quotes names as the file writes them, and not as Python 3 can read them."""
+    repair = finding.fix and replace(finding.fix, title=_restored(finding.fix.title))
+    story = tuple(replace(label, message=_restored(label.message)) for label in finding.story)
+    return replace(finding, message=_restored(finding.message), story=story, fix=repair, unfixed=_restored(finding.unfixed))
+
+
+def _restored(text: str) -> str:
+    return _DISGUISED.sub(lambda match: "as" if text.startswith("ync", match.end()) else "aw", text)
 
 
 def lines_of(text: str) -> list[str]:
