@@ -121,7 +121,7 @@ def _refuse_foreign(branch: str, place: str, repository: Repository) -> None:
 def _remote_branches(names: Sequence[str], repository: Repository, target: Target, options: Options) -> dict[str, str]:
     """What the remote has of the branches; what somebody else put there is not overwritten."""
     answer = repository.line(
-        "ls-remote", "--heads", target.remote, *(f"refs/heads/{name}" for name in (*names, target.base) if name)
+        "ls-remote", "--heads", target.remote, *(f"refs/heads/{name}" for name in (*names, target.base) if name), remote=True
     )
     found = {ref.removeprefix("refs/heads/"): commit for commit, _, ref in (line.partition("\t") for line in answer.splitlines())}
     _refuse_unpushed(found.get(target.base, ""), repository, target)
@@ -130,10 +130,10 @@ def _remote_branches(names: Sequence[str], repository: Repository, target: Targe
         if not options.update:
             raise NotMade(f"{target.remote} has a branch {name}: --update makes it anew, --branch names another")
         if not repository.commit_of(commit):
-            repository.git(
+            repository.fetching().git(
                 "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--recurse-submodules=no", target.remote, commit
             )
-        _refuse_foreign(f"{name} of {target.remote}", commit, repository)
+        _refuse_foreign(f"{name} of {target.remote}", commit, repository.fetching())
     return there
 
 
@@ -155,8 +155,9 @@ def _push(tips: Mapping[str, str], there: Mapping[str, str], repository: Reposit
     options = ["--porcelain", "--no-follow-tags", "--no-signed", "--recurse-submodules=no"]
     moves = [f"{tip}:refs/heads/{branch}" for branch, tip in news.items()]
     try:
-        # elsewhere it may have to ask for a password, for which it needs the terminal
-        repository.git("push", *options, *leases, target.remote, *moves, own_session=repository.is_local(target.remote))
+        # elsewhere ssh may have to ask for a password, for which it needs the terminal
+        local = repository.is_local(target.remote)
+        repository.git("push", *options, *leases, target.remote, *moves, own_session=local, remote=True)
     except GitFailed as error:
         raise NotMade(f"not pushed: {error}; the branch is here, --update tries again") from error
     ERR.say(f"pushed {', '.join(escaped(branch) for branch in news)} to {escaped(target.remote)}")

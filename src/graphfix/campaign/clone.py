@@ -7,11 +7,11 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from graphfix.files.git import GitFailed, filters_off, run, user_environment
+from graphfix.files.git import GitFailed, run
 
-# a remote that sends less for a minute is given up
-_PATIENCE = ("-c", "http.lowSpeedLimit=1000", "-c", "http.lowSpeedTime=60", "-c", "protocol.ext.allow=never")
-_SILENT = {"GIT_TERMINAL_PROMPT": "0", "GIT_LFS_SKIP_SMUDGE": "1", "GIT_ASKPASS": "true"}
+_SILENT = {"GIT_ASKPASS": "true"}
+# files are written as they are in the commit
+_SETTINGS = ("--config", f"core.hooksPath={os.devnull}", "--config", "core.autocrlf=false")
 # what was fetched last: a name of its own is in the way of no branch, whatever the remote calls them
 _FETCHED = "refs/graphfix/fetched"
 
@@ -89,7 +89,7 @@ def _make(wish: Wish, place: Path) -> None:
     for left in (begun, place):
         shutil.rmtree(left, ignore_errors=True)
     begun.parent.mkdir(parents=True, exist_ok=True)
-    words = ["clone", "--quiet", "--no-checkout", "--no-tags", "--no-recurse-submodules", "--single-branch", "--filter=blob:none"]
+    words = ["clone", *_SETTINGS, "--quiet", "--no-checkout", "--no-tags", "--no-recurse-submodules", "--single-branch", "--filter=blob:none"]
     words += ["--branch", wish.base] if wish.base else []
     # a folder would be cloned by links, whatever depth was asked for
     words += ["--depth", str(wish.depth), "--no-local"] if wish.depth else []
@@ -112,18 +112,16 @@ def _switch(place: Path, branch: str) -> None:
 
 def _check_out(place: Path) -> None:
     """The files of the branch, written as they are in its commit, where nothing of the repository is asked how."""
-    _git(place, "config", "core.hooksPath", os.devnull)
-    _git(place, "config", "core.autocrlf", "false")
     try:
         _git(place, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
     except GitFailed as error:
         raise GitFailed("the repository has no commit yet") from error
-    _git(place, "reset", "--quiet", "--hard", "--no-recurse-submodules", options=filters_off(place, user_environment()))
+    _git(place, "reset", "--quiet", "--hard", "--no-recurse-submodules")
 
 
-def _git(top: Path, *words: str, options: list[str] | None = None, seconds: float | None = None) -> bytes:
-    environment = user_environment() | _SILENT
-    return run(top, *words, options=[*_PATIENCE, *(options or [])], environment=environment, seconds=seconds)
+def _git(top: Path, *words: str, seconds: float | None = None) -> bytes:
+    # contents that the clone was made without are fetched when they are asked for: each command is about the remote
+    return run(top, *words, variables=_SILENT, remote=True, seconds=seconds)
 
 
 def _line(top: Path, *words: str) -> str:
@@ -132,5 +130,5 @@ def _line(top: Path, *words: str) -> str:
 
 def _branch(place: Path) -> str:
     """The branch that is checked out, nothing where it is a commit."""
-    name = os.fsdecode(run(place, "symbolic-ref", "--quiet", "--short", "HEAD", ok=(0, 1), environment=user_environment()))
+    name = os.fsdecode(run(place, "symbolic-ref", "--quiet", "--short", "HEAD", ok=(0, 1)))
     return name.strip()

@@ -16,7 +16,8 @@ from graphfix.campaign.earlier import repositories_of
 from graphfix.campaign.stages import ASKED, Result, Task, asked_at, carry_out, look
 from graphfix.campaign.state import Stage, State, Target
 from graphfix.campaign.targets import discovered, name_for
-from graphfix.files.git import run, user_environment
+from graphfix.files.git import run
+from graphfix.files.worktree import top_of
 
 # stages whose next one is worked on beside others; what is offered is offered one after the other
 WORKED_ON = (Stage.DISCOVERED, Stage.CLONED, Stage.ANALYSED, Stage.FIXED, Stage.VERIFIED)
@@ -64,7 +65,8 @@ def take_up(config: Config, state: State, findings: Iterable[Path] = ()) -> int:
 
 def author() -> tuple[str, str]:
     """The name and the address that git knows of the user; raises `GitFailed`."""
-    told = os.fsdecode(run(Path.cwd(), "var", "GIT_AUTHOR_IDENT", environment=user_environment()))
+    here = Path.cwd()
+    told = os.fsdecode(run(top_of(here / "_") or here, "var", "GIT_AUTHOR_IDENT"))
     name, _, rest = told.rpartition(" <")
     return name, rest.partition(">")[0]
 

@@ -57,7 +57,7 @@ class Offer:
         repository = repository_at(self.config.folder / "clones" / target.name)
         branch, remote = branch_of(target, self.config), self.config.text("offer", "remote")
         place, before = f"refs/heads/{branch}", target.facts.get("pushed")
-        there = repository.line("ls-remote", "--heads", remote, place).partition("\t")[0]
+        there = repository.line("ls-remote", "--heads", remote, place, remote=True).partition("\t")[0]
         mine = repository.commit_of(place)
         if there == mine:
             return mine
@@ -66,12 +66,14 @@ class Offer:
         # what was pushed may stand on commits that the base no longer has, or that are not in a clone with few of them
         if there and there != before:
             if not repository.commit_of(there):
-                repository.git("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--recurse-submodules=no", remote, there)
-            if foreign(repository, there):
+                repository.fetching().git(
+                    "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--recurse-submodules=no", remote, there
+                )
+            if foreign(repository.fetching(), there):
                 raise NotMade(f"{remote} has a branch {branch} with commits that graphfix did not make")
         lease = f"--force-with-lease={place}:{there}"
         options = ["--quiet", "--no-follow-tags", "--no-signed", "--recurse-submodules=no", lease]
-        repository.git("push", *options, remote, f"{mine}:{place}", own_session=repository.is_local(remote))
+        repository.git("push", *options, remote, f"{mine}:{place}", own_session=repository.is_local(remote), remote=True)
         return mine
 
     def _left_alone(self, target: Target) -> Target | None:

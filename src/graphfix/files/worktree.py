@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from graphfix.files.git import GitFailed, entries, filters_off, run
+from graphfix.files.git import GitFailed, entries, run
 
 _CHUNK = 500
 _STATES = {"??": "untracked", "!!": "ignored by git"}
@@ -37,24 +37,23 @@ def top_of(path: Path) -> Path | None:
 
 def _states(top: Path, names: Sequence[str]) -> dict[str, str]:
     states: dict[str, str] = {}
-    filters = filters_off(top)
     for start in range(0, len(names), _CHUNK):
         chunk = names[start : start + _CHUNK]
-        states.update(_unrestorable(top, filters, chunk))
+        states.update(_unrestorable(top, chunk))
     return states
 
 
-def _unrestorable(top: Path, filters: list[str], names: Sequence[str]) -> dict[str, str]:
+def _unrestorable(top: Path, names: Sequence[str]) -> dict[str, str]:
     tracked: set[str] = set()
     states: dict[str, str] = {}
-    for entry in _ask(top, filters, "ls-files", "-v", "-z", "--", *names):
+    for entry in _ask(top, "ls-files", "-v", "-z", "--", *names):
         tag, name = entry[0], entry[2:]
         tracked.add(name)
         # lower case: assume-unchanged, S: skip-worktree; git status does not look at these
         if tag.islower() or tag == "S":
             states[name] = "hidden from git status"
     status = _ask(
-        top, filters, "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all",
+        top, "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all",
         "--ignore-submodules=all", "--", *names,
     )  # fmt: skip
     for entry in status:
@@ -74,8 +73,8 @@ def _describe(code: str) -> str:
     return "has changes that are not committed"
 
 
-def _ask(top: Path, filters: list[str], *words: str) -> list[str]:
+def _ask(top: Path, *words: str) -> list[str]:
     try:
-        return entries(run(top, *words, options=filters))
+        return entries(run(top, *words))
     except GitFailed as error:
         raise GitFailed(f"git cannot tell the state of {top}: {error}") from error

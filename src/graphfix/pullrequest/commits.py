@@ -44,7 +44,7 @@ def build(repository: Repository, branch: str, steps: Sequence[Step], message: C
                 object_id = repository.line("hash-object", "-w", "--no-filters", "--stdin", data=as_committed(after))
                 lines.append(f"{blob.mode} {object_id}\t{name_of(repository, path)}\0")
             repository.git("update-index", "-z", "--index-info", data=os.fsencode("".join(lines)), variables=index)
-            tree = repository.line("write-tree", variables=index)
+            tree = repository.line("write-tree", "--missing-ok", variables=index)
             text = message(step) + _trailers(step.code, repository.patch_id(parent_tree, tree))
             parent = repository.line("commit-tree", tree, "-p", parent, "-F", "-", data=text.encode("utf-8", "replace"))
             made.append(Commit(parent, tree, text.strip(), {}))

@@ -6,10 +6,10 @@ import contextlib
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from graphfix.files.git import GitFailed, entries, filters_off, run, user_environment
+from graphfix.files.git import GitFailed, entries, run
 from graphfix.files.temporary import is_left_over, own_name
 
 # a diff that is the same whatever the user's settings, so that its id is
@@ -49,26 +49,35 @@ class Blob:
 
 @dataclass(frozen=True)
 class Repository:
-    """The work tree at `top`. `head`: the commit that is checked out, `branch` its name or nothing."""
+    """The work tree at `top`. `head`: the commit that is checked out, `branch` its name or nothing.
+
+    `fetches`: what is missing of a clone that was made without all contents is fetched from its remote.
+    """
 
     top: Path
     folder: Path
     head: str
     branch: str
+    fetches: bool = False
 
     def git(
         self, *words: str, data: bytes | None = None, ok: Sequence[int] = (0,), variables: Mapping[str, str] | None = None,
-        own_session: bool = False,
+        own_session: bool = False, remote: bool = False,
     ) -> bytes:  # fmt: skip
-        """What git answers, with the user's identity and remotes. In a session of its own it outlives what kills this process."""
-        environment = user_environment() | dict(variables or {})
-        return run(self.top, *words, data=data, ok=ok, environment=environment, own_session=own_session)
+        """What git answers, `remote` where it is about one. In a session of its own it outlives what kills this process."""
+        remote = remote or self.fetches
+        return run(self.top, *words, data=data, ok=ok, variables=variables, own_session=own_session, remote=remote)
 
     def line(
-        self, *words: str, data: bytes | None = None, ok: Sequence[int] = (0,), variables: Mapping[str, str] | None = None
-    ) -> str:
+        self, *words: str, data: bytes | None = None, ok: Sequence[int] = (0,), variables: Mapping[str, str] | None = None,
+        remote: bool = False,
+    ) -> str:  # fmt: skip
         """The one line of git's answer."""
-        return os.fsdecode(self.git(*words, data=data, ok=ok, variables=variables)).strip()
+        return os.fsdecode(self.git(*words, data=data, ok=ok, variables=variables, remote=remote)).strip()
+
+    def fetching(self) -> Repository:
+        """The repository for looks at what a remote has."""
+        return replace(self, fetches=True)
 
     def commit_of(self, name: str) -> str:
         """The commit that `name` means, nothing if there is none."""
@@ -77,8 +86,7 @@ class Repository:
     def dirty(self) -> list[str]:
         """The tracked files that are not as the commit has them."""
         status = self.git(
-            *filters_off(self.top), "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=all",
-            variables={"GIT_OPTIONAL_LOCKS": "0"},
+            "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=all",
         )  # fmt: skip
         return [entry[3:] for entry in entries(status)]
 
@@ -93,9 +101,7 @@ class Repository:
     def commits(self, branch: str) -> list[Commit]:
         """The commits that `branch` has and what is checked out has not, the oldest first."""
         form = "%H%x00%T%x00%B%x00%(trailers:only,unfold)%x00%x01"
-        answer = self.git(
-            "-c", "log.showSignature=false", "log", "--reverse", f"--format={form}", "--end-of-options", branch, f"^{self.head}"
-        )
+        answer = self.git("log", "--reverse", f"--format={form}", "--end-of-options", branch, f"^{self.head}")
         made = []
         for entry in answer.decode("utf-8", "replace").split("\x01")[:-1]:
             commit_id, tree, message, trailers, _ = entry.lstrip("\n").split("\0")
@@ -124,10 +130,9 @@ class Repository:
 
 def repository_at(top: Path) -> Repository:
     """The repository with the work tree `top`, or `NotMade`."""
-    environment = user_environment()
 
     def ask(*words: str, ok: Sequence[int] = (0,)) -> str:
-        return os.fsdecode(run(top, *words, ok=ok, environment=environment)).strip()
+        return os.fsdecode(run(top, *words, ok=ok)).strip()
 
     folder = Path(ask("rev-parse", "--absolute-git-dir"))
     head = ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}", ok=(0, 1, 128))

@@ -1,0 +1,91 @@
+"""Where git keeps a work tree's repository, and a stand-in for its folder that has other settings.
+
+Git reads a repository's settings from `config` in its common folder, and no variable takes their place. So git is given a common
+folder of our own (`GIT_COMMON_DIR`): links to all that is in the real one, but for the settings and the hooks
+(https://git-scm.com/docs/gitrepository-layout).
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from graphfix.source.errors import SourceError
+from graphfix.source.reading import read_bytes
+
+_LONGEST = 10_000  # bytes of a file that holds one path
+_NOT_LINKED = frozenset({"config", "config.worktree", "hooks"})
+# what git makes where it is missing has to come into the real folder, too
+_MADE_LATER = ("packed-refs", "shallow")
+# folders of files that git opens by their names; what an open of the others waits for, the limit of time ends
+_OPENED = (".", "info", "objects/info")
+
+
+class BadFolder(Exception):
+    """A git folder that git is not let into, and why."""
+
+
+@dataclass(frozen=True)
+class GitFolder:
+    """The git folder `own` of a work tree, and `common`, which it shares with other work trees of the repository."""
+
+    own: Path
+    common: Path
+
+    @property
+    def is_shared(self) -> bool:
+        return self.own != self.common
+
+
+def folder_of(top: Path) -> GitFolder | None:
+    """The git folder of the work tree `top`, None where that has none of its own; raises `BadFolder`."""
+    link = top / ".git"
+    if not os.path.lexists(link):
+        return None
+    own = link
+    if not link.is_dir():
+        text = _path_in(link)
+        if not text.startswith("gitdir: "):
+            raise BadFolder(f"{link} names no git folder")
+        own = top / text.removeprefix("gitdir: ")
+    own = Path(os.path.realpath(own))
+    common = own
+    if os.path.lexists(own / "commondir"):
+        common = Path(os.path.realpath(own / _path_in(own / "commondir")))
+    return GitFolder(own, common)
+
+
+def check_files(folder: GitFolder) -> None:
+    """Raise `BadFolder` where git would wait for what is no file."""
+    for place in dict.fromkeys(base / name for base in (folder.own, folder.common) for name in _OPENED):
+        with suppress(FileNotFoundError, NotADirectoryError):
+            for name in sorted(os.listdir(place)):
+                kind = _kind(place / name)
+                if kind:
+                    raise BadFolder(f"{place / name} is {kind}, not a file")
+
+
+def _kind(path: Path) -> str:
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:  # a link to nothing
+        return ""
+    return "a pipe" if stat.S_ISFIFO(mode) else "a device" if stat.S_ISCHR(mode) or stat.S_ISBLK(mode) else ""
+
+
+def stand_in(folder: GitFolder, settings: str, place: Path) -> None:
+    """Make `place`, an empty folder, the common folder of the repository with these `settings` and without hooks."""
+    names = {*os.listdir(folder.common), *_MADE_LATER} - _NOT_LINKED
+    for name in names:
+        os.symlink(folder.common / name, place / name)
+    (place / "config").write_text(settings, encoding="utf-8", errors="surrogateescape")
+
+
+def _path_in(file: Path) -> str:
+    try:
+        return os.fsdecode(read_bytes(file, _LONGEST)).strip("\n")
+    except SourceError as error:
+        raise BadFolder(f"{file}: {error.reason}") from error
