@@ -110,6 +110,14 @@ STARTED = {
     "a session of its own": "subprocess.Popen(SLEEP, start_new_session=True)",
     "a session of its own, by a parent that has ended": "subprocess.run(['setsid', '--fork', *SLEEP])",
     "by two forks": "os.fork() or (os.setsid(), os.fork(), time.sleep(600))",
+    "by two forks, with a session of its own and no environment": (
+        "first = os.fork()\n"
+        "if first == 0:\n"
+        "    os.setsid()\n"
+        "    os.fork() and os._exit(0)\n"
+        "    os.execve(SLEEP[0], SLEEP, {})\n"
+        "os.waitpid(first, 0)"
+    ),
     "with another environment": "subprocess.Popen(SLEEP, start_new_session=True, env={'PATH': os.environ['PATH']})",
 }
 

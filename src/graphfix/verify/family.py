@@ -1,7 +1,8 @@
 """All processes that a script has started: how many there are, how much memory they take, and their end.
 
 Its process group is not all of it: a child may have a group or a session of its own, and outlive its parent. What belongs
-to a script is known by the session, by the parents, and by a word in the environment, which children inherit.
+to a script is known by the session, by the parents, and by a word in the environment, which children inherit. Whoever has lost its
+parents becomes a child of this process, which has adopted it (`guard.own_group`), and has no others that are new.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ class Process:
     session: int
     start: int
     resident: int  # bytes, shared ones, too
+    ended: bool = False  # and nobody has asked how
 
     @property
     def key(self) -> tuple[int, int]:
@@ -36,17 +38,23 @@ class Process:
 
 
 class Family:
-    """What the process `leader`, which leads a session of its own, has started; nothing where the system does not tell."""
+    """What the process `leader`, which leads a session of its own, has started; nothing where the system does not tell.
+
+    Made right behind the start of the leader: children that this process has by then are not taken for adopted ones.
+    """
 
     def __init__(self, leader: int) -> None:
         self.leader = leader
+        self._own = {process.key for process in _present() if process.parent == os.getpid()}
         self._known: set[tuple[int, int]] = set()
         self._foreign: set[tuple[int, int]] = set()
         self._mark = own_mark()
 
     def members(self) -> list[Process]:
         """Those that run now. Asked from time to time: whoever has lost its parents is known from before."""
-        present = _present()
+        everybody = _present()
+        self._reap(everybody)
+        present = [process for process in everybody if not process.ended]
         numbers = {process.number for process in present if process.key in self._known}
         found = True
         while found:  # until nobody brings in children any more
@@ -59,7 +67,7 @@ class Family:
         return [process for process in present if process.key in self._known]
 
     def _takes_in(self, process: Process, numbers: set[int]) -> bool:
-        if self.leader in (process.session, process.number) or process.parent in numbers:
+        if self.leader in (process.session, process.number) or process.parent in numbers or self._is_adopted(process):
             return True
         if process.key in self._foreign:
             return False
@@ -67,6 +75,16 @@ class Family:
         if not is_ours:
             self._foreign.add(process.key)
         return is_ours
+
+    def _is_adopted(self, process: Process) -> bool:
+        return process.parent == os.getpid() and process.key not in self._own and process.number != self.leader
+
+    def _reap(self, processes: list[Process]) -> None:
+        """Let go of adopted ones that have ended."""
+        for process in processes:
+            if process.ended and self._is_adopted(process):
+                with suppress(ChildProcessError):
+                    os.waitpid(process.number, os.WNOHANG)
 
     def end(self) -> None:
         """End all of it at once, and again until nobody is left."""
@@ -98,7 +116,7 @@ def _proportional(process: Process) -> int:
 
 
 def _present() -> list[Process]:
-    """All processes of the system that have not ended."""
+    """All processes of the system; those that have ended as long as nobody has asked how."""
     try:
         names = [name for name in os.listdir(PROCESSES) if name.isdigit()]
     except OSError:
@@ -108,6 +126,6 @@ def _present() -> list[Process]:
         with suppress(OSError, ValueError, IndexError):  # it has ended meanwhile
             # behind the name of its program, which may hold anything
             words = (PROCESSES / name / "stat").read_bytes().rpartition(b") ")[2].split()
-            if words[0] not in (b"Z", b"X"):
-                present.append(Process(int(name), int(words[1]), int(words[3]), int(words[19]), int(words[21]) * PAGE))
+            ended = words[0] in (b"Z", b"X")
+            present.append(Process(int(name), int(words[1]), int(words[3]), int(words[19]), int(words[21]) * PAGE, ended))
     return present

@@ -21,6 +21,7 @@ from typing import Any
 GRACE = 2.0  # seconds for a group to end what it has started in groups of its own
 MARK = "GRAPHFIX_RUN"  # in the environment of what is started, and of what that starts
 _PAUSE = 0.02
+_SUBREAPER = 36  # linux/prctl.h
 # by the process that started it: a fork has a life of its own
 _guards: dict[int, subprocess.Popen[bytes]] = {}
 _marks: dict[int, str] = {}
@@ -29,6 +30,7 @@ _marks: dict[int, str] = {}
 def own_group() -> dict[str, Any]:
     """What `subprocess` has to be given for a process that leads a group of its own, which the guard knows of."""
     pipe = _pipe()
+    _adopt_orphans()
 
     def tell() -> None:
         # by the child itself, before it becomes the program: there is no moment at which nobody knows of it
@@ -38,6 +40,14 @@ def own_group() -> dict[str, Any]:
         signal.signal(signal.SIGPIPE, before)
 
     return {"start_new_session": True, "preexec_fn": tell}
+
+
+def _adopt_orphans() -> None:
+    """Become the parent of what loses its own below this process, where the system has that (PR_SET_CHILD_SUBREAPER of prctl(2))."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
 
 
 def own_mark() -> str:

@@ -135,6 +135,7 @@ def _server(python: tuple[str, ...]) -> Iterator[subprocess.Popen[str]]:
         [*python, str(PROBE), "--serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         env={**marked_environment(), **UNTOUCHED}, **own_group(),
     )  # fmt: skip
+    family = Family(server.pid)
     try:
         yield server
     finally:
@@ -142,7 +143,7 @@ def _server(python: tuple[str, ...]) -> Iterator[subprocess.Popen[str]]:
             server.terminate()  # it ends its forks
             with suppress(subprocess.TimeoutExpired):
                 server.wait(GRACE)
-        Family(server.pid).end()
+        family.end()
         server.wait()
         over(server.pid)
         assert server.stdout is not None
