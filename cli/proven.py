@@ -21,8 +21,9 @@ from graphfix.run.workers import examined_here
 from graphfix.verify.backout import Settled, settle
 from graphfix.verify.command import BadCommand, Command, parsed
 from graphfix.verify.copies import TooLarge
+from graphfix.verify.outcome import Shows, failure_of, said, said_of, shown
 from graphfix.verify.record import Ending, Run
-from graphfix.verify.script import compared_as_far_as_they_go, ends_alike, failure_of, said
+from graphfix.verify.script import compared_as_far_as_they_go, ends_alike
 from graphfix.verify.steady import varies
 
 
@@ -101,8 +102,8 @@ class Proof:
         if run.ending is Ending.LATE:
             return f"the command is not at its end after {self.command.limit:g} s"
         failure = failure_of(run)
-        if self.before.clean and failure is not None:
-            return f"the command ends in {said(failure)}"
+        if shown(self.before, run) in (Shows.WORSE, Shows.NOTHING):
+            return f"the command {said_of(run)}"
         if self.command.job is None:
             return ""  # what a shell prints is no result
         if failure is not None and run.walk_count < self.before.walk_count and not ends_alike(self.before, run, codes):

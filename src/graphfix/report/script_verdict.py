@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from graphfix.report.escape import escaped
+from graphfix.verify.outcome import failure_of, said
 from graphfix.verify.record import Ending, Run
-from graphfix.verify.script import Trial, failure_of, said
+from graphfix.verify.script import Trial
 from graphfix.verify.shown import grows
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from graphfix.verify.compare import Comparison, compare
 from graphfix.verify.declared import joins_walks
+from graphfix.verify.outcome import End, Shows, end_of, failure_of, is_of_the_graph, said, said_of, shown
 from graphfix.verify.record import Ending, Failure, Run
 from graphfix.verify.shown import grows
 
@@ -40,38 +41,51 @@ class Trial:
 
 def judge(before: Run, after: Run, codes: Collection[str] = ()) -> Trial:
     """What the runs show of a repair by the rules `codes`."""
-    why = no_verdict(before, after, codes)
-    if why:
-        return Trial(before, after, Verdict.NONE, why)
-    failure, alike = failure_of(after), ends_alike(before, after, codes)
-    if failure is not None and after.ending is not Ending.LATE and not alike:
-        same = failure_of(before)
-        still = (
-            "still ends in" if same is not None and (same.kind, same.message) == (failure.kind, failure.message) else "ends in"
-        )
-        return Trial(before, after, Verdict.SHORT, f"the repaired code {still} {said(failure)}")
+    what, alike = shown(before, after), ends_alike(before, after, codes)
+    verdict, reason = _by_ends(what, alike, before, after)
+    if not reason:
+        verdict, reason = Verdict.NONE, _nothing_to_compare(before, after, alike)
+    if reason:
+        return Trial(before, after, verdict, reason)
     compared = compared_as_far_as_they_go(before, after, codes)
     if not compared.equal and compared.compared:
         return Trial(before, after, Verdict.SHORT, f"other results: {compared.reason}")
     if alike and not compared.compared:
-        return Trial(before, after, Verdict.NONE, f"the script fails with and without the fixes: {said(failure)}")
+        return Trial(before, after, Verdict.NONE, f"the script fails with and without the fixes: {said(failure_of(after))}")
     if grows(after):
         return Trial(before, after, Verdict.SHORT, "the graph still grows", told(compared, before))
     return Trial(before, after, Verdict.GOOD, results=told(compared, before))
 
 
-def no_verdict(before: Run, after: Run, codes: Collection[str] = ()) -> str:
-    """Why these runs say nothing about a repair; empty where they do."""
-    for run in (before, after):
-        if run.ending in (Ending.LOST, Ending.INTERRUPTED, Ending.KILLED):
-            return f"the run was {run.ending.value}: {said(run.failure)}" if run.failure else f"the run was {run.ending.value}"
-    if ends_alike(before, after, codes) and not (before.walk_count and after.walk_count):
+def _by_ends(what: Shows, alike: bool, before: Run, after: Run) -> tuple[Verdict, str]:
+    """The verdict that the ends alone give, and why; no reason where the results decide."""
+    reason = f"the repaired code {said_of(after)}"
+    if what is Shows.WORSE:
+        clean = end_of(before) is End.CLEAN and end_of(after) is End.LATE
+        return Verdict.SHORT, reason + (f", and the original ends after {before.seconds:.1f} s" if clean else "")
+    if what is Shows.STILL or what is Shows.SAME and not alike:
+        ours, theirs = failure_of(before), failure_of(after)
+        same = ours is not None and theirs is not None and (ours.kind, ours.message) == (theirs.kind, theirs.message)
+        return Verdict.SHORT, reason.replace("ends in", "still ends in", 1) if same else reason
+    further = after.walk_count > before.walk_count
+    if what is Shows.EARLIER and after.walk_count < before.walk_count:
+        return Verdict.SHORT, reason
+    if what in (Shows.NOTHING, Shows.EARLIER) or what is Shows.FURTHER and not further:
+        ended = (End.KILLED, End.LOST)
+        gone = next((run for run in (before, after) if end_of(run) in ended), None)
+        return Verdict.NONE, f"the run {said_of(gone)}" if gone else f"the original {said_of(before)}, and {reason}"
+    return Verdict.GOOD, ""
+
+
+def _nothing_to_compare(before: Run, after: Run, alike: bool) -> str:
+    """Why runs of which the results decide have none; empty where they have."""
+    if alike and not (before.walk_count and after.walk_count):
         return f"the script fails with and without the fixes: {said(failure_of(before))}"
-    if before.torch is None and after.torch is None and before.walk_count == 0:
+    if before.walk_count or after.walk_count:
+        return ""
+    if before.torch is None and after.torch is None:
         return "the script never imported torch"
-    if before.walk_count == 0 and after.walk_count == 0:
-        return "no backward pass finished" + (" in the time that it had" if Ending.LATE in (before.ending, after.ending) else "")
-    return ""
+    return "no backward pass finished" + (" in the time that it had" if Ending.LATE in (before.ending, after.ending) else "")
 
 
 def ends_alike(before: Run, after: Run, codes: Collection[str]) -> bool:
@@ -90,33 +104,6 @@ def ends_alike(before: Run, after: Run, codes: Collection[str]) -> bool:
     if ours.kind == theirs.kind and ours.kind.startswith("exit code"):
         return True  # whatever was written last, such as a bar of progress with its times
     return ours.kind == theirs.kind and ADDRESS.sub("", ours.message) == ADDRESS.sub("", theirs.message)
-
-
-def is_of_the_graph(failure: Failure) -> bool:
-    """Whether autograd raised it, or what is left of torch's old interfaces."""
-    words = ("backward through the graph a second time", "modified by an inplace operation", "non-leaf Tensor", "0-dim tensor",
-             "Mismatch in shape", "retain_variables")  # fmt: skip
-    return any(word in failure.message for word in words)
-
-
-def failure_of(run: Run) -> Failure | None:
-    """What ended a run other than as one wishes."""
-    if run.ending is Ending.EXITED:
-        # what a command line parser and the like say before they give up
-        place = run.failure or Failure("", "")
-        return Failure(f"exit code {run.exit_code}", run.stderr.strip().rpartition("\n")[2], place.file, place.line)
-    if run.failure is not None:
-        return run.failure
-    return run.thread_failures[0] if run.thread_failures else None
-
-
-def said(failure: Failure | None) -> str:
-    """An error in one line, with its place."""
-    if failure is None:
-        return "an error"
-    place = f" ({failure.file}:{failure.line})" if failure.file and failure.line else ""
-    text = str(failure)
-    return (text if len(text) <= 100 else text[:97] + "...") + place
 
 
 def compared_as_far_as_they_go(before: Run, after: Run, codes: Collection[str]) -> Comparison:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from graphfix.verify.outcome import failure_of, is_of_the_graph, said
 from graphfix.verify.record import Ending, Run
-from graphfix.verify.script import Trial, Verdict, compared_as_far_as_they_go, failure_of, is_of_the_graph, said
+from graphfix.verify.script import Trial, Verdict, compared_as_far_as_they_go
 
 
 def doubtful(trial: Trial) -> bool:
