@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from graphfix.cli import session
+from graphfix.cli.copying import name_links
 from graphfix.cli.delivery import Delivery, Target, claim, deliver, target_of
 from graphfix.cli.exits import ERROR, FINDINGS, INTERRUPTED, OK
 from graphfix.cli.options import Options, Split
@@ -221,6 +222,8 @@ def _checked(making: Making, part: Part) -> tuple[Check, ...]:
     changes = {Path(os.path.realpath(outcome.path)): outcome.after for outcome in part.outcomes if outcome.changed}
     try:
         command = replace(parsed(text, making.repository.top, making.options.timeout), job=None)
+        if not making.options.verify:
+            name_links(command.project)
         if not quiet:
             ERR.say(f"running {escaped(text)} on a copy with the repairs" + (f" of {escaped(part.name)}" if part.name else ""))
         started = time.monotonic()

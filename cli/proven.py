@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from graphfix.cli import session
+from graphfix.cli.copying import name_links
 from graphfix.cli.terminal import ERR
 from graphfix.files.place import project_of
 from graphfix.report.escape import escaped
@@ -150,6 +151,7 @@ def proven(
         return outcomes, []
     items = [item for outcome in changed for item in items_of(outcome, job)]
     try:
+        name_links(command.project)
         if not quiet:
             ERR.say(f"running {escaped(command.text)} as it is")
         before = command.run({})

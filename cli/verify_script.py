@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from graphfix.cli import session
+from graphfix.cli.copying import name_links
 from graphfix.cli.exits import ERROR, FINDINGS, INTERRUPTED, OK
 from graphfix.cli.options import ListFormat, Options
 from graphfix.cli.terminal import ERR, OUT, quiet_pipe
@@ -87,6 +88,7 @@ def python_of(wanted: str | None) -> tuple[str, ...]:
 
 def _tried(command: Command, changed: list[Outcome], *, quiet: bool) -> Trial:
     changes = {Path(os.path.realpath(outcome.path)): outcome.after for outcome in changed}
+    name_links(command.project)
     if not quiet:
         ERR.say(f"running {command.text} as it is")
     before = command.run({})

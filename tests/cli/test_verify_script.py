@@ -122,6 +122,20 @@ def test_a_module_and_its_picture(project: Path, graphfix: Run) -> None:
     assert "live autograd nodes" in (project / "graph.svg").read_text()
 
 
+def test_links_that_lead_out_are_named_before_anything_runs(project: Path, graphfix: Run, tmp_path_factory: pytest.TempPathFactory) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (project / "results").mkdir()
+    (project / "absolute").symlink_to(project / "results")
+    done = graphfix("apply", "--verify", "echo 1 > absolute/1; exit 1", ".")
+    assert b"outside of its copy" not in done.stderr and list((project / "results").iterdir()) == []
+    for number in range(7):
+        (project / f"data{number}").symlink_to(elsewhere)
+    done = graphfix("apply", "--verify", "true; exit 1", ".")
+    first, second, *_ = done.stderr.decode().splitlines()
+    assert first.startswith(f"graphfix: what runs can write outside of its copy, through data0 -> {elsewhere}, data1 -> ")
+    assert first.endswith(" and 2 links more") and second.startswith("running true; exit 1 as it is")
+
+
 def test_another_error_is_no_verdict(project: Path, graphfix: Run) -> None:
     (project / "train.py").write_text(TRAIN.replace("total = 0.0", "total = 0.0\nopen('data.csv')"))
     done = graphfix("verify", "train.py")

@@ -10,7 +10,7 @@ import pytest
 
 from graphfix.files.place import project_of
 from graphfix.verify import copies
-from graphfix.verify.copies import TooLarge, copied, import_paths
+from graphfix.verify.copies import TooLarge, copied, import_paths, leading_out
 
 
 @pytest.fixture
@@ -45,6 +45,38 @@ def test_what_is_written_in_a_copy_stays_there(project: Path) -> None:
         (copy / "latest/b.csv").write_text("made")
     assert (project / "data/a.csv").read_text() == "1,2"
     assert not (project / "data/b.csv").exists()
+
+
+def test_a_link_into_the_project_leads_into_the_copy(project: Path, tmp_path: Path) -> None:
+    """Also by an absolute name, by the name of a link to the project, by way of what lies around it, and by other links."""
+    (tmp_path / "alias").symlink_to(project)
+    (project / "pkg/deep").mkdir()
+    links = {
+        "absolute": project / "data", "by_alias": tmp_path / "alias/data", "around": Path("../work/data"), "pkg/deep/chain": project / "latest",
+        "file": project / "data/a.csv", "new": project / "data/made_later", "top": project,
+    }  # fmt: skip
+    for name, place in links.items():
+        (project / name).symlink_to(place)
+    before = {path: path.read_bytes() for path in project.rglob("*") if path.is_file() and not path.is_symlink()}
+    with copied(project, {}) as copy:
+        for name in ("absolute", "by_alias", "around", "pkg/deep/chain", "top/data"):
+            assert (copy / name).resolve() == copy / "data"
+            (copy / name / f"{len(name)}.txt").write_text("made")
+        (copy / "file").write_text("changed")
+        (copy / "new").write_text("made")
+        assert (copy / "data/made_later").read_text() == "made" and (copy / "latest/a.csv").read_text() == "changed"
+    assert {path: path.read_bytes() for path in project.rglob("*") if path.is_file() and not path.is_symlink()} == before
+    assert leading_out(project) == []
+
+
+def test_links_that_lead_out_lead_where_they_did_and_are_known(project: Path, tmp_path: Path) -> None:
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared/b.csv").write_text("3")
+    (project / "pkg/relative").symlink_to("../../shared")
+    (project / "dangling").symlink_to(tmp_path / "gone")
+    with copied(project, {}) as copy:
+        assert (copy / "pkg/relative/b.csv").read_text() == "3"
+    assert leading_out(project) == [(Path("dangling"), tmp_path / "gone"), (Path("pkg/relative"), tmp_path / "shared")]
 
 
 def test_too_much_to_copy_is_said_before_anything_is(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

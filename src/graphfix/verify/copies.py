@@ -39,7 +39,8 @@ class TooLarge(Exception):
 def copied(project: Path, changes: Mapping[Path, bytes]) -> Iterator[Path]:
     """A copy of the folder `project` in which the files `changes` (real paths) have other bytes; gone when the block ends.
 
-    Links stay links. Raises `TooLarge` before anything is copied.
+    A link into the project leads to the same place of the copy; one that leads out of it leads where it did (`leading_out`).
+    Raises `TooLarge` before anything is copied.
     """
     files = list(_files(project))
     with temporary() as folder:
@@ -48,14 +49,24 @@ def copied(project: Path, changes: Mapping[Path, bytes]) -> Iterator[Path]:
         copy.mkdir()
         for path in files:
             target = copy / path.relative_to(project)
-            if os.path.isdir(path) and not os.path.islink(path):
+            if path.is_symlink():
+                real = Path(os.path.realpath(path))
+                inside = real.is_relative_to(project)
+                target.symlink_to(os.path.relpath(copy / real.relative_to(project), target.parent) if inside else real)
+            elif path.is_dir():
                 target.mkdir(exist_ok=True)
             elif path in changes:
                 target.write_bytes(changes[path])
                 shutil.copystat(path, target)
             else:
-                shutil.copy2(path, target, follow_symlinks=False)
+                shutil.copy2(path, target)
         yield copy
+
+
+def leading_out(project: Path) -> list[tuple[Path, Path]]:
+    """The links in a copy of `project` by which a run reaches what is no copy, below it, and where they lead."""
+    links = ((path, Path(os.path.realpath(path))) for path in _files(project) if path.is_symlink())
+    return sorted((path.relative_to(project), real) for path, real in links if not real.is_relative_to(project))
 
 
 def _files(project: Path) -> Iterator[Path]:
