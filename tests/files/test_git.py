@@ -79,9 +79,13 @@ def test_work_trees_and_submodules_are_themselves(repository: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["a pipe", "a device"])
-@pytest.mark.parametrize("name", ["index", "info/exclude", "info/attributes", "HEAD", "packed-refs", "config", "objects/info/alternates"])
+@pytest.mark.parametrize(
+    "name",
+    [".git/index", ".git/info/exclude", ".git/info/attributes", ".git/HEAD", ".git/packed-refs", ".git/config",
+     ".git/objects/info/alternates", ".gitattributes", ".gitignore"],
+)  # fmt: skip
 def test_what_is_no_file_is_named_at_once(repository: Path, name: str, kind: str) -> None:
-    place = repository / ".git" / name
+    place = repository / name
     place.parent.mkdir(exist_ok=True)
     place.unlink(missing_ok=True)
     os.mkfifo(place) if kind == "a pipe" else place.symlink_to("/dev/zero")
@@ -118,7 +122,7 @@ def test_an_apply_that_git_holds_up_ends_in_one_line(repository: Path, installed
 
 def test_the_users_own_settings_are_known_with_their_conditions(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = repository.parent
-    (home / "users").write_text(f'[includeIf "gitdir:{home}/"]\n\tpath = there\n[user]\n\tname = Ada\n[core]\n\tautocrlf = input\n')
+    (home / "users").write_text(f'[includeIf "gitdir:{home}/"]\n\tpath = {home}/there\n[user]\n\tname = Ada\n[core]\n\tautocrlf = input\n')
     (home / "there").write_text('[user]\n\temail = "ada \\"at\\" work; # and \\\\ more"\n[credential "https://a"]\n\thelper = own\n')
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(home / "users"))
     plain(repository, "config", "credential.helper", "theirs")

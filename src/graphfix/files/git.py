@@ -16,9 +16,9 @@ from pathlib import Path
 from graphfix.files.gitfolder import BadFolder, GitFolder, check_files, folder_of, stand_in
 from graphfix.files.gitsettings import Setting, let_through, told, written
 
-LIMIT = 120.0  # seconds for what works on this machine
+LIMIT = 60.0  # seconds for what works on this machine
 REMOTE_LIMIT = 600.0
-SETTINGS_LIMIT = 20.0
+SETTINGS_LIMIT = 10.0
 # what would point git at another repository than the one that it is asked about, or give it settings
 _PLACES = frozenset(
     {
@@ -26,7 +26,8 @@ _PLACES = frozenset(
         "GIT_OBJECT_DIRECTORY", "GIT_PREFIX", "GIT_QUARANTINE_PATH", "GIT_WORK_TREE",
     }
 )  # fmt: skip
-_IDENTITY = re.compile(r"GIT_(AUTHOR|COMMITTER)_(NAME|EMAIL|DATE)")
+# who commits, and where git is
+_ALWAYS_KEPT = re.compile(r"GIT_(AUTHOR|COMMITTER)_(NAME|EMAIL|DATE)|GIT_EXEC_PATH")
 _CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
 # whatever the user has set
 _ALWAYS = {
@@ -96,7 +97,7 @@ def _environment(remote: bool) -> dict[str, str]:
 
 
 def _is_kept(name: str, remote: bool) -> bool:
-    if not name.startswith("GIT_") or _IDENTITY.fullmatch(name):
+    if not name.startswith("GIT_") or _ALWAYS_KEPT.fullmatch(name):
         return True
     return remote and name not in _PLACES and not name.startswith("GIT_CONFIG")
 

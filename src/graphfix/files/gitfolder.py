@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,17 +64,25 @@ def check_files(folder: GitFolder) -> None:
     for place in dict.fromkeys(base / name for base in (folder.own, folder.common) for name in _OPENED):
         with suppress(FileNotFoundError, NotADirectoryError):
             for name in sorted(os.listdir(place)):
-                kind = _kind(place / name)
-                if kind:
-                    raise BadFolder(f"{place / name} is {kind}, not a file")
+                _check_file(place / name)
 
 
-def _kind(path: Path) -> str:
+def check_rules(top: Path, names: Iterable[str]) -> None:
+    """The same for what git reads in the work tree beside the files `names`."""
+    folders = {parent for name in names for parent in Path(name).parents}
+    for folder in sorted(folders):
+        for name in (".gitattributes", ".gitignore"):
+            _check_file(top / folder / name)
+
+
+def _check_file(path: Path) -> None:
     try:
         mode = os.stat(path).st_mode
-    except OSError:  # a link to nothing
-        return ""
-    return "a pipe" if stat.S_ISFIFO(mode) else "a device" if stat.S_ISCHR(mode) or stat.S_ISBLK(mode) else ""
+    except OSError:  # none, or a link to nothing
+        return
+    kind = "a pipe" if stat.S_ISFIFO(mode) else "a device" if stat.S_ISCHR(mode) or stat.S_ISBLK(mode) else ""
+    if kind:
+        raise BadFolder(f"{path} is {kind}, not a file")
 
 
 def stand_in(folder: GitFolder, settings: str, place: Path) -> None:

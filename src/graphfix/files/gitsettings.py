@@ -24,8 +24,8 @@ _DATA = re.compile(
 # what a repository may say about its remotes: a header is how CI hands on its token
 _OF_REMOTES = re.compile(r"remote\..+\.(promisor|partialclonefilter)|extensions\.partialclone|http\.(.+\.)?(extraheader|proxy)", re.DOTALL)
 _USERS_DATA = re.compile(r"core\.attributesfile")
-# programs of the user's that a repository's attributes call for
-_DRIVERS = re.compile(r"(filter|diff|merge)\..+\.", re.DOTALL)
+# programs of the user's that a repository's attributes call for, and files whose settings have been told already
+_NOT_PASSED = re.compile(r"(filter|diff|merge)\..+\.|include(if)?\.", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def _parted(entry: str) -> tuple[str, str | None]:
 def let_through(setting: Setting, *, remote: bool) -> bool:
     """Whether git may know of a setting, for a command that is about a `remote` or for another one."""
     if setting.is_users and remote:
-        return not _DRIVERS.match(setting.name)
+        return not _NOT_PASSED.match(setting.name)
     allowed = [_DATA, *([_USERS_DATA] if setting.is_users else []), *([_OF_REMOTES] if remote else [])]
     return any(pattern.fullmatch(setting.name) for pattern in allowed)
 

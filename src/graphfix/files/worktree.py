@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from graphfix.files.git import GitFailed, entries, run
+from graphfix.files.gitfolder import BadFolder, check_rules
 
 _CHUNK = 500
 _STATES = {"??": "untracked", "!!": "ignored by git"}
@@ -36,6 +37,10 @@ def top_of(path: Path) -> Path | None:
 
 
 def _states(top: Path, names: Sequence[str]) -> dict[str, str]:
+    try:
+        check_rules(top, names)
+    except BadFolder as error:
+        raise GitFailed(f"git cannot tell the state of {top}: {error}") from error
     states: dict[str, str] = {}
     for start in range(0, len(names), _CHUNK):
         chunk = names[start : start + _CHUNK]
