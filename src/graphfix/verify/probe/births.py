@@ -10,6 +10,8 @@ from typing import Any
 
 import torch
 
+from .tensors import is_tensor
+
 KEY = "graphfix"
 LEAF = type(torch.ones((), requires_grad=True).expand(1).grad_fn.next_functions[0][0])  # type: ignore[union-attr]
 OURS = (str(Path(torch.__file__).parent), str(Path(__file__).parent))
@@ -188,7 +190,7 @@ def node_of(tensor: torch.Tensor) -> Any:
 
 def birth_of(tensor: Any) -> Birth | None:
     """The birth of a tensor's node (or of a gradient edge's)."""
-    node = node_of(tensor) if isinstance(tensor, torch.Tensor) else getattr(tensor, "node", None)
+    node = node_of(tensor) if is_tensor(tensor) else getattr(tensor, "node", None)
     return None if node is None else node.metadata.get(KEY)
 
 

@@ -16,9 +16,11 @@ import torch
 from torch.autograd.graph import saved_tensors_hooks
 
 from .births import Birth, birth_of
+from .walks import Asked
 from .watch import Watch
 
 SECOND_WALK = "Trying to backward through the graph a second time"
+RETAIN = 2  # place among the arguments of the engine
 QUESTIONS = ("backward", "grad", "__get__", "__set__")
 
 
@@ -57,13 +59,9 @@ class Reference(Watch):
 
         torch.Tensor.backward = old_backward  # type: ignore[method-assign,assignment]
 
-    def perform(self, walk: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], places: dict[str, int]) -> Any:
+    def perform(self, walk: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], asked: Asked) -> Any:
         if "retain" in self.ways:
-            at = places["retain_graph"]
-            if at < len(args):
-                args = (*args[:at], True, *args[at + 1 :])
-            else:
-                kwargs = {**kwargs, "retain_graph": True}
+            args = (*args[:RETAIN], True, *args[RETAIN + 1 :])
         try:
             return walk(*args, **kwargs)
         except RuntimeError as error:

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .looking import attributes
 from .places import installed
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ class Report:
         while self._seen < len(sys.modules):
             modules = list(sys.modules.values())[self._seen :]
             self._seen += len(modules)
-            files = (getattr(module, "__file__", None) for module in modules)
+            files = (attributes(module).get("__file__") for module in modules)
             own = (file for file in files if isinstance(file, str) and os.path.isabs(file) and not file.startswith(foreign))
             self._files.update(map(os.path.realpath, own))
         return sorted(self._files)

@@ -9,11 +9,31 @@ from typing import Any
 import torch
 
 from .births import KEY, Birth
+from .tensors import is_computed_by_torch, is_tensor, unseen
 
 KEPT = 20_000  # numbers of a kind: more says nothing new
 HELD = 512  # parameters that are kept for the end, also where their owner is gone by then
 SAMPLE = 256  # values of a parameter
 WAITING = 256  # losses on an accelerator that wait to be read together
+
+
+class Parameter:
+    """A parameter whose values can be read at the end, also where it is gone by then: its memory is held, not the object."""
+
+    def __init__(self, tensor: torch.Tensor) -> None:
+        self._object = weakref.ref(tensor)
+        self._shape, self._layout, self._dtype = tensor.shape, (tensor.storage_offset(), tensor.stride()), tensor.dtype
+        self._memory = tensor.untyped_storage()
+
+    @property
+    def tensor(self) -> torch.Tensor:
+        """The parameter, or another tensor in its memory."""
+        alive = self._object()
+        if alive is not None:
+            return alive
+        offset, stride = self._layout
+        empty = torch.empty(0, dtype=self._dtype, device=self._memory.device)
+        return empty.set_(self._memory, offset, self._shape, stride)
 
 
 class Results:
@@ -23,8 +43,8 @@ class Results:
         self.losses: list[tuple[int, float | None]] = []
         self.numbers: list[tuple[int, float]] = []
         self._waiting: list[tuple[int, torch.Tensor]] = []
-        self._optimised: list[torch.Tensor] = []
-        self._params: list[torch.Tensor] = []
+        self._optimised: list[Parameter] = []
+        self._params: list[Parameter] = []
         self._known: dict[int, weakref.ref[torch.Tensor]] = {}
         self._leaves: list[weakref.ref[torch.Tensor]] = []
 
@@ -35,9 +55,7 @@ class Results:
 
     def loss_of(self, roots: Iterable[Any]) -> Any:
         """The sum of the values that a walk starts from; a tensor where reading it would wait for an accelerator."""
-        values = [
-            root.detach() for root in roots if isinstance(root, torch.Tensor) and not root.is_complex() and not root.is_meta
-        ]
+        values = [root.detach() for root in roots if can_be_read(root) and not root.is_complex()]
         if not values:
             return None
         total = values[0] if len(values) == 1 else torch.stack([value.sum().cpu() for value in values])
@@ -60,19 +78,20 @@ class Results:
         """Read the losses that wait on the accelerator."""
         waiting, self._waiting = self._waiting, []
         if waiting:
-            with torch._C.DisableTorchFunction():
+            with unseen():
                 values = torch.stack([value.to(waiting[0][1].device) for _, value in waiting]).tolist()
             self.losses += [(walk, value) for (walk, _), value in zip(waiting, values)]
 
     def optimised(self, params: Iterable[torch.Tensor]) -> None:
-        """What an optimizer was given, in order: held, since a training function's own are gone at the end of the run."""
-        for param in params:
-            if self._is_new(param) and len(self._optimised) < HELD:
-                self._optimised.append(param)
+        """What an optimizer was given, in order: a training function's own are gone at the end of the run."""
+        with unseen():
+            for param in params:
+                if len(self._optimised) < HELD and can_be_read(param) and self._is_new(param):
+                    self._optimised.append(Parameter(param))
 
     def leaves(self, births: Iterable[Birth]) -> None:
         """Remember the leaves that a walk accumulated into."""
-        with torch._C.DisableTorchFunction():
+        with unseen():
             for birth in births:
                 for node in birth.leaves:
                     if KEY not in node.metadata:
@@ -80,10 +99,10 @@ class Results:
                         self._leaf(node.variable)
 
     def _leaf(self, tensor: torch.Tensor) -> None:
-        """A leaf is not held, unless it is a parameter: it may be one batch of many."""
-        if self._is_new(tensor):
+        """A leaf's memory is not held, unless it is a parameter's: it may be one batch of many."""
+        if can_be_read(tensor) and self._is_new(tensor):
             if isinstance(tensor, torch.nn.Parameter) and len(self._params) < HELD:
-                self._params.append(tensor)
+                self._params.append(Parameter(tensor))
                 return
             if len(self._leaves) >= HELD:
                 self._leaves = [ref for ref in self._leaves if ref() is not None]
@@ -99,20 +118,25 @@ class Results:
 
     def gradients(self) -> dict[int, float]:
         """The norm of the gradient that each optimised parameter has now; another device's work is waited for."""
-        with torch._C.DisableTorchFunction(), torch.no_grad():
-            found = [(at, tensor.grad) for at, tensor in enumerate(self._optimised)]
-            return {at: grad.float().norm().item() for at, grad in found if grad is not None and grad.layout is torch.strided}
+        with unseen(), torch.no_grad():
+            found = [(at, param.tensor.grad) for at, param in enumerate(self._optimised)]
+            return {at: grad.float().norm().item() for at, grad in found if grad is not None and can_be_read(grad)}
 
     def parameters(self) -> list[dict[str, Any]]:
         """Shape, norm and evenly spaced values of each; of other leaves only where no optimizer was given any."""
-        leaves = [*self._params, *(tensor for ref in self._leaves if (tensor := ref()) is not None)]
-        with torch._C.DisableTorchFunction(), torch.no_grad():
-            return [told for tensor in self._optimised or leaves if (told := _told(tensor)) is not None]
+        with unseen(), torch.no_grad():
+            tensors = [param.tensor for param in self._optimised or self._params]
+            if not self._optimised:
+                tensors += [tensor for ref in self._leaves if (tensor := ref()) is not None]
+            return [_told(tensor) for tensor in tensors if not tensor.is_complex()]
 
 
-def _told(tensor: torch.Tensor) -> dict[str, Any] | None:
-    if tensor.is_meta or tensor.layout is not torch.strided or tensor.is_complex():
-        return None
+def can_be_read(value: Any) -> bool:
+    """Whether a tensor has values in memory that torch itself reads: no `__torch_dispatch__` of the program does."""
+    return is_tensor(value) and is_computed_by_torch(value) and value.layout is torch.strided and not value.is_meta
+
+
+def _told(tensor: torch.Tensor) -> dict[str, Any]:
     # mps has no double
     flat = tensor.detach().reshape(-1).float()
     step = max(1, -(-flat.numel() // SAMPLE))

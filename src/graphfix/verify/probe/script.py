@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -64,7 +65,8 @@ def _run_path(request: Request) -> None:
         script = os.path.abspath(script)  # as the interpreter names a script's file
     # stays the main module to the end: threads, exit handlers and pickles look for it
     module = types.ModuleType("__main__")
-    module.__dict__.update(__file__=script, __builtins__=__builtins__)
+    loader = importlib.machinery.SourceFileLoader("__main__", script)
+    module.__dict__.update(__loader__=loader, __annotations__={}, __builtins__=builtins, __file__=script, __cached__=None)
     sys.modules["__main__"] = module
     exec(compile(source, script, "exec", dont_inherit=True), module.__dict__)
 

@@ -2,20 +2,46 @@
 
 from __future__ import annotations
 
-import functools
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from .births import Birth, Site, Tally
 from .results import Results
+from .tensors import is_tensor, unseen
 
 ROWS = 4096  # then every second row goes: a run of a week has no larger report
 GRADED = 4  # walks, the first ones, behind which gradients are looked at
 LINES = 12  # of births are told for each walk, the most first
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A backward pass as the engine is asked for it. `inputs`: empty for all leaves; `call`: `backward` or `grad`."""
+
+    roots: tuple[Any, ...]
+    retain: bool
+    create: bool
+    inputs: tuple[Any, ...]
+    call: str
+
+    @classmethod
+    def of(cls, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Asked:
+        """Read the arguments of `run_backward`, by the order and the names that torch/csrc/autograd/python_engine.cpp gives them."""
+        words = ("tensors", "grad_tensors", "keep_graph", "create_graph", "inputs", "allow_unreachable", "accumulate_grad")
+        given = {**dict(zip(words, args)), **kwargs}
+        accumulates = given.get("accumulate_grad", False)
+        return cls(
+            tuple(given["tensors"]),
+            bool(given["keep_graph"]),
+            bool(given["create_graph"]),
+            tuple(given.get("inputs") or ()),
+            "backward" if accumulates else "grad",
+        )
 
 
 class Walks:
@@ -31,49 +57,54 @@ class Walks:
         self._depth = threading.local()
         self._started = time.perf_counter()
 
-    def watched(self, walk: Callable[..., Any], name: str, roots_name: str, places: dict[str, int]) -> Callable[..., Any]:
-        """`walk`, told about; `places` are the positions of its arguments."""
+    def watching(self, engine: Any) -> Any:
+        """An engine that does what `engine` does, and tells of each backward pass.
 
-        @functools.wraps(walk)
-        def watched_walk(*args: Any, **kwargs: Any) -> Any:
-            # a walk inside of a walk (checkpoints, hooks) is part of it
-            if getattr(self._depth, "inside", False) or has_no_values():
-                return walk(*args, **kwargs)
-            self._depth.inside = True
-            way: list[Birth] = []
-            try:
-                roots = args[0] if args else kwargs.get(roots_name, ())
-                given = {word: args[at] if at < len(args) else kwargs.get(word) for word, at in places.items()}
-                site, loss = self._before(roots, given["inputs"], way)
-                result = self.perform(walk, args, kwargs, places)
-                retained = given["create_graph"] if given["retain_graph"] is None else given["retain_graph"]
-                self._after(name, site, loss, way, bool(retained))
-            finally:
-                self._depth.inside = False
-                way.clear()  # also where an error keeps this frame
-            self.after_each()
-            return result
+        `backward` and `grad` come here with tuples, whatever iterators they were given.
+        """
+        run, kind = self.run, type(engine)
 
-        return watched_walk
+        class Watched(kind):  # type: ignore[misc,valid-type]
+            def run_backward(self, *args: Any, **kwargs: Any) -> Any:
+                return run(super().run_backward, args, kwargs)
 
-    def perform(self, walk: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], places: dict[str, int]) -> Any:
+        return Watched()
+
+    def run(self, walk: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Let the engine's method `walk` run, and take note of it."""
+        asked = Asked.of(args, kwargs)
+        # a walk inside of a walk (checkpoints, hooks) is part of it
+        if getattr(self._depth, "inside", False) or have_no_values(asked.roots):
+            return walk(*args, **kwargs)
+        self._depth.inside = True
+        way: list[Birth] = []
+        try:
+            site, loss = self._before(asked, way)
+            result = self.perform(walk, args, kwargs, asked)
+            self._after(asked, site, loss, way)
+        finally:
+            self._depth.inside = False
+            way.clear()  # also where an error keeps this frame
+        self.after_each()
+        return result
+
+    def perform(self, walk: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], asked: Asked) -> Any:
         """The walk itself."""
         return walk(*args, **kwargs)
 
-    def _before(self, roots: Any, inputs: Any, way: list[Birth]) -> tuple[Site, Any]:
+    def _before(self, asked: Asked, way: list[Birth]) -> tuple[Site, Any]:
         """Where the walk is asked for, and its loss; the births on its way go into `way`."""
-        with torch._C.DisableTorchFunction():
-            starts = several(roots)
-            for root in starts:
-                if isinstance(root, torch.Tensor):
+        with unseen():
+            for root in asked.roots:
+                if is_tensor(root):
                     self.tally.note(root)
-            way += self.tally.walked(starts, None if inputs is None else several(inputs))
-            return self.tally.walked_at(2), self.results.loss_of(starts)
+            way += self.tally.walked(asked.roots, asked.inputs or None)
+            return self.tally.walked_at(2), self.results.loss_of(asked.roots)
 
-    def _after(self, name: str, site: Site, loss: Any, way: list[Birth], retained: bool) -> None:
+    def _after(self, asked: Asked, site: Site, loss: Any, way: list[Birth]) -> None:
         tally = self.tally
         self.results.leaves(way)
-        freed = 0 if retained and not self.frees_all else tally.free(way)
+        freed = 0 if asked.retain and not self.frees_all else tally.free(way)
         way.clear()
         number, self.count = self.count, self.count + 1
         self.results.loss(number, loss)
@@ -87,10 +118,10 @@ class Walks:
         self.rows.append(
             {
                 "index": number,
-                "call": name,
+                "call": asked.call,
                 "file": site.file,
                 "line": site.line,
-                "retained": retained,
+                "retained": asked.retain,
                 "live": tally.live,
                 "made": tally.made,
                 "freed": freed,
@@ -107,13 +138,9 @@ class Walks:
             self.rows, self._every = self.rows[::2], self._every * 2
 
 
-def has_no_values() -> bool:
+def have_no_values(roots: Iterable[Any]) -> bool:
     """Whether tensors stand for others: under vmap, and where a compiler traces code that it is making."""
-    return torch._C._are_functorch_transforms_active() or torch._guards.TracingContext.try_get() is not None
-
-
-def several(value: Any) -> list[Any]:
-    """A tensor, a gradient edge (a named tuple) or a sequence of them, as a list."""
-    if isinstance(value, torch.Tensor) or hasattr(value, "node"):
-        return [value]
-    return list(value)
+    if torch._guards.TracingContext.try_get() is not None:
+        return True
+    wrapped = torch._C._functorch.is_functorch_wrapped_tensor
+    return torch._C._are_functorch_transforms_active() and any(is_tensor(root) and wrapped(root) for root in roots)

@@ -13,22 +13,28 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from .births import Tally
+from .looking import items
 from .results import Results
 from .saved import saved_by
+from .tensors import PLAIN, UNDISPATCHED, tensors_in, unseen
 from .walks import Walks
 
 _Tensor = torch.Tensor
-# what hands a value of a tensor to Python, for which an accelerator has to finish its work
-READS: dict[Any, str] = {
-    getattr(_Tensor, name): name.strip("_")
+# what hands a value of a tensor to Python, for which an accelerator has to finish its work; by id, since what the program lets
+# torch call may refuse to be hashed or compared
+READS: dict[int, str] = {
+    id(getattr(_Tensor, name)): name.strip("_")
     for name in ("item", "tolist", "cpu", "numpy", "__float__", "__int__", "__bool__", "__index__", "__complex__", "__format__")
 }
-NUMBERS = {_Tensor.item, _Tensor.__float__, _Tensor.__int__}
-PLAIN = torch._C.DisableTorchFunction
+NUMBERS = {id(_Tensor.item), id(_Tensor.__float__), id(_Tensor.__int__)}
+QUESTIONS = ("has_torch_function", "has_torch_function_unary", "has_torch_function_variadic")
 
 
 class Watch(TorchFunctionMode):
-    """Gives every node its birth, and counts what waits for an accelerator. One for all threads."""
+    """Gives every node its birth, and counts what waits for an accelerator. One for all threads.
+
+    What it is given, it hands on: the very objects, once, and what comes of them. It looks at none but by `looking`.
+    """
 
     def __init__(self, saved: bool = False) -> None:
         super().__init__()
@@ -41,25 +47,21 @@ class Watch(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **kwargs) if kwargs else func(*args)
-        if isinstance(result, _Tensor):
-            self.tally.note(result)
-            if func in READS:
-                self.read(func, args, result)
-        elif isinstance(result, (tuple, list)):
-            for item in result:
-                if isinstance(item, _Tensor):
-                    self.tally.note(item)
-            if func in READS:
-                self.read(func, args, result)
-        elif func in READS:
-            self.read(func, args, result)
+        with PLAIN(), UNDISPATCHED():
+            self.saw(func, args, kwargs, result)
         return result
+
+    def saw(self, func: Any, args: Any, kwargs: Any, result: Any) -> None:
+        """`func` has given `result`."""
+        for tensor in tensors_in(result):
+            self.tally.note(tensor)
+        if id(func) in READS:
+            self.read(func, args, result)
 
     def compiled(self, result: Any) -> None:
         """Compiled code, which no mode sees into, has made `result`."""
-        for value in result if isinstance(result, (tuple, list)) else (result,):
-            if isinstance(value, _Tensor):
-                self.tally.note(value)
+        for tensor in tensors_in(result):
+            self.tally.note(tensor)
 
     def stepped(self, optimizer: Any) -> None:
         """An optimizer has made a step."""
@@ -73,12 +75,12 @@ class Watch(TorchFunctionMode):
 
     def read(self, func: Any, args: tuple[Any, ...], result: Any) -> None:
         """Count a read, and keep the number."""
-        name = READS[func]
+        name = READS[id(func)]
         self.reads[name] = self.reads.get(name, 0) + 1
         if args and args[0].device.type != "cpu":
             self.waits += 1
         # torch reads numbers of its own, too, such as the seed of a loader
-        if func in NUMBERS and isinstance(result, (int, float)) and not self.tally.is_torch(sys._getframe(2)):
+        if id(func) in NUMBERS and type(result) in (int, float) and not self.tally.is_torch(sys._getframe(3)):
             self.results.number(self.walks.count, float(result))
 
 
@@ -93,6 +95,7 @@ class Instrument:
     def install(self) -> None:
         self._watch_threads()
         self._watch_walks()
+        self._hide()
         self._watch_functions()
         self._watch_optimizers()
         self._leave_compiled_code_alone()
@@ -111,32 +114,25 @@ class Instrument:
         setattr(owner, name, over)
 
     def _watch_threads(self) -> None:
-        """A mode belongs to the thread that enters it; `run` may be a subclass's own, so it is laid over at the start."""
-        start, watch = threading.Thread.start, self.watch
+        """A mode belongs to the thread that enters it. What a thread runs first is laid over: `run` is the program's own."""
+        bootstrap, watch = threading.Thread._bootstrap_inner, self.watch  # type: ignore[attr-defined]
 
-        @functools.wraps(start)
-        def watched_start(thread: threading.Thread) -> None:
-            run = thread.run
+        @functools.wraps(bootstrap)
+        def watched_bootstrap(thread: threading.Thread) -> None:
+            with watch:
+                bootstrap(thread)
 
-            def watched_run() -> None:
-                del thread.run  # the cycle with itself
-                with watch:
-                    run()
-
-            thread.run = watched_run  # type: ignore[method-assign]
-            start(thread)
-
-        self._lay(threading.Thread, "start", watched_start)
+        self._lay(threading.Thread, "_bootstrap_inner", watched_bootstrap)
 
     def _watch_walks(self) -> None:
-        """Both ways of walking a graph are looked up in `torch.autograd`, also by `Tensor.backward`."""
-        walks = self.watch.walks
-        for name, roots_name, places in (
-            ("backward", "tensors", {"retain_graph": 2, "create_graph": 3, "inputs": 5}),
-            ("grad", "outputs", {"inputs": 1, "retain_graph": 3, "create_graph": 4}),
-        ):
-            walk = getattr(torch.autograd, name)
-            self._lay(torch.autograd, name, walks.watched(walk, name, roots_name, places))
+        """Every way of walking a graph ends at the engine, with its arguments read."""
+        engine = torch.autograd.Variable._execution_engine
+        self._lay(torch.autograd.Variable, "_execution_engine", self.watch.walks.watching(engine))
+
+    def _hide(self) -> None:
+        """Whether a mode is on is asked by fast paths of layers, which compute something else where one is: not of this one."""
+        for name in QUESTIONS:
+            self._lay(torch.overrides, name, _blind(getattr(torch.overrides, name), self.watch))
 
     def _watch_functions(self) -> None:
         """`Function.apply` is not told to modes."""
@@ -146,10 +142,9 @@ class Instrument:
         def watched_apply(cls: type, *args: Any, **kwargs: Any) -> Any:
             result = apply(cls, *args, **kwargs)
             if _is_among(watch):  # else it is part of a call that is noted as a whole
-                with PLAIN():
-                    for value in result if isinstance(result, (tuple, list)) else (result,):
-                        if isinstance(value, _Tensor):
-                            watch.tally.note(value)
+                with unseen():
+                    for tensor in tensors_in(result):
+                        watch.tally.note(tensor)
             return result
 
         self._lay(torch.autograd.Function, "apply", classmethod(watched_apply))
@@ -163,35 +158,24 @@ class Instrument:
         @functools.wraps(add)
         def watched_add(optimizer: Any, param_group: dict[str, Any]) -> None:
             add(optimizer, param_group)
-            with PLAIN():
-                results.optimised(param_group["params"])
+            results.optimised(items(dict.get(param_group, "params")) or ())
 
         self._lay(Optimizer, "add_param_group", watched_add)
         self._undo.append(register_optimizer_step_pre_hook(self._before_step).remove)
         self._undo.append(register_optimizer_step_post_hook(self._after_step).remove)
 
-    def _before_step(self, optimizer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if optimizer.defaults.get("differentiable") or not _is_on_top(self.watch):
-            return None
-        self.watch.__exit__(None, None, None)  # type: ignore[no-untyped-call]
-        self._paused.depth = getattr(self._paused, "depth", 0) + 1
-        # a closure is the user's code again
-        words = tuple(self._watched_closure(word) if callable(word) else word for word in args)
-        return words, {name: self._watched_closure(word) if callable(word) else word for name, word in kwargs.items()}
+    def _before_step(self, optimizer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        # a closure is the user's code again, and handed on as it is
+        closure = any(map(callable, (*args, *kwargs.values())))
+        if not closure and not optimizer.defaults.get("differentiable") and _is_on_top(self.watch):
+            self.watch.__exit__(None, None, None)  # type: ignore[no-untyped-call]
+            self._paused.below = torch._C._len_torch_function_stack()
 
     def _after_step(self, optimizer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.watch.stepped(optimizer)
-        if getattr(self._paused, "depth", 0):
-            self._paused.depth -= 1
-            self.watch.__enter__()  # type: ignore[no-untyped-call]
-
-    def _watched_closure(self, closure: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(closure)
-        def watched(*args: Any, **kwargs: Any) -> Any:
-            with self.watch:
-                return closure(*args, **kwargs)
-
-        return watched
+        below = vars(self._paused).pop("below", None)
+        if below is not None:
+            _push_at(below, self.watch)
 
     def _leave_compiled_code_alone(self) -> None:
         """A compiler would trace the mode itself: what it made is called without."""
@@ -202,7 +186,7 @@ class Instrument:
             def call(*args: Any, **kwargs: Any) -> Any:
                 with _without(self.watch):
                     result = function(*args, **kwargs)
-                with PLAIN():
+                with unseen():
                     self.watch.compiled(result)
                 return result
 
@@ -228,6 +212,27 @@ def _is_among(mode: TorchFunctionMode) -> bool:
 def _is_on_top(mode: TorchFunctionMode) -> bool:
     length = torch._C._len_torch_function_stack()
     return length > 0 and torch._C._get_function_stack_at(length - 1) is mode
+
+
+def _push_at(place: int, mode: TorchFunctionMode) -> None:
+    """Enter `mode` below those that were entered after it: each is left by whoever entered it, from the top."""
+    above = [torch._C._pop_torch_function_stack() for _ in range(torch._C._len_torch_function_stack() - place)]
+    for each in (mode, *reversed(above)):
+        torch._C._push_on_torch_function_stack(each)
+
+
+def _blind(ask: Callable[..., bool], mode: TorchFunctionMode) -> Callable[..., bool]:
+    """`ask`, answered as if `mode` was not on."""
+
+    @functools.wraps(ask)
+    def asked(*args: Any) -> bool:
+        # a compiler knows the question by its own name; what it has compiled is called without the mode
+        if torch.compiler.is_compiling() or not _is_among(mode):
+            return ask(*args)
+        with _without(mode):
+            return ask(*args)
+
+    return asked
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections
 import itertools
 import types
 from collections.abc import Callable, Iterable, Iterator
@@ -11,12 +10,27 @@ from typing import Any
 
 import torch
 
+from ..looking import OPTIMIZED, attributes, is_a, items, variables
+from ..tensors import is_tensor
+
 DEPTH = 4  # objects in objects
 LOOKED_AT = 4000  # values, then the search ends
 ENDS = 8  # of a long list these many are looked at from either end
-OPTIMIZED = 0x1  # https://docs.python.org/3/library/inspect.html#code-objects-bit-flags
 FIELD = ":"  # before the field of a named tuple, which is no object that outlives a call
-PLAIN = (str, bytes, int, float, complex, bool, type(None), type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType)
+HOLD_NOTHING = (
+    str,
+    bytes,
+    int,
+    float,
+    complex,
+    type(None),
+    type,
+    types.ModuleType,
+    types.FunctionType,
+    types.BuiltinFunctionType,
+)
+FOREIGN = ("torch", "numpy", "builtins", "threading", "logging")
+OF_A_MODULE = frozenset(vars(torch.nn.Module()))
 Matches = Callable[[torch.Tensor], bool]
 
 
@@ -70,21 +84,13 @@ def held_in(frames: Iterable[Any], matches: Matches) -> list[Held]:
     return sorted(found, key=lambda held: (*held.rank, len(held.name)))
 
 
-def variables(frame: Any) -> list[tuple[str, Any]]:
-    """The variables of a call, or of a module that runs."""
-    names = frame.f_locals
-    found = list(names.items())
-    if frame.f_code.co_flags & OPTIMIZED and type(names) is dict:
-        names.clear()  # a copy, which would keep everything alive until the call ends
-    return found
-
-
 def held_by_modules(modules: Iterable[Any], matches: Matches) -> list[Held]:
     """The same for what modules hold when no call of theirs is running."""
     found: list[Held] = []
     for module in modules:
-        file = getattr(module, "__file__", "") or ""
-        found.extend(Held(n, t, file, "<module>", 0, 0) for n, t in reached(list(vars(module).items()), matches))
+        own = attributes(module)
+        file = own.get("__file__") or ""
+        found.extend(Held(n, t, file, "<module>", 0, 0) for n, t in reached(list(own.items()), matches))
     return found
 
 
@@ -95,10 +101,10 @@ def reached(names: Iterable[tuple[str, Any]], matches: Matches) -> Iterator[tupl
     for _ in range(DEPTH + 1):
         below: list[tuple[str, Any]] = []
         for path, value in level:
-            if isinstance(value, torch.Tensor):
+            if is_tensor(value):
                 if matches(value):
                     yield path, value
-            elif not isinstance(value, PLAIN) and id(value) not in seen:
+            elif not is_a(value, HOLD_NOTHING) and id(value) not in seen:
                 seen.add(id(value))
                 if len(seen) > LOOKED_AT:
                     return
@@ -108,24 +114,25 @@ def reached(names: Iterable[tuple[str, Any]], matches: Matches) -> Iterator[tupl
 
 def inside(path: str, value: Any) -> Iterator[tuple[str, Any]]:
     """What an object holds, under the names that Python would reach it by."""
-    if isinstance(value, dict):
-        for key, item in ends(list(value.items()) if len(value) < 10_000 else []):
-            yield f"{path}[{key!r}]" if isinstance(key, (str, int)) else f"{path}[...]", item
-    elif isinstance(value, (list, tuple, collections.deque)):
-        fields = getattr(value, "_fields", None)
-        for index, item in ends(list(enumerate(value))):
+    kind = type(value)
+    if issubclass(kind, dict):
+        for key, item in ends(list(dict.items(value)) if dict.__len__(value) < 10_000 else []):
+            yield f"{path}[{key!r}]" if type(key) in (str, int) else f"{path}[...]", item
+    elif (contents := items(value)) is not None:
+        fields = next((base.__dict__["_fields"] for base in kind.__mro__ if "_fields" in base.__dict__), None)
+        for index, item in ends(list(enumerate(contents))):
             yield (f"{path}{FIELD}{fields[index]}" if fields else f"{path}[{index}]"), item
-    elif isinstance(value, torch.nn.Module):
-        for name, child in value._modules.items():
+    elif issubclass(kind, torch.nn.Module):
+        held = attributes(value)
+        for name, child in held.get("_modules", {}).items():
             yield (f"{path}[{name}]" if name.isdigit() else f"{path}.{name}"), child
-        own = (item for item in vars(value).items() if not item[0].startswith("_") or item[0] not in vars(torch.nn.Module()))
-        yield from (
-            (f"{path}.{name}", item) for name, item in itertools.chain(value._parameters.items(), value._buffers.items(), own)
-        )
-    elif isinstance(value, types.MethodType):
+        own = (item for item in held.items() if not item[0].startswith("_") or item[0] not in OF_A_MODULE)
+        tensors = (held.get(part, {}).items() for part in ("_parameters", "_buffers"))
+        yield from ((f"{path}.{name}", item) for name, item in itertools.chain(*tensors, own))
+    elif kind is types.MethodType:
         yield f"{path}.__self__", value.__self__
-    elif type(value).__module__.split(".")[0] not in ("torch", "numpy", "builtins", "threading", "logging"):
-        yield from ((f"{path}.{name}", item) for name, item in list(getattr(value, "__dict__", {}).items()))
+    elif str(kind.__module__).split(".")[0] not in FOREIGN:
+        yield from ((f"{path}.{name}", item) for name, item in list(attributes(value).items()))
 
 
 def ends(items: list[Any]) -> list[Any]:

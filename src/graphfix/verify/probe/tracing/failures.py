@@ -10,6 +10,8 @@ from typing import Any
 import torch
 
 from ..births import KEY, birth_of
+from ..saved import has_hooks, saved_names
+from ..tensors import is_tensor, unseen
 from .carriers import Held, held_in
 from .lives import NEVER, Life, Place
 from .writes import Writes
@@ -17,13 +19,14 @@ from .writes import Writes
 MOST = 200_000  # nodes
 EXPECTED = re.compile(r"expected version (\d+)")
 SECOND, IN_PLACE = "second", "inplace"
-_names: dict[type, tuple[str, ...]] = {}
 
 
 def kind_of(error: BaseException) -> str:
     """What kind of refusal an error is; empty for any other."""
+    if type(error) is not RuntimeError:  # the text of another kind of error is the program's to make
+        return ""
     text = str(error)
-    if "second time" in text and isinstance(error, RuntimeError):
+    if "second time" in text:
         return SECOND
     return IN_PLACE if "modified by an inplace operation" in text else ""
 
@@ -33,7 +36,7 @@ def explain(
 ) -> dict[str, Any]:
     """What is known of a walk that raised: data for the report. `number`: of the walk, from 0."""
     told: dict[str, Any] = {"kind": kind_of(error), "message": str(error)[:2000], "now": place(site, number)}
-    with torch._C.DisableTorchFunction():
+    with unseen():
         starts = [node for root in roots if (node := _node(root)) is not None]
         above = _reached(starts)
         hits = [node for node in above if _refuses(node, told["kind"]) and _is_older(node, told["kind"])]
@@ -125,7 +128,7 @@ def named(held: Held) -> dict[str, Any]:
 
 
 def _node(root: Any) -> Any:
-    return root.grad_fn if isinstance(root, torch.Tensor) else getattr(root, "node", None)
+    return root.grad_fn if is_tensor(root) else getattr(root, "node", None)
 
 
 def _reached(starts: list[Any]) -> dict[Any, Any]:
@@ -157,20 +160,13 @@ def _is_older(node: Any, kind: str) -> bool:
 def _refuses(node: Any, kind: str) -> bool:
     """Whether a node's saved tensors cannot be had, for the reason of this kind of error."""
     word = "freed" if kind == SECOND else "inplace"
-    for name in _saved_names(type(node)):
+    for name in saved_names(type(node)):
         try:
-            getattr(node, name)
+            if not has_hooks(node, name):
+                getattr(node, name)
         except RuntimeError as error:
             if word in str(error):
                 return True
         except (AttributeError, NotImplementedError, TypeError):  # a property that knows no such tensor
             continue
     return False
-
-
-def _saved_names(kind: type) -> tuple[str, ...]:
-    names = _names.get(kind)
-    if names is None:
-        own = tuple(name for name in dir(kind) if name.startswith("_saved_"))
-        names = _names[kind] = own or (("saved_tensors",) if hasattr(kind, "saved_tensors") else ())
-    return names

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..births import birth_of
+from ..looking import attributes
+from ..tensors import unseen
 from .carriers import Held, held_by_modules, held_in, user_frames
 from .failures import named, place
 from .lives import Life, Lives
@@ -30,6 +32,7 @@ class Growth:
             self._next *= 2
             self.look(list(user_frames(frame, self.lives.is_foreign)))
 
+    @unseen()
     def look(self, frames: list[Any]) -> None:
         """Note who holds how much at this time; without frames what modules hold."""
 
@@ -60,7 +63,7 @@ class Growth:
         """The modules of the user's own code."""
         foreign = self.lives.foreign_folders
         for module in list(sys.modules.values()):
-            file = getattr(module, "__file__", None)
+            file = attributes(module).get("__file__")
             if isinstance(file, str) and not file.startswith(foreign):
                 yield module
 

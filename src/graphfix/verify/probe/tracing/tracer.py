@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import torch
 
 from ..births import Birth, Site, birth_of
+from ..looking import name_of
 from ..results import Results
-from ..walks import Walks, several
+from ..tensors import tensors_in
+from ..walks import Asked, Walks
 from ..watch import Watch
 from .carriers import held_in, user_frames
 from .failures import explain, kind_of, named, place
@@ -19,14 +22,15 @@ from .lives import NEVER, Life, Lives, Place
 from .values import Values
 from .writes import Writes, is_write
 
+OPTIMIZERS = str(Path(torch.optim.__file__).parent)
 CARRIERS = 400  # crossings of a line at which names are looked for
-_Tensor = torch.Tensor
 
 
 class Tracer(Watch):
     """Gives every node its life. `limit`: walks after which the program is ended, 0 for none."""
 
     tally: Lives
+    walks: TracedWalks
 
     def __init__(self, limit: int = 0) -> None:
         super().__init__(True)
@@ -40,16 +44,17 @@ class Tracer(Watch):
         self.compiled_calls = 0
         self._looked: dict[Site, int] = {}
 
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        result = super().__torch_function__(func, types, args, kwargs)
-        if is_write(func) and args:
-            self.writes.note(args[0], func, self.tally.here(1))  # type: ignore[arg-type]
-        elif kwargs and kwargs.get("out") is not None:
-            for target in several(kwargs["out"]):
-                self.writes.note(target, func, self.tally.here(1))  # type: ignore[arg-type]
+    def saw(self, func: Any, args: Any, kwargs: Any, result: Any) -> None:
+        super().saw(func, args, kwargs, result)
+        name = name_of(func)
+        written = args[0] if args and is_write(name) else (kwargs or {}).get("out")
+        targets = tensors_in(written)
+        # an optimizer's step is told of as a whole
+        if targets and not sys._getframe(2).f_code.co_filename.startswith(OPTIMIZERS):
+            for target in targets:
+                self.writes.note(target, name, self.tally.here(1))  # type: ignore[arg-type]
         if self.tally.crossed:
-            self._name_what_crossed(sys._getframe(1))
-        return result
+            self._name_what_crossed(sys._getframe(2))
 
     def compiled(self, result: Any) -> None:
         super().compiled(result)
@@ -105,24 +110,18 @@ class TracedWalks(Walks):
         self._sites: list[Site] = []  # of all walks, in order
         self._counts: dict[Site, int] = {}
         self._keeps: dict[int, list[Any]] = {}  # walk that retains -> its line, nodes, bytes, whether another one came
-        self._asked = False
         self._refused: Site | None = None
 
-    def perform(self, walk: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], places: dict[str, int]) -> Any:
-        def given(word: str) -> Any:
-            return args[places[word]] if places[word] < len(args) else kwargs.get(word)
-
-        self._asked = bool(given("retain_graph")) and not given("create_graph")
+    def perform(self, walk: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], asked: Asked) -> Any:
         try:
             return walk(*args, **kwargs)
         except Exception as error:
             if kind_of(error) and len(self.tracer.failures) < 20:
-                roots = args[0] if args else kwargs.get("tensors", kwargs.get("outputs", ()))
                 frame = sys._getframe(1)
                 site = self.tally.walked_at(1)
                 frames = list(user_frames(frame, self.tally.is_foreign))
                 assert isinstance(site, Place)
-                told = explain(error, several(roots), site, self.count, frames, self.tracer.writes)
+                told = explain(error, asked.roots, site, self.count, frames, self.tracer.writes)
                 freed = told.pop("freed_by", NEVER)
                 if freed != NEVER:
                     told["freed"] = place(self._at(freed), freed)
@@ -136,7 +135,7 @@ class TracedWalks(Walks):
         assert isinstance(site, Place)
         return site
 
-    def _after(self, name: str, site: Site, loss: Any, way: list[Birth], retained: bool) -> None:
+    def _after(self, asked: Asked, site: Site, loss: Any, way: list[Birth]) -> None:
         number = self.count
         self._sites.append(site)
         for birth in way:
@@ -144,15 +143,15 @@ class TracedWalks(Walks):
             if birth.retained_by in self._keeps:
                 self._keeps[birth.retained_by][3] = True
             birth.walked = True
-            if retained:
+            if asked.retain:
                 birth.retained_by = number
             else:
                 birth.freed_by = number
-        if self._asked:
+        if asked.retain and not asked.create:
             size = sum(size for birth in way for _, size, _ in birth.saved)
             self._keeps[number] = [site, len(way), size, False]
         self._counts[site] = self._counts.get(site, 0) + 1
-        super()._after(name, site, loss, way, retained)
+        super()._after(asked, site, loss, way)
         self.tally.step = self.count
         if self.tracer.limit and self.count >= self.tracer.limit:
             raise SystemExit(0)

@@ -6,10 +6,9 @@ import numbers
 from collections.abc import Iterable
 from typing import Any
 
-import torch
-
 from ..births import Site, node_of
-from .carriers import variables
+from ..looking import attributes, is_a, variables
+from ..tensors import is_tensor, unseen
 
 WALKS = 3  # of each line that walks, after which names are looked at
 MOST = 2000  # names
@@ -35,9 +34,9 @@ class Values:
         held = variables(frame)
         if code.co_argcount:
             first = code.co_varnames[0]
-            own = getattr(dict(held).get(first), "__dict__", {})
+            own = attributes(dict(held).get(first))
             held += [(f"{first}.{name}", value) for name, value in list(own.items())]
-        with torch._C.DisableTorchFunction():
+        with unseen():
             for name, value in held:
                 key = (code.co_filename, code.co_name, name)
                 if value is not None and (key in self._kinds or len(self._kinds) < MOST) and not name.startswith("__"):
@@ -54,8 +53,8 @@ class Values:
 
 def kind_of(value: Any) -> str:
     """A number, a tensor that needs no gradient, one with a graph and one element or more, or something else."""
-    if isinstance(value, torch.Tensor):
+    if is_tensor(value):
         if node_of(value) is None:
             return OTHER if value.requires_grad else DATA
         return SCALAR if value.numel() == 1 else GRAPH
-    return NUMBER if isinstance(value, numbers.Number) and not isinstance(value, bool) else OTHER
+    return NUMBER if is_a(value, numbers.Number) and type(value) is not bool else OTHER

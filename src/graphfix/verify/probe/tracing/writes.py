@@ -13,16 +13,11 @@ from .lives import Life, Lives, Place
 KEPT = 4096  # pieces of memory
 EACH = 32  # writes to one
 IN_PLACE = frozenset(("__setitem__", "__iadd__", "__isub__", "__imul__", "__itruediv__", "__ifloordiv__", "__imod__", "__ipow__"))
-_known: dict[Any, bool] = {}
 
 
-def is_write(func: Any) -> bool:
+def is_write(name: str) -> bool:
     """Whether a function of torch writes to its first argument, as its name says."""
-    known = _known.get(func)
-    if known is None:
-        name = getattr(func, "__name__", "")
-        known = _known[func] = name in IN_PLACE or (name.endswith("_") and not name.endswith("__") and name != "requires_grad_")
-    return known
+    return name in IN_PLACE or (name.endswith("_") and not name.endswith("__") and name != "requires_grad_")
 
 
 class Writes:
@@ -33,13 +28,13 @@ class Writes:
         self._to: OrderedDict[int, deque[tuple[int, int, Place, str]]] = OrderedDict()
         self._steps: deque[tuple[int, Place, Any]] = deque(maxlen=EACH)
 
-    def note(self, tensor: Any, func: Any, place: Place) -> None:
-        """`func` has written to `tensor`."""
-        if not isinstance(tensor, torch.Tensor) or tensor.layout is not torch.strided:
+    def note(self, tensor: torch.Tensor, name: str, place: Place) -> None:
+        """The function `name` has written to `tensor`."""
+        if tensor.layout is not torch.strided:
             return
         storage = tensor.untyped_storage().data_ptr()
         writes = self._to.pop(storage, None) or deque(maxlen=EACH)
-        writes.append((self.lives.made, tensor._version, place, getattr(func, "__name__", "out=")))
+        writes.append((self.lives.made, tensor._version, place, name or "out="))
         self._to[storage] = writes
         if len(self._to) > KEPT:
             self._to.popitem(last=False)
