@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -31,6 +31,9 @@ from graphfix.traced.cells import Cells
 from graphfix.traced.record import Trace, from_data
 from graphfix.verify.folders import temporary
 from graphfix.verify.record import ended_by
+
+if TYPE_CHECKING:
+    from graphfix.traced.screen import Meaning
 
 
 def run(options: Options) -> int:
@@ -98,15 +101,29 @@ def _tell(options: Options, report: dict[str, Any], folder: Path) -> None:
 
 
 def _story(options: Options, trace: Trace) -> None:
+    from graphfix.traced.screen import refused
+    from graphfix.traced.screen import shown as on_screen
     from graphfix.traced.story import lines
 
     sys.stdout.flush()
     ERR.say("")
-    for line in lines(trace):
+    meaning = _meaning(trace)
+    for line in lines(trace, meaning):
         ERR.line(line)
-    if not options.quiet:
+    explained = refused(trace) or meaning is not None or not on_screen(trace)
+    if explained and not options.quiet:
         with suppress(typer.Exit):  # what is wrong has been said; the exit code is the program's
             _repair(options, trace)
+
+
+def _meaning(trace: Trace) -> Meaning | None:
+    """What `graphfix why` knows of the error on the screen."""
+    from graphfix.traced import screen
+    from graphfix.why.kinds import kind_of
+
+    errors = screen.shown(trace)
+    kind = kind_of(f"{errors[0].kind}: {errors[0].message}") if errors else None
+    return screen.Meaning(kind.brief, kind.repair) if kind is not None else None
 
 
 def _repair(options: Options, trace: Trace) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from graphfix.verify.record import Run, from_report
+from graphfix.verify.record import Ending, Run, from_report
 
 NEVER = -1
 CELL = ":cell "  # stands between the name of a notebook and the number of a cell, from 1
@@ -51,7 +51,7 @@ class Failure:
     """A backward pass that autograd refused.
 
     `carrier`: the name that brought the graph there, or that was written to; `through`: in the second case, the name that
-    brought it. `path`: from the node that it came to up to the loss.
+    brought it. `path`: from the node that it came to up to the loss. `cut`: where the loss lost its graph, by which operation and how.
     """
 
     kind: str
@@ -65,6 +65,9 @@ class Failure:
     carrier: Carrier | None = None
     through: Carrier | None = None
     path: tuple[Place, ...] = ()
+    cut: Place | None = None
+    cut_name: str = ""
+    cut_how: str = ""
 
 
 @dataclass(frozen=True)
@@ -117,12 +120,14 @@ class Trace:
 def from_data(data: dict[str, Any]) -> Trace:
     """The trace that a report holds; raises KeyError, TypeError or ValueError where it is none."""
     told = data.get("trace") or {}
+    run = from_report(data, None)
+    complete = run.ending is Ending.FINISHED and bool(told.get("complete", True))
     return Trace(
-        from_report(data, None),
+        run,
         tuple(_failure(row) for row in told.get("failures", ())),
         tuple(_look(row) for row in told.get("looks", ())),
         int(told.get("cycle", 0)),
-        tuple(_retained(told.get("retained", ()))),
+        tuple(_retained(told.get("retained", ()), complete)),
         tuple(Waste(_place(row), row["graphs"], row["nodes"], row["bytes"]) for row in told.get("unwalked", ())),
         int(told.get("lost", 0)),
         int(told.get("compiled", 0)),
@@ -149,6 +154,7 @@ def _failure(row: dict[str, Any]) -> Failure:
         row["kind"], row["message"], _place(row["now"]), _maybe(row.get("made")), _maybe(row.get("freed")),
         _maybe(row.get("crossing")), _maybe(row.get("write")), (row.get("write") or {}).get("name", ""),
         _carrier(row.get("carrier")), _carrier(row.get("through")), tuple(_place(each) for each in row.get("path", ())),
+        _maybe(row.get("cut")), (row.get("cut") or {}).get("name", ""), (row.get("cut") or {}).get("how", ""),
     )  # fmt: skip
 
 
@@ -161,6 +167,9 @@ def _look(row: dict[str, Any]) -> Look:
     return Look(row["step"], row["live"], tuple(holders))
 
 
-def _retained(rows: Iterable[dict[str, Any]]) -> Iterable[Waste]:
-    """The lines of which no walk's graph was needed again."""
-    return (Waste(_place(row), row["walks"], row["nodes"], row["bytes"]) for row in rows if not row["used"])
+def _retained(rows: Iterable[dict[str, Any]], complete: bool) -> Iterable[Waste]:
+    """The lines of which no walk's graph was needed again; the last of each may have been, where the run was not `complete`."""
+    for row in rows:
+        times = row["walks"] if complete else row["walks"] - 1
+        if times and not row["used"]:
+            yield Waste(_place(row), times, row["nodes"], row["bytes"])

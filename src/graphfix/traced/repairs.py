@@ -12,8 +12,9 @@ from graphfix.report.text import Line, Piece
 from graphfix.run.outcome import Outcome
 from graphfix.source.text import Source
 from graphfix.traced.record import CELL, Place, Trace
+from graphfix.traced.screen import is_raised, places, shown
 from graphfix.traced.story import files_of, growth
-from graphfix.verify.symptoms import GROWS, MAKES_MORE, RETAINS, SECOND_WALK, WRITTEN_IN_PLACE, Symptom
+from graphfix.verify.symptoms import GROWS, MAKES_MORE, RETAINS, Symptom
 
 FILES = 4  # are analysed
 SHOWN = 3  # findings of each file
@@ -22,16 +23,17 @@ NEAR = 2  # lines
 
 def analysed(trace: Trace) -> list[Path]:
     """The files that the story goes through, those with most of it first; none where there is nothing to explain."""
-    return files_of(trace)[:FILES] if _symptoms(trace) else []
+    return files_of(trace)[:FILES] if trace.failures or shown(trace) or _symptoms(trace) else []
 
 
 def related(trace: Trace, outcome: Outcome) -> list[Finding]:
     """The findings of a file that explain what the run has shown, by their rules and their places; those with a fix first."""
     from graphfix.codemods import RULES
 
-    symptoms = _symptoms(trace)
-    codes = {rule.code for rule in RULES if symptoms & set(rule.shows)}
-    names = {holder.carrier.base for look in trace.looks[-2:] for holder in look.holders}
+    wanted = _symptoms(trace)
+    codes = {rule.code for rule in RULES if any(is_raised(each, trace) or each in wanted for each in rule.shows)}
+    looks = () if shown(trace) else trace.looks[-2:]
+    names = {holder.carrier.base for look in looks for holder in look.holders}
     lines = {
         _row(place)
         for place in _places(trace)
@@ -64,9 +66,10 @@ def headed(findings: Iterable[Finding], name: str) -> Iterator[Line]:
 
 
 def _symptoms(trace: Trace) -> set[Symptom]:
+    """What the run has shown besides errors; nothing where it ended in one, which is to be repaired first."""
     wanted: set[Symptom] = set()
-    for failure in trace.failures:
-        wanted.add(SECOND_WALK if failure.kind == "second" else WRITTEN_IN_PLACE)
+    if shown(trace):
+        return wanted
     if any(True for _ in growth(trace)):
         wanted.add(GROWS)
     if trace.retained:
@@ -77,9 +80,9 @@ def _symptoms(trace: Trace) -> set[Symptom]:
 
 
 def _places(trace: Trace) -> Iterator[Place]:
-    for failure in trace.failures:
-        named = (failure.made, failure.freed, failure.crossing, failure.write, failure.now, *failure.path)
-        yield from (place for place in named if place is not None)
+    yield from places(trace)
+    if shown(trace):
+        return
     for look in trace.looks[-2:]:
         yield from (holder.made for holder in look.holders if holder.made is not None)
     for waste in (*trace.retained, *trace.unwalked):

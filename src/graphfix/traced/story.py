@@ -6,12 +6,15 @@ import linecache
 import os
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from graphfix.report.escape import escaped, shown
 from graphfix.report.text import Line, Piece
+from graphfix.traced import screen
 from graphfix.traced.record import CELL, NEVER, Carrier, Failure, Holder, Look, Place, Trace
+from graphfix.traced.screen import Meaning
+from graphfix.verify import record
 from graphfix.verify.record import Ending
 
 SECOND = "RuntimeError: Trying to backward through the graph a second time"
@@ -25,29 +28,69 @@ OF_PROCESSES = ("ProcessRaisedException", "ProcessExitedException", "ChildFailed
 UNWATCHED = "processes that it starts are not watched, run each under graphfix trace"
 
 
-def lines(trace: Trace) -> Iterator[Line]:
-    """All that there is to say about a run."""
+def lines(trace: Trace, meaning: Meaning | None = None) -> Iterator[Line]:
+    """All that there is to say about a run: first of the error on the screen, which means `meaning`, and apart what was seen in passing."""
     told = False
-    for failure in trace.failures[-3:]:
-        yield from failed(trace, failure)
+    for failure in screen.refused(trace)[-3:]:
+        yield from failed(trace, failure, meaning)
         yield ()
         told = True
-    for part in (growth(trace), waste(trace)):
-        for line in part:
-            yield line
-            told = True
+    other = screen.unrefused(trace)
+    if other is not None and meaning is not None:
+        yield from raised(other, meaning)
+        yield ()
+        told = True
+    passing = list(in_passing(trace))
+    if passing and screen.shown(trace):
+        if other is not None and not told:
+            yield from _in_figures(trace)
+            yield ()
+        yield (Piece("seen in passing, not the cause of the error:", "bold"),)
+    yield from passing
+    told = told or bool(passing)
     if trace.compiled:
         calls = "a call" if trace.compiled == 1 else f"{trace.compiled} calls"
         yield (Piece(f"compiled: {calls} ran compiled code; what it makes is told as one step, at the line that called it"),)
     if not told:
-        for text in textwrap.wrap(f"graphfix trace: {_figures(trace)}; {_verdict(trace)}", WIDTH, break_on_hyphens=False):
-            yield (Piece(text, "bold"),)
+        yield from _in_figures(trace)
 
 
-def failed(trace: Trace, failure: Failure) -> Iterator[Line]:
-    """The story of one error."""
-    yield (Piece(SECOND if failure.kind == "second" else CHANGED, "bold red"),)
-    steps = list(_second(trace, failure) if failure.kind == "second" else _changed(trace, failure))
+def in_passing(trace: Trace) -> Iterator[Line]:
+    """What the program went on from, kept or built for nothing."""
+    for failure in screen.caught(trace)[-3:]:
+        yield from failed(trace, failure)
+        yield ()
+    yield from growth(trace)
+    yield from waste(trace)
+
+
+def _in_figures(trace: Trace) -> Iterator[Line]:
+    for text in textwrap.wrap(f"graphfix trace: {_figures(trace)}; {_verdict(trace)}", WIDTH, break_on_hyphens=False):
+        yield (Piece(text, "bold"),)
+
+
+def raised(error: record.Failure, meaning: Meaning) -> Iterator[Line]:
+    """An error that is none of a refused backward pass: where it was raised, what it means and what is to be done."""
+    yield (Piece(escaped(str(error)), "bold red"),)
+    if error.file is not None and error.line is not None:
+        place = Place(error.file, error.line)
+        yield (Piece("-->    ", "bold red"), Piece(_where(place), "blue"), Piece(f"  {_source(place)}", "bold"))
+    yield from _prose(meaning)
+
+
+def _prose(meaning: Meaning) -> Iterator[Line]:
+    for text in (meaning.brief, meaning.repair):
+        words = escaped(" ".join(text.split()))
+        indent = " " * 7
+        for line in textwrap.wrap(words, WIDTH, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False):
+            yield (Piece(line),)
+
+
+def failed(trace: Trace, failure: Failure, meaning: Meaning | None = None) -> Iterator[Line]:
+    """The story of one error; `meaning` is told where the run does not show all of it."""
+    title, story = STORIES[failure.kind]
+    yield (Piece(title or escaped(f"RuntimeError: {failure.message}"), "bold red"),)
+    steps = list(story(trace, failure))
     for number, (place, words) in enumerate(steps, 1):
         last = number == len(steps)
         mark = "-->" if last else "   "
@@ -66,6 +109,8 @@ def failed(trace: Trace, failure: Failure) -> Iterator[Line]:
     way = _way(failure)
     if way:
         yield (Piece(f"       from the loss down to that graph: {way}", "blue"),)
+    if meaning is not None and failure.kind == "no-graph":
+        yield from _prose(meaning)
 
 
 def _entry(carrier: Carrier | None) -> Place | None:
@@ -101,6 +146,25 @@ def _changed(trace: Trace, failure: Failure) -> Iterator[tuple[Place, str]]:
     if failure.crossing is not None and failure.through is not None:
         yield failure.crossing, f"this line took the older graph in through {_name(failure.through)}"
     yield failure.now, "this backward() needs what it was before: error"
+
+
+def _bare(trace: Trace, failure: Failure) -> Iterator[tuple[Place, str]]:
+    if failure.cut is not None:
+        name = f"{escaped(failure.cut_name)}()" if failure.cut_name.isidentifier() else "this operation"
+        how = {
+            "unrecorded": f"{name} ran where nothing is recorded (no_grad, or grad mode off): its result has no graph",
+            "numbers": f"{name} made a tensor of numbers, which have no graph",
+            "constant": f"this line cut the graph: what {name} gives has none",
+        }
+        yield failure.cut, how[failure.cut_how]
+    yield failure.now, "this backward() finds no graph to go through: error"
+
+
+STORIES: dict[str, tuple[str, Callable[[Trace, Failure], Iterator[tuple[Place, str]]]]] = {
+    "second": (SECOND, _second),
+    "inplace": (CHANGED, _changed),
+    "no-graph": ("", _bare),
+}
 
 
 def _name(carrier: Carrier | None) -> str:
@@ -241,7 +305,7 @@ def _verdict(trace: Trace) -> str:
     if run.ending is Ending.FAILED:
         what = f" ({escaped(str(run.failure))})" if run.failure else ""
         elsewhere = str(run.failure).partition(":")[0] in OF_PROCESSES
-        return f"nothing wrong with its graphs before it failed{what}" + (f": {UNWATCHED}" if elsewhere else "")
+        return f"it failed{what}" + (f": {UNWATCHED}" if elsewhere else ", which is no error of graphs that graphfix explains")
     if run.ending is Ending.LATE:
         return "nothing wrong until its time was over"
     if run.ending not in (Ending.FINISHED, Ending.EXITED):
@@ -259,12 +323,10 @@ def _bytes(count: float) -> str:
 
 def files_of(trace: Trace) -> list[Path]:
     """The user's files that the story runs through, the most telling first."""
-    places: list[Place | None] = []
-    for failure in trace.failures:
-        places += [failure.crossing, failure.now, failure.made, failure.freed, failure.write]
-    for look in trace.looks[-2:]:
-        places += [holder.made for holder in look.holders]
-    places += [each.place for each in (*trace.retained, *trace.unwalked)]
+    places: list[Place | None] = [*screen.places(trace)]
+    if not screen.shown(trace):
+        places += [holder.made for look in trace.looks[-2:] for holder in look.holders]
+        places += [each.place for each in (*trace.retained, *trace.unwalked)]
     files = (place.file.partition(CELL)[0] for place in places if place is not None)
     found = [Path(file) for file in files if "site-packages" not in file]
     return [path for path in dict.fromkeys(found) if path.is_file()]

@@ -18,7 +18,7 @@ from .writes import Writes
 
 MOST = 200_000  # nodes
 EXPECTED = re.compile(r"expected version (\d+)")
-SECOND, IN_PLACE = "second", "inplace"
+SECOND, IN_PLACE, NO_GRAPH = "second", "inplace", "no-graph"
 
 
 def kind_of(error: BaseException) -> str:
@@ -28,6 +28,8 @@ def kind_of(error: BaseException) -> str:
     text = str(error)
     if "second time" in text:
         return SECOND
+    if "does not require grad and does not have a grad_fn" in text:
+        return NO_GRAPH
     return IN_PLACE if "modified by an inplace operation" in text else ""
 
 
@@ -37,6 +39,8 @@ def explain(
     """What is known of a walk that raised: data for the report. `number`: of the walk, from 0."""
     told: dict[str, Any] = {"kind": kind_of(error), "message": str(error)[:2000], "now": place(site, number)}
     with unseen():
+        if told["kind"] == NO_GRAPH:
+            return told
         starts = [node for root in roots if (node := _node(root)) is not None]
         above = _reached(starts)
         hits = [node for node in above if _refuses(node, told["kind"]) and _is_older(node, told["kind"])]

@@ -12,11 +12,12 @@ import torch
 from ..births import Birth, Site, birth_of
 from ..looking import name_of
 from ..results import Results
-from ..tensors import tensors_in
+from ..tensors import tensors_in, unseen
 from ..walks import Asked, Walks
 from ..watch import Watch
 from .carriers import held_in, user_frames
-from .failures import explain, kind_of, named, place
+from .cuts import Cuts
+from .failures import NO_GRAPH, explain, kind_of, named, place
 from .growth import Growth
 from .lives import NEVER, Life, Lives, Place
 from .values import Values
@@ -38,6 +39,7 @@ class Tracer(Watch):
         self.writes = Writes(self.tally)
         self.growth = Growth(self.tally)
         self.values = Values()
+        self.cuts = Cuts()
         self.walks = TracedWalks(self.tally, self.results, self)
         self.limit = limit
         self.failures: list[dict[str, Any]] = []
@@ -53,6 +55,10 @@ class Tracer(Watch):
         if targets and not sys._getframe(2).f_code.co_filename.startswith(OPTIMIZERS):
             for target in targets:
                 self.writes.note(target, name, self.tally.here(1))  # type: ignore[arg-type]
+        bare = [tensor for tensor in tensors_in(result) if not tensor.requires_grad]
+        if bare:
+            given = (*args, *(kwargs or {}).values())
+            self.cuts.note(func, given, bare, self.tally.here(1))  # type: ignore[arg-type]
         if self.tally.crossed:
             self._name_what_crossed(sys._getframe(2))
 
@@ -88,6 +94,7 @@ class Tracer(Watch):
         lost = sorted((s for s in self.tally.sites() if isinstance(s, Place) and s.graphs), key=lambda s: -s.lost)
         return {
             "failures": self.failures,
+            "complete": not self.limit or self.walks.count < self.limit,
             "looks": self.growth.looks[-12:],
             "sites": self.walks.sites(),
             "cycle": self.walks.cycle(),
@@ -116,19 +123,34 @@ class TracedWalks(Walks):
         try:
             return walk(*args, **kwargs)
         except Exception as error:
+            self._came_to(asked)
             if kind_of(error) and len(self.tracer.failures) < 20:
-                frame = sys._getframe(1)
-                site = self.tally.walked_at(1)
-                frames = list(user_frames(frame, self.tally.is_foreign))
-                assert isinstance(site, Place)
-                told = explain(error, asked.roots, site, self.count, frames, self.tracer.writes)
-                freed = told.pop("freed_by", NEVER)
-                if freed != NEVER:
-                    told["freed"] = place(self._at(freed), freed)
-                self._refused = site
-                self.tracer.failures.append(told)
-                self.tracer.growth.look(frames)
+                self._refused_by(error, asked, sys._getframe(1))
             raise
+
+    def _came_to(self, asked: Asked) -> None:
+        """Graphs that a refused walk leads to were retained for it."""
+        with unseen():
+            for birth in self.tally.walked(asked.roots, None):
+                assert isinstance(birth, Life)
+                if birth.retained_by in self._keeps:
+                    self._keeps[birth.retained_by][3] = True
+
+    def _refused_by(self, error: Exception, asked: Asked, frame: Any) -> None:
+        """Tell why autograd refused a walk that `frame` led to."""
+        site = self.tally.walked_at(1)
+        frames = list(user_frames(frame, self.tally.is_foreign))
+        assert isinstance(site, Place)
+        told = explain(error, asked.roots, site, self.count, frames, self.tracer.writes)
+        freed = told.pop("freed_by", NEVER)
+        if freed != NEVER:
+            told["freed"] = place(self._at(freed), freed)
+        if told["kind"] == NO_GRAPH:
+            cut = next((found for root in asked.roots if (found := self.tracer.cuts.of(root)) is not None), None)
+            told["cut"] = None if cut is None else {**place(cut.place, NEVER), "name": cut.name, "how": cut.how}
+        self._refused = site
+        self.tracer.failures.append(told)
+        self.tracer.growth.look(frames)
 
     def _at(self, number: int) -> Place:
         site = self._sites[number] if number < len(self._sites) else self._sites[-1]

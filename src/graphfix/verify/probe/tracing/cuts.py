@@ -1,0 +1,68 @@
+"""Where values lost their graph: for a backward pass that finds none to go through."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from ..looking import name_of
+from ..tensors import tensors_in
+from .lives import Place
+
+KEPT = 20_000  # tensors without a graph that are alive
+FROM_NUMBERS = frozenset(("tensor", "as_tensor", "from_numpy", "FloatTensor", "Tensor"))
+UNRECORDED, NUMBERS, CONSTANT = "unrecorded", "numbers", "constant"
+
+
+@dataclass(frozen=True)
+class Cut:
+    """An operation whose result has no graph. `how`: nothing was recorded, it took numbers, its result is a constant to autograd."""
+
+    place: Place
+    name: str
+    how: str
+
+
+class Cuts:
+    """The cut that each tensor without a graph comes from, by the operations that led from one to the other."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[weakref.ref[torch.Tensor], Cut]] = {}
+
+    def note(self, func: Any, given: Iterable[Any], results: list[torch.Tensor], place: Place) -> None:
+        """`func` has made `results`, none of which has a graph, of what it was given."""
+        inputs = [tensor for value in given for tensor in tensors_in(value)]
+        name = operation(func)
+        cut = next((found for tensor in inputs if (found := self.of(tensor)) is not None), None)
+        if any(tensor.requires_grad for tensor in inputs):
+            cut = Cut(place, name, CONSTANT if torch.is_grad_enabled() else UNRECORDED)
+        elif name in FROM_NUMBERS and not inputs:
+            cut = Cut(place, name, NUMBERS)
+        if cut is not None:
+            for tensor in results:
+                self._keep(tensor, cut)
+
+    def of(self, tensor: Any) -> Cut | None:
+        """The cut that a tensor comes from, if it is known."""
+        ref, cut = self._known.get(id(tensor), (None, None))
+        return cut if ref is not None and ref() is tensor else None
+
+    def _keep(self, tensor: torch.Tensor, cut: Cut) -> None:
+        key, known = id(tensor), self._known
+        if len(known) < KEPT:
+
+            def forget(ref: weakref.ref[torch.Tensor]) -> None:
+                if known.get(key, (None,))[0] is ref:
+                    del known[key]
+
+            known[key] = (weakref.ref(tensor, forget), cut)
+
+
+def operation(func: Any) -> str:
+    """What a function of torch is called; an attribute by its own name."""
+    name = name_of(func)
+    return str(func.__self__.__name__) if name == "__get__" else name.strip("_")
