@@ -154,8 +154,14 @@ def _delivery(making: Making, part: Part, failed: tuple[str, ...]) -> Delivery:
         tuple(making.proofs),
         part.name,
         failed if not part.slug else (),
+        install=_install(options),
     )
     return Delivery(made, title(story), body(story))
+
+
+def _install(options: Options) -> str:
+    """The setting of that name where the command runs."""
+    return str(options.settings.whole_run(Path.cwd())["install"]) if options.settings is not None else ""
 
 
 def _change(step: Step, repository: Repository, rule: object) -> Change:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from graphfix.cli import session
 from graphfix.cli.exits import INTERRUPTED, OK
 from graphfix.cli.options import Options
+from graphfix.installation import command
 
 
 def run(options: Options) -> int:
@@ -15,7 +16,7 @@ def run(options: Options) -> int:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("pygls", "lsprotocol"):
             raise
-        session.fail("the language server needs pygls: pip install 'graphfix[lsp]'")
+        session.fail(f"the language server needs pygls: {command(extra='lsp')}")
     try:
         serve()
     except NoPipe as error:

@@ -18,6 +18,7 @@ from graphfix.cli.exits import INTERRUPTED
 from graphfix.cli.options import Options
 from graphfix.cli.terminal import ERR, OUT, Screen
 from graphfix.files.discovery import JUNK
+from graphfix.installation import command
 from graphfix.report.escape import escaped
 from graphfix.report.report import Report, count
 from graphfix.run.again import Imports, forget_files, imports_of, touched
@@ -263,7 +264,7 @@ def _watcher() -> Callable[[list[Path]], Batches]:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "watchfiles":
             raise
-        session.fail("--watch needs watchfiles: pip install 'graphfix[watch]'")
+        session.fail(f"--watch needs watchfiles: {command(extra='watch')}")
 
     def watch(paths: list[Path]) -> Batches:
         # a file that is replaced is another one, which only its folder knows

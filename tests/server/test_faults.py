@@ -14,6 +14,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from graphfix.installation import command
+
 from .editor import PATIENCE, Editor, drive
 
 BREAKS = """
@@ -200,5 +202,5 @@ def test_a_missing_extra_is_named(tmp_path: Path, name: str, words: list[str], e
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, input=b"", capture_output=True, timeout=PATIENCE)
     assert done.returncode == 2
     (line,) = done.stderr.decode().splitlines()
-    assert line.startswith("graphfix: error: ") and line.endswith(f"pip install 'graphfix[{extra}]'")
+    assert line.startswith("graphfix: error: ") and line.endswith(command(extra=extra))
     assert done.stdout == b""

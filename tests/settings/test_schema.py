@@ -17,7 +17,7 @@ from graphfix.settings.keys import KEYS, schema
 from graphfix.settings.resolver import DEFAULTS
 
 VALUES = [
-    '""', '"auto"',
+    '""', '"auto"', '"pip install graphfix"', '"two\\nlines"',
     '"text"', '"jsn"', "true", "0", "4", "-1", "1.5", "1979-05-27", "[]", '["GF1"]', '["gf101", "GF2"]', '["XX1"]',
     '["GF101,GF2"]', '[""]', '["accumulated-graph", "Carried-State"]', '["all"]', '["-graph"]', '["graph"]',
     '{"a.py" = ["stored-graph"]}',

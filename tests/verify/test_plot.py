@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from pathlib import Path
 
 import pytest
 
+from graphfix.installation import command
 from graphfix.verify import plot
 from graphfix.verify.record import Ending, Failure, Run, Walk
 
@@ -55,5 +57,5 @@ def test_an_error_is_marked_and_an_empty_run_drawn(tmp_path: Path) -> None:
 
 def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(plot.NoPlotter, match="pip install 'graphfix\\[plot\\]'"):
+    with pytest.raises(plot.NoPlotter, match=re.escape(command(extra="plot"))):
         plot.draw(run(5, 1), run(5, 0), tmp_path / "live.png")

@@ -9,6 +9,7 @@ from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecu
 from typing import Any
 
 from graphfix.campaign.stages import end_all
+from graphfix.installation import command
 
 _TALKING = ("distributed", "distributed.client", "distributed.comm", "distributed.utils", "tornado.application")
 
@@ -69,7 +70,7 @@ def dask(scheduler: str) -> Iterator[tuple[Executor, int]]:
     try:
         from distributed import Client
     except ImportError as error:
-        raise NoEngine("dask is not installed: pip install 'graphfix[dask]'") from error
+        raise NoEngine(f"dask is not installed: {command(extra='dask')}") from error
     for name in _TALKING:  # the campaign itself says in one line what they would say with tracebacks
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     try:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
 from graphfix import __version__
+from graphfix.installation import command
 from graphfix.pullrequest.forge import Forge
 from graphfix.pullrequest.text import renewed
 
@@ -110,7 +111,7 @@ def client_for(forge: Forge, environment: Mapping[str, str] = os.environ) -> Cli
     try:
         return GitHub(forge, token, environment) if forge.kind == "github" else GitLab(forge, token, environment)
     except ImportError as error:
-        raise NoClient(f"{error.name} is not installed (pip install 'graphfix[forge]')") from error
+        raise NoClient(f"{error.name} is not installed: {command(extra='forge')}") from error
 
 
 def listed(forge: Forge, organisation: str, search: str, environment: Mapping[str, str] = os.environ) -> Iterator[str]:
@@ -122,7 +123,7 @@ def listed(forge: Forge, organisation: str, search: str, environment: Mapping[st
     try:
         yield from (_github_lists if forge.kind == "github" else _gitlab_lists)(forge, token, environment, organisation, search)
     except ImportError as error:
-        raise NoClient(f"{error.name} is not installed (pip install 'graphfix[forge]')") from error
+        raise NoClient(f"{error.name} is not installed: {command(extra='forge')}") from error
 
 
 def _github_lists(forge: Forge, token: str, environment: Mapping[str, str], organisation: str, search: str) -> Iterator[str]:

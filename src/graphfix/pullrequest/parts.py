@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from graphfix.installation import command
 from graphfix.pullrequest.repository import NotMade
 from graphfix.run.examine import Job
 from graphfix.run.outcome import Outcome
@@ -83,7 +84,7 @@ def owners(top: Path) -> Callable[[str], str]:
     try:
         from codeowners import CodeOwners
     except ImportError as error:
-        raise NotMade("--split owner needs the package codeowners: pip install 'graphfix[forge]'") from error
+        raise NotMade(f"--split owner needs the package codeowners: {command(extra='forge')}") from error
     try:
         known = CodeOwners(read_bytes(file).decode("utf-8", "replace"))
     except (ValueError, SourceError) as error:

@@ -11,6 +11,7 @@ from itertools import zip_longest
 
 from graphfix import __version__
 from graphfix.codemods.base import Rule
+from graphfix.installation import command
 from graphfix.model import Applicability, Finding
 from graphfix.pullrequest.forge import Forge
 from graphfix.pullrequest.markdown import cell, code, fence, prose
@@ -71,7 +72,10 @@ class Proof:
 
 @dataclass(frozen=True)
 class Story:
-    """All that a pull request tells. `left`: what was found and not repaired; `reproduce`: the commands that make the same."""
+    """All that a pull request tells. `left`: what was found and not repaired; `reproduce`: the commands that make the same.
+
+    `install`: how graphfix is installed, if not as by default.
+    """
 
     changes: tuple[Change, ...]
     left: tuple[Place, ...]
@@ -84,6 +88,7 @@ class Story:
     part: str = ""
     failed: tuple[str, ...] = ()
     room: tuple[int, int] = ROOMS[0]
+    install: str = ""
 
     @property
     def places(self) -> list[Place]:
@@ -322,8 +327,7 @@ def _left(story: Story) -> Iterator[str]:
 
 def _reproduction(story: Story) -> Iterator[str]:
     yield "## How to reproduce"
-    install = f"pip install graphfix=={__version__}"
-    yield fence("sh", "\n".join([install, f"git switch --detach {story.base}", *story.reproduce]))
+    yield fence("sh", "\n".join([command(story.install), f"git switch --detach {story.base}", *story.reproduce]))
 
 
 def renewed(old: str, new: str) -> str | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from graphfix.interpreter.conventions import ACCUMULATE
 from graphfix.report.forms import FORMS
-from graphfix.settings.kinds import Choice, Codes, CodesByPattern, Count, Flag, Kind, Names, Patterns, Schema, Text
+from graphfix.settings.kinds import Choice, Codes, CodesByPattern, Command, Count, Flag, Kind, Names, Patterns, Schema, Text
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,7 @@ KEYS: tuple[Key, ...] = (
     Key("backward-functions", Names(), [], "functions that go backward through the graph of their first argument", adds=True),
     Key("output-format", Choice(tuple(FORMS)), "text", "how findings are written", whole=True),
     Key("jobs", Count(), 0, "processes; 0 for one per processor", whole=True),
+    Key("install", Command(), "", "how graphfix is installed, as pull requests say it; empty: from its repository", whole=True),
 )
 BY_NAME = {key.name: key for key in KEYS}
 

@@ -11,6 +11,7 @@ from graphfix.interpreter.conventions import NAME_PATTERN
 from graphfix.run.selection import CODE_PATTERN, UnknownCode, parse_codes
 
 Schema = dict[str, object]
+COMMAND = "[ -~]{0,300}"
 NAMES = {bool: "a boolean", str: "a string", int: "a whole number", float: "a number", list: "a list", dict: "a table"}
 
 
@@ -27,6 +28,19 @@ class Text:
 
     def schema(self) -> Schema:
         return {"type": "string"}
+
+
+@dataclass(frozen=True)
+class Command:
+    """A line that texts show as what to type; graphfix never runs it."""
+
+    def check(self, value: object, known: KnownCodes) -> None:
+        _expect(value, str)
+        if re.fullmatch(COMMAND, str(value)) is None:
+            raise WrongValue("must be one line of at most 300 printable characters of ASCII")
+
+    def schema(self) -> Schema:
+        return {"type": "string", "pattern": f"^{COMMAND}$"}
 
 
 @dataclass(frozen=True)
@@ -142,7 +156,7 @@ class KnownCodes:
         return NAMES
 
 
-Kind = Text | Flag | Count | Choice | Patterns | Names | Codes | CodesByPattern
+Kind = Text | Command | Flag | Count | Choice | Patterns | Names | Codes | CodesByPattern
 
 
 def codes_of(words: Iterable[str]) -> tuple[str, ...]:

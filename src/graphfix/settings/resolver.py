@@ -23,6 +23,7 @@ DEFAULTS: dict[str, Any] = {
     "unsafe-fixes": False,
     "output-format": "text",
     "jobs": 0,
+    "install": "",
 }
 
 

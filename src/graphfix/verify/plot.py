@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from graphfix.installation import command
 from graphfix.verify.record import Run, Walk
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class NoPlotter(Exception):
 def check() -> None:
     """`NoPlotter` where nothing could be drawn."""
     if importlib.util.find_spec("matplotlib") is None:
-        raise NoPlotter("--plot needs matplotlib: pip install 'graphfix[plot]'")
+        raise NoPlotter(f"--plot needs matplotlib: {command(extra='plot')}")
 
 
 def draw(before: Run, after: Run, path: Path, title: str = "") -> None:
