@@ -129,3 +129,16 @@ def test_unused_suppressions_are_named(tmp_path: Path, graphfix: Run, loops: Sim
     (tmp_path / "graphfix.toml").write_text("report-unused-suppressions = true\n")
     assert graphfix("check", "-q", env=environment).returncode == 1
     assert graphfix("check", "-q", "--no-report-unused-suppressions", env=environment).returncode == 0
+
+
+def test_of_many_unused_suppressions_ten_are_named(tmp_path: Path, graphfix: Run) -> None:
+    (tmp_path / "x.py").write_text("import torch\n" + "print(1)  # graphfix: ignore[GF1011]\n" * 2000)
+    (tmp_path / "y.py").write_text(f"import torch\nprint(1)  # graphfix: ignore[GF{'1' * 100_000}]\n")
+    done = graphfix("check", "-q", "--report-unused-suppressions")
+    told = done.stderr.decode().splitlines()
+    assert done.returncode == 1
+    assert len(told) == 11 and told[-1] == "1991 more unused suppressions"
+    assert told[0] == "x.py:2: unused suppression of GF1011: unknown rule code 'GF1011', did you mean GF101?"
+    (tmp_path / "x.py").unlink()
+    (long,) = graphfix("check", "-q").stderr.decode().splitlines()
+    assert long.startswith("y.py:2: unused suppression of ") and len(long) < 200

@@ -192,3 +192,24 @@ def test_the_row_of_a_key_in_a_table() -> None:
     assert row_of(text, ("tool", "graphfix", "per-file-ignores")) == 7
     assert row_of(text, ("tool", "graphfix", "per-file-ignores", "a")) == 8
     assert row_of("tool = {graphfix = {select = []}}", ("tool", "graphfix", "select")) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'select = ["{long}"]',
+        '"{long}" = 1',
+        'output-format = "{long}"',
+        'extend = "{long}"',
+        'extend-exclude = ["!{long}\\u0000"]',
+        'backward-functions = ["-{long}"]',
+        '[per-file-ignores]\n"{long}" = ["{long}"]',
+        "jobs = -{digits}",
+    ],
+)
+def test_a_long_value_is_cut_in_the_message(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "graphfix.toml"
+    path.write_text(text.format(long="x" * 100_000, digits="1" * 4000))
+    with pytest.raises(SettingsError) as told:
+        load(path)
+    assert len(told.value.why) < 400

@@ -11,6 +11,7 @@ from graphfix.settings.kinds import Choice, Codes, Count, Flag, Kind, KnownCodes
 from graphfix.settings.lines import row_of
 from graphfix.settings.toml import BadToml, loads
 from graphfix.source.errors import SourceError
+from graphfix.source.quote import quoted
 from graphfix.source.reading import read_bytes
 
 NAME = "campaign.toml"
@@ -124,7 +125,7 @@ def _checked(path: Path, text: str, table: str, name: str, value: object) -> obj
     row = row_of(text, (table, name))
     if key is None:
         hint = did_you_mean(name.replace("_", "-").lower(), tuple(each.name for each in TABLES[table]))
-        raise SettingsError(path, row, f"unknown setting {name!r} in [{table}]{hint}")
+        raise SettingsError(path, row, f"unknown setting {quoted(name)} in [{table}]{hint}")
     try:
         key.kind.check(value, KnownCodes())
     except WrongValue as error:

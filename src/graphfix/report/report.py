@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,9 +14,11 @@ from graphfix.report.escape import escaped
 from graphfix.run.outcome import Outcome, Status
 from graphfix.run.selection import UnknownCode, parse_codes
 from graphfix.source.lines import shown_cell
+from graphfix.source.quote import is_word
 
 SHORT = 40  # characters of paths that are typed once more
 FEW = 5  # names in a line
+MANY = 10  # suppressions that silence nothing
 
 
 @dataclass
@@ -81,8 +85,7 @@ class Report:
         for outcome in self.outcomes:
             if outcome.unfinished:
                 yield f"{escaped(str(outcome.path))}: not analysed to the end: {outcome.unfinished}; findings may be missing"
-            for where, code in outcome.unused:
-                yield f"{escaped(str(outcome.path))}:{where}: unused suppression of {escaped(_named(code))}"
+        yield from self._unused()
         stale = self.gone + sum(outcome.stale for outcome in self.outcomes)
         if stale:
             entries = "1 entry" if stale == 1 else f"{stale} entries"
@@ -92,6 +95,15 @@ class Report:
             names = ", ".join(escaped(str(path)) for path in self.submodules[:FEW])
             more = f" and {len(self.submodules) - FEW} more" if len(self.submodules) > FEW else ""
             yield f"left alone: {count(len(self.submodules), 'git submodule')} ({names}{more}); name one to have it looked at"
+
+    def _unused(self) -> Iterator[str]:
+        """The first suppressions that silence nothing, one a line, and how many more there are."""
+        unused = ((outcome.path, where, code) for outcome in self.outcomes for where, code in outcome.unused)
+        for path, where, code in itertools.islice(unused, MANY):
+            yield f"{escaped(str(path))}:{where}: unused suppression of {escaped(_named(code))}"
+        left = sum(len(outcome.unused) for outcome in self.outcomes) - MANY
+        if left > 0:
+            yield count(left, "more unused suppression")
 
     def refusals(self) -> Iterator[str]:
         """One line for every part of a file that was left out, and for every wanted fix that could not be applied."""
@@ -197,6 +209,7 @@ def problem(outcome: Outcome) -> str:
     return f"{where}: cannot be read: {reason}"
 
 
+@functools.lru_cache(MANY)
 def _named(code: str) -> str:
     """What a suppression says that it silences, and what was perhaps meant where no rule is called so."""
     from graphfix.codemods import CODES, NAMES
@@ -204,7 +217,7 @@ def _named(code: str) -> str:
     try:
         parse_codes([code], CODES, NAMES)
     except UnknownCode as error:
-        return f"{code}: {error}"
+        return f"{code}: {error}" if is_word(code) else str(error)
     return code or "all rules"
 
 

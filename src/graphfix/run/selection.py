@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from graphfix.interpreter.conventions import NO_CONVENTIONS, Conventions
 from graphfix.model import Applicability, Finding, Fix
 from graphfix.run.suppression import suppressions
+from graphfix.source.quote import is_word, quoted
 
 # a code or the beginning of one, the word for all of them, or a name
 CODE_PATTERN = "^([Gg]([Ff][0-9]{0,3})?|[Aa][Ll][Ll]|[A-Za-z]+(-[A-Za-z]+)+)$"
@@ -106,6 +107,8 @@ def exact_code(word: str, known: Sequence[str], names: Mapping[str, str] = NO_NA
 
 def unknown(word: str, known: Sequence[str], names: Mapping[str, str] = NO_NAMES) -> str:
     """What is wrong with a `word` that is none of the `known` codes and none of the `names`, and what was perhaps meant."""
+    if not is_word(word):
+        return f"unknown rule code {quoted(word)}"
     near = difflib.get_close_matches(word.upper(), known, n=len(known) or 1, cutoff=0.5)
     # the family, which the first digit tells, is seldom what was mistyped
     near.sort(key=lambda code: -len(os.path.commonprefix([code, word.upper()])))

@@ -13,6 +13,7 @@ from graphfix.settings.kinds import CodesByPattern, KnownCodes, WrongValue, did_
 from graphfix.settings.lines import row_of
 from graphfix.settings.toml import BadToml, loads
 from graphfix.source.errors import SourceError
+from graphfix.source.quote import cut, quoted
 from graphfix.source.reading import read_bytes
 
 NAMES = ("graphfix.toml", "pyproject.toml")
@@ -70,18 +71,18 @@ def load(path: Path, folder: Path | None = None, below: tuple[Path, ...] = ()) -
 def _base(loaded: Loaded, below: tuple[Path, ...]) -> Loaded:
     named = str(loaded.values["extend"])
     if not named or "\0" in named:
-        raise _error(loaded.path, loaded.row("extend"), f"extend: {named!r} is not the name of a file")
+        raise _error(loaded.path, loaded.row("extend"), f"extend: {quoted(named)} is not the name of a file")
     path = Path(os.path.normpath(Path(os.path.abspath(loaded.path)).parent / named))
     if Path(os.path.realpath(path)) in below:
-        raise _error(loaded.path, loaded.row("extend"), f"extend: {named!r} extends this file in turn")
+        raise _error(loaded.path, loaded.row("extend"), f"extend: {quoted(named)} extends this file in turn")
     if len(below) >= _LONGEST:
         raise _error(loaded.path, loaded.row("extend"), f"extend: more than {_LONGEST} files extend each other")
     if not os.path.lexists(path):
-        raise _error(loaded.path, loaded.row("extend"), f"extend: no such file: {named}")
+        raise _error(loaded.path, loaded.row("extend"), f"extend: no such file: {cut(named)}")
     try:
         read_bytes(path, MAX_BYTES)
     except SourceError as error:
-        raise _error(loaded.path, loaded.row("extend"), f"extend: cannot read {named!r}: {error.reason}") from error
+        raise _error(loaded.path, loaded.row("extend"), f"extend: cannot read {quoted(named)}: {error.reason}") from error
     return load(shortest(path), below=below)
 
 
@@ -128,7 +129,7 @@ def _check(loaded: Loaded) -> None:
         key = BY_NAME.get(name)
         if key is None:
             hint = did_you_mean(name.replace("_", "-").lower(), tuple(BY_NAME))
-            raise _error(loaded.path, loaded.row(name), f"unknown setting {name!r}{hint}")
+            raise _error(loaded.path, loaded.row(name), f"unknown setting {quoted(name)}{hint}")
         try:
             key.kind.check(value, KnownCodes())
         except WrongValue as error:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from graphfix.interpreter.conventions import NAME_PATTERN
 from graphfix.run.selection import CODE_PATTERN, UnknownCode, parse_codes
+from graphfix.source.quote import cut, is_word, quoted
 
 Schema = dict[str, object]
 COMMAND = "[ -~]{0,300}"
@@ -61,7 +62,7 @@ class Count:
     def check(self, value: object, known: KnownCodes) -> None:
         _expect(value, int)
         if isinstance(value, int) and value < 0:
-            raise WrongValue(f"must not be negative, is {value}")
+            raise WrongValue(f"must not be negative, is {cut(value)}")
 
     def schema(self) -> Schema:
         return {"type": "integer", "minimum": 0}
@@ -76,7 +77,7 @@ class Choice:
     def check(self, value: object, known: KnownCodes) -> None:
         _expect(value, str)
         if value not in self.words:
-            raise WrongValue(f"must be one of {', '.join(self.words)}, is {value!r}{did_you_mean(str(value), self.words)}")
+            raise WrongValue(f"must be one of {', '.join(self.words)}, is {quoted(value)}{did_you_mean(str(value), self.words)}")
 
     def schema(self) -> Schema:
         return {"type": "string", "enum": list(self.words)}
@@ -101,7 +102,7 @@ class Names:
     def check(self, value: object, known: KnownCodes) -> None:
         for name in _strings(value):
             if re.match(NAME_PATTERN, name) is None:
-                raise WrongValue(f"must hold names of functions such as 'mylib.losses.focal', holds {name!r}")
+                raise WrongValue(f"must hold names of functions such as 'mylib.losses.focal', holds {quoted(name)}")
 
     def schema(self) -> Schema:
         return {"type": "array", "items": {"type": "string", "pattern": NAME_PATTERN}}
@@ -115,7 +116,7 @@ class Codes:
         for word in _strings(value):
             try:
                 if len(parse_codes([word], known(), known.names())) != 1:
-                    raise WrongValue(f"must hold one code in each string, holds {word!r}")
+                    raise WrongValue(f"must hold one code in each string, holds {quoted(word)}")
             except UnknownCode as error:
                 raise WrongValue(str(error)) from error
 
@@ -135,7 +136,7 @@ class CodesByPattern:
             try:
                 Codes().check(codes, known)
             except WrongValue as error:
-                raise WrongValue(f"{pattern!r}: {error}") from error
+                raise WrongValue(f"{quoted(pattern)}: {error}") from error
 
     def schema(self) -> Schema:
         return {"type": "object", "additionalProperties": Codes().schema()}
@@ -170,12 +171,12 @@ def check_pattern(pattern: str) -> None:
     from graphfix.files.gitignore import why_no_pattern
 
     if why_no_pattern(pattern):
-        raise WrongValue(f"{pattern!r} is not a pattern of .gitignore")
+        raise WrongValue(f"{quoted(pattern)} is not a pattern of .gitignore")
 
 
 def did_you_mean(word: str, known: tuple[str, ...]) -> str:
     """A hint at the known word that looks most like `word`, or nothing."""
-    near = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
+    near = difflib.get_close_matches(word, known, n=1, cutoff=0.6) if is_word(word) else []
     return f", did you mean {near[0]!r}?" if near else ""
 
 
