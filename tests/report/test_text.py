@@ -144,20 +144,6 @@ def test_a_label_in_another_file_shows_that_file(tmp_path: Path) -> None:
     assert told(found, CODE)[3:] == [f"  {other}: made here"]
 
 
-def test_a_file_of_the_story_is_named_as_its_finding_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    other = tmp_path / "lib" / "net.py"
-    label = Label(str(other), Span(20, 28), "made here")
-    inside, outside = (
-        replace(finding(CODE, Span(0, 3), path=path), story=(label,), fix=None) for path in ("train.py", "/srv/train.py")
-    )
-    monkeypatch.chdir(tmp_path)
-    assert told(inside, CODE)[3] == f"  {Path('lib', 'net.py')}: made here"
-    assert told(outside, CODE)[3] == f"  {other}: made here"
-    (tmp_path / "lib").mkdir()
-    monkeypatch.chdir(tmp_path / "lib")
-    assert told(inside, CODE)[3] == "  net.py: made here"
-
-
 def test_a_very_long_line_is_shown_around_the_mark() -> None:
     text = f"x = [{'1, ' * 2000}h, {'1, ' * 2000}]\n"
     lines = told(finding(text, at(text, "h,")), text)
