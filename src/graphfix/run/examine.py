@@ -317,9 +317,11 @@ def _with_findings(outcome: Outcome, source: Source, found: list[Finding] | tupl
 
 def _named_alike(path: Path, finding: Finding) -> Finding:
     """The finding with the files of its story named as its own is: from the working folder, unless that one is named in full."""
-    if path.is_absolute() or not any(os.path.isabs(label.path) for label in finding.story):
+    others = {label.path for label in finding.story} - {finding.path}
+    if path.is_absolute() or not others:
         return finding
-    return replace(finding, story=tuple(replace(label, path=os.path.relpath(label.path)) for label in finding.story))
+    names = {each: os.path.relpath(each) for each in others}
+    return replace(finding, story=tuple(replace(label, path=names.get(label.path, label.path)) for label in finding.story))
 
 
 def _edits(text: str, finding: Finding) -> tuple[Edit, ...]:
