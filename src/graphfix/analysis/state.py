@@ -28,8 +28,13 @@ def unwalked_state(evidence: Evidence, attributes: bool) -> dict[ast.AST, Growin
     return {
         target: place
         for target, place in places.items()
-        if target not in walked and is_fault(evidence, place) and (attributes or evidence.flow.is_carried(target))
+        if target not in walked and is_fault(evidence, place) and outlives_iteration(evidence, target)
     }
+
+
+def outlives_iteration(evidence: Evidence, target: ast.AST) -> bool:
+    """Whether what is stored may be read once the iteration is over: an attribute stays, of whatever object or class it is."""
+    return not isinstance(target, ast.Name) or evidence.flow.is_carried(target)
 
 
 def is_short(loop: ast.AST | None) -> bool:

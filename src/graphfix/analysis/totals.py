@@ -6,7 +6,15 @@ import ast
 from collections.abc import Mapping, Sequence
 
 from graphfix.analysis.evidence import Evidence, asked_once
-from graphfix.analysis.growing_places import GrowingPlace, by_place, expressions_to_cut, holders, is_cut_at_once, is_sure
+from graphfix.analysis.growing_places import (
+    GrowingPlace,
+    by_place,
+    expressions_to_cut,
+    holders,
+    in_forward,
+    is_cut_at_once,
+    is_sure,
+)
 from graphfix.analysis.runs import Run
 from graphfix.autograd.graph import Node, history
 from graphfix.autograd.iteration import Context, LoopEntry, is_before_loop, split_loop
@@ -52,7 +60,7 @@ def is_plain_log(evidence: Evidence, total: GrowingPlace) -> bool:
 
     Anything else may be an objective, or a part of a forward pass, that code which is not in sight walks.
     """
-    if total.escaped or not evidence.shows_all_uses:
+    if total.escaped or not evidence.shows_all_uses or any(map(in_forward, total.chained)):
         return False
     if not total.is_of_script and any(
         isinstance(store.place[0], Instance) or evidence.leaves_function(store) for store in total.stores

@@ -8,7 +8,7 @@ from graphfix.autograd.graph import Node
 from graphfix.interpreter.definitions import holds_no_graph, is_abstract
 from graphfix.interpreter.frames import Env, Frame
 from graphfix.interpreter.hooks import before_forward, behind_forward
-from graphfix.interpreter.interpreter import MAX_DEPTH, Interpreter, Raise, Return
+from graphfix.interpreter.interpreter import MAX_DEPTH, Contradicted, Interpreter, Raise, Return
 from graphfix.interpreter.iteration import iterate
 from graphfix.interpreter.lookup import find_method
 from graphfix.interpreter.networks import hand_over, records
@@ -357,6 +357,8 @@ def call_method(m: Interpreter, receiver: Value, name: str, arguments: Arguments
     """Call a method that no code of the project defines."""
     if isinstance(receiver, SuperProxy):
         receiver = receiver.receiver  # no class of the project is left to define it: it is the library's
+    if isinstance(receiver, Sequence) and receiver.decided_by is not None:
+        refuse_other_kinds(m, receiver, name)
     for model in m.models.methods:
         made = model(m, receiver, name, arguments, keywords, site)
         if made is not None:
@@ -367,6 +369,16 @@ def call_method(m: Interpreter, receiver: Value, name: str, arguments: Arguments
         inner = BoundMethod(receiver, name)
         return call_unknown(m, inner, arguments, keywords, site, ("method", receiver.key, name))
     return call_unknown(m, BoundMethod(receiver, name), arguments, keywords, site, ("method", id(receiver), name))
+
+
+def refuse_other_kinds(m: Interpreter, receiver: Sequence, name: str) -> None:
+    """Begin the run anew where a function has returned a tuple or a list on one side of a branch, and a method is called that these have
+    not: code that works takes the other side.
+    """
+    kind = {"tuple": tuple, "list": list}.get(receiver.kind)
+    key = receiver.decided_by
+    if kind is not None and not hasattr(kind, name) and not m.tries and m.corrections > 0 and key in m.decisions:
+        raise Contradicted(key, not m.decisions[key])
 
 
 def enter_context(m: Interpreter, manager: Value, site: ast.expr) -> tuple[Value, bool | None]:

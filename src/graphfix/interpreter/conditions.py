@@ -55,6 +55,9 @@ def compare_two(left: Value, right: Value, op: ast.cmpop) -> Value:
         known = compare_known(one.value, two.value, op)
         if known is not None:
             return Constant(known)
+    is_empty = emptiness(left, right, op)
+    if is_empty is not None:
+        return Constant(is_empty)
     if isinstance(left, NonTensor) and left.first is not None and isinstance(right, Constant) and right.value == 0:
         return compare_counter(left.first, op, left.identity)
     if isinstance(op, (ast.In, ast.NotIn)) and isinstance(right, (Sequence, Mapping)) and isinstance(left, Constant):
@@ -77,6 +80,20 @@ def compare_two(left: Value, right: Value, op: ast.cmpop) -> Value:
     if isinstance(op, ast.Gt):
         return NonTensor(("<", second, first))
     return NonTensor(("not", ("<", first, second) if isinstance(op, ast.GtE) else ("<", second, first)))
+
+
+def emptiness(left: Value, right: Value, op: ast.cmpop) -> bool | None:
+    """What a comparison that asks whether a container is empty answers for one that surely is; None for any other comparison.
+
+    `len(layers) > 0` is `layers` where that is a condition; how long a container becomes is another question.
+    """
+    for one, two, swapped in ((left, right, False), (right, left, True)):
+        if kind_of(one.identity) == "len" and one.identity.parts[2:] == (0,) and isinstance(two, Constant) and two.value in (0, 1):  # type: ignore[attr-defined]
+            answers = {compare_known(*((two.value, length) if swapped else (length, two.value)), op) for length in range(1, 3)}
+            if answers == {True} or answers == {False}:  # all that are not empty are alike to it
+                empty = compare_known(*((two.value, 0) if swapped else (0, two.value)), op)
+                return empty if empty not in answers else None
+    return None
 
 
 def is_foreign_type(asked: Value, kind: Value) -> bool:

@@ -68,7 +68,7 @@ class Frame:
 
     __slots__ = (
         "env", "definition", "prefix", "statement", "declared", "context", "returned", "yielded", "yields_on", "receiver", "owner", "depth",
-        "is_plain",
+        "is_plain", "decided",
     )  # fmt: skip
 
     def __init__(self, env: Env, definition: ast.AST, prefix: CallStack, context: Context, depth: int) -> None:
@@ -84,6 +84,7 @@ class Frame:
         self.receiver: Value | None = None
         self.owner: Value | None = None
         self.depth = depth
+        self.decided: object = None  # the last question that the run decided in it
         self.is_plain = False  # code without torch, given no tensor: it can hold no graph
 
     def let_go(self) -> None:

@@ -231,6 +231,8 @@ class Interpreter:
     def decide(self, key: object, site: ast.AST, negated: bool = False) -> bool:
         """Which way an undecided question goes in this run; `negated` where the branch is taken when the answer is no."""
         self.recalled = key if key in self.decisions else None
+        if self.frames:
+            self.frame.decided = key
         if key in self.decisions:
             if key in self.formalities and not self.in_passing:
                 self.recording.asked[self.formalities[key]] = True
@@ -249,12 +251,11 @@ class Interpreter:
 
     # Modules
 
-    def set_mode(self, modules: Iterable[Value], training: bool | None, site: ast.AST) -> None:
-        """`train()` or `eval()`: all of `modules` are in this mode from now on."""
-        modules = tuple(modules)
-        for module in modules:
-            self.modes[mode_key(module)] = (module, training)
-        self.recording.modes.append(Mode(site, self.trace(), training, self.now(), modules))
+    def set_mode(self, module: Value, parts: Iterable[Value], training: bool | None, site: ast.AST) -> None:
+        """`train()` or `eval()` of a module: it and its `parts` are in this mode from now on."""
+        for each in (module, *parts):
+            self.modes[mode_key(each)] = (each, training)
+        self.recording.modes.append(Mode(site, self.trace(), training, self.now(), module))
 
     def mode_of(self, module: Value) -> bool | None:
         """The mode that was set for `module`, or that of the module which calls it."""

@@ -166,13 +166,13 @@ class Handed:
 
 @dataclass(eq=False)
 class Mode:
-    """`train()` or `eval()` was called on a module. `modules`: it, and those in it."""
+    """`train()` or `eval()` was called on a `module`."""
 
     site: ast.AST
     trace: CallStack
     training: bool | None
     order: int
-    modules: tuple[Value, ...] = ()
+    module: Value | None = None
 
 
 @dataclass(eq=False)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import collections.abc
+from collections.abc import Callable, Iterable, Iterator
 
 from graphfix.autograd.iteration import LoopEntry
 from graphfix.interpreter import versions
@@ -29,6 +30,7 @@ from graphfix.interpreter.values import (
     NonTensor,
     Pending,
     Project,
+    Sequence,
     Unknown,
     Value,
 )
@@ -38,7 +40,7 @@ from graphfix.source.subtree import kept_with_node, subtree
 MOST_TURNS = 256
 
 
-def execute(m: Interpreter, body: Sequence[ast.stmt]) -> None:
+def execute(m: Interpreter, body: collections.abc.Sequence[ast.stmt]) -> None:
     """Run a block of statements."""
     frame = m.frame
     for statement in body:
@@ -221,7 +223,9 @@ def run_loop(m: Interpreter, entry: LoopEntry, starts: Iterable[Callable[[], obj
 
 
 def run_return(m: Interpreter, s: ast.Return) -> None:
-    m.frame.returned = evaluate(m, s.value) if s.value is not None else NONE
+    m.frame.returned = returned = evaluate(m, s.value) if s.value is not None else NONE
+    if isinstance(s.value, (ast.Tuple, ast.List)) and isinstance(returned, Sequence):
+        returned.decided_by = m.frame.decided
     raise Return
 
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 
 from graphfix.autograd.graph import Storage
+from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.iteration import iterate
 from graphfix.interpreter.memory import has_grad, keep, overwrite
@@ -54,6 +55,8 @@ def arithmetic(m: Interpreter, site: ast.AST, left: Value, right: Value, op: ast
         return overloaded(m, site, left, right, op)
     if isinstance(left, Parameters) and isinstance(right, Parameters) and left.form is right.form is ParametersForm.ALL:
         return Parameters([*left.owners, *right.owners], some=left.some or right.some)  # two lists of them
+    if isinstance(op, ast.Add) and (is_list_of_parameters(left) or is_list_of_parameters(right)):
+        return Sequence("list", [each for part in (left, right) for each in listed(m, part, site)], True)
     if (made := content_of_parameters([left, right])) is not None:
         return made
     left, right = (m.parameter(each, site) if isinstance(each, Parameters) else each for each in (left, right))
@@ -72,6 +75,17 @@ def arithmetic(m: Interpreter, site: ast.AST, left: Value, right: Value, op: ast
         alone = beside_number(site, left, right)
         return made.computed_from(alone, site) if alone is not None else made
     return NonTensor(key, cut=cut_of(left, right))
+
+
+def is_list_of_parameters(value: Value) -> bool:
+    return isinstance(value, Parameters) and value.form in (ParametersForm.ALL, ParametersForm.NAMED)
+
+
+def listed(m: Interpreter, part: Value, site: ast.AST) -> list[Value]:
+    """What a list gets of a part of a sum of lists; the parameters of a module that is not in sight stay known as its."""
+    if isinstance(part, Unknown) and kind_of(part.key) == "parameters":
+        return [part]
+    return iterate(m, part, site)
 
 
 def beside_number(site: ast.AST, left: Value, right: Value) -> Value | None:

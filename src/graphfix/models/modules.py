@@ -219,7 +219,7 @@ def module_method(
     if name in ("named_parameters", "named_buffers"):
         return Parameters([receiver], ParametersForm.NAMED)
     if name in ("train", "eval"):
-        m.set_mode(with_submodules(receiver), mode_given(name, arguments, keywords), site)
+        m.set_mode(receiver, with_submodules(receiver), mode_given(name, arguments, keywords), site)
         return receiver
     if name == "apply" and arguments:
         apply_to_all(m, receiver, arguments[0], site)

@@ -102,7 +102,8 @@ def note_numbers(m: Interpreter, name: str, arguments: list[Value], site: ast.AS
 def length(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
     value = arguments[0] if arguments else NONE
     if isinstance(value, Sequence):
-        return NonTensor(("len", measured(value), len(value.items)))
+        more = ("more",) if value.open else ()
+        return NonTensor(("len", measured(value), len(value.items), *more))
     return NonTensor(("len", measured(value)))
 
 

@@ -232,7 +232,7 @@ def opaque_method(
     if kind == "scaler":
         return scaler_method(m, receiver, name, arguments, keywords, site)
     if name in ("train", "eval"):
-        m.set_mode([receiver], mode_given(name, arguments, keywords), site)
+        m.set_mode(receiver, (), mode_given(name, arguments, keywords), site)
         return receiver
     if name == "requires_grad_" and any(value.is_off for value in (*arguments, *keywords.values())):
         freeze(m, receiver)

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.region import Region
+from graphfix.analysis.runs import Run
 from graphfix.autograd.graph import Node
 from graphfix.interpreter.recording import Mode
-from graphfix.interpreter.values import Unknown, leaves_in
+from graphfix.interpreter.values import Unknown, Value, leaves_in
 from graphfix.model import Applicability, Decorate, Fix, Label, NoFix, Operation, Wrap
 from graphfix.repairs.fixes import fix, naming_torch, short
 from graphfix.source.document import sure_statements
@@ -86,19 +87,23 @@ def story_of(evidence: Evidence, held: Region) -> Iterator[Label]:
 
 def evaluation_mode(evidence: Evidence, passes: Sequence[Node] = ()) -> Iterator[Label]:
     """Where a module was put into evaluation mode: the one whose forward `passes` these are, last before them, where that is known."""
-    seen = [(run, event) for run in evidence.tape.runs for event in run.recording.modes]
-    seen = [(run, event) for run, event in seen if event.training is False and evidence.holds(event.site)]
-    before = [event for run, event in seen for node in passes if node.order > event.order and node in run.recording.nodes]
-    own = [event for event in before if any(is_of(node, event) for node in passes)]
-    events = own or before
-    event = events[-1] if events else next((event for _, event in seen), None)
+    runs = {run: [event for event in run.recording.modes if event.training is False and evidence.holds(event.site)] for run in evidence.tape.runs}
+    own = (last_before(events, run, passes) for run, events in runs.items() if events and passes)
+    event = next(filter(None, own), None) or next((event for events in runs.values() for event in events), None)
     if event is not None:
         yield evidence.label(event.site, "evaluation mode does not stop the recording")
 
 
-def is_of(node: Node, event: Mode) -> bool:
-    """Whether a node is made by a module that a call of `eval()` is about."""
-    return any(
-        isinstance(module, Unknown) and module.key == node.callee or not set(node.leaves).isdisjoint(leaves_in(module))
-        for module in event.modules
-    )
+def last_before(events: Sequence[Mode], run: Run, passes: Sequence[Node]) -> Mode | None:
+    """The last of these calls of `eval()` before the first of the forward passes that `run` has made: one about the same module, if any."""
+    made = set(passes).intersection(run.recording.nodes)
+    first = min(made, key=lambda node: node.order, default=None)
+    before = [event for event in reversed(events) if first is not None and event.order < first.order]
+    return next((event for event in before if first is not None and is_of(first, event.module)), next(iter(before), None))
+
+
+def is_of(node: Node, module: Value | None) -> bool:
+    """Whether a node is made by a module."""
+    if module is None or isinstance(module, Unknown):
+        return module is not None and module.key == node.callee
+    return not set(node.leaves).isdisjoint(leaves_in(module))

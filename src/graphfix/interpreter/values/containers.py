@@ -16,10 +16,11 @@ class Sequence(Value):
 
     `open`: it holds more items than the simulated ones, so that an unknown index may be any of them. `in_turn`: whether the
     counter of a loop read its items before it put any there; None where it did neither. `goes_on`: a loop of which the first
-    iterations are simulated has put the items there, so that more like them follow.
+    iterations are simulated has put the items there, so that more like them follow. `decided_by`: the question whose answer had a function
+    return it.
     """
 
-    __slots__ = ("kind", "items", "open", "sites", "context", "grad_mode", "in_turn", "goes_on")
+    __slots__ = ("kind", "items", "open", "sites", "context", "grad_mode", "in_turn", "goes_on", "decided_by")
 
     def __init__(self, kind: str, items: list[Value], open_: bool = False) -> None:
         self.kind = kind
@@ -30,6 +31,7 @@ class Sequence(Value):
         self.sites: list[object] = []
         self.context: object = None
         self.grad_mode: bool | None = None
+        self.decided_by: object = None
 
     @property
     def identity(self) -> object:
