@@ -160,6 +160,7 @@ class Interpreter:
         self.hooked_at: ast.AST | None = None  # where a module that is not known, or some of its parts, got a forward hook
         self.steps = 0
         self.most = MAX_STEPS
+        self.blocks = 0  # blocks of statements, each in a statement of the one before, that have others behind it
         self.laborious: set[ast.AST] = set()  # decorators and statements that take too many of them
         self.turns: collections.Counter[ast.AST] = collections.Counter()  # iterations of each loop
         self.has_graphs = False  # whether any node was made

@@ -36,7 +36,7 @@ CHANGING = (Class, Env, Function, Instance, Leaf, Mapping, Node, Optimizer, Sequ
 # what follows from the other slots: where a class looks for a method, and behind its own code
 FOUND_OUT = ("_order", "_external")
 MOST = 20_000  # objects
-OBJECTS_OF_A_STEP = 40
+OBJECTS_OF_A_STEP = 20
 
 
 class Snapshot:
