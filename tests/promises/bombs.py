@@ -222,5 +222,18 @@ BOMBS["in the loop that trains"] = (
     + "".join("    " * (n + 2) + f"for i{n} in given.x{n}:\n" for n in range(14)) + "    " * 16 + "k = model(k)\n"
     + "    loss = model(x).sum()\n    loss.backward()\n"
 )  # fmt: skip
+def diamonds(body: str, use: str) -> str:
+    """Three thousand classes, each with the two before it as bases. `{n}` is the number of a class, `{p}` that of the one before."""
+    return (
+        "class A0(torch.nn.Module):\n    pass\nclass B0(torch.nn.Module):\n    pass\n"
+        + "".join(f"class A{n}(A{n - 1}, B{n - 1}):\n{body.format(n=n, p=n - 1)}class B{n}(A{n - 1}, B{n - 1}):\n    pass\n" for n in range(1, 1500))
+        + use
+    )
+
+
+BOMBS["diamonds of classes"] = diamonds("    def forward(self, x):\n        return super().forward(x)\n", "A1499()(torch.ones(2))\n")
+BOMBS["diamonds of classes that call themselves"] = diamonds(
+    "    def forward(self, x):\n        return self.body(x)\n    def body(self, x):\n        return x * {n}\n", "k = A1499()(torch.ones(2))\n"
+)
 # those that are abandoned at some point, which is said
 TOO_LONG = {"product_of_comprehensions.py", "nested_loops_over_what_is_given.py", "nested_dicts.py", "in_a_function.py"}

@@ -407,3 +407,11 @@ for step in range(4):
     )
     assert [code for code, _ in safe_titles(text)] == ["GF901"]
     assert [code for code, _ in safe_titles(text.replace("loss.data[0]", "float(loss)"))] == []
+
+
+def test_no_fix_is_safe_where_calls_lead_to_more_than_is_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert safe_titles(TRAIN)
+    monkeypatch.setattr("graphfix.analysis.flow.graph.MAX_EDGES", 20)
+    finding = only(TRAIN)
+    assert finding.fix is not None and finding.fix.applicability is Applicability.UNSAFE
+    assert "the calls of this file may lead to more places than are followed" in finding.story[-1].message

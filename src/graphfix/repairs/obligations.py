@@ -82,6 +82,9 @@ class Proof(Inquiry):
         if len(finding.fix.operations) > MOST_PLACES:
             yield Open(self.place_of(finding), "the fix has too many places to follow each")
             return
+        if self.flow.is_cut:
+            yield Open(self.place_of(finding), "the calls of this file may lead to more places than are followed")
+            return
         yield from self.of_another_library(finding)
         yield from self.swallowed(finding)
         yield from self.seen
@@ -303,7 +306,9 @@ class Proof(Inquiry):
     def is_of_function(self, method: ast.AST | None) -> bool:
         """Whether a method is the backward pass of an operation of the code's own."""
         cls = self.flow.code.class_of.get(method) if method is not None else None
-        return cls is not None and getattr(method, "name", "") == "backward" and "Function" in self.flow.code.base_names(cls)
+        if cls is None or getattr(method, "name", "") != "backward":
+            return False
+        return self.flow.code.lookup.hierarchy.derives(cls, "Function")
 
     # -- what the flow says -------------------------------------------------------------------------------------------
 

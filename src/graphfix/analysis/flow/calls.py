@@ -269,8 +269,7 @@ class Calls:
         return any(self.code.calls.get(source, "").startswith(("functools.", "operator.")) for source in sources)
 
     def construct(self, cls: ast.ClassDef, call: ast.Call) -> None:
-        names = {cls.name, *self.code.base_names(cls)}
-        own = [method for method in self.code.methods.get("__init__", ()) if self.code.class_of[method].name in names]
+        own = self.code.lookup.found(cls, "__init__")
         for method in own:
             self.enter(method, call, call, gives=False)
         fields = self.code.fields_of(cls)

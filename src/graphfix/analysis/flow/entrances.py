@@ -37,7 +37,7 @@ class Entrances:
         classes = self.classes_of(made)
         if not classes:
             return []
-        return [each for each in self.every if any(self.code.class_of[each] in self.methods.family(cls) for cls in classes)]
+        return [method for name in ENTRANCES for method in self.code.lookup.found_in_any(classes, name)]
 
     def classes_of(self, made: ast.Call) -> list[ast.ClassDef]:
         """The classes in sight of which a call may make an object."""

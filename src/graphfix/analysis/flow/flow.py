@@ -10,6 +10,7 @@ from graphfix.analysis.flow import library
 from graphfix.analysis.flow.calls import Calls, name_of
 from graphfix.analysis.flow.circular import true_of_itself
 from graphfix.analysis.flow.freed import Freed
+from graphfix.analysis.flow.graph import TooManyEdges
 from graphfix.analysis.flow.implicit import implicit
 from graphfix.analysis.flow.places import Cell, Field, Place, Result, Sink
 from graphfix.analysis.flow.scopes import Scope, parameters
@@ -24,9 +25,13 @@ NAMED = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class Flow:
-    """The flow graph of a document, and the code that it was made from."""
+    """The flow graph of a document, and the code that it was made from.
 
-    def __init__(self, code: Sight, calls: Calls) -> None:
+    `is_cut`: the calls of the code lead to more places than are linked, so that it proves nothing.
+    """
+
+    def __init__(self, code: Sight, calls: Calls, is_cut: bool = False) -> None:
+        self.is_cut = is_cut
         self.graph = code.flow
         self.code = code
         self.calls = calls
@@ -249,10 +254,15 @@ def flow_of(document: Document, find: Find, walking: frozenset[str] = frozenset(
     `offered`: other code may call what the document defines, also where calls in sight do.
     """
     code = Sight(find)
-    code.look_at(document)
-    calls = Calls(code, walking)
-    calls.link()
-    code.spread_any_field()
+    calls: Calls | None = None
+    try:
+        code.look_at(document)
+        calls = Calls(code, walking)
+        calls.link()
+        code.spread_any_field()
+    except TooManyEdges:
+        code.flow.forget_beginnings()
+        return Flow(code, calls or Calls(code, walking), is_cut=True)
     code.flow.forget_beginnings()
     open_ends(code, calls, document, set(public(document.tree)) if offered else set())
     made = Flow(code, calls)

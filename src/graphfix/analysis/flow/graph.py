@@ -20,8 +20,14 @@ from graphfix.analysis.flow.places import PUTTING, Arrival, Edge, Field, Kind, P
 
 # states that one question follows
 MAX_STATES = 60_000
+# that are linked: a thousand methods that may each call a thousand others are a million
+MAX_EDGES = 400_000
 # answers that are kept: several proofs of one fix ask the same
 MOST_ANSWERS = 4
+
+
+class TooManyEdges(Exception):
+    """The code leads to more places than are linked."""
 
 
 @dataclass
@@ -82,6 +88,8 @@ class FlowGraph:
             self.parts_of.setdefault(target, {})[source] = edge
         if kind is not Kind.NUMBER:
             self.made_of.setdefault(target, {})[source] = None
+        if self.size > MAX_EDGES:
+            raise TooManyEdges
 
     def end(self, place: Place, sink: Sink, site: ast.AST) -> None:
         self.sinks.setdefault(place, {})[sink, site] = None

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from graphfix.analysis.flow import library
 from graphfix.analysis.flow.components import Gathering
 from graphfix.analysis.flow.expressions import arguments, key_of
+from graphfix.analysis.flow.hierarchy import Method
 from graphfix.analysis.flow.places import Field, Kind, Place, Sink
 from graphfix.analysis.flow.sight import Sight
 
@@ -47,7 +48,6 @@ class Methods:
             if "staticmethod" not in {ast.unparse(d) for d in method.decorator_list}  # type: ignore[attr-defined]
             for each in [*method.args.posonlyargs, *method.args.args][:1]  # type: ignore[attr-defined]
         }
-        self.families: dict[ast.ClassDef, set[ast.ClassDef]] = {}
         self.said = Gathering(self.before, self.behind, self.said_of)
         self.added_at = self.begun_at = 0
         self.linked: dict[ast.AST, tuple[object, ...]] = {}
@@ -67,12 +67,10 @@ class Methods:
                 self.callbacks(call, [receiver, *arguments(call)], name)
             return
         self.generics.discard(call)
-        own = self.code.methods.get(name, ())
-        entered = False
+        own = self.meant(name, found, last)
         for method in own:
-            if any(self.code.class_of[method] in self.family(cls) for cls in found.classes) or found.open and last:
-                self.enter(method, call, receiver)
-                entered = True
+            self.enter(method, call, receiver)
+        entered = bool(own)
         if found.classes and not entered and Field(name) in self.flow.values:
             self.unknown[call] = None  # an object of its own may hold what is called
             if not (found.foreign or found.open):
@@ -98,9 +96,12 @@ class Methods:
     def subscripted(self, last: bool) -> None:
         """Enter what `x[i]` may mean for an object of a class in sight; of a tensor or a container of Python it is none of them."""
         for node, found in self.origins_of({node: node.value for node in self.code.subscripts}).items():
-            for method in self.code.methods.get("__getitem__", ()) if not self.is_linked(node, found, last) else ():
-                if any(self.code.class_of[method] in self.family(cls) for cls in found.classes) or found.open and last:
-                    self.code.enter_special(method, [node.slice], node)
+            for method in self.meant("__getitem__", found, last) if not self.is_linked(node, found, last) else ():
+                self.code.enter_special(method, [node.slice], node)
+
+    def meant(self, name: str, found: Origins, last: bool) -> Sequence[Method]:
+        """The methods in sight that `name` may mean for such an object."""
+        return self.code.methods.get(name, ()) if found.open and last else self.code.lookup.found_in_any(found.classes, name)
 
     def origins_of(self, receivers: Mapping[Asked, ast.expr]) -> dict[Asked, Origins]:
         """The same, for what asks it of each object."""
@@ -153,22 +154,11 @@ class Methods:
         else:
             yield OPEN
 
-    def family(self, cls: ast.ClassDef) -> set[ast.ClassDef]:
-        """A class, its bases, and the classes that derive from it, as far as they are in sight."""
-        if cls not in self.families:
-            every = set(self.code.class_of.values())
-            above = {each for each in every if each.name in self.code.base_names(cls)}
-            below = {each for each in every if cls.name in self.code.base_names(each)}
-            self.families[cls] = {cls, *above, *below}
-        return self.families[cls]
-
     def inherited(self, call: ast.Call, name: str) -> None:
-        """`super().name(...)`: the methods of the classes that the class around the call names as its bases."""
+        """`super().name(...)`: the methods that the class around the call inherits."""
         cls, first = self.code.inside.get(call, (None, None))
-        bases = self.code.base_names(cls)
-        for method in self.code.methods.get(name, ()):
-            if self.code.class_of[method].name in bases:
-                self.enter(method, call, first)
+        for method in self.code.lookup.inherited(cls, name) if cls is not None else ():
+            self.enter(method, call, first)
 
     def generic(self, call: ast.Call, name: str, receiver: ast.expr) -> None:
         """A method of a tensor, a container, or of what is not in sight."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection
+from collections.abc import Callable
+from functools import cached_property
 from typing import NamedTuple
 
 from graphfix.analysis.flow.graph import FlowGraph
+from graphfix.analysis.flow.hierarchy import Hierarchy, Lookup
 from graphfix.analysis.flow.places import Cell, Field, Kind, Place
 from graphfix.analysis.flow.scopes import FUNCTIONS, Scope, scopes_of
 from graphfix.analysis.flow.statements import Statements
@@ -60,9 +62,7 @@ class Sight(Statements):
         self.waiting: list[Document] = []
         self.length = 0
         self.meant: dict[tuple[ast.AST, str], Document | None] = {}
-        self.class_named: dict[str, ast.ClassDef] = {}
-        self.bases: dict[ast.ClassDef | None, set[str]] = {}
-        self.methods_counted = 0
+        self.classes: list[ast.ClassDef] = []
 
     def look_at(self, document: Document) -> None:
         """Pass over `document` and all that it imports, directly or not."""
@@ -84,6 +84,7 @@ class Sight(Statements):
                 if not isinstance(part, ast.Lambda):
                     self.functions_named.setdefault(part.name, []).append(part)
             if isinstance(part, ast.ClassDef):
+                self.classes.append(part)
                 for method in part.body:
                     if isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef)):
                         self.methods.setdefault(method.name, []).append(method)
@@ -157,25 +158,10 @@ class Sight(Statements):
             return None
         return ".".join([root, *reversed(parts)])
 
-    def base_names(self, cls: ast.ClassDef | None) -> Collection[str]:
-        """The last words of the names of a class's bases, and of theirs as far as they are in sight."""
-        if len(self.class_of) != self.methods_counted:
-            self.methods_counted, self.bases = len(self.class_of), {}
-            self.class_named = {each.name: each for each in self.class_of.values()}
-        if cls not in self.bases:
-            self.bases[cls] = self._base_names(cls)
-        return self.bases[cls]
-
-    def _base_names(self, cls: ast.ClassDef | None) -> set[str]:
-        found: set[str] = set()
-        pending = [cls] if cls is not None else []
-        while pending:
-            for base in pending.pop().bases:
-                name = base.attr if isinstance(base, ast.Attribute) else base.id if isinstance(base, ast.Name) else ""
-                if name not in found:
-                    found.add(name)
-                    pending.extend([self.class_named[name]] if name in self.class_named else [])
-        return found
+    @cached_property
+    def lookup(self) -> Lookup:
+        """Finds methods in classes; to be asked once all code has been passed over."""
+        return Lookup(Hierarchy(self.classes), self.methods, self.class_of)
 
     def fields_of(self, cls: ast.ClassDef) -> list[str]:
         """The fields of a dataclass or named tuple, in order."""

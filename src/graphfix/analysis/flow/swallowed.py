@@ -25,6 +25,7 @@ TRANSPARENT_CONTEXTS = frozenset(
     f"contextlib.{name}" for name in ("closing", "aclosing", "nullcontext", "redirect_stdout", "redirect_stderr", "chdir")
 )
 LEAVES = (ast.Return, ast.Break, ast.Continue)
+EXITS = ("__exit__", "__aexit__")
 
 
 TRIES: tuple[type, ...] = (ast.Try, ast.TryStar) if hasattr(ast, "TryStar") else (ast.Try,)  # `except*`: Python 3.11
@@ -118,13 +119,12 @@ def may_swallow(flow: Flow, source: Place) -> bool:
 
 
 def exits(flow: Flow) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
-    return [*flow.code.methods.get("__exit__", ()), *flow.code.methods.get("__aexit__", ())]
+    return [method for name in EXITS for method in flow.code.methods.get(name, ())]
 
 
 def exits_of(flow: Flow, cls: ast.ClassDef) -> list[ast.AST]:
     """The methods that end a context of this class, as far as they are in sight."""
-    family = {cls.name, *flow.code.base_names(cls)}
-    return [method for method in exits(flow) if flow.code.class_of[method].name in family]
+    return [method for name in EXITS for method in flow.code.lookup.found(cls, name)]
 
 
 def gives_something(method: ast.AST) -> bool:
