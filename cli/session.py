@@ -245,7 +245,7 @@ def _view(report: Report, form: Form) -> View:
     rules: Sequence[Rule] = ()
     if form.rules:
         from graphfix.codemods import RULES as rules
-    return View(report.outcomes, rules, Path(os.path.abspath(os.curdir)))
+    return View(report.outcomes, rules, Path(os.path.abspath(os.curdir)), report.lost)
 
 
 def show_problems(report: Report, *, verbose: bool) -> None:

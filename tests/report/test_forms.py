@@ -16,7 +16,14 @@ import pytest
 from jsonschema import Draft4Validator, Draft7Validator
 from junitparser import Error, Failure, JUnitXml
 
+from graphfix.codemods import RULES
+from graphfix.model import Finding, Span
 from graphfix.report.forms import FORMS
+from graphfix.report.report import Report
+from graphfix.report.view import View
+from graphfix.run.outcome import Outcome
+from graphfix.source.lines import LineIndex
+from graphfix.source.text import Source
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 ODD = "a b/é,:%日.py"
@@ -290,3 +297,35 @@ def test_stdin_has_every_form(graphfix: Run, loops: SimpleNamespace, form: str) 
     done = graphfix("check", "-q", "--output-format", form, "-", input=loops.both.encode())
     assert (done.returncode, done.stderr) == (1, b"")
     assert b"stdin" in done.stdout
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_name_that_is_not_utf8_costs_no_report(tmp_path: Path, graphfix: Run, loops: SimpleNamespace, form: str) -> None:
+    odd = os.fsdecode(b"odd\xff.py")
+    for name in ("first.py", odd, "last.py"):
+        (tmp_path / name).write_text(loops.total)
+    done = graphfix("check", "--output-format", form, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (1, b""), done.stderr
+    told = done.stdout.decode()
+    assert "first.py" in told and "last.py" in told
+    assert "odd\\xff.py" in told.replace("\\\\", "\\").replace("odd%FF.py", "odd\\xff.py")
+
+
+class Unreadable(Source):
+    def index(self) -> LineIndex:
+        raise ValueError("no lines")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_cannot_be_written_costs_itself_and_is_named(form: str) -> None:
+    text = "total += loss\n"
+    outcomes = []
+    for name, kind in (("first.py", Source), ("faulty.py", Unreadable), ("last.py", Source)):
+        found = Finding("GF101", "accumulated-graph", "`total` keeps the graph", name, Span(0, 5))
+        outcomes.append(Outcome(Path(name), findings=(found,), source=kind(Path(name), text)))
+    report = Report(outcomes=outcomes)
+    view = View(outcomes, RULES, Path.cwd(), report.lost)
+    told = "".join(piece.text for line in FORMS[form].lines(view) for piece in line)
+    assert "first.py" in told and "last.py" in told
+    assert list(report.problems()) == ["faulty.py: internal error: missing in the report: ValueError: no lines"]
+    assert report.exit_code(changes_count=False) == 2

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from graphfix.model import PAGE, Append, Applicability, Edit, Finding, Fix, Label, Span
-from graphfix.report.jsonform import render
+from graphfix.report.jsonform import records
 from graphfix.report.report import Report
 from graphfix.run.outcome import Outcome, Status
 from graphfix.source.text import Source
@@ -92,7 +92,7 @@ def test_json_has_the_shape_of_the_contract() -> None:
     found = Finding("GF101", "accumulated-graph", "message", "x\udcff.py", Span(5, 8), story, fix)
     source = Source(Path("x\udcff.py"), text)
     made = outcome("x\udcff.py", found, NONE, source=source, edits=((Edit(Span(6, 6), "!"),), ()))
-    first, second = json.loads(render([made]))
+    first, second = json.loads(json.dumps(list(records([made]))))
     assert first == {
         "code": "GF101",
         "name": "accumulated-graph",
@@ -115,6 +115,6 @@ def test_json_has_the_shape_of_the_contract() -> None:
 
 def test_a_file_that_was_not_analysed_to_the_end_is_in_json() -> None:
     outcome = Outcome(Path("big.py"), unfinished="it takes more branches and calls than are simulated")
-    (record,) = json.loads(render([outcome]))
+    (record,) = json.loads(json.dumps(list(records([outcome]))))
     assert (record["code"], record["filename"], record["severity"], record["fix"]) == ("unfinished", "big.py", "note", None)
     assert "not analysed to the end: it takes more branches" in record["message"]

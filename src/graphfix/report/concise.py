@@ -6,11 +6,14 @@ from collections.abc import Iterator
 
 from graphfix.report.text import Line, concise
 from graphfix.report.view import View
+from graphfix.run.outcome import Outcome
 
 
 def lines(view: View) -> Iterator[Line]:
-    for outcome in view.outcomes:
-        if outcome.source is None:
-            continue
+    return view.each(view.outcomes, _of)
+
+
+def _of(outcome: Outcome) -> Iterator[Line]:
+    if outcome.source is not None:
         index = outcome.source.index()
         yield from (concise(finding, index) for finding in outcome.findings)

@@ -9,18 +9,20 @@ from graphfix.report.places import Region
 from graphfix.report.report import problem
 from graphfix.report.text import Line, Piece
 from graphfix.report.view import Told, View, plain, rooted
-from graphfix.run.outcome import Status
+from graphfix.run.outcome import Outcome, Status
 
 
 def lines(view: View) -> Iterator[Line]:
     view = rooted(view, "GITHUB_WORKSPACE")
-    for outcome in view.failed():
-        level = "warning" if outcome.status is Status.SKIPPED else "error"
-        place = {"line": outcome.row, "col": outcome.column} if outcome.row and outcome.cell is None else {}
-        properties = {"title": "graphfix", "file": view.name(outcome.path), **place}
-        yield _command(level, properties, problem(outcome))
-    for told in view.told():
-        yield _finding(view, told)
+    yield from view.each(view.failed(), lambda outcome: [_failure(view, outcome)])
+    yield from view.each(view.told(), lambda told: [_finding(view, told)])
+
+
+def _failure(view: View, outcome: Outcome) -> Line:
+    level = "warning" if outcome.status is Status.SKIPPED else "error"
+    place = {"line": outcome.row, "col": outcome.column} if outcome.row and outcome.cell is None else {}
+    properties = {"title": "graphfix", "file": view.name(outcome.path), **place}
+    return _command(level, properties, problem(outcome))
 
 
 def _finding(view: View, told: Told) -> Line:

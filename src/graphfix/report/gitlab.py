@@ -17,7 +17,8 @@ _SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor"}
 
 def lines(view: View) -> Iterator[Line]:
     view = rooted(view, "CI_PROJECT_DIR")
-    records = [*(_failure(view, outcome) for outcome in view.failed()), *(_record(view, told) for told in view.told())]
+    failures = view.each(view.failed(), lambda outcome: [_failure(view, outcome)])
+    records = [*failures, *view.each(view.told(), lambda told: [_record(view, told)])]
     yield (Piece(json.dumps(records, indent=2)),)
 
 

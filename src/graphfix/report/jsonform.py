@@ -16,12 +16,8 @@ if TYPE_CHECKING:
 
 
 def lines(view: View) -> Iterator[Line]:
-    yield (Piece(render(view.outcomes)),)
-
-
-def render(outcomes: Iterable[Outcome]) -> str:
-    """The array for all findings; ASCII only, so it is the same in every locale."""
-    return json.dumps(list(records(outcomes)), indent=2)
+    # ASCII only, so it is the same in every locale
+    yield (Piece(json.dumps(list(view.each(view.outcomes, lambda outcome: records([outcome]))), indent=2)),)
 
 
 def records(outcomes: Iterable[Outcome]) -> Iterator[dict[str, object]]:

@@ -11,5 +11,4 @@ from graphfix.report.view import View
 
 
 def lines(view: View) -> Iterator[Line]:
-    for record in records(view.outcomes):
-        yield (Piece(json.dumps(record)),)
+    return view.each(view.outcomes, lambda outcome: [(Piece(json.dumps(record)),) for record in records([outcome])])

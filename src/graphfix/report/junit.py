@@ -14,7 +14,8 @@ from graphfix.run.outcome import Outcome
 
 
 def lines(view: View) -> Iterator[Line]:
-    suites = [_suite(view, outcome) for outcome in view.outcomes if outcome.findings or outcome.failed]
+    wanted = (outcome for outcome in view.outcomes if outcome.findings or outcome.failed)
+    suites = list(view.each(wanted, lambda outcome: [_suite(view, outcome)]))
     if not suites:
         # a report without a test is taken for one that did not run
         suites = [ElementTree.Element("testsuite", name="graphfix", tests="1", failures="0", errors="0")]

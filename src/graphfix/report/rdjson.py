@@ -11,14 +11,17 @@ from graphfix.report.report import problem
 from graphfix.report.suggestion import merged
 from graphfix.report.text import Line, Piece
 from graphfix.report.view import Told, View, plain
-from graphfix.run.outcome import Status
+from graphfix.run.outcome import Outcome, Status
 
 
 def lines(view: View) -> Iterator[Line]:
     document = {
         "source": {"name": "graphfix", "url": "https://github.com/graphfix/graphfix"},
         "severity": "ERROR",
-        "diagnostics": [*_failures(view), *(_diagnostic(view, told) for told in view.told())],
+        "diagnostics": [
+            *view.each(view.failed(), lambda outcome: [_failure(view, outcome)]),
+            *view.each(view.told(), lambda told: [_diagnostic(view, told)]),
+        ],
     }
     yield (Piece(json.dumps(document, indent=2)),)
 
@@ -49,10 +52,9 @@ def _range(region: Region) -> dict[str, dict[str, int]]:
     return {"start": {"line": start.row, "column": start.utf8}, "end": {"line": end.row, "column": end.utf8}}
 
 
-def _failures(view: View) -> Iterator[dict[str, object]]:
-    for outcome in view.failed():
-        location: dict[str, object] = {"path": plain(view.name(outcome.path))}
-        if outcome.row and outcome.cell is None:
-            location["range"] = {"start": {"line": outcome.row}}
-        severity = "WARNING" if outcome.status is Status.SKIPPED else "ERROR"
-        yield {"message": plain(problem(outcome)), "location": location, "severity": severity}
+def _failure(view: View, outcome: Outcome) -> dict[str, object]:
+    location: dict[str, object] = {"path": plain(view.name(outcome.path))}
+    if outcome.row and outcome.cell is None:
+        location["range"] = {"start": {"line": outcome.row}}
+    severity = "WARNING" if outcome.status is Status.SKIPPED else "ERROR"
+    return {"message": plain(problem(outcome)), "location": location, "severity": severity}

@@ -26,7 +26,7 @@ class Report:
     """All outcomes of one run, in order.
 
     `strict`: an unused suppression counts as a finding. `gone`: entries of the `baseline` for files that are no more.
-    `submodules`: work trees of other repositories that were left alone.
+    `submodules`: work trees of other repositories that were left alone. `lost`: files of which something could not be written down.
     """
 
     unsafe: bool = False
@@ -35,6 +35,7 @@ class Report:
     baseline: str = ""
     gone: int = 0
     submodules: tuple[Path, ...] = ()
+    lost: list[tuple[Path, Exception]] = field(default_factory=list)
 
     def add(self, outcome: Outcome) -> None:
         """Take in the outcome of one more file."""
@@ -57,7 +58,7 @@ class Report:
 
     def failed(self) -> bool:
         """Whether anything went wrong: a file not examined or not written, a rule or a fix that broke."""
-        return any(outcome.failed or outcome.broken or outcome.faults for outcome in self.outcomes)
+        return bool(self.lost) or any(outcome.failed or outcome.broken or outcome.faults for outcome in self.outcomes)
 
     def exit_code(self, *, changes_count: bool) -> int:
         """0 nothing left to do, 1 findings (or pending changes), 2 something failed."""
@@ -76,6 +77,8 @@ class Report:
                 yield f"{escaped(str(outcome.path))}: internal error: {code}: {escaped(why)}"
             for finding, reason in outcome.broken:
                 yield f"{escaped(str(outcome.path))}: internal error: {finding.code}: {escaped(reason)}"
+        for path, error in self.lost:
+            yield f"{escaped(str(path))}: internal error: missing in the report: {type(error).__name__}: {escaped(str(error))}"
 
     def notes(self) -> Iterator[str]:
         """One line for every file not analysed to its end and every suppression that silences nothing, one for a stale baseline.

@@ -44,12 +44,12 @@ def _run(view: View) -> Record:
             {
                 "executionSuccessful": all(outcome.status is Status.SKIPPED for outcome in failed),
                 "toolExecutionNotifications": [
-                    *(_notification(view, outcome) for outcome in failed),
-                    *(_unfinished(view, outcome) for outcome in view.outcomes if outcome.unfinished),
+                    *view.each(failed, lambda outcome: [_notification(view, outcome)]),
+                    *view.each((each for each in view.outcomes if each.unfinished), lambda outcome: [_unfinished(view, outcome)]),
                 ],
             }
         ],
-        "results": [_result(view, told, places) for told in view.told()],
+        "results": list(view.each(view.told(), lambda told: [_result(view, told, places)])),
     }
 
 

@@ -14,6 +14,7 @@ from urllib.parse import quote
 from graphfix.model import Applicability, Edit, Finding, Label, Severity, Span
 from graphfix.report.effects import effect
 from graphfix.report.escape import escaped, shown, width
+from graphfix.run.outcome import Outcome
 from graphfix.source.decode import read
 from graphfix.source.errors import SourceError
 from graphfix.source.lines import LineIndex, shown_cell
@@ -40,14 +41,18 @@ Indexes = Callable[[str], LineIndex | None]
 
 def lines(view: View) -> Iterator[Line]:
     """The stories of all findings."""
-    for outcome in view.outcomes:
-        if outcome.source is None:
-            continue
-        indexes = indexes_of(outcome.source)
-        edits = outcome.edits or ((),) * len(outcome.findings)
-        for finding, own in zip(outcome.findings, edits, strict=True):
-            yield from story(finding, indexes, own, explained=True)
-            yield ()
+    return view.each(view.outcomes, _stories)
+
+
+def _stories(outcome: Outcome) -> Iterator[Line]:
+    """The stories of the findings in one file."""
+    if outcome.source is None:
+        return
+    indexes = indexes_of(outcome.source)
+    edits = outcome.edits or ((),) * len(outcome.findings)
+    for finding, own in zip(outcome.findings, edits, strict=True):
+        yield from story(finding, indexes, own, explained=True)
+        yield ()
 
 
 def indexes_of(source: Source) -> Indexes:
@@ -93,7 +98,7 @@ def story(finding: Finding, indexes: Indexes, edits: Sequence[Edit] = (), *, exp
         Piece(f" {finding.name}: {escaped(finding.message)}", "bold"),
     )
     place = f"{escaped(finding.path)}:{index.where(finding.span.start)}"
-    yield (Piece("  --> ", "blue"), Piece(place, f"link file://{quote(os.path.abspath(finding.path))}"))
+    yield (Piece("  --> ", "blue"), Piece(place, f"link file://{quote(os.fsencode(os.path.abspath(finding.path)))}"))
     gutter = max(len(str(_row(label, indexes))) for label in labels)
     yield (Piece(" " * gutter + " |", "blue"),)
     yield from _excerpts(finding, labels, indexes, gutter)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from graphfix.model import Edit, Finding
 from graphfix.report.places import Files
@@ -19,34 +19,56 @@ if TYPE_CHECKING:
     from graphfix.codemods.base import Rule
 
 
+Made = TypeVar("Made")
+
+
 @dataclass(frozen=True)
 class Told:
     """One finding with all that a form may say of it. `fingerprint` stays the same while the lines around it move."""
 
+    path: Path
     finding: Finding
     edits: tuple[Edit, ...]
     files: Files
     fingerprint: str
 
 
+Item = TypeVar("Item", Outcome, Told)
+
+
 @dataclass(frozen=True)
 class View:
-    """The outcomes of a run. `root`: the folder that names are relative to. `rules`: all, for a form that lists them."""
+    """The outcomes of a run. `root`: the folder that names are relative to. `rules`: all, for a form that lists them.
+
+    `lost`: the files of which something could not be written, and why.
+    """
 
     outcomes: Sequence[Outcome]
     rules: Sequence[Rule]
     root: Path
+    lost: list[tuple[Path, Exception]] = field(default_factory=list)
+
+    def each(self, items: Iterable[Item], make: Callable[[Item], Iterable[Made]]) -> Iterator[Made]:
+        """What `make` gives of each item, all of it or none: an item that cannot be written costs itself."""
+        for item in items:
+            try:
+                made = list(make(item))
+            except Exception as error:  # whatever it is, it costs this record
+                self.lost.append((item.path, error))
+                continue
+            yield from made
 
     def told(self) -> Iterator[Told]:
         """Every finding, in order."""
-        for outcome in self.outcomes:
-            if outcome.source is None:
-                continue
-            files = Files(outcome.source)
-            edits = outcome.edits or ((),) * len(outcome.findings)
-            prints = self._fingerprints(outcome)
-            for finding, own, fingerprint in zip(outcome.findings, edits, prints, strict=True):
-                yield Told(finding, own, files, fingerprint)
+        return self.each((outcome for outcome in self.outcomes if outcome.source is not None), self._told)
+
+    def _told(self, outcome: Outcome) -> Iterator[Told]:
+        assert outcome.source is not None
+        files = Files(outcome.source)
+        edits = outcome.edits or ((),) * len(outcome.findings)
+        prints = self._fingerprints(outcome)
+        for finding, own, fingerprint in zip(outcome.findings, edits, prints, strict=True):
+            yield Told(outcome.path, finding, own, files, fingerprint)
 
     def failed(self) -> Iterator[Outcome]:
         """Every file that was not examined."""
@@ -76,7 +98,7 @@ class View:
 def rooted(view: View, variable: str) -> View:
     """The view with names relative to the folder that the environment names, if it names one."""
     folder = os.environ.get(variable)
-    return View(view.outcomes, view.rules, Path(os.path.abspath(folder))) if folder else view
+    return replace(view, root=Path(os.path.abspath(folder))) if folder else view
 
 
 def plain(text: str) -> str:
