@@ -17,7 +17,7 @@ from graphfix.campaign.figures import figures
 from graphfix.campaign.offer import Offer
 from graphfix.campaign.progress import Progress
 from graphfix.campaign.stages import PATCH
-from graphfix.campaign.state import ENDED, Stage, State, Target
+from graphfix.campaign.state import ENDED, Stage, State, StateError, Target
 from graphfix.cli import session
 from graphfix.cli.exits import ERROR, FINDINGS, INTERRUPTED, OK
 from graphfix.cli.options import Action, Engine, Options, ReportFormat
@@ -56,7 +56,7 @@ def run(options: Options) -> int:
             return actions[options.action](options, config, state)
     except GitFailed as error:
         session.fail(f"{str(error).removeprefix('fatal: ')}; git config user.name and user.email say who commits")
-    except (SettingsError, NotFindings, conduct.Busy, conduct.Gone, engines.NoEngine) as error:
+    except (SettingsError, StateError, NotFindings, conduct.Busy, conduct.Gone, engines.NoEngine) as error:
         session.fail(str(error))
     except KeyboardInterrupt:
         ERR.say(f"Interrupted; graphfix campaign run {options.campaign} goes on where it was")

@@ -70,12 +70,11 @@ def _codes(texts: list[str]) -> list[str]:
 
 
 def _patterns(texts: list[str]) -> list[str]:
-    from graphfix.settings.kinds import WrongValue, check_pattern
+    from graphfix.settings.kinds import WrongValue, check_patterns
 
     patterns = [word for text in texts for word in text.split(",") if word]
     try:
-        for pattern in patterns:
-            check_pattern(pattern)
+        check_patterns(patterns)
     except WrongValue as error:
         session.fail(f"--extend-exclude: {error}")
     return patterns

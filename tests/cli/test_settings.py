@@ -223,3 +223,19 @@ def test_a_run_without_settings_loads_nothing_for_them(project: Path) -> None:
     loaded = set(done.stdout.split())
     assert "graphfix.settings.resolver" in loaded
     assert not loaded & {"tomllib", "tomli", "graphfix.settings.keys", "graphfix.settings.files", "pathspec"}
+
+
+def test_patterns_may_be_any_number(project: Path, found: Callable[..., set[str]]) -> None:
+    """RE2 does not take this many at once; the last one that speaks of a file counts wherever it stands."""
+    many = [f"**/a{number}*/b?[abc]/**/*made_{number}_by_hand*" for number in range(3_000)]
+    lines = ["sub/", "tests/*", *many[:2_000], "!tests/test_a.py", *many[2_000:]]
+    (project / "graphfix.toml").write_text(f"select = ['GF101']\nextend-exclude = {json.dumps(lines)}\n")
+    assert found(".", cwd=project) == {"a.py:101", "tests/test_a.py:101"}
+
+
+def test_a_wrong_pattern_among_many_is_named(project: Path, graphfix: Run) -> None:
+    lines = [*(f"made_{number}" for number in range(700)), "a[z-a]", *(f"other_{number}" for number in range(700))]
+    (project / "graphfix.toml").write_text(f"extend-exclude = {json.dumps(lines)}\n")
+    done = graphfix("check", ".", cwd=project)
+    assert done.returncode == 2 and not done.stdout
+    assert done.stderr == b"graphfix: error: graphfix.toml:1: extend-exclude: 'a[z-a]' is not a pattern of .gitignore\n"

@@ -7,25 +7,27 @@ from __future__ import annotations
 
 import contextlib
 import enum
+import functools
 import json
+import os
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 NAME = "campaign.sqlite3"
 WAIT = 30.0  # seconds for another process that writes
 DAY = 24 * 3600
 _TABLES = """
-CREATE TABLE IF NOT EXISTS target (
+CREATE TABLE target (
     name TEXT PRIMARY KEY, url TEXT NOT NULL UNIQUE, stage TEXT NOT NULL, reason TEXT NOT NULL DEFAULT '',
     facts TEXT NOT NULL DEFAULT '{}', number INTEGER NOT NULL);
-CREATE TABLE IF NOT EXISTS step (
+CREATE TABLE step (
     name TEXT NOT NULL REFERENCES target(name), was TEXT NOT NULL, now TEXT NOT NULL, at REAL NOT NULL, reason TEXT NOT NULL,
     seconds REAL NOT NULL DEFAULT 0);
-CREATE TABLE IF NOT EXISTS campaign (only_one INTEGER PRIMARY KEY CHECK (only_one = 1), begun INTEGER NOT NULL);
+CREATE TABLE campaign (only_one INTEGER PRIMARY KEY CHECK (only_one = 1), begun INTEGER NOT NULL);
 """
 
 
@@ -78,19 +80,78 @@ class Step:
     seconds: float
 
 
+class StateError(Exception):
+    """The database cannot be read or written: its path, and why."""
+
+    def __init__(self, path: Path, why: str) -> None:
+        super().__init__(f"{path}: {why}")
+
+
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
+
+def _named(method: _Method) -> _Method:
+    """What goes wrong with the database, or with what stands in it, names the file: a `StateError`."""
+
+    @functools.wraps(method)
+    def guarded(self: State, *given: Any, **named: Any) -> Any:
+        try:
+            return method(self, *given, **named)
+        except sqlite3.Error as error:
+            raise StateError(self.path, f"the state of the campaign cannot be used: {error}") from error
+        except OSError as error:
+            raise StateError(self.path, f"the state of the campaign cannot be used: {(error.strerror or str(error)).lower()}") from error
+        except ValueError as error:
+            raise StateError(self.path, f"the state of the campaign is damaged: {error}") from error
+
+    return cast(_Method, guarded)
+
+
 class State:
-    """The database of a campaign; made where there is none."""
+    """The database of a campaign; made where there is none. Whatever is asked of it raises `StateError` where it cannot be used."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / NAME
+        self._base = self._opened()
+
+    @_named
+    def _opened(self) -> sqlite3.Connection:
+        if not os.path.lexists(self.path):
+            self._create()
+        if not self.path.is_file():
+            raise StateError(self.path, "the state of the campaign has to be a file")
+        if not self.path.stat().st_size:
+            raise StateError(self.path, "the state of the campaign is empty: what was done is lost; without this file it begins anew")
         # each statement is a transaction of its own, but for what stands in a `with`
-        self._base = sqlite3.connect(self.path, timeout=WAIT, isolation_level=None)
-        self._base.execute("PRAGMA journal_mode=WAL")
-        self._base.execute("PRAGMA synchronous=FULL")
-        self._base.executescript(_TABLES)
-        self._base.execute("INSERT OR IGNORE INTO campaign VALUES (1, ?)", (int(time.time()),))
+        base = sqlite3.connect(self.path, timeout=WAIT, isolation_level=None)
+        try:
+            tables = {name for (name,) in base.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            if not tables >= {"target", "step", "campaign"} or not base.execute("SELECT count(*) FROM campaign").fetchone()[0]:
+                raise StateError(self.path, "it is a database, but not the state of a campaign")
+            base.execute("PRAGMA journal_mode=WAL")
+            base.execute("PRAGMA synchronous=FULL")
+        except BaseException:
+            base.close()
+            raise
+        return base
+
+    def _create(self) -> None:
+        """Make the database beside its place: whoever is killed meanwhile leaves none that is empty, and two leave that of one."""
+        made = self.path.with_name(f".{NAME}.{os.getpid()}")
+        try:
+            with contextlib.closing(sqlite3.connect(made, isolation_level=None)) as base:
+                base.executescript(f"BEGIN; {_TABLES} INSERT INTO campaign VALUES (1, {int(time.time())}); COMMIT;")
+            try:
+                os.link(made, self.path)
+            except FileExistsError:
+                pass  # another process was first
+            except OSError:  # not every file system has links
+                os.rename(made, self.path)
+        finally:
+            made.unlink(missing_ok=True)
 
     @property
+    @_named
     def begun(self) -> int:
         """When the campaign was begun, in seconds since 1970."""
         return int(self._base.execute("SELECT begun FROM campaign").fetchone()[0])
@@ -104,10 +165,12 @@ class State:
         try:
             yield
         except BaseException:
-            self._base.execute("ROLLBACK")
+            with contextlib.suppress(sqlite3.Error):  # on a full disk SQLite has done so itself
+                self._base.execute("ROLLBACK")
             raise
         self._base.execute("COMMIT")
 
+    @_named
     def add(self, name: str, url: str, facts: Mapping[str, Any] | None = None) -> bool:
         """Take up a repository; False where it is known already."""
         with self._transaction():
@@ -120,6 +183,7 @@ class State:
                 self._note(name, Stage.DISCOVERED, Stage.DISCOVERED, "", 0.0)
         return bool(done)
 
+    @_named
     def move(self, target: Target, stage: Stage, reason: str = "", seconds: float = 0.0, **facts: Any) -> Target:
         """The target at another stage, with what was found out on the way; `LookupError` where it is no more where it was."""
         known = {**target.facts, **facts}
@@ -139,21 +203,25 @@ class State:
             (name, was.value, now.value, time.time(), reason, seconds),
         )
 
+    @_named
     def targets(self, *stages: Stage) -> list[Target]:
         """All targets, or those at one of the stages, in the order in which they were taken up."""
         rows = self._base.execute("SELECT name, url, stage, reason, facts FROM target ORDER BY number").fetchall()
-        found = [Target(name, url, Stage(stage), reason, json.loads(facts)) for name, url, stage, reason, facts in rows]
+        found = [_target(*row) for row in rows]
         return [each for each in found if not stages or each.stage in stages]
 
+    @_named
     def names(self) -> dict[str, str]:
         """The name of each target by its address."""
         return dict(self._base.execute("SELECT url, name FROM target").fetchall())
 
+    @_named
     def steps(self) -> list[Step]:
         """All that has happened, the oldest first."""
         rows = self._base.execute("SELECT name, was, now, at, reason, seconds FROM step ORDER BY rowid").fetchall()
-        return [Step(name, Stage(was), Stage(now), at, reason, seconds) for name, was, now, at, reason, seconds in rows]
+        return [Step(str(name), Stage(was), Stage(now), float(at), str(reason), float(seconds)) for name, was, now, at, reason, seconds in rows]
 
+    @_named
     def opened_since(self, then: float) -> int:
         """How many pull requests were opened since then; one that is renewed was opened when it came to be."""
         row = self._base.execute(
@@ -161,3 +229,12 @@ class State:
             (Stage.OPENED.value, then),
         ).fetchone()
         return int(row[0])
+
+
+def _target(*row: object) -> Target:
+    """A row of the database, of which SQLite does not check that it holds what belongs there; raises `ValueError`."""
+    name, url, stage, reason, facts = (each if isinstance(each, str) else repr(each) for each in row)
+    known = json.loads(facts)
+    if not isinstance(known, dict):
+        raise ValueError(f"the facts of {name} are no object")
+    return Target(name, url, Stage(stage), reason, known)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 # git reads larger files and longer patterns, nobody writes them
 MAX_BYTES = 1 << 18
 MAX_PATTERN = 1_000
+# patterns that RE2 takes together: its memory for one set is limited
+MOST_AT_ONCE = 500
 
 
 def compiled(lines: Iterable[str]) -> GitIgnoreSpec:
@@ -43,23 +46,43 @@ def compiled(lines: Iterable[str]) -> GitIgnoreSpec:
         raise ValueError(str(error)) from error
 
 
-def _specs(lines: list[str]) -> Iterator[GitIgnoreSpec]:
-    """The matchers for `lines`, in order: one, but where a pattern means nothing (git passes over it), or all are too many for one."""
+@dataclass(frozen=True)
+class Matcher:
+    """Patterns of `.gitignore`, any number of them. `wrong`: those that mean nothing, which git passes over."""
+
+    specs: tuple[GitIgnoreSpec, ...]
+    wrong: tuple[str, ...]
+
+    def verdict(self, name: str) -> bool | None:
+        """What the last pattern that speaks of a path says: that it is ignored, or not; None where none does."""
+        for spec in reversed(self.specs):
+            verdict = spec.check_file(name).include
+            if verdict is not None:
+                return verdict
+        return None
+
+
+@functools.lru_cache(maxsize=64)
+def matcher(lines: tuple[str, ...]) -> Matcher:
+    """The matcher for `lines`: what is checked when settings are read is kept until paths are matched."""
+    specs: list[GitIgnoreSpec] = []
+    wrong: list[str] = []
+    for start in range(0, len(lines), MOST_AT_ONCE):
+        _compile(lines[start : start + MOST_AT_ONCE], specs, wrong)
+    return Matcher(tuple(specs), tuple(wrong))
+
+
+def _compile(lines: Sequence[str], specs: list[GitIgnoreSpec], wrong: list[str]) -> None:
+    """Add one matcher for `lines`, or one for each half where a pattern means nothing or all are too much for RE2."""
     try:
-        yield compiled(lines)
+        specs.append(compiled(lines))
     except ValueError:
+        if len(lines) == 1:
+            wrong.extend(lines)
+            return
         middle = len(lines) // 2
-        for half in (lines[:middle], lines[middle:]) if middle else ():
-            yield from _specs(half)
-
-
-def why_no_pattern(line: str) -> str:
-    """What is wrong with a pattern, or nothing."""
-    try:
-        compiled([line])
-    except ValueError as error:
-        return str(error)
-    return ""
+        _compile(lines[:middle], specs, wrong)
+        _compile(lines[middle:], specs, wrong)
 
 
 def matched_name(path: str) -> str:
@@ -79,7 +102,7 @@ def _lines(file: Path) -> list[str]:
 class Ignored:
     """The ignore files that hold for one folder, outermost first."""
 
-    layers: tuple[tuple[str, GitIgnoreSpec], ...] = ()
+    layers: tuple[tuple[str, Matcher], ...] = ()
 
     @staticmethod
     def above(folder: Path) -> Ignored:
@@ -102,14 +125,14 @@ class Ignored:
         if ".gitignore" not in names:
             return self
         base = os.path.abspath(folder)
-        return Ignored((*self.layers, *((base, spec) for spec in _specs(_lines(folder / ".gitignore")))))
+        return Ignored((*self.layers, (base, matcher(tuple(_lines(folder / ".gitignore"))))))
 
     def ignores(self, path: Path, *, folder: bool) -> bool:
         """Whether the innermost rule that speaks of `path` ignores it."""
         absolute = os.path.abspath(path)
-        for base, spec in reversed(self.layers):
+        for base, rules in reversed(self.layers):
             relative = matched_name(os.path.relpath(absolute, base))
-            verdict = spec.check_file(relative + "/" if folder else relative).include
+            verdict = rules.verdict(relative + "/" if folder else relative)
             if verdict is not None:
                 return verdict
         return False

@@ -88,8 +88,7 @@ class Patterns:
     """A list of patterns as in .gitignore."""
 
     def check(self, value: object, known: KnownCodes) -> None:
-        for pattern in _strings(value):
-            check_pattern(pattern)
+        check_patterns(_strings(value))
 
     def schema(self) -> Schema:
         return {"type": "array", "items": {"type": "string"}}
@@ -132,7 +131,7 @@ class CodesByPattern:
         _expect(value, dict)
         assert isinstance(value, dict)
         for pattern, codes in value.items():
-            check_pattern(pattern.removeprefix("!"))
+            check_patterns([pattern.removeprefix("!")])
             try:
                 Codes().check(codes, known)
             except WrongValue as error:
@@ -166,11 +165,11 @@ def codes_of(words: Iterable[str]) -> tuple[str, ...]:
     return tuple(code for word in words for code in parse_codes([word], known(), known.names()))
 
 
-def check_pattern(pattern: str) -> None:
+def check_patterns(patterns: Iterable[str]) -> None:
     """Raise `WrongValue` for what is no pattern of .gitignore."""
-    from graphfix.files.gitignore import why_no_pattern
+    from graphfix.files.gitignore import matcher
 
-    if why_no_pattern(pattern):
+    for pattern in matcher(tuple(patterns)).wrong:
         raise WrongValue(f"{quoted(pattern)} is not a pattern of .gitignore")
 
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import functools
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from graphfix.files.gitignore import compiled, matched_name
+from graphfix.files.gitignore import matched_name, matcher
 from graphfix.interpreter.conventions import Conventions
 from graphfix.run.selection import Wanted
 
 if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
-
     from graphfix.settings.effective import Setting
     from graphfix.settings.files import Loaded
 
@@ -32,12 +29,7 @@ class Patterns:
         relative = matched_name(os.path.relpath(os.path.abspath(path), self.folder))
         # above the patterns' own folder only those without a place of their own can match
         relative = relative.removeprefix("./").replace("../", "")
-        return _compiled(self.lines).match_file(relative + "/" if folder else relative)
-
-
-@functools.lru_cache(maxsize=64)
-def _compiled(lines: tuple[str, ...]) -> GitIgnoreSpec:
-    return compiled(lines)
+        return bool(matcher(self.lines).verdict(relative + "/" if folder else relative))
 
 
 @dataclass(frozen=True)
