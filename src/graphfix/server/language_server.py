@@ -20,7 +20,7 @@ from graphfix.server.diagnostics import diagnostic, hover
 from graphfix.server.documents import Document, document_of
 from graphfix.server.notebooks import OpenNotebooks
 from graphfix.server.places import path_of
-from graphfix.server.protocol import NOTEBOOKS, NotebookProtocol
+from graphfix.server.protocol import NOTEBOOKS, Protocol
 from graphfix.server.readings import Reading, Readings, Text
 from graphfix.server.stdio import Writer, reader_of
 from graphfix.settings.files import NAMES
@@ -36,7 +36,7 @@ class Server(LanguageServer):
         super().__init__(
             "graphfix",
             __version__,
-            protocol_cls=NotebookProtocol,
+            protocol_cls=Protocol,
             text_document_sync_kind=lsp.TextDocumentSyncKind.Full,
             notebook_document_sync=NOTEBOOKS,
         )

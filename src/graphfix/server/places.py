@@ -25,10 +25,14 @@ _BEFORE: Mapping[str, Callable[[Point], int]] = {
 
 def path_of(uri: str) -> Path | None:
     """The file that a URI names, whatever bytes are in its name; None for what is no file."""
-    parts = urlsplit(uri)
-    if parts.scheme != "file" or not parts.path:
+    try:
+        parts = urlsplit(uri)
+    except ValueError:
         return None
-    return Path(os.fsdecode(unquote_to_bytes(parts.path)))
+    path = unquote_to_bytes(parts.path)
+    if parts.scheme != "file" or not path or b"\0" in path:
+        return None
+    return Path(os.fsdecode(path))
 
 
 def uri_of(path: str | Path) -> str:

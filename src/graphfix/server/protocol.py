@@ -1,4 +1,4 @@
-"""What pygls is told of notebooks, and what it leaves to the server."""
+"""What pygls leaves to the server: notebooks, and what comes before the client has introduced itself."""
 
 from __future__ import annotations
 
@@ -14,8 +14,23 @@ NOTEBOOKS = lsp.NotebookDocumentSyncOptions(
 )
 
 
-class NotebookProtocol(LanguageServerProtocol):
-    """Keeps no notebooks of its own: `notebooks` says why."""
+class Protocol(LanguageServerProtocol):
+    """Keeps no notebooks of its own: `notebooks` says why. Before `initialize` there is no workspace, and nothing is answered."""
+
+    _is_begun = False
+
+    def handle_message(self, message: Any) -> None:
+        """Hand on what a client says, from `initialize` on.
+
+        https://microsoft.github.io/language-server-protocol/specifications/lsp/3.17/specification/#initialize
+        """
+        method = getattr(message, "method", None)
+        self._is_begun = self._is_begun or method == lsp.INITIALIZE
+        if self._is_begun or method == lsp.EXIT:
+            super().handle_message(message)
+        elif method is not None and hasattr(message, "id"):
+            error = lsp.ResponseError(lsp.ErrorCodes.ServerNotInitialized, f"{method} came before initialize")
+            self._send_response(message.id, None, error)
 
     @lsp_method(lsp.NOTEBOOK_DOCUMENT_DID_OPEN)
     def lsp_notebook_document__did_open(self, params: lsp.DidOpenNotebookDocumentParams) -> Iterator[Any]:
