@@ -4,6 +4,7 @@ Help is given as an argument: `python -OO` takes docstrings away.
 """
 
 import gc
+import os
 import sys
 from collections.abc import Callable, Container
 from dataclasses import dataclass
@@ -25,7 +26,7 @@ class Command:
     """A command is the module of its name, whose `run` takes the options that it picks and gives the exit code.
 
     `examines`: the settings files have a say in its options. `lasts`: it stays until somebody ends it, or works on many projects, so
-    that garbage counts.
+    that garbage counts. `forks`: it starts processes as only systems like Linux and macOS can.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Command:
     help: str
     examines: bool = True
     lasts: bool = False
+    forks: bool = False
 
 
 COMMANDS = (
@@ -114,6 +116,7 @@ COMMANDS = (
         """,
         examines=False,
         lasts=True,
+        forks=True,
     ),
     Command(
         "trace",
@@ -130,6 +133,7 @@ COMMANDS = (
         """,
         examines=False,
         lasts=True,
+        forks=True,
     ),
     Command(
         "why",
@@ -151,6 +155,7 @@ COMMANDS = (
         """,
         examines=False,
         lasts=True,
+        forks=True,
     ),
     Command(
         "campaign",
@@ -168,6 +173,7 @@ COMMANDS = (
         """,
         examines=False,
         lasts=True,
+        forks=True,
     ),
     Command("rule", ("code",), None, "Explain one rule, or list all.", examines=False),
     Command(
@@ -215,6 +221,10 @@ def _function(command: Command) -> Callable[..., None]:
             options = settled(options)
         if command.lasts:
             gc.enable()
+        if command.forks and not hasattr(os, "fork"):
+            from graphfix.cli import session
+
+            session.fail(f"{command.name} needs a system that can fork a process, such as Linux or macOS")
         raise typer.Exit(import_module(f"graphfix.cli.{command.name}").run(options))
 
     types = {one.name: Annotated[one.type, one.metadata["typed"]] for one in picked(command.picks)}

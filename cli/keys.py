@@ -12,6 +12,7 @@ import select
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 
 import click
 
@@ -19,7 +20,7 @@ _END_OF_FILE = b"\x04"
 _ESCAPE = "\x1b"  # begins what an arrow or a function key sends
 _REST = 0.05  # seconds in which the rest of it comes
 
-if sys.platform == "win32":
+if find_spec("termios") is None:
 
     @contextmanager
     def keys_at_once() -> Iterator[None]:

@@ -259,6 +259,8 @@ def _changed(stamps: Mapping[Path, Stamp]) -> set[Path]:
 
 
 def _watcher() -> Callable[[list[Path]], Batches]:
+    if not hasattr(os, "fork"):
+        session.fail("--watch needs a system that can fork a process, such as Linux or macOS")
     try:
         import watchfiles
     except ModuleNotFoundError as error:

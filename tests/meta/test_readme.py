@@ -35,7 +35,7 @@ def said(command: str, folder: Path, *words: str) -> tuple[int, str]:
 
 
 def test_ci_runs_the_test_command_of_the_readme() -> None:
-    commands = re.findall(r"^python -m venv .*$", README, re.MULTILINE)
+    commands = re.findall(r"^python3 -m venv .*$", README, re.MULTILINE)
     script = (ROOT / ".ci/run").read_text("utf-8")
     assert len(commands) == 2
     assert script.splitlines()[-1] == commands[1]

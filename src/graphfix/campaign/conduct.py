@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -39,6 +38,8 @@ class Gone(Exception):
 @contextlib.contextmanager
 def sole(folder: Path) -> Iterator[None]:
     """Nobody else conducts the campaign in `folder` meanwhile; raises `Busy`."""
+    import fcntl  # not every system has it, and help is the same on all
+
     handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
         try:

@@ -7,7 +7,6 @@ begun anew after it was cut off: it comes to the same.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import signal
@@ -309,6 +308,8 @@ def _alone(task: Task) -> Iterator[None]:
 
     The lock goes to the commands that are run, and ends with the last of them.
     """
+    import fcntl
+
     handle = os.open(task.results / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
         until = time.monotonic() + task.seconds

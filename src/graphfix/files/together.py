@@ -146,7 +146,7 @@ def _signals_held_back() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    held = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    held = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
     old = signal.pthread_sigmask(signal.SIG_BLOCK, held)
     try:
         yield

@@ -22,7 +22,8 @@ from graphfix.source.errors import SourceError
 from graphfix.source.reading import read_bytes
 
 _BATCH = 8
-_ENDING = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+# not every system has each
+_ENDING = {getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)}
 # what a worker does with its files: it comes with the fork, for it may be large and each batch would carry it
 _jobs: list[Job] = []
 

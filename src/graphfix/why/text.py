@@ -50,7 +50,7 @@ def explanation(kind: Kind) -> Iterator[Line]:
         yield from _way(number, way)
     yield ()
     yield _plain("To find which one it is, give graphfix the whole traceback:")
-    yield _plain("  python train.py 2>&1 | graphfix why")
+    yield _plain("  python3 train.py 2>&1 | graphfix why")
     if kind.codes:
         yield _plain("or have it read the code: graphfix check .")
 
