@@ -1,6 +1,6 @@
 """How fast each stage is, and how long a user waits for one file.
 
-usage: python -m benchmarks.analysis [PATHS]
+usage: python3 -m benchmarks.analysis [PATHS]
 
 Prints files/s and MB/s of each stage over PATHS (the bundled fixtures without any), then the wall time of
 `graphfix check` in a fresh process on a generated 300-line script and on a generated deep 5,000-line one.

@@ -1,6 +1,6 @@
 """A campaign over many repositories, killed again and again: is each done exactly once, and what does a stage take?
 
-`python -m benchmarks.campaign FOLDER ... [--kills 10] [--workers 2] [--seed 0] [--keep DIR]`: each folder, a bare repository or one with
+`python3 -m benchmarks.campaign FOLDER ... [--kills 10] [--workers 2] [--seed 0] [--keep DIR]`: each folder, a bare repository or one with
 a commit, is a target. Printed are what became of them, the steps that happened more than once (there should be none), the figures
 that a report tells, and from the measured times of stages how long 10,000 such repositories take on 200 workers.
 """
@@ -28,7 +28,7 @@ MANY, WORKERS = 10_000, 200
 
 
 def main(words: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.campaign")
+    parser = argparse.ArgumentParser(prog="python3 -m benchmarks.campaign")
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--workers", type=int, default=2)

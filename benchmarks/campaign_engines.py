@@ -1,6 +1,6 @@
 """A campaign on this machine and on a Dask cluster of as many processes: the same bytes, and what the cluster costs.
 
-`python -m benchmarks.campaign_engines FOLDER ... [--workers 1 2 4]`: each folder, a bare repository or one with a commit, is a target.
+`python3 -m benchmarks.campaign_engines FOLDER ... [--workers 1 2 4]`: each folder, a bare repository or one with a commit, is a target.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ GRAPHFIX = (sys.executable, "-m", "graphfix", "campaign")
 
 
 def main(words: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.campaign_engines")
+    parser = argparse.ArgumentParser(prog="python3 -m benchmarks.campaign_engines")
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2, 4])
     given = parser.parse_args(words)

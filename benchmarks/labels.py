@@ -1,6 +1,6 @@
 """Score graphfix on labelled places of real repositories.
 
-usage: python -m benchmarks.labels LABELS CHECKOUTS [-v]
+usage: python3 -m benchmarks.labels LABELS CHECKOUTS [-v]
 
 LABELS is a JSON-lines file with repo, commit, path, line, family and verdict, and for notebooks the 0-based cell that the
 line is counted in; CHECKOUTS holds one folder per repository and commit, named owner+name@first-eight-of-commit. A fault

@@ -1,6 +1,6 @@
 """The promises over the packages that most people have: what Python code looks like, with and without torch.
 
-usage: python -m benchmarks.packages FOLDER [--index URL] [--count N] [--no-torch] [--jobs N]
+usage: python3 -m benchmarks.packages FOLDER [--index URL] [--count N] [--no-torch] [--jobs N]
 
 Downloads wheels with pip, without what they need, into FOLDER (nothing of them is installed or run), unpacks their Python
 files and notebooks, runs `graphfix check --no-cache` over each package, and repairs in memory all files with findings, under

@@ -1,6 +1,6 @@
 """What the probe costs: training scripts by hand and under the probe, side by side.
 
-usage: python -m benchmarks.probe [--repeats N]
+usage: python3 -m benchmarks.probe [--repeats N]
 
 Each script takes the processor time of its own loop, on one thread, start-up of Python and torch left out; by hand and under
 the probe take turns, so that what else the machine does hits both. Printed are the least of the times and, as the

@@ -1,6 +1,6 @@
 """Run graphfix over a folder of real code, and compare what it finds with what it found before.
 
-usage: python -m benchmarks.real_code FOLDER [--stored LIST] [--write] [--sample N] [--jobs N]
+usage: python3 -m benchmarks.real_code FOLDER [--stored LIST] [--write] [--sample N] [--jobs N]
 
 LIST has one finding a line. Findings that it lacks are shown with +, those that are gone with -. `--write` puts those of
 this run into it. Exit 1: a file ended in an internal error, in a fix that breaks it, or the findings differ.

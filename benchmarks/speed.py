@@ -1,6 +1,6 @@
 """How long `graphfix check` takes over folders: anew, with its cache, and ruff beside it.
 
-`python -m benchmarks.speed FOLDER ... [--other COMMAND]`; ruff has to be installed. Each tool runs in processes of its own, one after the
+`python3 -m benchmarks.speed FOLDER ... [--other COMMAND]`; ruff has to be installed. Each tool runs in processes of its own, one after the
 other, with a cache of its own that begins empty. Printed are seconds by the clock, seconds of CPU with all child processes, and the
 most memory that one process took.
 """
@@ -24,7 +24,7 @@ GRAPHFIX = (sys.executable, "-I", "-m", "graphfix")
 
 
 def main(words: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.speed")
+    parser = argparse.ArgumentParser(prog="python3 -m benchmarks.speed")
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--other", help="another graphfix, such as that of an older commit in its own environment")
     given = parser.parse_args(words)

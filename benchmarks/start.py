@@ -1,6 +1,6 @@
 """How long one command takes before and beside the analysis: CPU and clock of runs of `graphfix` about one short file.
 
-`python -m benchmarks.start [--runs N] [--command COMMAND]`: COMMAND is another graphfix, such as one installed without `-e`, whose modules
+`python3 -m benchmarks.start [--runs N] [--command COMMAND]`: COMMAND is another graphfix, such as one installed without `-e`, whose modules
 are found faster. On a machine that does other work, too, the least seconds of CPU say most. The first row is Python alone.
 """
 
@@ -72,7 +72,7 @@ CASES = (
 
 
 def main(words: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.start")
+    parser = argparse.ArgumentParser(prog="python3 -m benchmarks.start")
     parser.add_argument("--runs", type=int, default=10)
     parser.add_argument("--command", default=shlex.join((sys.executable, "-m", "graphfix")), help="the graphfix that is measured")
     given = parser.parse_args(words)

@@ -1,6 +1,6 @@
 """Score `graphfix trace` on scripts of which the fault is known.
 
-usage: python -m benchmarks.trace CARRIERS FOLDER
+usage: python3 -m benchmarks.trace CARRIERS FOLDER
 
 CARRIERS is a JSON file: the name of a script's folder below FOLDER -> the names under which an expert would say that its graph
 is carried, or written to. Each folder holds before.py, and may hold a case.toml with the `lines` that are at fault. A script is

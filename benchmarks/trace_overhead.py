@@ -1,6 +1,6 @@
 """What `graphfix trace` costs: time and memory of a training loop with the probe, as multiples of those without.
 
-usage: python -m benchmarks.trace_overhead [--rounds N]
+usage: python3 -m benchmarks.trace_overhead [--rounds N]
 
 Two loops, each in processes of its own: tiny steps, in which all time is spent between operations, and steps in which large
 matrices are multiplied. Each is run N times with and without the probe, in turn; the medians are compared.

@@ -1,6 +1,6 @@
 """How long one waits for findings with `graphfix check --watch`, from the write of a file on.
 
-usage: python -m benchmarks.watching FOLDER [--file F] [--edits N]
+usage: python3 -m benchmarks.watching FOLDER [--file F] [--edits N]
 
 Copies FOLDER to a temporary place, watches it there, and writes F (the file that speaks of torch and has nearest to 300 lines) N times
 with another comment at its end, then N times with another training loop that has a finding. Printed are the times from the write

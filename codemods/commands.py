@@ -1,4 +1,4 @@
-"""Each rule as a `libcst.codemod` command, for projects that run their codemods with `python -m libcst.tool`.
+"""Each rule as a `libcst.codemod` command, for projects that run their codemods with `python3 -m libcst.tool`.
 
 The commands are made from the rules and are called like them: `AccumulatedGraph` for accumulated-graph.
 libcst takes a few hundred milliseconds to import: nothing that starts with graphfix may import this module.

@@ -1,6 +1,6 @@
 """Draw the two pictures of the README into docs/pictures: a finding in the terminal, and live nodes before and after a repair.
 
-`pip install -e '.[plot]' torch`, then `python scripts/draw_pictures.py`. Both are drawn from what graphfix itself says of a
+`pip install -e '.[plot]' torch`, then `python3 scripts/draw_pictures.py`. Both are drawn from what graphfix itself says of a
 bundled fixture: `graphfix check` runs in a terminal of its own, and `graphfix verify` runs the fixture and its repair on the
 CPU. Needs a system that has pseudo-terminals.
 """

@@ -1,6 +1,6 @@
 """Record what each public operation of torch does to the graph, as data for the abstract tape.
 
-`python scripts/record_torch.py` writes src/graphfix/models/torch_table.json. Nothing in
+`python3 scripts/record_torch.py` writes src/graphfix/models/torch_table.json. Nothing in
 the table is written by hand: what cannot be run is not in it.
 """
 

@@ -1,7 +1,7 @@
 """Write docs/rules from the pages of the rules: one file per code, and a table of them all.
 
-`python scripts/write_docs.py` writes what is not current and removes what belongs to no rule;
-`python scripts/write_docs.py --check` writes nothing and exits 1 if anything would change.
+`python3 scripts/write_docs.py` writes what is not current and removes what belongs to no rule;
+`python3 scripts/write_docs.py --check` writes nothing and exits 1 if anything would change.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ what a test keeps or builds is gone when it ends.
 ## As libcst commands
 
 Each rule is a libcst command, too, named like the rule:
-`python -m libcst.tool codemod -x --no-format graphfix.codemods.commands.AccumulatedGraph src`.
+`python3 -m libcst.tool codemod -x --no-format graphfix.codemods.commands.AccumulatedGraph src`.
 """
 
 

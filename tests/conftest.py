@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -23,6 +24,11 @@ os.environ |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
 # nor on the colours that are wanted of the tests
 for name in ("GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE", "FORCE_COLOR", "NO_COLOR"):
     os.environ.pop(name, None)
+
+# nor on what whoever starts the tests ignores, such as nohup: what has a handler here has none in the commands that are started
+for ignored, handler in ((signal.SIGINT, signal.default_int_handler), (getattr(signal, "SIGHUP", None), lambda *_: None)):
+    if ignored is not None and signal.getsignal(ignored) is signal.SIG_IGN:
+        signal.signal(ignored, handler)
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 

@@ -1,6 +1,6 @@
 """Do the safe fixes of graphfix ever change or break a generated program?
 
-usage: python -m benchmarks.generated [--programs N] [--seed S] [--jobs J] [--keep FOLDER] [--reduce]
+usage: python3 -m benchmarks.generated [--programs N] [--seed S] [--jobs J] [--keep FOLDER] [--reduce]
 
 Exit status 1 where one does. FOLDER gets before.py, after.py and verdict.txt of each program that was harmed.
 """
