@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from click import ClickException
 
 
+_COMPLETIONS = (["--install-completion"], ["--show-completion"])
+
+
 def main() -> int:
     """Run the command line; a command leaves by `SystemExit` with the exit code."""
     # what is imported and what a short run finds is needed until its end: whoever makes garbage on the way collects it
@@ -44,6 +47,11 @@ def _command() -> int:
 
     from graphfix.cli.app import application
 
+    if sys.argv[1:] in _COMPLETIONS and not _has_shell():
+        print(
+            "graphfix: error: this is no shell that graphfix has completion for: bash, zsh, fish or PowerShell", file=sys.stderr
+        )
+        return ERROR
     is_completing = "_GRAPHFIX_COMPLETE" in os.environ  # then a shell has the words
     app = application(None if is_completing else sys.argv[1:])
     try:
@@ -51,20 +59,23 @@ def _command() -> int:
         code = app(prog_name="graphfix", standalone_mode=False)
     except click.ClickException as error:
         return _misused(error)
-    except OSError as error:
-        # known by its name: nothing else may import what finds out about shells
-        if type(error).__name__ != "ShellDetectionFailure":
-            raise
-        print(
-            "graphfix: error: this is no shell that graphfix has completion for: bash, zsh, fish or PowerShell", file=sys.stderr
-        )
-        return ERROR
     except click.Abort as error:
         # what typer makes of an end of input
         raise error.__cause__ or error  # noqa: B904
-    if sys.argv[1:2] in (["--install-completion"], ["--show-completion"]):
+    if sys.argv[1:2] in _COMPLETIONS:
         return ERROR if code else OK  # typer's code for a shell that it does not know means findings
     return code if isinstance(code, int) else OK
+
+
+def _has_shell() -> bool:
+    """Whether completion knows which shell it is typed in: versions of typer say differently, and elsewhere, that they do not."""
+    from shellingham import ShellDetectionFailure, detect_shell
+
+    try:
+        detect_shell()
+    except ShellDetectionFailure:
+        return False
+    return True
 
 
 def _misused(error: ClickException) -> int:
