@@ -7,7 +7,7 @@ until only its numbers are used, and forward passes beside the training of which
 (a target network, a score that is shown, the choice of an action), unless they are detached on the spot. A loop that training and
 evaluation share (`if training: loss.backward()`) records in evaluation mode, too. In a file that goes backward nowhere, a loop that
 reads numbers out of a module is one. What the whole project calls under `no_grad` is none, nor is what runs in a context that asks
-for gradients.
+for gradients. A loss that lacks its `backward()` before a step is told by GF309.
 A test builds what is gone when it ends: in modules named like tests, and where pytest or unittest is imported, the finding is
 optional.
 
@@ -60,6 +60,7 @@ import ast
 from collections.abc import Iterator
 
 from graphfix.analysis.evidence import Evidence
+from graphfix.analysis.missing_backwards import missing_backwards
 from graphfix.analysis.passes_in_both_modes import passes_in_both_modes
 from graphfix.analysis.region import Region
 from graphfix.analysis.unrecorded_callers import called_unrecorded, calls_of, is_unrecorded
@@ -72,7 +73,10 @@ from graphfix.verify.symptoms import MAKES_MORE, SECOND_WALK
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
+    forgotten = {node for missing in missing_backwards(evidence) for node in missing.nodes} if evidence.regions.found else set()
     for region in evidence.regions.found:
+        if any(node in forgotten for node, _ in region.forwards):
+            continue  # what lacks its backward() is GF309's to tell
         around = evidence.document.enclosing(region.first, (ast.FunctionDef, ast.AsyncFunctionDef))
         # what `volatile` was there for is GF903's to tell
         old = flagged_in(evidence, region) or computed_from_flagged(evidence) & set(region.parts)
@@ -115,4 +119,5 @@ RULE = rule(
     repair="Run evaluations under torch.no_grad().",
     shows=(MAKES_MORE, SECOND_WALK),
     severity=Severity.WARNING,
+    yields_to=("GF309",),
 )

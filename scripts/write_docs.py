@@ -31,6 +31,7 @@ REPAIRS = {
     "GF306": "state detached, graph freed",
     "GF307": "removed",
     "GF308": "retained in each; better summed in one thread",
+    "GF309": "`loss.backward()` in front of the step; on request",
     "GF401": "the out-of-place form",
     "GF901": "`.item()`",
     "GF902": "`.detach()`",

@@ -20,8 +20,8 @@ UNDONE = [
     "GF101/tensor_total", "GF102/loss_history", "GF102/replay_memory", "GF103/validation", "GF201/lstm_tuple",
     "GF202/class_centers", "GF203/frozen_target", "GF204/set_up_outside", "GF205/scaled_noise", "GF301/log_in_between",
     "GF302/copied_line", "GF303/discriminator_input", "GF304/unsafe_critic_first", "GF305/last_of_two", "GF306/unsafe_chunks",
-    "GF307/saliency", "GF308/unsafe_heads_in_a_pool", "GF401/shifted_gate", "GF901/running_total", "GF903/gradient_of_one",
-    "GF904/optional_perplexity",
+    "GF307/saliency", "GF308/unsafe_heads_in_a_pool", "GF309/unsafe_forgotten_line", "GF309/unsafe_penalty_alone", "GF401/shifted_gate",
+    "GF901/running_total", "GF903/gradient_of_one", "GF904/optional_perplexity",
 ]  # fmt: skip
 # the repair runs, and computes something else
 WRONG = [
@@ -42,6 +42,8 @@ WRONG = [
     ("GF304/unsafe_critic_first", "generator_loss.backward(inputs=list(generator.parameters()))", "generator_loss.backward()"),
     ("GF306/unsafe_chunks", "s.detach()", "torch.zeros_like(s)"),
     ("GF308/unsafe_heads_in_a_pool", "loss.backward(", "(0.5 * loss).backward("),
+    ("GF309/unsafe_forgotten_line", "loss.backward()", "(0.5 * loss).backward()"),
+    ("GF309/unsafe_penalty_alone", "discriminator_loss.backward()", "real_loss.backward()"),
     ("GF401/shifted_gate", "gate = gate + self.floor", "gate = gate.detach() + self.floor"),
     ("GF901/running_total", "1e-3 * decay.item()", "1e-2 * decay.item()"),
     ("GF902/optional_predictions", "output.detach().max(1)", "output.detach().min(1)"),

@@ -13,6 +13,7 @@ from graphfix.interpreter.conventions import Conventions
 from graphfix.models.words import (
     BRINGING,
     CALLED_WALKS,
+    CLEARS,
     INDEXED,
     MODULES,
     SPELLED_OLD_READS,
@@ -82,8 +83,8 @@ class Prospects:
 
     @cached_property
     def walking(self) -> set[ast.AST]:
-        """The functions of this file that lead to a walk."""
-        return self.call_graph.leading_to(CALLED_WALKS | self.conventions.walking)
+        """The functions of this file that lead to a walk, or clear the gradients of one."""
+        return self.call_graph.leading_to(CALLED_WALKS | self.conventions.walking | {CLEARS})
 
     @cached_property
     def reading(self) -> set[ast.AST]:
@@ -112,9 +113,9 @@ class Prospects:
 
     @cached_property
     def walks(self) -> bool:
-        """Whether the file spells a walk: it may prove graphs that a run without one has met unawares."""
+        """Whether the file spells a walk, or clears the gradients of one: it may prove graphs that a run without one has met unawares."""
         words = self.call_graph.spelled | {definition.name for definition in self.call_graph.definitions}
-        wanted = anyhow(CALLED_WALKS | WALKED_BY_TRAINER | self.conventions.walking)
+        wanted = anyhow(CALLED_WALKS | WALKED_BY_TRAINER | self.conventions.walking) | {CLEARS}
         return self.conventions.trains_modules or not words.isdisjoint(wanted)
 
     @property

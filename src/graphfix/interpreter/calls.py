@@ -164,7 +164,7 @@ def call_unknown(m: Interpreter, callee: Value, arguments: Arguments, keywords: 
     if isinstance(source, Unknown) and source.outside:
         return Unknown(("call", site, m.now()), outside=True)
     is_network = records(m, callee)
-    hand_on(m, values, site, key)
+    hand_on(m, values, site, key, callee.receiver if isinstance(callee, BoundMethod) else None)
     if isinstance(callee, BoundMethod) and callee.name not in OF_DICTS:
         hand_over(m, [source])  # `model.apply(freeze)`
     run_callbacks(m, values, site)
@@ -198,9 +198,9 @@ def is_own_service(m: Interpreter, callee: Value) -> bool:
     return isinstance(callee, BoundMethod) and isinstance(callee.receiver, Instance) and m.frame.receiver is callee.receiver
 
 
-def hand_on(m: Interpreter, values: Arguments, site: ast.AST, key: object) -> None:
+def hand_on(m: Interpreter, values: Arguments, site: ast.AST, key: object, receiver: Value | None = None) -> None:
     """Note that code which is not followed (its `key`) gets values: it may keep them, or walk their graphs."""
-    m.recording.foreign.append(Foreign(site, m.trace(), key))
+    m.recording.foreign.append(Foreign(site, m.trace(), key, m.now(), receiver))
     hand_over(m, values)
     for value in values:
         m.escape(value, site, "argument")

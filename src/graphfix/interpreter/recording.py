@@ -148,11 +148,13 @@ class Use:
 
 @dataclass(eq=False)
 class Foreign:
-    """Code that is not in sight was called: `callee` is its key."""
+    """Code that is not in sight was called: `callee` is its key, `receiver` the object of which it is a method."""
 
     site: ast.AST
     trace: CallStack
     callee: object
+    order: int
+    receiver: Value | None = None
 
 
 @dataclass(eq=False)

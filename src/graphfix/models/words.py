@@ -41,6 +41,8 @@ def anyhow(words: Iterable[str]) -> set[str]:
 
 # the two as `analysis.call_graph` has them: a variable named `data` reads nothing, and the `.grad` of a parameter walks nothing
 CALLED_WALKS = frozenset(anyhow(WALKS - {"grad"}) | {"grad()", ".grad()", ":grad()"})
+# who clears gradients steps with those that a backward pass leaves, or has forgotten it
+CLEARS = ".zero_grad()"
 SPELLED_READS = frozenset(word if word == "Variable" else f".{word}" for word in READS)
 SPELLED_OLD_READS = frozenset(word for word in SPELLED_READS if word.strip(".") in OLD_READS)
 # https://pytorch.org/docs/stable/nn.init.html: these write into their first argument
@@ -74,16 +76,16 @@ INDEXED = ".data[]"
 _BY_TRAINER = "|".join(sorted(WALKED_BY_TRAINER))
 _WALK = re.compile(rf"backward\b|\bautograd\b|\bgrad\(|\b(?:{_BY_TRAINER})\b", re.ASCII)
 _WALK_OR_READ = re.compile(
-    rf"{_WALK.pattern}|(?<!\btorch\.utils)\.data\b|\.item\b|\.tolist\b|\.numpy\b|\.eval\(|\bVariable\b", re.ASCII
+    rf"{_WALK.pattern}|(?<!\btorch\.utils)\.data\b|\.item\b|\.tolist\b|\.numpy\b|\.eval\(|\bVariable\b|\.zero_grad\(", re.ASCII
 )
 _WORD = re.compile(r"['\"]*\w*['\"]*", re.ASCII)
 # what holds none of these does not match above: sought many times as fast
 _WALK_PARTS = tuple(word.encode() for word in ("backward", "autograd", "grad(", *sorted(WALKED_BY_TRAINER)))
-_READ_PARTS = tuple(word.encode() for word in (".data", ".item", ".tolist", ".numpy", ".eval(", "Variable"))
+_READ_PARTS = tuple(word.encode() for word in (".data", ".item", ".tolist", ".numpy", ".eval(", "Variable", ".zero_grad("))
 
 
 def spells(data: bytes) -> bool:
-    """Whether the bytes may hold a backward pass, read a number out of a graph, or evaluate a module.
+    """Whether the bytes may hold a backward pass, read a number out of a graph, evaluate a module, or clear gradients.
 
     Whatever they are, Python or JSON, in an encoding that writes ASCII as it is.
     """

@@ -10,6 +10,7 @@ WORDS = {
     Count.SAVED: "memory that is kept for nothing",
     Count.MADE: "time and memory for nothing",
     Count.WALKED: "time for gradients that nobody uses",
+    Count.UNWALKED: "parameters that do not learn from it, and no error",
 }
 
 

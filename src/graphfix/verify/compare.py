@@ -51,7 +51,7 @@ def compare(before: Run, after: Run, walks: bool = True, strict: bool = False) -
     printed, reason = _printed(before.stdout, after.stdout, died)
     compared += printed
     if not reason and not died:
-        count, reason = _parameters(before, after)
+        count, reason = parameters_of(before, after)
         compared += count
     if not reason and not compared:
         return Comparison(False, 0, "nothing to compare: it died before its first number", steps)
@@ -95,7 +95,7 @@ def _printed(before: str, after: str, died: bool) -> tuple[int, str]:
     return len(ours), ""
 
 
-def _parameters(before: Run, after: Run) -> tuple[int, str]:
+def parameters_of(before: Run, after: Run) -> tuple[int, str]:
     ours, theirs = before.parameters, after.parameters
     if [one.shape for one in ours] != [two.shape for two in theirs]:
         return 1, f"{len(ours)} parameters before, {len(theirs)} after, or of other shapes"

@@ -22,6 +22,7 @@ WAYS = {
     "retain": "the original, graphs retained",
     "skip": "the original, failing backward() calls left out",
     "copy": "the original, saved tensors copied",
+    "walk": "the original, losses walked before each step",
     "old": "the original as torch 0.3 ran it",
 }
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from graphfix.verify.cases import Case
+from graphfix.verify.compare import parameters_of
 from graphfix.verify.record import Run
-from graphfix.verify.symptoms import GROWS, MAKES_MORE, OLD_NUMBER, RETAINS, WALKS_MORE, Raises, Symptom, Warns
+from graphfix.verify.symptoms import GROWS, MAKES_MORE, OLD_NUMBER, RETAINS, UNWALKED, WALKS_MORE, Raises, Symptom, Warns
 
 STEPS = 4  # in a row, before a rise counts as growth
 
@@ -53,6 +54,9 @@ def symptom(case: Case, shows: Collection[Symptom], before: Run, after: Run | No
         return ""
     if MAKES_MORE in shows:
         return f"makes {before.made} nodes for {after.made}" if before.made > after.made else ""
+    if UNWALKED in shows:
+        fewer = before.walk_count < after.walk_count and bool(parameters_of(before, after)[1])
+        return f"{before.walk_count} backward passes for {after.walk_count}, other parameters" if fewer else ""
     if GROWS in shows and grows(before):
         return "live nodes grow"
     if RETAINS in shows and sum(before.saved) > sum(after.saved) and _never_less(before.saved, after.saved):

@@ -30,11 +30,12 @@ class Count(enum.Enum):
     SAVED = "saved tensors that are alive"
     MADE = "nodes that are made"
     WALKED = "nodes that walks go through and free"
+    UNWALKED = "losses that no walk starts from, for the parameters at the end"
 
 
 Symptom = Raises | Warns | Count
 
-GROWS, RETAINS, MAKES_MORE, WALKS_MORE = Count.LIVE, Count.SAVED, Count.MADE, Count.WALKED
+GROWS, RETAINS, MAKES_MORE, WALKS_MORE, UNWALKED = Count.LIVE, Count.SAVED, Count.MADE, Count.WALKED, Count.UNWALKED
 SECOND_WALK = Raises("RuntimeError", "Trying to backward through the graph a second time", "second backward")
 WRITTEN_IN_PLACE = Raises(
     "RuntimeError",

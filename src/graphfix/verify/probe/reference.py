@@ -4,6 +4,7 @@ retain  no walk frees its graph: what several walks over one graph add up to
 cut     what has been walked is a constant from then on: what detached state computes
 skip    a walk over a freed graph does nothing: what is left without the repeated walk
 copy    what an operation saves is a copy: what the out-of-place form computes
+walk    a step starts with a walk from the last value of one element that nobody has walked: what is trained by a loss that is left out
 old     what torch understood before 0.4: `loss.data[0]`, `retain_variables`, a gradient of one element
 """
 
@@ -16,6 +17,7 @@ import torch
 from torch.autograd.graph import saved_tensors_hooks
 
 from .births import Birth, birth_of
+from .tensors import is_tensor
 from .walks import Asked
 from .watch import Watch
 
@@ -30,8 +32,9 @@ class Reference(Watch):
     def __init__(self, how: str, saved: bool = False) -> None:
         super().__init__(saved)
         self.ways = set(how.split("+"))
-        if unknown := self.ways - {"retain", "cut", "skip", "copy", "old"}:
+        if unknown := self.ways - {"retain", "cut", "skip", "copy", "walk", "old"}:
             raise ValueError(f"no such reference: {unknown}")
+        self.unwalked: list[torch.Tensor] = []  # values of one element since the last step
         self.walks.perform = self.perform  # type: ignore[method-assign]
         self.walks.frees_all = "cut" in self.ways
         if "old" in self.ways:
@@ -47,6 +50,20 @@ class Reference(Watch):
         if "old" in self.ways and name == "__getitem__" and args[0].dim() == 0 and args[1] == 0:
             return args[0]
         return super().__torch_function__(func, types, args, kwargs)
+
+    def saw(self, func: Any, args: Any, kwargs: Any, result: Any) -> None:
+        super().saw(func, args, kwargs, result)
+        if "walk" in self.ways and is_tensor(result) and result.numel() == 1 and result.grad_fn is not None:
+            self.unwalked.append(result)
+
+    def steps(self, optimizer: Any) -> None:
+        made, self.unwalked = self.unwalked, []
+        trained = {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
+        for tensor in reversed(made):
+            birth = birth_of(tensor)
+            if birth is not None and not leads_into_the_past(birth) and leads_to(tensor.grad_fn, trained):
+                tensor.backward()  # type: ignore[no-untyped-call]
+                break
 
     def _speak_old(self) -> None:
         """`backward` refuses old words before any mode hears of them."""
@@ -80,6 +97,19 @@ def cut(value: Any) -> Any:
     if type(value) is dict:
         return {name: cut(item) for name, item in value.items()}
     return value
+
+
+def leads_to(function: Any, leaves: set[int]) -> bool:
+    """Whether one of the leaves is below a gradient function."""
+    todo, seen = [function], set()
+    while todo:
+        function = todo.pop()
+        if id(getattr(function, "variable", None)) in leaves:
+            return True
+        if function is not None and function not in seen:
+            seen.add(function)
+            todo.extend(below for below, _ in function.next_functions)
+    return False
 
 
 def leads_into_the_past(birth: Birth) -> bool:

@@ -63,6 +63,9 @@ class Watch(TorchFunctionMode):
         for tensor in tensors_in(result):
             self.tally.note(tensor)
 
+    def steps(self, optimizer: Any) -> None:
+        """An optimizer is about to make a step."""
+
     def stepped(self, optimizer: Any) -> None:
         """An optimizer has made a step."""
 
@@ -165,6 +168,7 @@ class Instrument:
         self._undo.append(register_optimizer_step_post_hook(self._after_step).remove)
 
     def _before_step(self, optimizer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.watch.steps(optimizer)
         # a closure is the user's code again, and handed on as it is
         closure = any(map(callable, (*args, *kwargs.values())))
         if not closure and not optimizer.defaults.get("differentiable") and _is_on_top(self.watch):

@@ -1,0 +1,112 @@
+"""An optimizer steps, and no `backward()` has gone through the loss that was made for it.
+
+## What it does
+Finds losses that are computed from an optimizer's parameters between its `zero_grad()` and its `step()`, and that no `backward()` goes
+through, in no run. Either nothing else leaves a gradient in these parameters before the step, or only a penalty on gradients does
+(one that is made of what `autograd.grad` gives), and the loss that it belongs to is left out. A value that is computed beside a loss
+that is trained is none, nor is a step that gets its gradients by hand, by code that is not in sight, or in some iterations only.
+
+## Why is this bad
+There is no error: the step skips parameters without a gradient, or follows the penalty alone. The program runs to its end, prints
+losses, and has not learned what it was meant to.
+
+## Example
+```python
+for x, y in loader:
+    optimizer.zero_grad()
+    loss = F.mse_loss(model(x), y)
+    optimizer.step()
+```
+
+## Use instead
+```python
+for x, y in loader:
+    optimizer.zero_grad()
+    loss = F.mse_loss(model(x), y)
+    loss.backward()
+    optimizer.step()
+```
+
+## Fix safety
+Never safe: with `loss.backward()` in front of the step, the parameters are trained as they have not been before. There is no fix where
+several losses wait for one step, or where the step does not follow the loss in the same block. A loss that is there to be shown
+only does not belong between `zero_grad()` and `step()`: compute it under `torch.no_grad()`.
+
+## References
+- https://pytorch.org/docs/stable/optim.html#taking-an-optimization-step
+- https://pytorch.org/docs/stable/generated/torch.optim.Optimizer.zero_grad.html
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from graphfix.analysis.evidence import Evidence
+from graphfix.analysis.missing_backwards import MissingBackward, missing_backwards
+from graphfix.codemods.base import rule
+from graphfix.model import Applicability, Finding, Fix, InsertBefore, NoFix, Severity, in_time
+from graphfix.repairs.fixes import fix, short
+from graphfix.source.subtree import subtree
+from graphfix.verify.expected import Expected
+from graphfix.verify.symptoms import UNWALKED
+
+
+def find(evidence: Evidence) -> Iterator[Finding]:
+    for missing in missing_backwards(evidence):
+        yield report(evidence, missing)
+
+
+def report(evidence: Evidence, missing: MissingBackward) -> Finding:
+    name = short(ast.unparse(missing.store.target), 20)
+    alone = missing.penalties[0].site if missing.penalties else None
+    steps = "follows" if alone is not None else "finds no gradient, and changes no parameter"
+    if alone is not None:
+        steps += f" `{short(ast.unparse(alone))}` alone"
+    events = (
+        (missing.clear.site, "clears the gradients"),
+        (missing.store.site, "is computed from the parameters, and no backward() goes through it"),
+        (missing.step.site, steps),
+    )
+    story = in_time(*(evidence.label(site, message) for site, message in events if evidence.holds(site)))
+    message = f"`{name}` trains nothing: no backward() uses it before the step"
+    severity = Severity.WARNING if missing.penalties else None
+    blamed = evidence.blamed(missing.store.site)
+    return RULE.finding(evidence, message, blamed, story, walked_before_step(evidence, missing), severity=severity)
+
+
+def walked_before_step(evidence: Evidence, missing: MissingBackward) -> Fix | NoFix:
+    """`loss.backward()` in front of the step, where the name is there and means that loss."""
+    document, target, site = evidence.document, missing.store.target, missing.step.site
+    assert isinstance(site, ast.Call)
+    if missing.losses > 1:
+        return NoFix("several losses wait for this step")
+    if site.args or site.keywords:
+        return NoFix("the step is not made by the optimizer alone: its backward() may need the same care")
+    step = document.statement_of(site)
+    block = document.block_of(step)
+    made = document.statement_of(missing.store.site)
+    if not isinstance(target, (ast.Name, ast.Attribute)) or made not in block or not isinstance(step, ast.Expr):
+        return NoFix("the step does not follow the loss in the same block")
+    name = ast.unparse(target)
+    between = block[block.index(made) + 1 : block.index(step)]
+    if any(is_bound(part, name) for statement in between for part in subtree(statement)):
+        return NoFix(f"`{name}` is something else before the step")
+    title = f"call `{name}.backward()` before the step: its gradient is trained by from then on"
+    return fix(Applicability.UNSAFE, title, InsertBefore(evidence.span(step), f"{name}.backward()"))
+
+
+def is_bound(part: ast.AST, name: str) -> bool:
+    """Whether a name, or an attribute, gets or loses its value here."""
+    return isinstance(part, (ast.Name, ast.Attribute)) and not isinstance(part.ctx, ast.Load) and ast.unparse(part) == name
+
+
+RULE = rule(
+    "GF309",
+    "missing-backward",
+    globals(),
+    find,
+    repair="Call backward() on the loss before the step.",
+    shows=(UNWALKED,),
+    results=Expected("walk", reason="a backward pass that the original leaves out", joins=True),
+)
