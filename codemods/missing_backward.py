@@ -28,9 +28,10 @@ for x, y in loader:
 ```
 
 ## Fix safety
-Never safe: with `loss.backward()` in front of the step, the parameters are trained as they have not been before. There is no fix where
-several losses wait for one step, or where the step does not follow the loss in the same block. A loss that is there to be shown
-only does not belong between `zero_grad()` and `step()`: compute it under `torch.no_grad()`.
+Never safe: with `loss.backward()` in front of the step, the parameters are trained as they have not been before, and `graphfix verify`
+says that the numbers of a script are others. There is no fix where several losses wait for one step, or where the step does not
+follow the loss in the same block. A loss that is there to be shown only does not belong between `zero_grad()` and `step()`: compute
+it under `torch.no_grad()`.
 
 ## References
 - https://pytorch.org/docs/stable/optim.html#taking-an-optimization-step
