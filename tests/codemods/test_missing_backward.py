@@ -231,6 +231,18 @@ for x, y in loader:
     loss.backward()
     critic_optimizer.step()
 """,
+    "a measure is taken now and then beside a loss of gradients": """
+for i, (x, y) in enumerate(loader):
+    critic_optimizer.zero_grad()
+    x = x.clone().requires_grad_()
+    slope = torch.autograd.grad(critic(x).sum(), x, create_graph=True)[0]
+    loss = (slope - y).pow(2).mean()
+    loss.backward()
+    if i % 4 == 0:
+        error = criterion(critic(y), x)
+        print(error.item())
+    critic_optimizer.step()
+""",
     "nothing is computed": """
 optimizer.zero_grad()
 optimizer.step()

@@ -103,9 +103,10 @@ def lacking(evidence: Evidence, run: Run, step: Update) -> Iterator[MissingBackw
     if interval is None:
         return
     passes = [event for event in run.recording.walks if interval.holds(event.order) and may_reach(event, step)]
-    if not all(is_penalty(run, event, step.leaves) for event in passes):
-        raise Contradicted
     losses = losses_in(evidence, interval)
+    # a loss of gradients may be the objective, and what is computed beside it now and then a measure
+    if passes and not (losses and all(is_penalty(run, event, step.leaves) for event in passes)):
+        raise Contradicted
     foreign = [call for call in run.recording.foreign if interval.holds(call.order)]
     if losses:
         if is_out_of_sight(interval, foreign) or any(is_handed_on(interval, store) for store in losses):
