@@ -60,7 +60,7 @@ import ast
 from collections.abc import Iterator
 
 from graphfix.analysis.evidence import Evidence
-from graphfix.analysis.missing_backwards import missing_backwards
+from graphfix.analysis.missing_backwards import lacks_backward
 from graphfix.analysis.passes_in_both_modes import passes_in_both_modes
 from graphfix.analysis.region import Region
 from graphfix.analysis.unrecorded_callers import called_unrecorded, calls_of, is_unrecorded
@@ -73,10 +73,9 @@ from graphfix.verify.symptoms import MAKES_MORE, SECOND_WALK
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
-    forgotten = {node for missing in missing_backwards(evidence) for node in missing.nodes} if evidence.regions.found else set()
     for region in evidence.regions.found:
-        if any(node in forgotten for node, _ in region.forwards):
-            continue  # what lacks its backward() is GF309's to tell
+        if any(lacks_backward(evidence, node) for node, _ in region.forwards):
+            continue  # GF309 tells what is missing there
         around = evidence.document.enclosing(region.first, (ast.FunctionDef, ast.AsyncFunctionDef))
         # what `volatile` was there for is GF903's to tell
         old = flagged_in(evidence, region) or computed_from_flagged(evidence) & set(region.parts)

@@ -484,11 +484,58 @@ def outcome_of(folder: Path, program: str) -> tuple[list, Outcome]:
     return findings_of(path, PREAMBLE + program), examine(path, Job((folder,), Wanted(), repair=True))
 
 
-@pytest.mark.parametrize("program", [TOLD["in a loop"], TOLD["another player is trained"], TOLD["only its penalty is walked"]])
+MADE_OF = {
+    "what a function has put away": """
+saved = []
+
+def act(x):
+    score = model(x).mean()
+    saved.append(score)
+    return score.item()
+
+for x, y in loader:
+    optimizer.zero_grad()
+    print(act(x), act(y))
+    loss = torch.stack(saved).sum()
+    optimizer.step()
+    saved.clear()
+    print(loss.item())
+""",
+    "what the iteration before has left": """
+for i in range(9):
+    generator_optimizer.zero_grad()
+    fake = generator(z)
+    loss = -critic(fake).mean()
+    generator_optimizer.step()
+    print(loss.item())
+""",
+    "a sum over an inner loop": """
+for x, y in loader:
+    optimizer.zero_grad()
+    loss = torch.zeros(())
+    for part in x.split(2):
+        loss = loss + model(part).pow(2).mean()
+    optimizer.step()
+    print(loss.item())
+""",
+    "gradients of which a penalty is made": """
+for x, y in loader:
+    critic_optimizer.zero_grad()
+    x = x.clone().requires_grad_()
+    slope = torch.autograd.grad(critic(x).sum(), x, create_graph=True)[0]
+    penalty = (slope.norm(dim=1) - 1).pow(2).mean()
+    critic_optimizer.step()
+    print(penalty.item())
+""",
+}
+BURIED = {**{name: TOLD[name] for name in ("in a loop", "another player is trained", "only its penalty is walked")}, **MADE_OF}
+
+
+@pytest.mark.parametrize("program", BURIED.values(), ids=BURIED)
 def test_nothing_safe_is_offered_for_it(tmp_path: Path, program: str) -> None:
     findings, outcome = outcome_of(tmp_path, program)
-    (finding,) = findings
-    assert finding.fix is not None and finding.fix.applicability is Applicability.UNSAFE
+    assert [finding.code for finding in findings if finding.fix is None or finding.code == "GF309"].count("GF309") == 1
+    assert not [each for each in findings if each.fix is not None and each.fix.applicability is Applicability.SAFE]
     assert not outcome.changed
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from graphfix.analysis.call_graph import word
 from graphfix.analysis.evidence import Evidence, asked_once
@@ -42,7 +42,7 @@ class MissingBackward:
     losses: int
     penalties: list[BackwardPass]
     is_open: bool
-    nodes: set[Node] = field(default_factory=set)
+    nodes: set[Node]
 
 
 @dataclass(eq=False)
@@ -75,11 +75,11 @@ def missing_backwards(evidence: Evidence) -> list[MissingBackward]:
                     found.setdefault(site, []).extend(lacking(evidence, run, step))
                 except Contradicted:
                     refuted.add(site)
-    of_losses: dict[ast.AST, list[MissingBackward]] = {}
-    for each in (each for site, every in found.items() if site not in refuted for each in every):
-        of_losses.setdefault(each.store.site, []).append(each)
-    told = (merged(every) for every in of_losses.values())
-    return sorted((each for each in told if not may_be_walked_unseen(evidence, each)), key=lambda each: place_of(each.step.site))
+    of_steps = [merged(every) for site, every in found.items() if every and site not in refuted]
+    of_losses: dict[ast.AST, MissingBackward] = {}
+    for each in sorted(of_steps, key=lambda each: place_of(each.step.site)):
+        of_losses.setdefault(each.store.site, each)  # several optimizers may step for one loss
+    return [each for each in of_losses.values() if not may_be_walked_unseen(evidence, each)]
 
 
 def place_of(site: ast.AST) -> tuple[int, int]:
@@ -87,11 +87,35 @@ def place_of(site: ast.AST) -> tuple[int, int]:
 
 
 def merged(every: list[MissingBackward]) -> MissingBackward:
-    """The first of those that all runs have found for one loss, of which several optimizers may step, with the graphs of all."""
-    first = min(every, key=lambda each: place_of(each.step.site))
-    first.is_open = any(each.is_open for each in every)
-    first.nodes = {node for each in every for node in history(list(each.store.nodes))}
-    return first
+    """What all runs have found for one step: the loss into which the most goes, and the graphs of all."""
+    last = min(reversed(every), key=lambda each: each.losses)
+    last.is_open = any(each.is_open for each in every)
+    last.nodes = {node for each in every for node in each.nodes}
+    return last
+
+
+@asked_once
+def ways_to_losses(evidence: Evidence) -> set[tuple[ast.AST, ...]]:
+    """By which expressions, and which calls that lead to them, the graphs of such losses are made: other runs make them alike."""
+    return {way_of(node) for each in missing_backwards(evidence) for node in each.nodes}
+
+
+def lacks_backward(evidence: Evidence, node: Node) -> bool:
+    """Whether a node is part of the graph of a loss that lacks its backward pass: what is made so is to be walked."""
+    return way_of(node) in ways_to_losses(evidence)
+
+
+@asked_once
+def expressions_waiting(evidence: Evidence) -> set[ast.AST]:
+    """The expressions whose graphs lead into such a loss: who cuts one hides that its backward pass is missing."""
+    losses = missing_backwards(evidence)
+    below = {parent for each in losses for node in each.nodes for parent in node.parents}
+    used = {expression for expression, uses in evidence.facts.uses.items() if any(not below.isdisjoint(u.nodes) for u in uses)}
+    return used | {node.site for node in below} if losses else set()
+
+
+def way_of(node: Node) -> tuple[ast.AST, ...]:
+    return (node.site, *(statement for _, statement in node.trace))
 
 
 def lacking(evidence: Evidence, run: Run, step: Update) -> Iterator[MissingBackward]:
@@ -111,7 +135,8 @@ def lacking(evidence: Evidence, run: Run, step: Update) -> Iterator[MissingBackw
     if losses:
         if is_out_of_sight(interval, foreign) or any(is_handed_on(interval, store) for store in losses):
             raise Contradicted
-        yield MissingBackward(interval.clear, step, losses[-1], len(losses), passes, bool(foreign))
+        nodes = set(history([node for store in losses for node in store.nodes]))
+        yield MissingBackward(interval.clear, step, losses[-1], len(losses), passes, bool(foreign), nodes)
 
 
 def before_step(run: Run, step: Update) -> Interval | None:
@@ -171,10 +196,17 @@ def losses_in(evidence: Evidence, interval: Interval) -> list[Store]:
         if interval.holds(store.value.node.order) and not store.value.node.walks
         if reaches_surely(evidence, store.value.node, interval.step.leaves)
     ]
-    single = {store.value.node for store in stores if isinstance(store.value, Tensor) and store.value.single}
+    single = single_nodes(evidence)
     below = {node for store in stores if store.value.node for node in history(list(store.value.node.parents))}
     last = {store.value.node: store for store in stores if store.value.node not in below}
     return [store for root, store in last.items() if root and not single.isdisjoint(history([root])) and not is_spent(root)]
+
+
+@asked_once
+def single_nodes(evidence: Evidence) -> set[Node]:
+    """Those of values of one element that are stored, added or passed on."""
+    uses = (use for every in evidence.facts.uses.values() for use in every)
+    return {node for use in uses if isinstance(use.value, Tensor) and use.value.single for node in use.nodes}
 
 
 def is_spent(root: Node) -> bool:

@@ -15,6 +15,7 @@ from graphfix.analysis.flow.calls import name_of
 from graphfix.analysis.flow.places import Field, Sink
 from graphfix.analysis.flow.scopes import FUNCTIONS
 from graphfix.analysis.flow.swallowed import swallowed
+from graphfix.analysis.missing_backwards import expressions_waiting
 from graphfix.model import (
     AddArgument,
     Append,
@@ -86,6 +87,7 @@ class Proof(Inquiry):
             yield Open(self.place_of(finding), "the calls of this file may lead to more places than are followed")
             return
         yield from self.of_another_library(finding)
+        yield from self.waiting(finding)
         yield from self.swallowed(finding)
         yield from self.seen
         if finding.fix.ground in (Ground.DROPPED, Ground.UNTRAINED):
@@ -101,6 +103,30 @@ class Proof(Inquiry):
         keeps = any(isinstance(each, AddArgument) for each in finding.fix.operations)
         for operation in finding.fix.operations:
             yield from self.of_operation(operation, finding.fix.ground, cuts, keeps)
+
+    def waiting(self, finding: Finding) -> Iterator[Open]:
+        """What leads into a loss that lacks its backward pass is to be walked: to cut it there would hide what is missing."""
+        assert finding.fix is not None
+        waiting = expressions_waiting(self.evidence)
+        for operation in finding.fix.operations if waiting else ():
+            for part in self.cut_at(operation):
+                if part in waiting:
+                    yield Open(part, "is made for a loss that lacks its backward()", contradicted=True)
+
+    def cut_at(self, operation: Operation) -> Iterator[ast.AST]:
+        """The expressions whose graphs an operation may cut: the one that it changes, or those that are what a new statement detaches."""
+        document = self.evidence.document
+        places = document.lying_at.get(operation.span, ()) if not isinstance(operation, (Wrap, Move)) else ()
+        if isinstance(operation, (Append, RemoveArgument)):
+            yield from places
+        elif isinstance(operation, (InsertBefore, InsertAfter)) and ".detach()" in operation.text:
+            cut = {
+                ast.unparse(part) for part in ast.walk(ast.parse(operation.text)) if isinstance(part, (ast.Name, ast.Attribute))
+            }
+            for place in places:
+                around = document.enclosing(place, (*FUNCTIONS, ast.Module)) or document.tree
+                reads = (part for part in subtree(around) if isinstance(part, (ast.Name, ast.Attribute)))
+                yield from (part for part in reads if ast.unparse(part) in cut)
 
     def of_another_library(self, finding: Finding) -> Iterator[Open]:
         """Other libraries have a `backward()`, too: where nothing in sight imports torch, what it is called on may be theirs."""
