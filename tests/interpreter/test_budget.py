@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from graphfix.interpreter import interpreter
+from graphfix.interpreter.budget import MOST_TURNS
 from graphfix.interpreter.interpreter import OutOfSteps
 from graphfix.interpreter.values import Unknown
 from tests.analysis.toys import OFFSET, explored
@@ -61,3 +62,12 @@ def test_statements_in_blocks_leave_something_to_those_behind_them() -> None:
     body = "".join("    " + line + "\n" for line in (bomb(LONG) + "net(x).sum().backward()").splitlines())
     tape = explored(f"def f():\n{body}f()\nnet(x).sum().backward()\n")
     assert len(tape.runs[0].recording.walks) == 2
+
+
+def test_loops_in_loops_do_not_multiply(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten in one another would run two times two times two ... iterations: of a loop that is entered so often, each entry runs one."""
+    nest = "".join("    " * n + f"for i{n} in given.x{n}:\n" for n in range(10)) + "    " * 10 + "net(x)\n"
+    monkeypatch.setattr(interpreter, "MAX_STEPS", 30_000)
+    (run,) = explored("given = load()\n" + nest).runs
+    made = [node for node in run.recording.nodes if node.site.lineno == OFFSET + 12]
+    assert MOST_TURNS <= len(made) < 3 * MOST_TURNS

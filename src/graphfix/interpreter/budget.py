@@ -19,6 +19,9 @@ LEAST = 40  # steps, below which nothing is kept
 # A statement that has used up its part once is not run to its end again, in this run or in others: it gets a part of what is left.
 LABORIOUS = 4_000
 
+# Iterations of one loop in one run, all entries together. Training code has come to 192, in networks that are built layer by layer.
+MOST_TURNS = 256
+
 S = TypeVar("S", bound=ast.stmt)
 
 
@@ -38,6 +41,14 @@ def bounded(m: Interpreter, run: Callable[[Interpreter, S], None], statement: S)
         m.blocks -= 1
     frame.env, m.context = env, context
     abandon(m, statement)
+
+
+def rounds_now(m: Interpreter, loop: ast.For | ast.AsyncFor | ast.While, usual: int | None) -> int | None:
+    """How many iterations of a loop to run, of those that there are (`usual`); one where it has been entered from so many others.
+
+    What crosses the boundaries of loops in loops is seen long before: without this, each level of nesting doubles what all of them take.
+    """
+    return 1 if m.turns[loop] >= MOST_TURNS else usual
 
 
 def limit_of(m: Interpreter, statement: ast.stmt, most: int) -> int:

@@ -8,12 +8,13 @@ from graphfix.autograd.graph import Node
 from graphfix.interpreter.definitions import holds_no_graph, is_abstract
 from graphfix.interpreter.frames import Env, Frame
 from graphfix.interpreter.hooks import before_forward, behind_forward
-from graphfix.interpreter.interpreter import MAX_DEPTH, Contradicted, Interpreter, Raise, Return
+from graphfix.interpreter.interpreter import MAX_DEPTH, Interpreter, Raise, Return
 from graphfix.interpreter.iteration import iterate
 from graphfix.interpreter.lookup import find_method
 from graphfix.interpreter.networks import hand_over, records
 from graphfix.interpreter.places import item_of
 from graphfix.interpreter.recording import Foreign, Handed
+from graphfix.interpreter.refusals import refuse_other_kinds
 from graphfix.interpreter.values import (
     KEPT,
     NONE,
@@ -369,16 +370,6 @@ def call_method(m: Interpreter, receiver: Value, name: str, arguments: Arguments
         inner = BoundMethod(receiver, name)
         return call_unknown(m, inner, arguments, keywords, site, ("method", receiver.key, name))
     return call_unknown(m, BoundMethod(receiver, name), arguments, keywords, site, ("method", id(receiver), name))
-
-
-def refuse_other_kinds(m: Interpreter, receiver: Sequence, name: str) -> None:
-    """Begin the run anew where a function has returned a tuple or a list on one side of a branch, and a method is called that these have
-    not: code that works takes the other side.
-    """
-    kind = {"tuple": tuple, "list": list}.get(receiver.kind)
-    key = receiver.decided_by
-    if kind is not None and not hasattr(kind, name) and not m.tries and m.corrections > 0 and key in m.decisions:
-        raise Contradicted(key, not m.decisions[key])
 
 
 def enter_context(m: Interpreter, manager: Value, site: ast.expr) -> tuple[Value, bool | None]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from graphfix.autograd.iteration import LoopEntry
 from graphfix.interpreter import versions
 from graphfix.interpreter.boundaries import as_now, crossing, cuts_nothing, is_unsettled, note_boundary, note_end
-from graphfix.interpreter.budget import bounded
+from graphfix.interpreter.budget import bounded, rounds_now
 from graphfix.interpreter.calls import enter_context, note_defaults
 from graphfix.interpreter.conditions import truth
 from graphfix.interpreter.decorators import decorate
@@ -35,9 +35,6 @@ from graphfix.interpreter.values import (
     Value,
 )
 from graphfix.source.subtree import kept_with_node, subtree
-
-# Iterations of one loop in one run, all entries together. Training code has come to 192, in networks that are built layer by layer.
-MOST_TURNS = 256
 
 
 def execute(m: Interpreter, body: collections.abc.Sequence[ast.stmt]) -> None:
@@ -155,14 +152,6 @@ def run_for(m: Interpreter, s: ast.For | ast.AsyncFor) -> None:
             yield lambda item=item: assign(m, s.target, item, None, StoreKind.ITEM)
 
     run_loop(m, entry, starts(), is_crossed=len(items) > 1)
-
-
-def rounds_now(m: Interpreter, loop: ast.For | ast.AsyncFor | ast.While, usual: int | None) -> int | None:
-    """How many iterations of a loop to run, of those that there are (`usual`); one where it has been entered from so many others.
-
-    What crosses the boundaries of loops in loops is seen long before: without this, each level of nesting doubles what all of them take.
-    """
-    return 1 if m.turns[loop] >= MOST_TURNS else usual
 
 
 def run_while(m: Interpreter, s: ast.While) -> None:
