@@ -13,7 +13,7 @@ from graphfix.cli.shield import shield
 from graphfix.cli.streams import hold
 
 if TYPE_CHECKING:
-    from click import ClickException
+    from graphfix.cli.front import ClickException
 
 
 _COMPLETIONS = (["--install-completion"], ["--show-completion"])
@@ -43,9 +43,10 @@ def _version() -> int:
 
 def _command() -> int:
     heed_signals()
-    import click
+    import typer
 
     from graphfix.cli.app import application
+    from graphfix.cli.front import ClickException
 
     if sys.argv[1:] in _COMPLETIONS and not _has_shell():
         print(
@@ -57,9 +58,9 @@ def _command() -> int:
     try:
         # standing alone, typer would end some failures with the code of findings
         code = app(prog_name="graphfix", standalone_mode=False)
-    except click.ClickException as error:
+    except ClickException as error:
         return _misused(error)
-    except click.Abort as error:
+    except typer.Abort as error:
         # what typer makes of an end of input
         raise error.__cause__ or error  # noqa: B904
     if sys.argv[1:2] in _COMPLETIONS:

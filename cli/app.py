@@ -206,6 +206,14 @@ def graphfix(
             stream.reconfigure(errors="backslashreplace")
 
 
+class _TyperCommand(typer.core.TyperCommand):
+    """Its usage line has the arguments as they are declared: versions of typer put one more pair of brackets around them."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        arguments = [one.metavar or "" for one in self.params if one.param_type_name == "argument"]
+        return [self.options_metavar or "", *arguments]
+
+
 def _function(command: Command) -> Callable[..., None]:
     """What typer calls: a function that seems to have the picked options as its parameters."""
 
@@ -251,7 +259,9 @@ def application(words: Container[str] | None = None) -> typer.Typer:
     app.callback(help="Finds and repairs misuse of PyTorch's autograd graph.")(graphfix)
     for one in COMMANDS:
         is_wanted = words is None or one.name in words
-        app.command(one.name, short_help=one.short_help, help=one.help)(_function(one) if is_wanted else _unasked)
+        app.command(one.name, cls=_TyperCommand, short_help=one.short_help, help=one.help)(
+            _function(one) if is_wanted else _unasked
+        )
     return app
 
 

@@ -6,12 +6,15 @@ import difflib
 import os
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from typer.core import TyperGroup
+
+from graphfix.cli.front import ClickException, NoSuchOption, UsageError
 from graphfix.report.escape import escaped
 
 if TYPE_CHECKING:
-    import click
+    from graphfix.cli.front import Context
 
 _NO_FORMATTER = "there is none: graphfix formats nothing, and leaves the layout as it is"
 _ANY_PYTHON = "there is none: files of any Python are read as they are"
@@ -86,22 +89,18 @@ FEW = 3  # commands that are named
 _NO_COMMAND = re.compile(r"No such command ['\"](.*?)['\"]\.", re.DOTALL)
 
 
-def hint(error: click.ClickException) -> str | None:
+def hint(error: ClickException) -> str | None:
     """The one line for an option or a command that is not there; nothing for any other error."""
-    import click
-
-    if isinstance(error, click.NoSuchOption) and error.ctx is not None:
+    if isinstance(error, NoSuchOption) and error.ctx is not None:
         return _option(error.option_name, error.ctx)
     unknown = _NO_COMMAND.match(error.format_message())
-    if isinstance(error, click.UsageError) and error.ctx is not None and unknown:
+    if isinstance(error, UsageError) and error.ctx is not None and unknown:
         return _command(unknown[1], error.ctx)
     return None
 
 
-def _option(name: str, context: click.Context) -> str:
-    import click
-
-    if isinstance(context.command, click.Group):
+def _option(name: str, context: Context) -> str:
+    if isinstance(context.command, TyperGroup):
         head, own = f"graphfix has no option {escaped(name)} in front of a command", ""
     else:
         own = context.command.name or ""
@@ -123,20 +122,18 @@ def _option(name: str, context: click.Context) -> str:
     return f"{head}; graphfix {own + ' ' if own else ''}--help lists them"
 
 
-def _command(name: str, context: click.Context) -> str:
-    import click
-
+def _command(name: str, context: Context) -> str:
     head = f"graphfix has no command {escaped(name)}"
     if name in COMMANDS:
         return f"{head}: {COMMANDS[name]}"
     if os.path.lexists(name) or name == "-":
         return f"{head}: for a path, type graphfix check {escaped(name)}"
-    commands = list(context.command.commands) if isinstance(context.command, click.Group) else []
+    commands: list[str] = list(context.command.commands) if isinstance(context.command, TyperGroup) else []
     near = difflib.get_close_matches(name, commands, n=1)
     return f"{head}, did you mean {near[0]}?" if near else f"{head}; graphfix --help lists them"
 
 
-def _commands() -> Mapping[str, click.Command]:
+def _commands() -> Mapping[str, Any]:
     """All commands with their options; what was called has those of one."""
     from typer.main import get_group
 
@@ -145,7 +142,7 @@ def _commands() -> Mapping[str, click.Command]:
     return get_group(application()).commands
 
 
-def _flags(command: click.Command) -> list[str]:
+def _flags(command: Any) -> list[str]:
     """How the options of a command are typed."""
     return [flag for one in command.params if one.param_type_name == "option" for flag in (*one.opts, *one.secondary_opts)]
 

@@ -1,6 +1,6 @@
 """Keys as they are pressed, without a key lost that was pressed before the question was there.
 
-click.getchar turns the terminal over with TCSAFLUSH, which throws away what was typed so far; TCSADRAIN keeps it
+typer.getchar turns the terminal over with TCSAFLUSH, which throws away what was typed so far; TCSADRAIN keeps it
 (https://docs.python.org/3/library/termios.html#termios.tcsetattr).
 """
 
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 
-import click
+import typer
 
 _END_OF_FILE = b"\x04"
 _ESCAPE = "\x1b"  # begins what an arrow or a function key sends
@@ -29,7 +29,7 @@ if find_spec("termios") is None:
 
     def next_key() -> str:
         """The next key, some characters where it is a special one; raises EOFError where there is none."""
-        return click.getchar()
+        return typer.getchar()
 
 else:
     import termios

@@ -1,12 +1,11 @@
 """Every option of the command line, declared once: how it is typed, what it is called here, what it stands for."""
 
 import enum
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import Field, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
 import typer
 
 from graphfix.report.forms import FORMS
@@ -113,6 +112,26 @@ def argument(default: object = None, **typed: Any) -> Any:
     return field(default=default, metadata={"typed": typer.Argument(**typed), "group": "", "setting": "", "again": False})
 
 
+def either(names: Iterable[str]) -> str:
+    """How help writes that one of these is taken: versions of typer write it in forms of their own."""
+    return f"[{'|'.join(names)}]"
+
+
+def one_of(names: Iterable[str]) -> dict[str, Any]:
+    """How an option is typed that takes one of these names, where an `Enum` would list them a second time."""
+    offered = tuple(names)
+
+    def parse(text: str) -> str:
+        if text not in offered:
+            raise typer.BadParameter(f"{text!r} is not one of {', '.join(map(repr, offered))}.")
+        return text
+
+    def complete(incomplete: str) -> list[str]:
+        return [name for name in offered if name.startswith(incomplete)]
+
+    return {"parser": parse, "metavar": either(offered), "autocompletion": complete}
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Options:
     """What the user asked for, of every command: each picks the fields that it has by name or by group.
@@ -122,7 +141,7 @@ class Options:
     """
 
     paths: list[str] | None = argument(metavar="[PATHS]...", help="Files, notebooks or folders, or - for stdin.")
-    stock: Stock = argument(Stock.DIR, metavar="[dir|size|clean]", help="Where it is, how large, or take it away.")
+    stock: Stock = argument(Stock.DIR, metavar=either(Stock), help="Where it is, how large, or take it away.")
     path: str = argument(".", metavar="[PATH]", help="The file or folder whose settings are wanted.")
     code: str = argument("", metavar="[CODE]", help="A rule's code or name; all rules without it.")
     words: list[str] | None = argument(
@@ -200,7 +219,12 @@ class Options:
         "--verbose", "-v", default=False, help="Tracebacks of internal errors, what was refused or left out.", group=PROCESS
     )
 
-    color: When = option("--color", default=When.AUTO, help="Colours; auto: on a terminal, and as NO_COLOR and FORCE_COLOR say.")
+    color: When = option(
+        "--color",
+        default=When.AUTO,
+        metavar=either(When),
+        help="Colours; auto: on a terminal, and as NO_COLOR and FORCE_COLOR say.",
+    )
 
     # what is written of findings
     write_baseline: Path | None = option(
@@ -214,7 +238,7 @@ class Options:
     )
     output_format: str | None = option(
         "--output-format",
-        click_type=click.Choice(list(FORMS)),
+        **one_of(FORMS),
         help="How findings are written.",
         show_default=False,
         setting="output-format",
@@ -258,14 +282,16 @@ class Options:
     open: bool = option("--open", default=False, help="Open the pull request, with a token from the environment.")
     draft: bool = option("--draft", default=False, help="Open it as a draft.")
     update: bool = option("--update", default=False, help="Make the branch, and the text of its open pull request, anew.")
-    split: Split | None = option("--split", help="One branch for each rule, top folder or owner of files.", show_default=False)
+    split: Split | None = option(
+        "--split", metavar=either(Split), help="One branch for each rule, top folder or owner of files.", show_default=False
+    )
     forge: ForgeKind | None = option(
-        "--forge", help="What the remote's host runs, where its name does not say.", show_default=False
+        "--forge", metavar=either(ForgeKind), help="What the remote's host runs, where its name does not say.", show_default=False
     )
     text_file: Path | None = option("--output", "-o", metavar="FILE", help="Write the pull request's text there.")
 
     # campaign
-    action: Action = argument(Action.STATUS, metavar="[init|plan|run|status|report|update|close]", help="What is done with it.")
+    action: Action = argument(Action.STATUS, metavar=either(Action), help="What is done with it.")
     campaign: Path = argument(Path("."), metavar="[FOLDER]", help="The campaign's folder.")
     push_all: bool = option("--push", default=False, help="run, update: push the branches.")
     open_all: bool = option(
@@ -277,12 +303,18 @@ class Options:
         "--from-findings", metavar="FILE", help="plan, run: the repositories and rules of earlier findings, as SARIF or JSON."
     )
     workers: int | None = option("--workers", min=1, metavar="N", help="Repositories at a time.", show_default=False)
-    engine: Engine = option("--engine", default=Engine.LOCAL, help="Work on this machine, or on a Dask cluster.")
+    engine: Engine = option(
+        "--engine", default=Engine.LOCAL, metavar=either(Engine), help="Work on this machine, or on a Dask cluster."
+    )
     scheduler: str = option("--scheduler", default="", metavar="ADDRESS", help="The scheduler of the Dask cluster.")
-    report_format: ReportFormat = option("--output-format", default=ReportFormat.TEXT, help="report: how it is written.")
+    report_format: ReportFormat = option(
+        "--output-format", default=ReportFormat.TEXT, metavar=either(ReportFormat), help="report: how it is written."
+    )
 
     # config
-    settings_format: ListFormat = option("--output-format", default=ListFormat.TEXT, help="How the settings are listed.")
+    settings_format: ListFormat = option(
+        "--output-format", default=ListFormat.TEXT, metavar=either(ListFormat), help="How the settings are listed."
+    )
     schema: bool = option("--schema", default=False, help="Print the JSON schema of the settings instead.")
 
     # verify
@@ -294,8 +326,12 @@ class Options:
     seed: int = option("--seed", default=0, metavar="N", help="The seed of torch, random, numpy and hashes in all runs.")
     only: list[str] | None = option("--select", metavar="CODES", help="Only these codes, prefixes or names.", setting="select")
     case: list[str] | None = option("--case", metavar="NAME", help="Only these fixtures, such as gru_state.")
-    device: Device = option("--device", default=Device.ALL, help="Where to run; all: on each device that is present.")
-    verdict_format: ListFormat = option("--output-format", default=ListFormat.TEXT, help="How verdicts are written.")
+    device: Device = option(
+        "--device", default=Device.ALL, metavar=either(Device), help="Where to run; all: on each device that is present."
+    )
+    verdict_format: ListFormat = option(
+        "--output-format", default=ListFormat.TEXT, metavar=either(ListFormat), help="How verdicts are written."
+    )
     plot: Path | None = option("--plot", metavar="FILE", help="Draw one fixture's graphs, or the script's, as .svg or .png.")
     fixtures: Path | None = option("--fixtures", metavar="DIR", help="Another folder of fixtures than the bundled.")
 
@@ -312,7 +348,9 @@ class Options:
     # why
     error: list[str] | None = argument(metavar="[FILE | MESSAGE]...", help="A log, or what PyTorch says; without it, stdin.")
     frames_in: Path | None = option("--project", metavar="PATH", help="Where the code of the traceback is: a folder or notebook.")
-    why_format: ListFormat = option("--output-format", default=ListFormat.TEXT, help="How the explanation is written.")
+    why_format: ListFormat = option(
+        "--output-format", default=ListFormat.TEXT, metavar=either(ListFormat), help="How the explanation is written."
+    )
 
     # what `settled` adds
     settings: "Resolver | None" = None

@@ -13,6 +13,7 @@ import typer.main
 from graphfix.cli.app import COMMANDS, application
 from graphfix.cli.foreign import COMMANDS as OTHER_COMMANDS
 from graphfix.cli.foreign import OPTIONS as OTHER_OPTIONS
+from graphfix.report.forms import FORMS
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 NO_FORMATTER = "there is none: graphfix formats nothing, and leaves the layout as it is"
@@ -76,6 +77,18 @@ def test_other_misuse_is_told_as_ever(graphfix: Run) -> None:
     done = graphfix("check", "--jobs", "x")
     assert done.returncode == 2
     assert b"Usage: graphfix check" in done.stderr and b"--jobs" in done.stderr
+
+
+@pytest.mark.parametrize("listed", [f"--output-format [{'|'.join(FORMS)}] ", "--color [auto|always|never] "])
+def test_help_lists_what_an_option_takes(graphfix: Run, listed: str) -> None:
+    assert listed in " ".join(graphfix("check", "--help").stdout.decode().split())
+
+
+def test_what_an_option_does_not_take_is_one_line_with_what_it_does(graphfix: Run) -> None:
+    done = graphfix("check", "--output-format", "jsno", ".")
+    assert (done.returncode, done.stdout) == (2, b"")
+    last = done.stderr.decode().splitlines()[-1]
+    assert last == f"Error: Invalid value for '--output-format': 'jsno' is not one of {', '.join(map(repr, FORMS))}."
 
 
 def test_every_answer_names_what_is_there() -> None:

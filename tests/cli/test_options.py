@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import subprocess
+from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
 
 import pytest
+from typer.models import ArgumentInfo
 
 from graphfix.cli.app import COMMANDS, Command
 from graphfix.cli.effective_options import settled
 from graphfix.cli.options import DECLARED, Options, picked
 from graphfix.settings.keys import BY_NAME
+
+Run = Callable[..., subprocess.CompletedProcess[bytes]]
 
 
 @pytest.fixture(params=COMMANDS, ids=[command.name for command in COMMANDS])
@@ -67,3 +72,10 @@ def test_a_flag_is_typed_again_only_where_it_was_set(wanted: bool | None) -> Non
     given = replace(Options(isolated=True), unsafe_fixes=wanted)
     assert ("--unsafe-fixes" in settled(given).reproduce) is bool(wanted)
     assert settled(given).unsafe is bool(wanted)
+
+
+def test_the_usage_line_has_the_arguments_as_they_are_declared(command: Command, graphfix: Run) -> None:
+    typed = [DECLARED[one.name].metadata["typed"] for one in picked(command.picks)]
+    arguments = [one.metavar for one in typed if isinstance(one, ArgumentInfo)]
+    usage, _, _ = graphfix(command.name, "--help").stdout.decode().partition("\n\n")
+    assert usage.split() == f"Usage: graphfix {command.name} [OPTIONS] {' '.join(arguments)}".split()

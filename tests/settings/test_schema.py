@@ -71,8 +71,9 @@ def test_defaults_are_valid_and_known_without_the_table() -> None:
 
 
 def test_the_formats_are_those_of_the_registry() -> None:
-    kind = DECLARED["output_format"].metadata["typed"].click_type
-    assert list(kind.choices) == list(FORMS) == schema()["properties"]["output-format"]["enum"]  # type: ignore[index]
+    typed = DECLARED["output_format"].metadata["typed"]
+    assert typed.autocompletion("") == list(FORMS) == schema()["properties"]["output-format"]["enum"]  # type: ignore[index]
+    assert [typed.parser(name) for name in FORMS] == list(FORMS)
 
 
 def test_keys_are_plain_data() -> None:
