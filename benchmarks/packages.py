@@ -11,7 +11,7 @@ safe and under all fixes. Exit 1 where there is
 - a repaired file that does not parse, or that a second run would change once more;
 - a safe fix in a file that does not spell torch.
 
-Files in which there are more branches and calls than are simulated are told, too: what was found in them until then stands.
+Files whose analysis budget ran out are told, too: what was found in them until then stands.
 """
 
 from __future__ import annotations

@@ -148,7 +148,7 @@ COMMANDS = (
     Command(
         "server",
         (),
-        "Tell an editor of findings.",
+        "Start the language server.",
         """Tell an editor of findings, with their fixes, while a file is written.
 
         A language server over standard input and output: editors start it. Needs the extra graphfix[lsp].

@@ -201,7 +201,7 @@ class Options:
     evidence: list[Path] | None = option(
         "--evidence",
         metavar="FILE",
-        help="Go by what a run has shown of values, too: what trace --save has kept.",
+        help="Use evidence saved by graphfix trace --save.",
         show_default=False,
         again=True,
     )
@@ -249,8 +249,8 @@ class Options:
     statistics: bool = option("--statistics", default=False, help="Count findings by rule and by what can be done about them.")
     watch: bool = option("--watch", default=False, help="Check again what a change touches, until Ctrl-C.")
 
-    exit_zero: bool = option("--exit-zero", default=False, help="Exit 0 where there are findings; 2 stays 2.")
-    fix: bool = option("--fix", default=False, help="Do as apply does, instead of telling the findings.")
+    exit_zero: bool = option("--exit-zero", default=False, help="Exit 0 even if there are findings.")
+    fix: bool = option("--fix", default=False, help="Apply safe fixes (same as `graphfix apply`).")
     diff: bool = option("--diff", default=False, help="Do as diff does, instead of telling the findings; nothing is written.")
 
     # diff

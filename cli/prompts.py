@@ -66,7 +66,7 @@ class Interview:
             keys, after, why = "ns?uq", None, str(error)
         self._show(question, after)
         if after is None:
-            OUT.say(f"nothing to take: {escaped(why)}")
+            OUT.say(f"no fix to apply: {escaped(why)}")
         while True:
             key = self._key(f"{'take it' if after is not None else 'leave it'}? [{','.join(keys)}] ")
             if key in ("q", ""):
@@ -78,7 +78,7 @@ class Interview:
             elif key == "u":
                 if self.review.undo():
                     return Answer.DECIDED
-                OUT.say("nothing to take back")
+                OUT.say("nothing to undo")
             elif self._decided(key, question, after):
                 return Answer.DECIDED
 

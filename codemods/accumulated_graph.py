@@ -93,7 +93,7 @@ def report(evidence: Evidence, total: GrowingPlace) -> Finding | None:
         return None
     if cut is not None and all(evidence.document.statement_of(expression) is not blamed for expression, _ in cut.texts):
         blamed = evidence.document.statement_of(cut.texts[0][0])
-    story = [evidence.label(blamed, "each iteration adds its graph to those of all iterations before")]
+    story = [evidence.label(blamed, "every iteration adds its graph to those of all earlier iterations")]
     story.extend(other_places(evidence, total, cut, blamed))
     repair: Fix | NoFix = NoFix("what is added is computed in another file, or by no expression that could be cut")
     if cut is not None:
@@ -115,7 +115,7 @@ def other_places(evidence: Evidence, total: GrowingPlace, cut: Cut | None, blame
         yield evidence.label(kept[0], "the sum is kept here")
     walks = [node.freed_by for store in total.chained for node in history(list(store.nodes)) if node.freed_by is not None]
     if walks and evidence.holds(walks[0].site):
-        yield evidence.label(walks[0].site, "this backward() has freed the graph: nobody needs it afterwards")
+        yield evidence.label(walks[0].site, "this backward() has freed the graph: it is not needed after this")
 
 
 RULE = rule(

@@ -12,7 +12,7 @@ A test builds what is gone when it ends: in modules named like tests, and where 
 optional.
 
 ## Why is this bad
-Each forward pass keeps all of its activations for a `backward()` that never comes: time and memory for nothing. What the loop
+Each forward pass keeps all of its activations for a `backward()` that never comes: wasted time and memory. What the loop
 adds up, collects or carries keeps the graphs of all iterations alive: memory grows with every iteration, until it runs out
 ("CUDA out of memory"). `model.eval()` does not stop the recording.
 
@@ -95,7 +95,7 @@ def evaluated(evidence: Evidence, statement: ast.stmt, module: ast.expr | None) 
         evidence.label(statement, "records a graph in both modes, and backward() goes only through those of training"),
         *evaluation_mode(evidence),
     )
-    message = f"`{name}` builds graphs for no backward() in evaluation mode"
+    message = f"`{name}` records a graph in evaluation mode that no backward() uses"
     repair = recorded_in_training(evidence, statement, module)
     return RULE.finding(evidence, message, evidence.span(statement), story, repair)
 
@@ -105,7 +105,7 @@ def report(evidence: Evidence, region: Region) -> Finding:
     name = short(function.name if function is not None else ast.unparse(region.parts[0]).splitlines()[0].rstrip(":"))
     around = no_grad_around(evidence, region)
     repair = fix(safe_if(region.sure), around[0], *around[1]) if around is not None else unnamed(evidence)
-    message = f"`{name}` builds graphs for no backward()"
+    message = f"`{name}` records a graph that no backward() uses"
     return RULE.finding(evidence, message, evidence.span(region.first), story_of(evidence, region), repair)
 
 

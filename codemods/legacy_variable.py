@@ -129,7 +129,7 @@ def ignored(evidence: Evidence, tried: Tape, sites: dict[ast.Call, Seen], old: s
     if place is not None and old <= ready.keys() and all(map(is_constant, old)):
         repair = without_graph(evidence, place, ready, all(ready[site].alone for site in old))
     what = "builds no graph here anyway" if place is not None and not place.statements else IGNORED
-    story = [evidence.label(place.statements[0], "this builds a graph for no backward()")] if place and place.statements else []
+    story = [evidence.label(place.statements[0], "this records a graph that no backward() uses")] if place and place.statements else []
     return told(evidence, old, what, story, repair)
 
 

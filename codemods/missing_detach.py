@@ -10,7 +10,7 @@ optimizer steps, or a teacher in evaluation mode, whose graph the loss keeps.
 The pass goes through, and frees, a graph that belongs to the other loss: the other one's `backward()` raises
 "RuntimeError: Trying to backward through the graph a second time", or, where an optimizer has stepped in between,
 "RuntimeError: one of the variables needed for gradient computation has been modified by an inplace operation".
-`retain_graph=True` hides the former, and the pass through the other network stays time and memory for nothing.
+`retain_graph=True` hides the former, and the pass through the other network stays wasted time and memory.
 
 ## Example
 ```python

@@ -98,7 +98,7 @@ def report(evidence: Evidence, site: ast.Call, keyword: ast.keyword, events: lis
     story = (evidence.label(keyword.value, "no backward() goes through the graph of these gradients"),)
     blamed = evidence.document.statement_of(site)
     return RULE.finding(
-        evidence, "`create_graph=True` records a graph of gradients for no backward()", evidence.span(blamed), story, repair
+        evidence, "`create_graph=True` records a graph of gradients that no backward() uses", evidence.span(blamed), story, repair
     )
 
 

@@ -81,7 +81,7 @@ def evaluated(kept: list[tuple[str, Finding]]) -> Finding:
     name, first = kept[0]
     more = f" and {len(kept) - 1} more keep" if len(kept) > 1 else " keeps"
     story = tuple(label for _, finding in kept for label in finding.story)
-    message = f"`{name}`{more} graphs that are built for no backward() (GF103)"
+    message = f"`{name}`{more} graphs that no backward() uses (GF103)"
     return dataclasses.replace(first, message=message, story=story).without_fix(UNDER_NO_GRAD)
 
 

@@ -30,7 +30,7 @@ def test_check_tells_stories_and_sums_up(project: Path, graphfix: Run) -> None:
     assert lines[1].startswith("  --> a.py:13:")
     assert "13 |     total += loss" in lines
     assert "13 +     total += loss.item()" in lines
-    assert "   = shows as: memory that grows with every iteration" in lines
+    assert "   = symptom: memory that grows with every iteration" in lines
     assert lines[-2] == "Found 2 findings in 2 files (2 fixable with apply); checked 3 files"
     assert lines[-1] == "Next: graphfix diff ., graphfix apply ., graphfix rule GF101"
     assert done.stderr == b""

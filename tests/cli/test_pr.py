@@ -82,7 +82,7 @@ def test_a_commit_says_what_why_how_and_where(repository: Path, pr: Run) -> None
         "memory grows with every iteration",
         "All repairs are safe",
         "`test -f b/run.sh` passes",
-        "- b/total.py:13: put away",
+        "- b/total.py:13: store",
     ):
         assert words in message.replace("\n", " ") or words in message
     assert "Graphfix-Rule: GF101" in message.splitlines()

@@ -161,7 +161,7 @@ def test_undo_takes_back_what_followed_too(folder: Path, start: Start) -> None:
     sitting.answer("u", CONFIRMS)
     assert "a.py: 2 of 3" in sitting.answer("u")
     assert "a.py: 1 of 3" in sitting.answer("u")
-    assert "nothing to take back" in sitting.answer("y")
+    assert "nothing to undo" in sitting.answer("y")
     sitting.answer("nn")
     sitting.answer("y", CONFIRMS)
     sitting.end()
@@ -310,7 +310,7 @@ def test_a_finding_without_a_fix_cannot_be_taken(folder: Path, start: Start) -> 
     (folder / "c.py").write_text(before.read_text())
     sitting = start("c.py")
     said = sitting.answer("y")
-    assert "nothing to take" in said
+    assert "no fix to apply" in said
     assert "take this fix" not in sitting.answer("n").replace("\n  a  ", "")
 
 

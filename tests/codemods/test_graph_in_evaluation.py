@@ -1,4 +1,4 @@
-"""GF103: an evaluation builds graphs for no backward()."""
+"""GF103: an evaluation records a graph that no backward() uses."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def test_what_it_goes_backward_through_is_a_loss(launcher: tuple[str, str, str])
     (finding,) = findings_of(Path("train.py"), TRAINING.format(imports=imports, setup=setup, walk=walk))
     assert finding.code == "GF101"
     assert (
-        finding.fix is not None and finding.fix.title == "put away `loss.detach()`"
+        finding.fix is not None and finding.fix.title == "store `loss.detach()`"
     )  # settings elsewhere may halve the precision
 
 

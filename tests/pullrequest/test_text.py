@@ -87,7 +87,7 @@ def test_a_file_at_the_top_has_a_folder_to_be_sorted_by() -> None:
 
 
 def story_of(count: int) -> Story:
-    fix = Fix(Applicability.SAFE, "put away `loss.item()`", ())
+    fix = Fix(Applicability.SAFE, "store `loss.item()`", ())
     finding = Finding("GF101", "accumulated-graph", "`total` keeps graphs", "x.py", Span(0, 1), fix=fix)
     places = tuple(Place(f"a/long/name/of/a/folder/module_{number}.py", number, None, finding) for number in range(count))
     patch = unified("x.py", b"1\n" * 30, b"1\n" * 15 + b"2\n" * 15)

@@ -120,7 +120,7 @@ for v in history:
 
 
 def test_a_match_tells_numbers_from_tensors() -> None:
-    assert safe_titles(SETUP + MATCHED) == [("GF102", "put away `loss.detach()`")]
+    assert safe_titles(SETUP + MATCHED) == [("GF102", "store `loss.detach()`")]
 
 
 HOOKED = """

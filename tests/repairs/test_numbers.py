@@ -47,19 +47,19 @@ print(flat)
 @pytest.mark.parametrize(
     ("adds", "reads", "titles"),
     [
-        ("+=", "print(total)", [("GF101", "put away `loss.item()`")]),
-        ("+=", "print('total ' + str(total))", [("GF101", "put away `loss.item()`")]),
-        ("+=", "print(f'{total:.2f}')", [("GF101", "put away `loss.item()`")]),
-        ("*=", "flat += math.isinf(total)", [("GF101", "put away `loss.detach()`")]),
+        ("+=", "print(total)", [("GF101", "store `loss.item()`")]),
+        ("+=", "print('total ' + str(total))", [("GF101", "store `loss.item()`")]),
+        ("+=", "print(f'{total:.2f}')", [("GF101", "store `loss.item()`")]),
+        ("*=", "flat += math.isinf(total)", [("GF101", "store `loss.detach()`")]),
         ("+=", "lines.append(str(total))", []),
         ("+=", "lines.append(f'{total!r}')", []),
-        ("+=", "print('%.3f' % total)", [("GF101", "put away `loss.item()`")]),
-        ("+=", "print('%d' % (100 * total / 4))", [("GF101", "put away `loss.detach()`")]),
-        ("+=", "print('%s: %3i' % (step, total / 4))", [("GF101", "put away `loss.detach()`")]),
-        ("+=", "print('%.9s' % total)", [("GF101", "put away `loss.detach()`")]),
-        ("+=", "print(f'{total!s:.9}')", [("GF101", "put away `loss.detach()`")]),
-        ("+=", "print(f'{total / 4:.3f}'[:2])", [("GF101", "put away `loss.detach()`")]),
-        ("+=", "print(f'{total / 4:.3f}'.partition('.'))", [("GF101", "put away `loss.detach()`")]),
+        ("+=", "print('%.3f' % total)", [("GF101", "store `loss.item()`")]),
+        ("+=", "print('%d' % (100 * total / 4))", [("GF101", "store `loss.detach()`")]),
+        ("+=", "print('%s: %3i' % (step, total / 4))", [("GF101", "store `loss.detach()`")]),
+        ("+=", "print('%.9s' % total)", [("GF101", "store `loss.detach()`")]),
+        ("+=", "print(f'{total!s:.9}')", [("GF101", "store `loss.detach()`")]),
+        ("+=", "print(f'{total / 4:.3f}'[:2])", [("GF101", "store `loss.detach()`")]),
+        ("+=", "print(f'{total / 4:.3f}'.partition('.'))", [("GF101", "store `loss.detach()`")]),
         ("+=", "import io; lines = io.StringIO(); print(total, file=lines)", []),
         ("+=", "import contextlib\n    with contextlib.redirect_stdout(open('log', 'w')):\n        print(total)", []),
     ],
@@ -71,11 +71,11 @@ def test_readers_of_a_total(adds: str, reads: str, titles: list[tuple[str, str]]
 @pytest.mark.parametrize(("test", "cut"), [("best <= 0.3", "detach"), ("best <= 0.5", "item"), ("best < float('inf')", "item")])
 def test_what_a_number_is_compared_with(test: str, cut: str) -> None:
     """`tensor(0.3) <= 0.3`, but `tensor(0.3).item()` is 0.30000001192092896."""
-    assert safe_titles(SETUP + BEST.format(test=test)) == [("GF102", f"put away `loss.{cut}()`")]
+    assert safe_titles(SETUP + BEST.format(test=test)) == [("GF102", f"store `loss.{cut}()`")]
 
 
 def test_what_is_computed_is_compared_in_its_own_precision() -> None:
-    assert safe_titles(SETUP + AVERAGE) == [("GF101", "put away `loss.detach()`")]
+    assert safe_titles(SETUP + AVERAGE) == [("GF101", "store `loss.detach()`")]
 
 
 @pytest.mark.parametrize(
@@ -90,14 +90,14 @@ def test_what_is_computed_is_compared_in_its_own_precision() -> None:
 )
 def test_numbers_of_a_total_that_tell_how_it_was_rounded(reads: str, cut: str) -> None:
     """A sum of numbers has 64 bits, one of tensors 32: what is left of two close sums differs."""
-    assert safe_titles(SETUP + TOTAL.format(adds="+=", reads=reads)) == [("GF101", f"put away `loss.{cut}()`")]
+    assert safe_titles(SETUP + TOTAL.format(adds="+=", reads=reads)) == [("GF101", f"store `loss.{cut}()`")]
 
 
 @pytest.mark.parametrize(("precision", "cut"), [("net.double()", "detach"), ("", "item")])
 def test_an_integer_tensor_times_a_total_of_64_bits(precision: str, cut: str) -> None:
     program = TOTAL.format(adds="+=", reads="pass") + "print(torch.tensor([3, 5]) * total)\n"
     program = program.replace("torch.randn(5, 3)", "torch.randn(5, 3).to(net[0].weight)")
-    assert safe_titles(SETUP + precision + program) == [("GF101", f"put away `loss.{cut}()`")]
+    assert safe_titles(SETUP + precision + program) == [("GF101", f"store `loss.{cut}()`")]
 
 
 IN_TENSOR = """
@@ -119,4 +119,4 @@ except TypeError:
     ("scale", "cut"), [("torch.ones(1, requires_grad=True)", "detach"), ("torch.tensor(1.0, requires_grad=True)", "item")]
 )
 def test_what_gives_a_dimension_to_a_tensor(scale: str, cut: str) -> None:
-    assert safe_titles(SETUP + IN_TENSOR.format(scale=scale)) == [("GF101", f"put away `loss.{cut}()`")]
+    assert safe_titles(SETUP + IN_TENSOR.format(scale=scale)) == [("GF101", f"store `loss.{cut}()`")]

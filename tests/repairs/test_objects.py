@@ -159,7 +159,7 @@ for step in range(8):
         bad += 1
 """
     )
-    assert ("GF102", "put away `loss.detach()`") in safe_titles(text)
+    assert ("GF102", "store `loss.detach()`") in safe_titles(text)
 
 
 def test_a_generator_walks_what_it_is_sent() -> None:

@@ -33,7 +33,7 @@ def titles(walk: str, between: str = "pass", added: str = "loss") -> list[str]:
 @pytest.mark.parametrize("walk", ["loss.backward()", "loss.backward(retain_graph=True)\nloss.backward()"])
 @pytest.mark.parametrize("between", ["pass", "if helper.verbose:\n    print(x.shape)"])
 def test_a_sum_that_went_backward_is_a_tensor(walk: str, between: str) -> None:
-    assert "put away `loss.item()`" in titles(walk, between)
+    assert "store `loss.item()`" in titles(walk, between)
 
 
 @pytest.mark.parametrize(

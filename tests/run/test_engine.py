@@ -103,7 +103,7 @@ def test_an_analysis_that_ended_early_says_so(loops: SimpleNamespace, monkeypatc
     assert analyse(HERE, loops.clean + branches).unfinished == ""
     monkeypatch.setattr(graphfix.analysis.explore, "TOTAL_STEPS", 10)
     monkeypatch.setattr(graphfix.analysis.explore, "LEAST_STEPS", 10)
-    assert "more branches and calls" in analyse(HERE, loops.clean + branches).unfinished
+    assert "analysis budget ran out" in analyse(HERE, loops.clean + branches).unfinished
 
 
 TAKEN = """\

@@ -45,7 +45,7 @@ def test_a_finding_is_told_with_its_story_and_its_rule(tmp_path: Path, words: li
         assert [one.location.range.start.line for one in carried.related_information] == [14, 17, 14, 17]
         assert {one.location.uri for one in carried.related_information} == {editor.uri("train.py")}
         # without an order of time there are no numbers
-        assert total.related_information[0].message == "each iteration adds its graph to those of all iterations before"
+        assert total.related_information[0].message == "every iteration adds its graph to those of all earlier iterations"
         assert editor.logged == []
 
     drive(words, tmp_path, act)
@@ -70,7 +70,7 @@ def test_a_quick_fix_has_the_edits_of_its_fix_alone(tmp_path: Path, words: list[
         editor.open("x.py", loops.both)
         legacy, total = await editor.diagnostics("x.py")
         (action,) = await editor.actions("x.py", total.range, [lsp.CodeActionKind.QuickFix])
-        assert (action.title, action.kind, action.is_preferred) == ("put away `loss.item()`", lsp.CodeActionKind.QuickFix, True)
+        assert (action.title, action.kind, action.is_preferred) == ("store `loss.item()`", lsp.CodeActionKind.QuickFix, True)
         assert list(action.diagnostics or ()) == [total]
         assert applied(loops.both, edits_of(action)) == loops.both.replace("total += loss", "total += loss.item()")
         assert action.edit is not None and action.edit.document_changes is not None

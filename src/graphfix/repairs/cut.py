@@ -28,7 +28,7 @@ class Cut:
     @property
     def title(self) -> str:
         names = dict.fromkeys(f"`{short(ast.unparse(expression), 30)}{text}`" for expression, text in self.texts)
-        return f"put away {', '.join(list(names)[:3])}"
+        return f"store {', '.join(list(names)[:3])}"
 
 
 def has_keys(value: Value) -> bool:

@@ -80,7 +80,7 @@ def recorded_in_training(evidence: Evidence, statement: ast.stmt, module: ast.ex
 
 def story_of(evidence: Evidence, held: Region) -> Iterator[Label]:
     """The first forward pass, and where its module was put into evaluation mode, if that is in the evaluation or beside it."""
-    yield evidence.label(held.first, "records a graph for no backward()")
+    yield evidence.label(held.first, "records a graph that no backward() uses")
     if held.evaluates:
         yield from evaluation_mode(evidence, [node for node, statement in held.forwards if statement is held.first])
 

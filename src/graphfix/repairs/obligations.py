@@ -205,7 +205,7 @@ class Proof(Inquiry):
             if writer is not None:
                 yield Open(writer, "may write to it, which autograd would see")
             for arrival in self.graph.reach([old]).of(Sink.ESCAPES):
-                yield Open(arrival.site, "is not in sight and may write to it")
+                yield Open(arrival.site, "may write to it, outside the analysed code")
 
     def unrecorded_gradients(self, call: ast.Call) -> Iterator[Open]:
         """Nobody walks the gradients that a call returns, and no hook, and no `backward` of the code's own, sees that they are recorded."""

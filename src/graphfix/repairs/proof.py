@@ -11,6 +11,7 @@ from graphfix.analysis.flow.places import Sink
 from graphfix.analysis.flow.scopes import FUNCTIONS
 from graphfix.interpreter.shapes import SCALAR, shape_of
 from graphfix.model import Append, Applicability, Finding, Fix, Label
+from graphfix.repairs.fixes import short
 from graphfix.repairs.inquiry import Open
 from graphfix.repairs.obligations import MOST_PLACES, Proof
 
@@ -45,7 +46,7 @@ def doubted(evidence: Evidence, finding: Finding, opened: list[Open]) -> Finding
 
 
 def label(evidence: Evidence, finding: Finding, each: Open) -> Label:
-    message = f"{reason_of(each)}: could not be excluded"
+    message = f"not proven safe: {reason_of(each)}"
     for document in evidence.flow.code.documents.values():
         if each.site in document.parents:
             return Label(document.path, document.span(each.site), message)
@@ -53,10 +54,17 @@ def label(evidence: Evidence, finding: Finding, each: Open) -> Label:
 
 
 def reason_of(each: Open) -> str:
-    """Why a place leaves an obligation open. What a function returns goes to its callers: it is not the function that is unknown."""
-    if isinstance(each.site, FUNCTIONS) and each.reason == Sink.ESCAPES.value:
+    """Why a place leaves an obligation open: of a call whose code is not analysed, and of a function that is, by its name.
+
+    What a function returns goes to its callers: it is they who are unknown.
+    """
+    if each.reason != Sink.ESCAPES.value:
+        return each.reason
+    if isinstance(each.site, FUNCTIONS):
         name = getattr(each.site, "name", "this lambda")
         return f"`{name}` returns it to callers outside the analysed code, which may call backward() on it or keep it"
+    if isinstance(each.site, ast.Call):
+        return f"`{short(ast.unparse(each.site.func), 30)}` is defined outside the analysed code, and may call backward() on it or keep it"
     return each.reason
 
 

@@ -30,7 +30,7 @@ def piled_up(evidence: Evidence, pile: GrowingPlace, tell: Tell) -> Finding | No
     repair = (
         fix(safe_if(pile.freed or not pile.escaped), cut.title, *cut.operations(evidence), ground=ground)
         if cut is not None
-        else NoFix("what is put away is computed in another file, or by no expression that could be cut")
+        else NoFix("what is stored is computed in another file, or by no expression that could be cut")
     )
     kept = "keeps a tensor with its graph beyond its iteration"
     what_it_does = kept if pile.keeps_one else "puts a tensor with its graph into a container that outlives the iteration"

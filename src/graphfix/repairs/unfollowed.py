@@ -33,7 +33,7 @@ def unfollowed(flow: Flow) -> Iterator[Open]:
     """The first place of each kind in the code in sight."""
     for call, dotted in flow.code.calls.items():
         if dotted in OPERATORS or puts_unbound(call):
-            yield Open(call, "puts it where nobody looks for it")
+            yield Open(call, "is a call that the analysis does not follow, and may store it")
             break
     for call, dotted in flow.code.calls.items():
         if dotted in KEEPS or any(is_object_type(keyword) for keyword in call.keywords):
@@ -58,7 +58,7 @@ def in_file(flow: Flow, document: Document) -> Iterator[Open]:
         elif isinstance(part, ast.ClassDef) and any(word(base) in ("list", "deque") for base in part.bases) and sets_items(part):
             yield Open(part, "is a list of its own kind")
         elif isinstance(part, ast.AugAssign) and isinstance(part.op, ast.BitOr) and isinstance(part.value, ast.Dict):
-            yield Open(part, "puts it where nobody looks for it")
+            yield Open(part, "is a call that the analysis does not follow, and may store it")
         elif isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store) and is_function(flow, part.value):
             yield Open(part, "keeps it at a function")
         elif isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store) and word(part.value) == "__dict__":

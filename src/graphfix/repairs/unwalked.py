@@ -22,7 +22,7 @@ def unwalked(evidence: Evidence, attributes: bool, tell: Tell) -> Iterator[Findi
 def report(evidence: Evidence, target: ast.AST, place: GrowingPlace, tell: Tell) -> Finding:
     statement = evidence.document.statement_of(target)
     text = ast.unparse(target)
-    story = (evidence.label(target, "each iteration adds its graph to those before, for no backward()"),)
+    story = (evidence.label(target, "every iteration adds its graph to those of all earlier iterations, and no backward() uses them"),)
     message = f"`{short(text)}` keeps the graph of every iteration alive"
     return tell(evidence, message, evidence.span(statement), story, repair_of(evidence, statement, text, place))
 

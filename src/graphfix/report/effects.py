@@ -8,7 +8,7 @@ from graphfix.verify.symptoms import Count, Raises, Symptom
 WORDS = {
     Count.LIVE: "memory that grows with every iteration",
     Count.SAVED: "memory that is kept for nothing",
-    Count.MADE: "time and memory for nothing",
+    Count.MADE: "wasted time and memory",
     Count.WALKED: "time for gradients that nobody uses",
     Count.UNWALKED: "parameters that do not learn from it, and no error",
 }

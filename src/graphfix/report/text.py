@@ -110,7 +110,7 @@ def _ending(finding: Finding, index: LineIndex, edits: Sequence[Edit], gutter: i
     head = Piece(" " * gutter + " = ", "blue")
     shows = effect(finding) if explained else ""
     if shows:
-        yield (head, Piece(f"shows as: {shows}"))
+        yield (head, Piece(f"symptom: {shows}"))
     if finding.fix is None:
         if explained:
             why = escaped(finding.unfixed) or "none surely keeps what is computed"

@@ -46,7 +46,7 @@ KEYS: tuple[Key, ...] = (
         "accumulate",
         Choice(ACCUMULATE),
         "auto",
-        "what a loss becomes that is put away: .item(), .detach(), or what its readers ask for",
+        "what a loss that is stored becomes: .item(), .detach(), or what its readers ask for",
     ),
     Key("tensor-functions", Names(), [], "functions whose result is a tensor on the graph of their arguments", adds=True),
     Key("backward-functions", Names(), [], "functions that go backward through the graph of their first argument", adds=True),

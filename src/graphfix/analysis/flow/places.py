@@ -61,8 +61,8 @@ class Sink(enum.Enum):
     """What becomes of a value that matters to a repair."""
 
     WALKED = "may call backward() on it"
-    ESCAPES = "is not in sight and may call backward() on it or keep it"
-    ASKED = "asks for its graph or its identity"
+    ESCAPES = "may call backward() on it or keep it, outside the analysed code"
+    ASKED = "reads its graph, or compares it by identity"
 
     __hash__ = object.__hash__
 
