@@ -209,7 +209,7 @@ print(total)
 
 def marked(text: str, reason: str) -> list[str]:
     """The code at which the findings give this reason, each place once for each finding."""
-    labels = [label for finding in found("", text) for label in finding.story if label.message.startswith(reason)]
+    labels = [label for finding in found("", text) for label in finding.story if label.message.startswith(f"not proven safe: {reason}")]
     return [text.encode()[label.span.start : label.span.end].decode() for label in labels]
 
 

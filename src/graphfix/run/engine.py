@@ -219,4 +219,4 @@ def _guarded(code: str, find: Callable[[], Iterable[Any]], found: list[Any], fau
 
 
 def _unfinished(tape: Tape) -> str:
-    return "too complex: the analysis budget ran out" if tape.truncated else ""
+    return "the analysis budget ran out" if tape.truncated else ""
