@@ -90,10 +90,10 @@ def test_inputs_cannot_run_anything(step: Step, tmp_path: Path) -> None:
 
 def test_it_installs_from_its_own_folder(step: Step, tmp_path: Path) -> None:
     # a stand-in for python, so that the test needs no registry: it makes the folder and writes down what it was asked
-    stub = tmp_path / "stub/python"
+    stub = tmp_path / "stub/python3"
     stub.parent.mkdir()
     log = f'echo "$@" >> {tmp_path}/log'
-    stub.write_text(f'#!/bin/sh\n{log}\n[ "$2" != venv ] || {{ mkdir -p "$3/bin" && cp "$0" "$3/bin/"; }}\n')
+    stub.write_text(f'#!/bin/sh\n{log}\n[ "$2" != venv ] || {{ mkdir -p "$3/bin" && cp "$0" "$3/bin/python"; }}\n')
     stub.chmod(0o755)
     assert step(INSTALL, path=str(stub.parent)).returncode == 0
     venv = f"{tmp_path}/temp/graphfix"

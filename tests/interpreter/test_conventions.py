@@ -41,8 +41,8 @@ def cuts(text: str, conventions: Conventions) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("name", ["run_pass", "engine.run_pass"])
 def test_a_function_that_walks(name: str) -> None:
-    text = TRAIN.format(loss=MEAN, walk="engine.run_pass(loss)", after="print(total)")
-    assert cuts(text, Conventions()) == []
+    text = TRAIN.format(loss=MEAN, walk="engine.run_pass(loss)", after="print(total)").replace("    optimizer.zero_grad()\n", "")
+    assert cuts(text, Conventions()) == []  # nothing in it spells that something is trained
     assert cuts(text, Conventions(backward_functions=(name,))) == [("GF101", ".item()")]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from graphfix.verify.cases import Case
 from graphfix.verify.compare import parameters_of
@@ -13,11 +13,14 @@ STEPS = 4  # in a row, before a rise counts as growth
 
 
 def grows(run: Run) -> bool:
-    """Whether the count of live nodes rises from walk to walk."""
-    return longest_rise(run.nodes) >= STEPS
+    """Whether the count of live nodes rises from walk to walk by the same call: several calls in one step have each a level of their own."""
+    levels: dict[tuple[str, int], list[int]] = {}
+    for walk in run.walks:
+        levels.setdefault((walk.file, walk.line), []).append(walk.live)
+    return any(longest_rise(counts) >= STEPS for counts in levels.values())
 
 
-def longest_rise(counts: tuple[int, ...]) -> int:
+def longest_rise(counts: Sequence[int]) -> int:
     longest = length = 1
     for earlier, later in zip(counts, counts[1:]):
         length = length + 1 if later > earlier else 1
