@@ -7,8 +7,10 @@ on gradients do, while the loss that they go with is left out: a penalty alone i
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import bisect
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from graphfix.analysis.call_graph import word
 from graphfix.analysis.evidence import Evidence, asked_once
@@ -24,6 +26,7 @@ from graphfix.models.words import WALKS
 from graphfix.source.document import Document
 from graphfix.source.subtree import subtree
 
+Ordered = TypeVar("Ordered", BackwardPass, Foreign, Store)
 GRADIENTS = ("grad", "_grad")
 NAMED = (StoreKind.ASSIGNED, StoreKind.AUGMENTED)
 
@@ -56,6 +59,11 @@ class Interval:
 
     def holds(self, order: int) -> bool:
         return self.start < order < self.step.order
+
+    def part_of(self, events: Sequence[Ordered]) -> Sequence[Ordered]:
+        """Those of a run's events, in their order, that lie in it: runs are long, and have many steps."""
+        first = bisect.bisect_right(events, self.start, key=lambda event: event.order)
+        return events[first : bisect.bisect_left(events, self.step.order, key=lambda event: event.order)]
 
 
 class Contradicted(Exception):
@@ -126,12 +134,14 @@ def lacking(evidence: Evidence, run: Run, step: Update) -> Iterator[MissingBackw
     interval = before_step(run, step)
     if interval is None:
         return
-    passes = [event for event in run.recording.walks if interval.holds(event.order) and may_reach(event, step)]
+    passes = [event for event in interval.part_of(run.recording.walks) if may_reach(event, step)]
+    if not all(is_penalty(run, event, step.leaves) for event in passes):
+        raise Contradicted
     losses = losses_in(evidence, interval)
     # a loss of gradients may be the objective, and what is computed beside it now and then a measure
-    if passes and not (losses and all(is_penalty(run, event, step.leaves) for event in passes)):
+    if passes and not losses:
         raise Contradicted
-    foreign = [call for call in run.recording.foreign if interval.holds(call.order)]
+    foreign = interval.part_of(run.recording.foreign)
     if losses:
         if is_out_of_sight(interval, foreign) or any(is_handed_on(interval, store) for store in losses):
             raise Contradicted
@@ -145,7 +155,7 @@ def before_step(run: Run, step: Update) -> Interval | None:
     Raises `Contradicted` where some of the parameters may have a gradient from before.
     """
     updates = run.fates.updates_of
-    last = [next((u for u in reversed(updates[leaf]) if u.order < step.order), None) for leaf in step.leaves]
+    last = [last_before(updates[leaf], step) for leaf in step.leaves]
     clears = [update for update in last if update is not None and not update.steps]
     if not last or len(clears) < len(last):
         begins = run.entry.is_module and not any(last)
@@ -156,6 +166,11 @@ def before_step(run: Run, step: Update) -> Interval | None:
     if not step.complete and clear.leaves != step.leaves:
         raise Contradicted  # the optimizer has more, and another clears
     return Interval(run, clear.order, clear, step)
+
+
+def last_before(updates: Sequence[Update], step: Update) -> Update | None:
+    number = bisect.bisect_left(updates, step.order, key=lambda update: update.order)
+    return updates[number - 1] if number else None
 
 
 def may_reach(event: BackwardPass, step: Update) -> bool:
@@ -191,8 +206,8 @@ def losses_in(evidence: Evidence, interval: Interval) -> list[Store]:
     """
     stores = [
         store
-        for store in interval.run.recording.stores
-        if interval.holds(store.order) and store.kind in NAMED and evidence.holds(store.site) and store.value.node is not None
+        for store in interval.part_of(interval.run.recording.stores)
+        if store.kind in NAMED and evidence.holds(store.site) and store.value.node is not None
         if interval.holds(store.value.node.order) and not store.value.node.walks
         if reaches_surely(evidence, store.value.node, interval.step.leaves)
     ]
