@@ -185,7 +185,7 @@ def may_reach(event: BackwardPass, step: Update) -> bool:
 
 def is_penalty(run: Run, event: BackwardPass, leaves: frozenset[Leaf]) -> bool:
     """Whether a backward pass comes to the leaves by nothing but gradients that `create_graph=True` has recorded."""
-    made = {node for other in run.recording.walks if other.kind is WalkKind.GRAD for node in other.created}
+    made = run.gradients_asked_for
     pending = list(event.roots)
     seen: set[Node] = set()
     while pending:

@@ -13,7 +13,9 @@ from graphfix.analysis.entries import EntryPoint
 from graphfix.analysis.out_of_sight import OutOfSight
 from graphfix.analysis.policies import Policy
 from graphfix.analysis.read_gradients import reads_gradients
+from graphfix.autograd.backward import WalkKind
 from graphfix.autograd.gradients import Fates
+from graphfix.autograd.graph import Node
 from graphfix.interpreter.recording import Recording
 from graphfix.source.document import Document
 
@@ -34,6 +36,11 @@ class Run:
     def fates(self) -> Fates:
         """What becomes of each gradient."""
         return Fates(self.recording.walks, self.recording.updates, lambda: self.reads_gradients())
+
+    @cached_property
+    def gradients_asked_for(self) -> set[Node]:
+        """The nodes that calls of `autograd.grad(..., create_graph=True)` have recorded."""
+        return {node for walk in self.recording.walks if walk.kind is WalkKind.GRAD for node in walk.created}
 
     @cached_property
     def out_of_sight(self) -> OutOfSight:
