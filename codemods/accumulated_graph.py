@@ -58,8 +58,9 @@ from graphfix.codemods.base import rule
 from graphfix.interpreter.values import Instance
 from graphfix.model import Finding, Fix, Label, NoFix
 from graphfix.repairs.cut import Cut, plan
-from graphfix.repairs.fixes import fix, safe_if, short
+from graphfix.repairs.fixes import fix, unless
 from graphfix.repairs.no_grad import UNDER_NO_GRAD
+from graphfix.source.quote import short
 from graphfix.verify.symptoms import GROWS, SECOND_WALK
 
 
@@ -95,9 +96,10 @@ def report(evidence: Evidence, total: GrowingPlace) -> Finding | None:
         blamed = evidence.document.statement_of(cut.texts[0][0])
     story = [evidence.label(blamed, "every iteration adds its graph to those of all earlier iterations")]
     story.extend(other_places(evidence, total, cut, blamed))
-    repair: Fix | NoFix = NoFix("what is added is computed in another file, or by no expression that could be cut")
+    repair: Fix | NoFix = NoFix("the value that is added is computed in another file, or not by one expression")
     if cut is not None:
-        repair = fix(safe_if(total.freed or not total.escaped), cut.title, *cut.operations(evidence))
+        doubt = unless(total.freed or not total.escaped, f"code outside the analysed code may use the graph of `{name}`")
+        repair = fix(cut.title, *cut.operations(evidence), doubt=doubt)
     return RULE.finding(evidence, f"`{name}` keeps the graph of every iteration alive", evidence.span(blamed), story, repair)
 
 
@@ -109,7 +111,7 @@ def other_places(evidence: Evidence, total: GrowingPlace, cut: Cut | None, blame
         statement = document.statement_of(expression)
         if statement not in statements:
             statements.add(statement)
-            yield evidence.label(statement, "and so does this")
+            yield evidence.label(statement, "this adds its graph, too")
     kept = [store.target for store in total.chained if evidence.holds(store.target)]
     if kept and document.statement_of(kept[0]) not in statements:
         yield evidence.label(kept[0], "the sum is kept here")
@@ -126,6 +128,7 @@ RULE = rule(
     cuts=cuts,
     witnessed=True,
     repair="Cut the graph of what a running total, mean or moving average adds up.",
+    by_hand="add numbers, as in `{} += loss.item()`, or detached tensors where a tensor is needed",
     shows=(GROWS, SECOND_WALK),
     yields_to=("GF103",),
 )

@@ -46,8 +46,9 @@ from collections.abc import Iterator
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.second_backward import Cause
 from graphfix.codemods.base import rule
-from graphfix.model import AddArgument, Applicability, Finding, Fix, NoFix
-from graphfix.repairs.fixes import fix, short
+from graphfix.model import AddArgument, Finding, Fix, NoFix
+from graphfix.repairs.fixes import fix
+from graphfix.source.quote import short
 from graphfix.verify.expected import Expected
 from graphfix.verify.symptoms import SECOND_WALK
 
@@ -66,7 +67,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
             if isinstance(event.thread, tuple) and evidence.holds(event.thread[0]):
                 story.append(evidence.label(event.thread[0], "runs it in a thread of its own"))
                 break
-        message = f"`{short(document.source(walk.walk.site), 30)}` meets a graph that several threads share"
+        message = f"`{short(document.source(walk.walk.site), 30)}` goes through a graph that several threads share"
         blamed = document.statement_of(walk.walk.site)
         sites = dict.fromkeys((walk.walk.site, walk.freed_by.site))
         yield RULE.finding(evidence, message, evidence.span(blamed), story, repair_of(evidence, list(sites)))
@@ -75,11 +76,15 @@ def find(evidence: Evidence) -> Iterator[Finding]:
 def repair_of(evidence: Evidence, sites: list[ast.Call]) -> Fix | NoFix:
     """Keep the graph in every thread: none of them knows whether it is the last."""
     if any(not evidence.holds(site) or any(k.arg in ("retain_graph", None) for k in site.keywords) for site in sites):
-        return NoFix("the backward() of a thread is in another file, or says `retain_graph` already")
+        return NoFix("the thread's backward() is in another file, or already passes `retain_graph`")
     if any(isinstance(site.func, ast.Attribute) and site.func.attr == "start" for site in sites):
-        return NoFix("the arguments of backward() are given where its thread is made")
+        return NoFix("backward() gets its arguments where the thread is created")
     changes = (AddArgument(evidence.span(site), "retain_graph", "True") for site in sites)
-    return fix(Applicability.UNSAFE, "keep the graph for the other threads", *changes)
+    return fix(
+        "keep the graph for the other threads",
+        *changes,
+        doubt="threads add to the same gradients in an order that differs from run to run",
+    )
 
 
 RULE = rule(
@@ -88,6 +93,7 @@ RULE = rule(
     globals(),
     find,
     repair="Keep a graph that several threads go backward through.",
+    by_hand="pass `retain_graph=True` in every thread, or compute a graph of its own in each",
     shows=(SECOND_WALK,),
     results=Expected("retain", joins=True),
 )

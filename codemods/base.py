@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -29,7 +30,8 @@ class Rule:
 
     `page`: its documentation in markdown. `find` yields its findings; `cuts`: the expressions that it would turn into numbers or
     detach. `witnessed`: what it finds is shown by a single run, whatever other runs there are.
-    `repair`: what its fixes do, in a sentence. `severity`: of its findings, where one does not say otherwise.
+    `repair`: what its fixes do, in a sentence. `by_hand`: what to write where there is no fix; `{}` stands for the code that is named first in
+    the message. `severity`: of its findings, where one does not say otherwise.
     `shows`: how its fault may show when a script runs. `results`: what the results of a repaired script are measured by.
     `bounded`: what it tells of is over when a test is; in modules of tests its findings are optional.
     `yields_to`: the codes of rules that tell, and repair, what both would find: it leaves that to them.
@@ -42,6 +44,7 @@ class Rule:
     page: str
     find: Callable[[Evidence], Iterator[Finding]]
     repair: str
+    by_hand: str
     shows: tuple[Symptom, ...]
     severity: Severity = Severity.ERROR
     results: Expected = SAME
@@ -68,8 +71,10 @@ class Rule:
         unfixed = fix.reason if isinstance(fix, NoFix) else ""
         repair = fix if isinstance(fix, Fix) else None
         shows = (*self.shows[shown:], *self.shows[:shown])
+        named = re.search("`([^`]*)`", message)
+        by_hand = self.by_hand.replace("{}", named[1] if named is not None else "it")
         return Finding(
-            self.code, self.name, message, path, span, tuple(story), repair, severity or self.severity, optional, unfixed, shows
+            self.code, self.name, message, path, span, tuple(story), repair, severity or self.severity, optional, unfixed, by_hand, shows
         )
 
 

@@ -74,6 +74,7 @@ RULE = rule(
     globals(),
     find,
     repair="Detach state that enters the next iteration with its graph.",
+    by_hand="write `{} = {}.detach()` where an iteration begins",
     shows=(SECOND_WALK, WRITTEN_IN_PLACE),
     results=CUT,
     yields_to=("GF101", "GF103"),

@@ -59,6 +59,7 @@ RULE = rule(
     globals(),
     find,
     repair="Initialise a loss accumulator in the loop that calls backward() on it.",
+    by_hand="start with `{} = 0` inside the loop, before losses are added to it",
     shows=(SECOND_WALK,),
     results=Expected("cut", "a total starts anew: its value differs, its gradient does not", losses=False, joins=True),
 )

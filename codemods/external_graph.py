@@ -63,6 +63,7 @@ RULE = rule(
     globals(),
     find,
     repair="Move a graph that is built before a loop to where the loop uses it.",
+    by_hand="compute `{}` inside the loop, or detach it if its parameters are not to be trained",
     shows=(SECOND_WALK,),
     results=CUT,
     yields_to=("GF205",),

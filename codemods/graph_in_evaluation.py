@@ -67,8 +67,9 @@ from graphfix.analysis.unrecorded_callers import called_unrecorded, calls_of, is
 from graphfix.analysis.volatile import computed_from_flagged, flagged_in
 from graphfix.codemods.base import rule
 from graphfix.model import Finding, Severity
-from graphfix.repairs.fixes import fix, safe_if, short
+from graphfix.repairs.fixes import fix
 from graphfix.repairs.no_grad import evaluation_mode, no_grad_around, recorded_in_training, story_of, unnamed
+from graphfix.source.quote import short
 from graphfix.verify.symptoms import MAKES_MORE, SECOND_WALK
 
 
@@ -92,7 +93,7 @@ def evaluated(evidence: Evidence, statement: ast.stmt, module: ast.expr | None) 
     """A forward pass that training shares: it has to record in training mode, and only then."""
     name = short(ast.unparse(module or statement))
     story = (
-        evidence.label(statement, "records a graph in both modes, and backward() goes only through those of training"),
+        evidence.label(statement, "records a graph in both modes, but backward() uses only those of training mode"),
         *evaluation_mode(evidence),
     )
     message = f"`{name}` records a graph in evaluation mode that no backward() uses"
@@ -104,7 +105,7 @@ def report(evidence: Evidence, region: Region) -> Finding:
     function = region.function
     name = short(function.name if function is not None else ast.unparse(region.parts[0]).splitlines()[0].rstrip(":"))
     around = no_grad_around(evidence, region)
-    repair = fix(safe_if(region.sure), around[0], *around[1]) if around is not None else unnamed(evidence)
+    repair = fix(around[0], *around[1], doubt=region.doubt) if around is not None else unnamed(evidence)
     message = f"`{name}` records a graph that no backward() uses"
     return RULE.finding(evidence, message, evidence.span(region.first), story_of(evidence, region), repair)
 
@@ -116,6 +117,7 @@ RULE = rule(
     find,
     bounded=True,
     repair="Run evaluations under torch.no_grad().",
+    by_hand="put `with torch.no_grad():` around `{}`, or `@torch.no_grad()` above it where it is a function",
     shows=(MAKES_MORE, SECOND_WALK),
     severity=Severity.WARNING,
     yields_to=("GF309",),

@@ -45,7 +45,8 @@ from graphfix.codemods.base import rule
 from graphfix.interpreter.recording import Number
 from graphfix.interpreter.values import Tensor, Unknown
 from graphfix.model import Append, Finding, Operation, Replace, Severity
-from graphfix.repairs.fixes import fix, operand, safe_if, short
+from graphfix.repairs.fixes import fix, operand, unless
+from graphfix.source.quote import short
 from graphfix.verify.symptoms import OLD_NUMBER
 
 CONVERSIONS = frozenset(("float", "int", "complex"))
@@ -103,9 +104,13 @@ def report(evidence: Evidence, site: ast.Call, argument: ast.expr, seen: list[Nu
     if word(site.func) == "float" and "#" not in evidence.document.source(site):
         operation = Replace(evidence.span(site), text)
     safe = all(is_known(evidence.facts, read) for read in seen)
-    repair = fix(safe_if(safe), f"read the number with `{short(text)}`", operation)
-    message = f"`{short(evidence.document.source(site))}` takes a number out of a graph"
-    story = (evidence.label(argument, "this tensor requires grad: torch warns, and an error is announced"),)
+    doubt = unless(
+        safe,
+        f"`{short(evidence.document.source(argument))}` may be an object of another class, which gives its number in its own way",
+    )
+    repair = fix(f"read the number with `{short(text)}`", operation, doubt=doubt)
+    message = f"`{short(evidence.document.source(site))}` converts a tensor that requires grad to a number"
+    story = (evidence.label(argument, "this tensor requires grad: torch warns, and plans to raise an error"),)
     return RULE.finding(evidence, message, evidence.blamed(site), story, repair, optional=True)
 
 
@@ -115,6 +120,7 @@ RULE = rule(
     globals(),
     find,
     repair="Read the number of a tensor that requires grad with .item().",
+    by_hand="read the number with `.item()`",
     shows=(OLD_NUMBER,),
     severity=Severity.WARNING,
 )

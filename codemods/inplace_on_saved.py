@@ -81,7 +81,8 @@ from graphfix.model import (
 )
 from graphfix.models.table import facts
 from graphfix.models.words import spelled_by_code
-from graphfix.repairs.fixes import fix, safe_if, short
+from graphfix.repairs.fixes import fix, unless
+from graphfix.source.quote import short
 from graphfix.verify.expected import Expected
 from graphfix.verify.symptoms import WRITTEN_IN_PLACE
 
@@ -144,26 +145,26 @@ def spared(evidence: Evidence, fault: Fault) -> bool:
 
 def report(evidence: Evidence, fault: Fault) -> Finding:
     statement = evidence.document.statement_of(fault.write.site)
-    story = [evidence.label(fault.write.site, "is written to in place here")]
+    story = [evidence.label(fault.write.site, "this changes the tensor in place")]
     if evidence.holds(fault.overwritten.node.site):
-        story.insert(0, evidence.label(fault.overwritten.node.site, "saves a tensor for its gradient"))
+        story.insert(0, evidence.label(fault.overwritten.node.site, "this operation saves a tensor for its gradient"))
     if evidence.holds(fault.walk.site):
-        story.append(evidence.label(fault.walk.site, "needs the saved one and raises"))
+        story.append(evidence.label(fault.walk.site, "backward() needs the saved values and raises"))
     text = short(ast.unparse(statement).splitlines()[0])
-    message = f"`{text}` changes what backward still needs"
+    message = f"`{text}` changes a tensor in place that backward() still needs"
     return RULE.finding(evidence, message, evidence.span(statement), in_time(*story), repair_of(evidence, fault))
 
 
 def report_at_walk(evidence: Evidence, fault: Fault) -> Finding:
     """The write is in a file that this one imports, and may be no fault by itself: told where it raises."""
     story = [
-        placed(fault.overwritten.node.site, fault.overwritten.node.trace, "saves a tensor for its gradient"),
-        placed(fault.write.site, fault.write.trace, "is written to in place here"),
-        evidence.label(fault.walk.site, "needs the saved one and raises"),
+        placed(fault.overwritten.node.site, fault.overwritten.node.trace, "this operation saves a tensor for its gradient"),
+        placed(fault.write.site, fault.write.trace, "this changes the tensor in place"),
+        evidence.label(fault.walk.site, "backward() needs the saved values and raises"),
     ]
     written = fault.write.trace[-1][1]
     text = short(ast.unparse(written).splitlines()[0])
-    message = f"`{text}` of another file changes what this backward() still needs"
+    message = f"`{text}` in another file changes a tensor in place that this backward() still needs"
     blamed = evidence.document.statement_of(fault.walk.site)
     return RULE.finding(evidence, message, evidence.span(blamed), in_time(*story), NoFix("the write is in another file"))
 
@@ -183,14 +184,19 @@ def repair_of(evidence: Evidence, fault: Fault) -> Fix | NoFix:
         if write.site is fault.write.site or (made is not None and isinstance(write.layer, TorchModule) and write.layer.site is made)
     ]  # fmt: skip
     if any(write.others for _, write in writes) or evidence.tape.truncated:
-        return NoFix("others may hold the tensor that is written to, and would no longer see what is written")
+        return NoFix("other variables may refer to this tensor, and would no longer see the change")
     written = made_without(evidence, made) if made is not None else out_of_place(evidence, fault)
     if written is None:
-        return NoFix("the write has no plain form that makes a new tensor")
+        return NoFix("this write has no out-of-place form")
     title, operations = written
-    always = all(run in fault.raising for run, _ in writes)
-    alone = not may_promote(evidence, fault.write.site) and not is_hooked(evidence)
-    return fix(safe_if(always and alone), title, *operations, ground=Ground.RAISES)
+    doubt = unless(
+        all(run in fault.raising for run, _ in writes), "in some runs this write does no harm, and others may rely on it"
+    )
+    doubt = doubt or unless(
+        not may_promote(evidence, fault.write.site), "the new tensor may have another dtype than the one that is written to"
+    )
+    doubt = doubt or unless(not is_hooked(evidence), "a forward hook may hold the tensor that is written to")
+    return fix(title, *operations, ground=Ground.RAISES, doubt=doubt)
 
 
 def is_hooked(evidence: Evidence) -> bool:
@@ -228,7 +234,7 @@ def out_of_place(evidence: Evidence, fault: Fault) -> tuple[str, tuple[Operation
     if any(keyword.arg == "inplace" for keyword in site.keywords):
         if isinstance(statement, ast.Expr):
             return None
-        return "leave `inplace=True` away", (RemoveArgument(evidence.span(site), "inplace"),)
+        return "remove `inplace=True`", (RemoveArgument(evidence.span(site), "inplace"),)
     text = plain_call(evidence, site)
     if text is None:
         return None
@@ -311,11 +317,11 @@ def made_without(evidence: Evidence, made: ast.AST) -> tuple[str, tuple[Operatio
     if not isinstance(made, ast.Call) or not evidence.holds(made):
         return None
     if any(keyword.arg == "inplace" for keyword in made.keywords):
-        return "make the layer without `inplace=True`", (RemoveArgument(evidence.span(made), "inplace"),)
+        return "create the layer without `inplace=True`", (RemoveArgument(evidence.span(made), "inplace"),)
     if len(made.args) != 1 or made.keywords:
         return None
     text = f"{evidence.document.source(made.func)}()"
-    return f"make it as `{short(text)}`", (Replace(evidence.span(made), text),)
+    return f"write `{short(text)}`", (Replace(evidence.span(made), text),)
 
 
 RULE = rule(
@@ -325,6 +331,7 @@ RULE = rule(
     find,
     witnessed=True,
     repair="Write out of place to tensors that a backward pass still needs.",
+    by_hand="make a new tensor, as in `x = x + y`, in place of `{}`",
     shows=(WRITTEN_IN_PLACE,),
     results=Expected("copy"),
 )

@@ -45,7 +45,8 @@ from graphfix.codemods.base import rule
 from graphfix.interpreter.recording import Alias, AliasKind
 from graphfix.interpreter.values import NonTensor, Tensor
 from graphfix.model import Finding, Replace, Severity
-from graphfix.repairs.fixes import fix, operand, safe_if, short
+from graphfix.repairs.fixes import fix, operand, unless
+from graphfix.source.quote import short
 from graphfix.verify.symptoms import SECOND_WALK
 
 
@@ -64,9 +65,10 @@ def find(evidence: Evidence) -> Iterator[Finding]:
             continue
         safe = all(is_out_of_reach(run, alias) for run, alias in seen)
         text = f"{operand(evidence, site.value)}.detach()"
-        repair = fix(safe_if(safe), f"cut the graph with `{short(text)}`", Replace(evidence.span(site), text))
-        story = (evidence.label(site, "writes into `.data` go unseen by autograd"),)
-        message = f"`{short(evidence.document.source(site))}` cuts the graph behind the back of autograd"
+        doubt = unless(safe, "code outside the analysed code may write to this memory in place, which autograd would then notice")
+        repair = fix(f"cut the graph with `{short(text)}`", Replace(evidence.span(site), text), doubt=doubt)
+        story = (evidence.label(site, "autograd does not notice writes to `.data`"),)
+        message = f"`{short(evidence.document.source(site))}` cuts the graph, unnoticed by autograd"
         yield RULE.finding(evidence, message, evidence.blamed(site), story, repair, optional=True)
 
 
@@ -105,6 +107,7 @@ RULE = rule(
     globals(),
     find,
     repair="Cut tensors from their graph with .detach() in the place of .data.",
+    by_hand="write `.detach()` in place of `.data`",
     shows=(SECOND_WALK,),
     severity=Severity.WARNING,
     yields_to=("GF901",),

@@ -41,8 +41,9 @@ from graphfix.analysis.explore import Run
 from graphfix.analysis.old_numbers import Total, indexed, running_total
 from graphfix.codemods.base import rule
 from graphfix.interpreter.recording import AliasKind, Read
-from graphfix.model import Applicability, Finding, Fix, Ground, Replace
-from graphfix.repairs.fixes import fix, operand, safe_if, short
+from graphfix.model import Finding, Fix, Ground, Replace
+from graphfix.repairs.fixes import fix, operand, unless
+from graphfix.source.quote import short
 from graphfix.verify.expected import Expected
 from graphfix.verify.symptoms import NO_ELEMENT
 
@@ -64,13 +65,14 @@ def find(evidence: Evidence) -> Iterator[Finding]:
 def report(evidence: Evidence, site: ast.Subscript, safe: bool) -> Finding:
     root = stripped(site.value)
     text = f"{operand(evidence, root)}.item()"
-    repair = fix(safe_if(safe), f"read the number with `{short(text)}`", Replace(evidence.span(site), text), ground=Ground.RAISES)
+    doubt = unless(safe, f"a caller may give `{short(evidence.document.source(root))}` a value that has an element 0")
+    repair = fix(f"read the number with `{short(text)}`", Replace(evidence.span(site), text), ground=Ground.RAISES, doubt=doubt)
     return told(evidence, site, repair)
 
 
 def told(evidence: Evidence, site: ast.Subscript, repair: Fix) -> Finding:
     story = (evidence.label(site, "a tensor without dimensions has no element 0"),)
-    message = f"`{short(evidence.document.source(site))}` indexes a tensor that has no dimension"
+    message = f"`{short(evidence.document.source(site))}` indexes a tensor that has no dimensions"
     return RULE.finding(evidence, message, evidence.blamed(site), story, repair)
 
 
@@ -102,9 +104,7 @@ def whole_total(evidence: Evidence, total: Total, sites: list[ast.Subscript]) ->
     """Numbers are added, and the total is one."""
     edits = [Replace(evidence.span(site), total.name) for site in sites]
     edits += [Replace(evidence.span(part), f"{operand(evidence, stripped(part))}.item()") for part in total.added]
-    return told(
-        evidence, sites[0], fix(Applicability.SAFE, f"add numbers up in `{short(total.name)}`", *edits, ground=Ground.RAISES)
-    )
+    return told(evidence, sites[0], fix(f"add numbers up in `{short(total.name)}`", *edits, ground=Ground.RAISES))
 
 
 def stripped(node: ast.expr) -> ast.expr:
@@ -126,6 +126,7 @@ RULE = rule(
     cuts=cuts,
     witnessed=True,
     repair="Read the number of a one-element tensor with .item().",
+    by_hand="read the number with `.item()` in place of `{}`",
     shows=(NO_ELEMENT,),
     results=Expected("old"),
 )

@@ -57,7 +57,6 @@ from graphfix.interpreter.shapes import ONE, SCALAR, shape_of
 from graphfix.model import (
     AddArgument,
     Append,
-    Applicability,
     Delete,
     Finding,
     Fix,
@@ -71,15 +70,18 @@ from graphfix.model import (
     Severity,
     Wrap,
 )
-from graphfix.repairs.fixes import fix, naming_torch, safe_if, short
+from graphfix.repairs.fixes import fix, naming_torch, unless
 from graphfix.repairs.no_grad import no_grad_around, story_of
 from graphfix.repairs.unwrap import Seen, Unwrapped, operations, unwrapped
+from graphfix.source.quote import short
 from graphfix.source.subtree import subtree
 from graphfix.verify.expected import Expected
 from graphfix.verify.symptoms import OLD_ARGUMENT, OLD_FLAG, OLD_SHAPE
 
-IGNORED = "is ignored: the graph is built"
-NO_PLACE = "no run of statements in one block is the evaluation that was to build no graph"
+MAY_BE_USED = "code outside the analysed code may call backward() on what is computed there"
+OTHERS_HOLD = "the tensor that is wrapped may be used elsewhere, where it would no longer be the same object"
+IGNORED = "is ignored: the graph is recorded"
+NO_PLACE = "the statements of the evaluation do not stand together in one block"
 ORIGINS = ("torch.autograd", "torch.autograd.variable")
 
 
@@ -115,7 +117,7 @@ def wraps(evidence: Evidence) -> Iterator[Finding]:
         yield in_evaluation(evidence, around, parts, volatile)
     spans = set()
     for call in handed_on(evidence):
-        finding = told(evidence, {call}, IGNORED, (), NoFix("what it is handed to is computed in another function"))
+        finding = told(evidence, {call}, IGNORED, (), NoFix("it is passed to a function that computes with it elsewhere"))
         if finding.span not in spans:
             spans.add(finding.span)
             yield finding
@@ -128,8 +130,12 @@ def ignored(evidence: Evidence, tried: Tape, sites: dict[ast.Call, Seen], old: s
     repair: Fix | NoFix = NoFix(NO_PLACE)
     if place is not None and old <= ready.keys() and all(map(is_constant, old)):
         repair = without_graph(evidence, place, ready, all(ready[site].alone for site in old))
-    what = "builds no graph here anyway" if place is not None and not place.statements else IGNORED
-    story = [evidence.label(place.statements[0], "this records a graph that no backward() uses")] if place and place.statements else []
+    what = "has no effect: no graph is recorded here anyway" if place is not None and not place.statements else IGNORED
+    story = (
+        [evidence.label(place.statements[0], "this records a graph that no backward() uses")]
+        if place and place.statements
+        else []
+    )
     return told(evidence, old, what, story, repair)
 
 
@@ -146,14 +152,15 @@ def in_evaluation(
         if ready:
             edits += operations(evidence, {site: made.text for site, made in ready.items()}, held.function is not None)
     around = no_grad_around(evidence, held)
-    repair = fix(safe_if(held.sure and alone), around[0], *edits, *around[1]) if around is not None else NoFix(NO_PLACE)
+    doubt = held.doubt or unless(alone, OTHERS_HOLD)
+    repair = fix(around[0], *edits, *around[1], doubt=doubt) if around is not None else NoFix(NO_PLACE)
     return told(evidence, old, IGNORED, story_of(evidence, held), repair)
 
 
 def told(evidence: Evidence, old: set[ast.Call], what: str, story: Iterable[Label], repair: Fix | NoFix) -> Finding:
     first = min(old, key=lambda site: (site.lineno, site.col_offset))
     keyword = next((k for k in first.keywords if k.arg == "volatile"), None)
-    label = evidence.label(first if keyword is None else keyword.value, "torch 0.4 has no volatile tensors any more")
+    label = evidence.label(first if keyword is None else keyword.value, "`volatile` was removed in torch 0.4")
     message = f"`volatile` of `{short(evidence.document.source(first), 30)}` {what}"
     return RULE.finding(evidence, message, evidence.blamed(first), [label, *story], repair)
 
@@ -172,11 +179,12 @@ def without_graph(evidence: Evidence, place: Region, ready: dict[ast.Call, Unwra
     inside = {part for statement in place.statements for part in subtree(statement)}
     edits = operations(evidence, {site: made.text for site, made in ready.items()}, not any(site in inside for site in ready))
     if not place.statements:
-        return fix(safe_if(alone), "drop the wrap", *edits)
+        return fix("drop the wrap", *edits, doubt=unless(alone, OTHERS_HOLD))
+    doubt = unless(place.safe, MAY_BE_USED) or unless(alone, OTHERS_HOLD)
     wrap: Operation = Wrap(
         tuple(evidence.span(statement) for statement in place.statements), f"with {evidence.regions.torch}.no_grad():"
     )
-    return fix(safe_if(place.safe and alone), "compute this under `torch.no_grad()`", *edits, *naming_torch(evidence, wrap))
+    return fix("compute this under `torch.no_grad()`", *edits, *naming_torch(evidence, wrap), doubt=doubt)
 
 
 def plain(evidence: Evidence, sites: dict[ast.Call, Seen]) -> Finding | None:
@@ -189,10 +197,12 @@ def plain(evidence: Evidence, sites: dict[ast.Call, Seen]) -> Finding | None:
     safe = all(made.safe for made in ready.values())
     words = dict.fromkeys(f"`{short(made.text, 30)}`" for made in ready.values())
     repair = fix(
-        safe_if(safe), f"use {', '.join(list(words)[:2])}", *operations(evidence, {s: made.text for s, made in ready.items()})
+        f"use {', '.join(list(words)[:2])}",
+        *operations(evidence, {s: made.text for s, made in ready.items()}),
+        doubt=unless(safe, "what is wrapped may be something other than a tensor, or may require grad"),
     )
     message = f"`{short(evidence.document.source(first))}` is a tensor since torch 0.4"
-    story = (evidence.label(first, "tensors and variables are one"),)
+    story = (evidence.label(first, "since torch 0.4, this returns a plain tensor"),)
     return RULE.finding(evidence, message, evidence.blamed(first), story, repair, optional=True)
 
 
@@ -203,7 +213,8 @@ def types(evidence: Evidence) -> Iterator[Finding]:
         assert isinstance(site, ast.Compare) and isinstance(site.left, ast.Call)
         denied = "not " if isinstance(site.ops[0], (ast.NotEq, ast.IsNot)) else ""
         text = f"{denied}isinstance({evidence.document.source(site.left.args[0])}, {evidence.regions.torch}.Tensor)"
-        repair = fix(Applicability.UNSAFE, f"ask `{short(text)}`", *naming_torch(evidence, Replace(evidence.span(site), text)))
+        doubt = "code that never ran with today's torch would run"
+        repair = fix(f"test `{short(text)}`", *naming_torch(evidence, Replace(evidence.span(site), text)), doubt=doubt)
         story = (evidence.label(site, "every tensor is of type `torch.Tensor` since torch 0.4"),)
         message = f"`{short(evidence.document.source(site))}` is {'always' if denied else 'never'} true of a tensor"
         yield RULE.finding(evidence, message, evidence.blamed(site), story, repair if evidence.regions.torch else None)
@@ -233,13 +244,13 @@ def retained(evidence: Evidence) -> Iterator[Finding]:
         given = any(
             isinstance(root.callee, tuple) and root.callee[:1] == ("given",) for _, event in events for root in event.roots
         )
-        story = (evidence.label(keyword.value, "torch 0.4 took this argument away: the call raises"),)
+        story = (evidence.label(keyword.value, "this argument was removed in torch 0.4: the call raises"),)
         yield RULE.finding(
             evidence,
-            "`retain_variables` is no argument of a backward pass any more",
+            "backward() no longer has an argument `retain_variables`",
             evidence.blamed(site),
             story,
-            fix(safe_if(not given), title, *edits, ground=Ground.RAISES),
+            fix(title, *edits, ground=Ground.RAISES, doubt=unless(not given, "a caller may call backward() on this loss again")),
             severity=Severity.ERROR,
         )
 
@@ -256,10 +267,8 @@ def gradients(evidence: Evidence) -> Iterator[Finding]:
         if given is None or any((shape_of(seed.root), shape_of(seed.gradient)) != (SCALAR, ONE) for seed in seeds):
             continue
         root = site.func.value if isinstance(site.func, ast.Attribute) else site.func
-        story = (evidence.label(given, "the gradient has to have the shape of the loss"),)
-        repair = fix(
-            Applicability.SAFE, "give it no dimension either", Append(evidence.span(given), ".squeeze()"), ground=Ground.RAISES
-        )
+        story = (evidence.label(given, "the gradient must have the shape of the loss"),)
+        repair = fix("remove its dimension with `.squeeze()`", Append(evidence.span(given), ".squeeze()"), ground=Ground.RAISES)
         names = short(evidence.document.source(given), 25), short(evidence.document.source(root), 25)
         message = f"`{names[0]}` has one dimension, `{names[1]}` has none"
         yield RULE.finding(evidence, message, evidence.blamed(site), story, repair, severity=Severity.ERROR)
@@ -282,7 +291,9 @@ def imports(evidence: Evidence) -> Iterator[Finding]:
         if others:
             edits.insert(0, InsertBefore(evidence.span(statement), f"from {statement.module} import {others}"))
         story = (evidence.label(statement, "nothing in this file uses it"),)
-        repair = fix(safe_if(is_script(tree)), "remove the import", *edits)
+        repair = fix(
+            "remove the import", *edits, doubt=unless(is_script(tree), "other files may import `Variable` from this one")
+        )
         yield RULE.finding(
             evidence, "`Variable` is imported and not used", evidence.span(statement), story, repair, optional=True
         )
@@ -301,6 +312,7 @@ RULE = rule(
     globals(),
     find,
     repair="Replace Variable, volatile and retain_variables by what they are today.",
+    by_hand="use the tensor itself, and `with torch.no_grad():` in place of `volatile`",
     shows=(OLD_ARGUMENT, OLD_SHAPE, OLD_FLAG),
     severity=Severity.WARNING,
     results=Expected("old"),

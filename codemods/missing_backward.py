@@ -46,8 +46,9 @@ from collections.abc import Iterator
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.missing_backwards import MissingBackward, missing_backwards
 from graphfix.codemods.base import rule
-from graphfix.model import Applicability, Finding, Fix, InsertBefore, NoFix, Severity, in_time
-from graphfix.repairs.fixes import fix, short
+from graphfix.model import Finding, Fix, InsertBefore, NoFix, Severity, in_time
+from graphfix.repairs.fixes import fix
+from graphfix.source.quote import short
 from graphfix.source.subtree import subtree
 from graphfix.verify.expected import Expected
 from graphfix.verify.symptoms import UNWALKED
@@ -61,12 +62,12 @@ def find(evidence: Evidence) -> Iterator[Finding]:
 def report(evidence: Evidence, missing: MissingBackward) -> Finding:
     name = short(ast.unparse(missing.store.target), 20)
     alone = missing.penalties[0].site if missing.penalties else None
-    steps = "follows" if alone is not None else "finds no gradient, and changes no parameter"
+    steps = "follows" if alone is not None else "this step finds no gradients and changes no parameters"
     if alone is not None:
         steps += f" `{short(ast.unparse(alone))}` alone"
     events = (
-        (missing.clear.site, "clears the gradients"),
-        (missing.store.site, "is computed from the parameters, and no backward() goes through it"),
+        (missing.clear.site, "this clears the gradients"),
+        (missing.store.site, "this loss is computed from the parameters, but no backward() uses it"),
         (missing.step.site, steps),
     )
     story = in_time(*(evidence.label(site, message) for site, message in events if evidence.holds(site)))
@@ -81,9 +82,9 @@ def walked_before_step(evidence: Evidence, missing: MissingBackward) -> Fix | No
     document, target, site = evidence.document, missing.store.target, missing.step.site
     assert isinstance(site, ast.Call)
     if missing.losses > 1:
-        return NoFix("several losses wait for this step")
+        return NoFix("several losses come before this step, and the code does not show which one is meant")
     if site.args or site.keywords:
-        return NoFix("the step is not made by the optimizer alone: its backward() may need the same care")
+        return NoFix("the step goes through a wrapper such as a gradient scaler, which may need a backward() of its own")
     step = document.statement_of(site)
     block = document.block_of(step)
     made = document.statement_of(missing.store.site)
@@ -92,9 +93,13 @@ def walked_before_step(evidence: Evidence, missing: MissingBackward) -> Fix | No
     name = ast.unparse(target)
     between = block[block.index(made) + 1 : block.index(step)]
     if any(is_bound(part, name) for statement in between for part in subtree(statement)):
-        return NoFix(f"`{name}` is something else before the step")
-    title = f"call `{name}.backward()` before the step: its gradient is trained by from then on"
-    return fix(Applicability.UNSAFE, title, InsertBefore(evidence.span(step), f"{name}.backward()"))
+        return NoFix(f"`{name}` is assigned again before the step")
+    title = f"call `{name}.backward()` before the step"
+    return fix(
+        title,
+        InsertBefore(evidence.span(step), f"{name}.backward()"),
+        doubt="the loss is trained from now on, which changes the results",
+    )
 
 
 def is_bound(part: ast.AST, name: str) -> bool:
@@ -108,6 +113,7 @@ RULE = rule(
     globals(),
     find,
     repair="Call backward() on the loss before the step.",
+    by_hand="call `{}.backward()` before the step",
     shows=(UNWALKED,),
     results=Expected("walk", reason="a backward pass that the original leaves out", joins=True),
 )

@@ -64,8 +64,9 @@ from graphfix.analysis.idle_networks import IdleNetwork, idle_networks
 from graphfix.analysis.unretained import unretained
 from graphfix.analysis.walked_again import in_sight
 from graphfix.codemods.base import rule
-from graphfix.model import Append, Applicability, Finding, Ground, Operation, RemoveArgument, Severity, in_time
-from graphfix.repairs.fixes import fix, safe_if, short
+from graphfix.model import Append, Finding, Ground, Operation, RemoveArgument, Severity, in_time
+from graphfix.repairs.fixes import fix, unless
+from graphfix.source.quote import short
 from graphfix.verify.expected import Expected
 from graphfix.verify.symptoms import RETAINS, SECOND_WALK, WALKS_MORE, WRITTEN_IN_PLACE
 
@@ -86,16 +87,16 @@ def report(evidence: Evidence, meeting: Meeting, cuts: list[ast.expr]) -> Findin
     document = evidence.document
     names = ", ".join(dict.fromkeys(f"`{short(document.source(cut), 20)}`" for cut in cuts))
     conflict = meeting.conflicts[0]
-    story = [evidence.label(cut, "keeps the graph of a network that this loss does not train") for cut in cuts]
+    story = [evidence.label(cut, "this keeps the graph of a network that this loss does not train") for cut in cuts]
     if conflict.first is not None and evidence.holds(conflict.first.site):
-        kept = "is kept for" if meeting.retained else "is freed before"
-        story.append(evidence.label(conflict.first.site, f"the shared graph {kept} the other loss"))
+        kept = "keeps the shared graph for" if meeting.retained else "frees the shared graph before"
+        story.append(evidence.label(conflict.first.site, f"this backward() {kept} the other loss"))
     for update in conflict.steps[:1]:
         if evidence.holds(update.site):
-            story.append(evidence.label(update.site, "changes what the shared graph saved"))
+            story.append(evidence.label(update.site, "this step changes parameters that the shared graph has saved"))
     story.append(
         evidence.label(
-            meeting.site, "this backward() goes through the shared graph once more" + ("" if meeting.retained else " and raises")
+            meeting.site, "this backward() goes through the shared graph again" + ("" if meeting.retained else " and raises")
         )
     )
     operations: list[Operation] = [Append(evidence.span(cut), ".detach()") for cut in cuts]
@@ -103,27 +104,30 @@ def report(evidence: Evidence, meeting: Meeting, cuts: list[ast.expr]) -> Findin
     if retained is not None:
         operations.append(RemoveArgument(evidence.span(retained), "retain_graph"))
     sure = meeting.always and (not meeting.is_stale or weighs_only(meeting))
-    repair = fix(safe_if(sure), f"detach {names}", *operations, ground=Ground.DROPPED)
+    doubt = unless(meeting.always, "only some runs go through the shared graph twice")
+    doubt = doubt or unless(sure, "a step comes in between, and a new forward pass with the stepped parameters may be meant")
+    repair = fix(f"detach {names}", *operations, ground=Ground.DROPPED, doubt=doubt)
     blamed = document.statement_of(cuts[0])
-    message = f"{short(names)} leads a loss into a network that it does not train"
+    message = f"{short(names)} connects a loss to a network that it does not train"
     severity = Severity.WARNING if meeting.retained else Severity.ERROR
-    return RULE.finding(evidence, message, evidence.span(blamed), in_time(*story), repair, severity=severity)
+    shown = 0 if meeting.retained else 3 if meeting.is_stale and all(each.first is None for each in meeting.conflicts) else 2
+    return RULE.finding(evidence, message, evidence.span(blamed), in_time(*story), repair, severity=severity, shown=shown)
 
 
 def report_idle(evidence: Evidence, network: IdleNetwork) -> Finding:
     document, cuts = evidence.document, network.cuts
     names = ", ".join(dict.fromkeys(f"`{short(document.source(cut), 20)}`" for cut in cuts))
-    story = [evidence.label(cut, "keeps the graph of a network that no optimizer steps") for cut in cuts]
-    story.append(evidence.label(network.site, "this backward() computes gradients for its parameters, too, which nobody reads"))
+    story = [evidence.label(cut, "this keeps the graph of a network that no optimizer steps") for cut in cuts]
+    story.append(evidence.label(network.site, "this backward() also computes gradients for its parameters, which nothing reads"))
     repair = fix(
-        Applicability.UNSAFE,
         f"detach {names}",
         *(Append(evidence.span(cut), ".detach()") for cut in cuts),
         ground=Ground.UNTRAINED,
+        doubt="an optimizer outside the analysed code may step this network",
     )
-    message = f"{short(names)} leads a loss into a network that nobody trains"
+    message = f"{short(names)} connects a loss to a network that no optimizer trains"
     return RULE.finding(
-        evidence, message, evidence.span(document.statement_of(cuts[0])), in_time(*story), repair, severity=Severity.WARNING
+        evidence, message, evidence.span(document.statement_of(cuts[0])), in_time(*story), repair, severity=Severity.WARNING, shown=1
     )
 
 
@@ -142,7 +146,8 @@ RULE = rule(
     "missing-detach",
     globals(),
     find,
-    repair="Detach what leads a loss into a network that it does not train.",
+    repair="Detach what connects a loss to a network that it does not train.",
+    by_hand="write `{}.detach()` where this loss uses it",
     shows=(RETAINS, WALKS_MORE, SECOND_WALK, WRITTEN_IN_PLACE),
     results=Expected("retain"),
     yields_to=("GF306",),

@@ -88,6 +88,7 @@ RULE = rule(
     find,
     witnessed=True,
     repair="Detach state that a module keeps from one iteration to the next.",
+    by_hand="write `{} = {}.detach()` behind the backward() that frees its graph",
     shows=(SECOND_WALK, WRITTEN_IN_PLACE),
     results=CUT,
     yields_to=("GF101", "GF103"),

@@ -47,7 +47,7 @@ from graphfix.autograd.backward import BackwardPass, WalkKind
 from graphfix.codemods.base import rule
 from graphfix.interpreter.values import Instance
 from graphfix.model import AddArgument, Finding, Operation, RemoveArgument, Severity
-from graphfix.repairs.fixes import fix, safe_if
+from graphfix.repairs.fixes import fix, unless
 from graphfix.source.subtree import subtree
 from graphfix.verify.symptoms import RETAINS, SECOND_WALK
 
@@ -94,7 +94,8 @@ def report(evidence: Evidence, site: ast.Call, keyword: ast.keyword, events: lis
     operations: list[Operation] = [RemoveArgument(evidence.span(site), "create_graph")]
     if any(needed(event, None) for _, event in events) and all(k.arg != "retain_graph" for k in site.keywords):
         operations.append(AddArgument(evidence.span(site), "retain_graph", "True"))
-    repair = fix(safe_if(sure), "remove `create_graph=True`", *operations)
+    doubt = unless(sure, "code outside the analysed code may call backward() on these gradients")
+    repair = fix("remove `create_graph=True`", *operations, doubt=doubt)
     story = (evidence.label(keyword.value, "no backward() goes through the graph of these gradients"),)
     blamed = evidence.document.statement_of(site)
     return RULE.finding(
@@ -108,6 +109,7 @@ RULE = rule(
     globals(),
     find,
     repair="Remove create_graph=True where no backward() needs it.",
+    by_hand="remove `create_graph=True`",
     shows=(RETAINS, SECOND_WALK),
     severity=Severity.WARNING,
 )

@@ -48,8 +48,8 @@ from graphfix.analysis.walked_again import behind_recorded_gradients, in_sight, 
 from graphfix.autograd.backward import BackwardPass, WalkKind
 from graphfix.codemods.base import rule
 from graphfix.interpreter.interning import kind_of
-from graphfix.model import AddArgument, Applicability, Finding, Operation, RemoveArgument, Replace, Severity
-from graphfix.repairs.fixes import fix, safe_if
+from graphfix.model import AddArgument, Finding, Operation, RemoveArgument, Replace, Severity
+from graphfix.repairs.fixes import fix, unless
 from graphfix.source.subtree import subtree
 from graphfix.verify.symptoms import RETAINS, SECOND_WALK
 
@@ -80,9 +80,10 @@ def find(evidence: Evidence) -> Iterator[Finding]:
         sure = all(in_sight(run, event) for run, event in events)
         statement = evidence.document.statement_of(site)
         story = (evidence.label(keyword.value, "no later backward() goes through this graph"),)
-        repair = fix(safe_if(sure), "remove `retain_graph=True`", RemoveArgument(evidence.span(site), "retain_graph"))
+        doubt = unless(sure, "code outside the analysed code may call backward() on this graph again")
+        repair = fix("remove `retain_graph=True`", RemoveArgument(evidence.span(site), "retain_graph"), doubt=doubt)
         yield RULE.finding(
-            evidence, "`retain_graph=True` keeps a graph for no later backward()", evidence.span(statement), story, repair
+            evidence, "`retain_graph=True` keeps a graph that no later backward() uses", evidence.span(statement), story, repair
         )
 
 
@@ -134,7 +135,7 @@ def last_of_loop(evidence: Evidence, site: ast.Call, events: list[tuple[Run, Bac
     statement = evidence.document.statement_of(site)
     index, edits = counted(evidence, loop, *form)
     retained = AddArgument(evidence.span(site), "retain_graph", f"{index} < len({form[1]}) - 1")
-    repair = fix(Applicability.SAFE, "retain the graph for all losses but the last", *edits, retained)
+    repair = fix("retain the graph for all losses but the last", *edits, retained)
     story = (evidence.label(site, f"no backward() goes through the graph after the last of `{form[1]}`"),)
     if not evidence.flow.has_length(losses_of(loop)):
         repair = None  # a generator does not know which of its items is the last
@@ -194,6 +195,7 @@ RULE = rule(
     globals(),
     find,
     repair="Remove retain_graph=True from the last backward() through a graph.",
+    by_hand="remove `retain_graph=True`",
     shows=(RETAINS, SECOND_WALK),
     severity=Severity.WARNING,
     yields_to=("GF903",),

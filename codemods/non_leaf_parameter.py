@@ -69,29 +69,33 @@ from graphfix.analysis.nameless_leaves import nameless, refused
 from graphfix.autograd.graph import Node
 from graphfix.codemods.base import rule
 from graphfix.interpreter.recording import Read
-from graphfix.model import Append, Applicability, Finding, Fix, Ground, NoFix, RemoveArgument, Replace, in_time
-from graphfix.repairs.fixes import fix, safe_if, short
+from graphfix.model import Append, Finding, Fix, Ground, NoFix, RemoveArgument, Replace, in_time
+from graphfix.repairs.fixes import fix, unless
+from graphfix.source.quote import short
 from graphfix.source.subtree import subtree
 from graphfix.verify.expected import Expected
 from graphfix.verify.symptoms import NOT_A_LEAF, SECOND_WALK
 
 # methods that make of each element another one: https://docs.pytorch.org/docs/stable/tensors.html
 ELEMENTWISE = frozenset("to cuda cpu float double half type mul div add sub abs exp sqrt neg clone contiguous".split())
+REFUSED = "the optimizer gets the result, which is not a leaf"
+MET_AGAIN = "each backward() goes through the graph of the result, which the first one has freed"
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
-    for statement, (leaf, walked) in nameless(evidence).items():
+    for statement, (leaf, user, refuses) in nameless(evidence).items():
         assert isinstance(leaf.site, ast.Call)
-        story = [evidence.label(leaf.site, "the leaf that gets the gradient has no name")]
-        if walked is not None and evidence.holds(walked):
-            story.append(evidence.label(walked, "is given the result, which is no leaf"))
+        story = [evidence.label(leaf.site, "this leaf gets the gradient, but no variable holds it")]
+        if evidence.holds(user):
+            story.append(evidence.label(user, REFUSED if refuses else MET_AGAIN))
         target = short(ast.unparse(statement.targets[0]))
         yield RULE.finding(
             evidence,
-            f"`{target}` is no leaf: what it is computed from is never trained",
+            f"`{target}` is not a leaf: the tensor that it is computed from is never trained",
             evidence.span(statement),
             story,
             repair_of(evidence, statement, leaf.site),
+            shown=0 if refuses else 1,
         )
     told: set[ast.AST] = set()
     for node, read in refused(evidence).items():
@@ -109,10 +113,10 @@ def is_swallowed(evidence: Evidence, read: Read) -> bool:
 
 def refusal(evidence: Evidence, node: Node, read: Read) -> Finding:
     """What is given to the optimizer is computed from a leaf, in another statement or function."""
-    story = [evidence.label(node.site, "computes it: the result is no leaf")] if evidence.holds(node.site) else []
-    story.append(evidence.label(read.site, "is given the result and raises"))
-    unfixed = NoFix("whether the leaf or the result is to be trained is not seen")
-    message = "what the optimizer is given is no leaf: it takes only leaf tensors"
+    story = [evidence.label(node.site, "this computes it: the result is not a leaf")] if evidence.holds(node.site) else []
+    story.append(evidence.label(read.site, "the optimizer gets the result and raises"))
+    unfixed = NoFix("the code does not show whether the leaf or the result should be trained")
+    message = "the optimizer gets a tensor that is not a leaf"
     blamed = evidence.document.statement_of(read.site)
     return RULE.finding(evidence, message, evidence.span(blamed), in_time(*story), unfixed)
 
@@ -120,21 +124,22 @@ def refusal(evidence: Evidence, node: Node, read: Read) -> Finding:
 def repair_of(evidence: Evidence, statement: ast.Assign, made: ast.Call) -> Fix | NoFix:
     if any(keyword.arg == "requires_grad" for keyword in made.keywords):
         return fix(
-            safe_if(keeps_elements(evidence, statement.value, made)), f"build `{short(ast.unparse(statement.targets[0]), 30)}` first, then let it require grad",
+            f"build `{short(ast.unparse(statement.targets[0]), 30)}` first, then call `.requires_grad_()`",
             RemoveArgument(evidence.span(made), "requires_grad"), Append(evidence.span(statement.value), ".requires_grad_()"), ground=Ground.RAISES,
+            doubt=unless(keeps_elements(evidence, statement.value, made), "the result is trained in place of the leaf, and gets other gradients"),
         )  # fmt: skip
     target = statement.targets[0]
     if is_scaling(statement.value, made) and len(made.args) == 1 and not made.keywords:
         inner, outer = evidence.document.source(made.args[0]), evidence.document.source(made.func)
         scaled = spliced(evidence, statement.value, made, inner)
         return fix(
-            Applicability.UNSAFE,
             "make the scaled tensor the parameter",
             Replace(evidence.span(statement.value), f"{outer}({scaled})"),
+            doubt="the parameter is trained from now on, with the gradients of the scaled tensor",
         )
     if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
         return applied_where_read(evidence, statement, target, made)
-    return NoFix("whether the leaf or the result is to be trained is not seen")
+    return NoFix("the code does not show whether the leaf or the result should be trained")
 
 
 def applied_where_read(evidence: Evidence, statement: ast.Assign, target: ast.Attribute, made: ast.Call) -> Fix | NoFix:
@@ -143,7 +148,7 @@ def applied_where_read(evidence: Evidence, statement: ast.Assign, target: ast.At
     owner = document.enclosing(statement, (ast.ClassDef,))
     method = document.enclosing(statement, (ast.FunctionDef,))
     if owner is None or not isinstance(method, ast.FunctionDef):
-        return NoFix("whether the leaf or the result is to be trained is not seen")
+        return NoFix("the code does not show whether the leaf or the result should be trained")
     same = [
         part for part in subtree(owner)
         if isinstance(part, ast.Attribute) and part.attr == target.attr and ast.unparse(part) == ast.unparse(target)
@@ -163,9 +168,10 @@ def applied_where_read(evidence: Evidence, statement: ast.Assign, target: ast.At
         return NoFix(f"`{ast.unparse(target)}` is read or set in other places, too")
     applied = spliced(evidence, statement.value, made, document.source(target))
     return fix(
-        Applicability.UNSAFE, f"keep the parameter in `{ast.unparse(target)}` and compute with it where it is read",
+        f"keep the parameter in `{ast.unparse(target)}` and compute with it where it is read",
         Replace(evidence.span(statement.value), document.source(made)),
         *(Replace(evidence.span(read), applied) for read in reads),
+        doubt="the parameter is trained from now on, which changes the results",
     )  # fmt: skip
 
 
@@ -225,6 +231,7 @@ RULE = rule(
     globals(),
     find,
     repair="Make what is trained a leaf.",
+    by_hand="compute the tensor first, call `.requires_grad_()` on the result, and give that to the optimizer",
     shows=(NOT_A_LEAF, SECOND_WALK),
     results=Expected(reason="what was computed from a hidden leaf is the trained leaf now"),
 )

@@ -46,11 +46,12 @@ from graphfix.analysis.outer_graph import external_nodes, statements_of
 from graphfix.analysis.second_backward import Cause, SecondBackward
 from graphfix.autograd.graph import Node
 from graphfix.codemods.base import rule
-from graphfix.model import Applicability, Delete, Finding, Fix, Ground, InsertBefore, Move, NoFix, Operation, Replace, in_time
-from graphfix.repairs.fixes import fix, short
+from graphfix.model import Delete, Finding, Fix, Ground, InsertBefore, Move, NoFix, Operation, Replace, in_time
+from graphfix.repairs.fixes import fix
 from graphfix.repairs.recompute import recomputed
 from graphfix.repairs.reorder import is_harmless
 from graphfix.source.names import names_in
+from graphfix.source.quote import short
 from graphfix.source.subtree import subtree
 from graphfix.verify.expected import Expected
 from graphfix.verify.symptoms import SECOND_WALK
@@ -87,11 +88,9 @@ def repair_of(evidence: Evidence, walk: SecondBackward) -> Fix | NoFix:
     alone = isinstance(statement, ast.Expr) and statement.value is walk.walk.site
     if walk.walk.site is not walk.freed_by.site:
         if not alone or walk.loop is not None:
-            return NoFix("the second call is more than a statement of its own")
+            return NoFix("the second call is part of a larger statement")
         if is_mere_copy(evidence, walk) or is_unused(walk):
-            return fix(
-                Applicability.SAFE, "remove the second backward()", without_walk(evidence, walk, statement), ground=Ground.RAISES
-            )
+            return fix("remove the second backward()", without_walk(evidence, walk, statement), ground=Ground.RAISES)
         return computed_again(evidence, walk)
     nodes = external_nodes(walk)
     closure = evidence.document.enclosing(walk.walk.site, (ast.FunctionDef,))
@@ -99,7 +98,7 @@ def repair_of(evidence: Evidence, walk: SecondBackward) -> Fix | NoFix:
         return (
             into_closure(evidence, walk, closure)
             if isinstance(closure, ast.FunctionDef)
-            else NoFix("the closure is no function of its own")
+            else NoFix("the closure is not a `def` in this file")
         )
     return recomputed(evidence, walk, nodes, statements_of(evidence, walk, nodes))
 
@@ -145,14 +144,14 @@ def computed_again(evidence: Evidence, walk: SecondBackward) -> Fix | NoFix:
         or not isinstance(loss, ast.Assign)
         or [ast.unparse(target) for target in loss.targets] != [root.id]
     ):
-        return NoFix("the parameters change in between, and the loss is not computed by one statement beside it")
+        return NoFix("the parameters change in between, and the loss is not computed by a single statement in the same block")
     between = block[block.index(loss) + 1 : block.index(second)]
     if names_in([loss.value], ast.Load) & names_in(between, ast.Store):
-        return NoFix("what the loss is computed from changes in between")
+        return NoFix("the inputs of the loss change in between")
     return fix(
-        Applicability.UNSAFE,
         f"compute `{root.id}` anew for the second backward()",
         Replace(evidence.span(root), document.source(loss.value)),
+        doubt="the second backward() then uses the parameters as the step has left them",
     )
 
 
@@ -167,7 +166,7 @@ def into_closure(evidence: Evidence, walk: SecondBackward, closure: ast.Function
     if not isinstance(root, ast.Name) or root.id not in written or not all(isinstance(s, ast.Assign) for s in moved):
         return NoFix("the loss is not computed by plain assignments before the closure")
     if (names_in(moved, ast.Load) | written) & names_in(between, ast.Store) or written & names_in(between, ast.Load):
-        return NoFix("what the loss is computed from is used between it and the closure")
+        return NoFix("statements between the loss and the closure use the same variables")
     operations: list[Operation] = [Move(evidence.span(s), evidence.span(document.statement_of(walk.walk.site))) for s in moved]
     call = document.statement_of(step)
     scope = document.enclosing(closure, (ast.FunctionDef, ast.AsyncFunctionDef)) or document.tree
@@ -176,9 +175,13 @@ def into_closure(evidence: Evidence, walk: SecondBackward, closure: ast.Function
         returns = [part.value for part in subtree(closure) if isinstance(part, ast.Return)]
         same = len(returns) == 1 and isinstance(returns[0], ast.Name) and {returns[0].id} == later
         if not same or not isinstance(call, ast.Expr) or call.value is not step or call not in block:
-            return NoFix("what is moved into the closure is read after it")
+            return NoFix("the loss is read after the step, too")
         operations += [InsertBefore(evidence.span(call), f"{later.pop()} = {document.source(call)}"), Delete(evidence.span(call))]
-    return fix(Applicability.UNSAFE, f"compute `{root.id}` in each call of `{closure.name}`", *operations)
+    return fix(
+        f"compute `{root.id}` in each call of `{closure.name}`",
+        *operations,
+        doubt="each call of the closure then runs a forward pass of its own",
+    )
 
 
 def makes(statement: ast.stmt, nodes: list[Node]) -> bool:
@@ -192,6 +195,7 @@ RULE = rule(
     find,
     witnessed=True,
     repair="Remove the second backward() on one loss.",
+    by_hand="call backward() once on `{}`, or compute `{}` again before the second call",
     shows=(SECOND_WALK,),
     results=Expected("skip", "the second backward() on a loss is gone", losses=False, joins=True),
 )

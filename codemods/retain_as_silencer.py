@@ -56,10 +56,11 @@ from graphfix.analysis.unretained import Unretained, across_iterations
 from graphfix.codemods.base import rule
 from graphfix.model import Finding, Fix, Ground, NoFix, Operation, RemoveArgument, Severity, in_time
 from graphfix.repairs.detach import boundary_fix, carried_finding
-from graphfix.repairs.fixes import fix, safe_if, short
+from graphfix.repairs.fixes import fix, unless
 from graphfix.repairs.put_away import piled_up
 from graphfix.repairs.recompute import external
 from graphfix.repairs.set_up import accumulated
+from graphfix.source.quote import short
 from graphfix.verify.expected import Expected
 from graphfix.verify.symptoms import GROWS, SECOND_WALK, WRITTEN_IN_PLACE
 
@@ -72,6 +73,9 @@ def find(evidence: Evidence) -> Iterator[Finding]:
         sites = list(dict.fromkeys(walk.freed_by.site for walk in group.walks))
         for finding, repair in shown(trial.evidence, group):
             yield told(evidence, trial, sites, finding, repair)
+
+
+CHANGES = "training changes: gradients no longer reach earlier iterations through the retained graphs"
 
 
 def shown(trial: Evidence, group: Hidden) -> Iterator[tuple[Finding, Fix | NoFix]]:
@@ -106,7 +110,7 @@ def state(trial: Evidence, loop: ast.AST | None, carriers: dict[str, list[Second
     operations = [operation for repair in repairs if isinstance(repair, Fix) for operation in repair.operations]
     refused = [repair for repair in repairs if isinstance(repair, NoFix)]
     names = ", ".join(f"`{name}`" for name in carriers)
-    whole = refused[0] if refused else fix(safe_if(False), f"detach {names} where an iteration begins", *operations)
+    whole = refused[0] if refused else fix(f"detach {names} where an iteration begins", *operations)
     kept = "keeps old graphs" if len(carriers) == 1 else "keep old graphs"
     return dataclasses.replace(told[0], message=f"{short(names, 22)} {kept}"), whole
 
@@ -117,15 +121,17 @@ def told(evidence: Evidence, trial: Unretained, sites: list[ast.Call], finding: 
     walked = {evidence.span(site) for site in sites}
     story = in_time(
         *(label for label in finding.story if label.span not in walked),
-        evidence.label(trial.sites[sites[0]].value, "hides it: every backward() goes through all iterations before"),
+        evidence.label(trial.sites[sites[0]].value, "this hides it: every backward() goes through all earlier iterations"),
     )
     whole: Fix | NoFix = repair
+    raises = raises_anyway(evidence, sites)
     if isinstance(repair, Fix):
         removed: list[Operation] = [RemoveArgument(evidence.span(site), str(trial.sites[site].arg)) for site in sites]
-        title, anyway = f"{repair.title}, and free each graph", raises_anyway(evidence, sites)
-        whole = fix(safe_if(anyway), title, *repair.operations, *removed, ground=Ground.RAISES)
+        title = f"{repair.title}, and free each graph"
+        whole = fix(title, *repair.operations, *removed, ground=Ground.RAISES, doubt=unless(raises, CHANGES))
     message = f"`{trial.sites[sites[0]].arg}=True` hides that {finding.message}"
-    return RULE.finding(evidence, message, evidence.span(statement), story, whole)
+    severity = Severity.ERROR if raises else Severity.WARNING
+    return RULE.finding(evidence, message, evidence.span(statement), story, whole, severity=severity, shown=2 if raises else 0)
 
 
 def raises_anyway(evidence: Evidence, sites: list[ast.Call]) -> bool:
@@ -145,6 +151,7 @@ RULE = rule(
     globals(),
     find,
     repair="Detach what retain_graph=True carries on, and free each graph.",
+    by_hand="detach what one iteration hands to the next, then remove `retain_graph=True`",
     shows=(GROWS, SECOND_WALK, WRITTEN_IN_PLACE),
     severity=Severity.WARNING,
     results=Expected("cut", "the gradient ends where the iteration begins"),

@@ -50,11 +50,14 @@ from graphfix.autograd.backward import BackwardPass, WalkKind
 from graphfix.codemods.base import rule
 from graphfix.interpreter.recording import Store, StoreKind
 from graphfix.model import AddArgument, Delete, Finding, Fix, Ground, InsertAfter, InsertBefore, NoFix, Replace, in_time
-from graphfix.repairs.fixes import fix, safe_if, short
+from graphfix.repairs.fixes import fix, unless
 from graphfix.repairs.reorder import is_harmless
+from graphfix.source.quote import short
 from graphfix.source.subtree import subtree
 from graphfix.verify.expected import Expected
 from graphfix.verify.symptoms import SECOND_WALK
+
+ONLY_SOME = "only in some runs has an earlier backward() freed the graph"
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
@@ -71,10 +74,10 @@ def report(evidence: Evidence, site: ast.AST, walks: list[SecondBackward]) -> Fi
     frees = list(dict.fromkeys(walk.freed_by.site for walk in walks))
     blamed = evidence.document.statement_of(caller_site(evidence, walks[0], site))
     story = [
-        evidence.label(free, "frees the graph that both share") for free in frees if evidence.holds(free) and free is not site
+        evidence.label(free, "this frees the graph that both losses share") for free in frees if evidence.holds(free) and free is not site
     ]
     story.append(evidence.label(blamed, "this backward() goes through the freed part again and raises"))
-    message = f"`{short(evidence.document.source(blamed))}` meets a graph that is freed already"
+    message = f"`{short(evidence.document.source(blamed))}` goes through a graph that is already freed"
     return RULE.finding(evidence, message, evidence.span(blamed), in_time(*story), repair_of(evidence, walks))
 
 
@@ -86,10 +89,14 @@ def caller_site(evidence: Evidence, walk: SecondBackward, site: ast.AST) -> ast.
 
 
 def repair_of(evidence: Evidence, walks: list[SecondBackward]) -> Fix | NoFix:
-    always = all(walk.always for walk in walks) and not any(trains_two(walk) for walk in walks)
+    doubt = unless(all(walk.always for walk in walks), ONLY_SOME)
+    doubt = doubt or unless(
+        not any(trains_two(walk) for walk in walks),
+        "two optimizers train what both losses share, where a `.detach()` may be meant",
+    )
     walk = walks[0]
     if walk.loop is not None:
-        return summed_loop(evidence, walk) if len(walks) == 1 else NoFix("several loops meet the freed graph")
+        return summed_loop(evidence, walk) if len(walks) == 1 else NoFix("several loops go through the freed graph")
     frees = list(dict.fromkeys(walk.freed_by.site for walk in walks))
     if not all(evidence.holds(free) and isinstance(free, ast.Call) for free in frees):
         return NoFix("the backward() that frees the graph is in another file")
@@ -98,11 +105,11 @@ def repair_of(evidence: Evidence, walks: list[SecondBackward]) -> Fix | NoFix:
 
         summed = summed_pair(evidence, walk)
         if summed is not None and not any(Joined(evidence).told_apart()):
-            return fix(safe_if(always), "call backward() on the sum of the losses once", *summed, ground=Ground.JOINED)
+            return fix("call backward() on the sum of the losses once", *summed, ground=Ground.JOINED, doubt=doubt)
     if any(walk.freed_by.keyword is not None for walk in walks) or any(k.arg is None for free in frees for k in free.keywords):
-        return NoFix("`retain_graph` is given already, and not always true")
+        return NoFix("`retain_graph` is passed already, but is not always true")
     changes = tuple(AddArgument(evidence.span(free), "retain_graph", "True") for free in frees)
-    return fix(safe_if(always), "keep the graph for the backward() that follows", *changes, ground=Ground.JOINED)
+    return fix("keep the graph for the backward() that follows", *changes, ground=Ground.JOINED, doubt=doubt)
 
 
 def trains_two(walk: SecondBackward) -> bool:
@@ -145,18 +152,19 @@ def summed_loop(evidence: Evidence, walk: SecondBackward) -> Fix | NoFix:
     """`for loss in losses: walk(loss)` becomes one walk over a sum: of the items, or of what the loop computes."""
     loop, site = walk.loop, walk.walk.site
     if not isinstance(loop, ast.For) or not evidence.holds(loop) or loop.orelse:
-        return NoFix("the loop over the losses is no plain `for` of this file")
+        return NoFix("the loop over the losses is not a plain `for` loop in this file")
     if any(isinstance(part, (ast.Break, ast.Continue, ast.Return)) for part in subtree(loop)):
-        return NoFix("the loop may be left before all losses are there")
+        return NoFix("the loop may end before all losses are computed")
     body = (
         [evidence.document.statement_of(site)] if any(s is evidence.document.statement_of(site) for s in loop.body) else loop.body
     )
+    doubt = unless(walk.always, ONLY_SOME)
     summed = sum_of_items(evidence, walk, loop) if len(loop.body) == 1 else None
     if summed is not None:
-        return fix(safe_if(walk.always), "call backward() on the sum of the losses once", *summed, ground=Ground.JOINED)
+        return fix("call backward() on the sum of the losses once", *summed, ground=Ground.JOINED, doubt=doubt)
     statement = body[0]
     if len(body) != 1 or walk.freed_by.site is not site or not plain_walk(statement, walk.walk) or walk.walk.receiver is None:
-        return NoFix("the loop's backward() is no plain `loss.backward()` in the loop's own block")
+        return NoFix("the loop's backward() is not a plain `loss.backward()` directly in the loop body")
     rest = [s for s in loop.body if s is not statement]
     if any(update_in(run, loop) or not all(is_harmless(s, run) for s in rest) for run, _, _ in walk.hits):
         return NoFix("the loop steps, clears gradients or does something else between the losses")
@@ -164,14 +172,14 @@ def summed_loop(evidence: Evidence, walk: SecondBackward) -> Fix | NoFix:
     if not rest:
         text = f"sum({root} for {evidence.document.source(loop.target)} in {evidence.document.source(loop.iter)}).backward()"
         replaced = (InsertBefore(evidence.span(loop), text), Delete(evidence.span(loop)))
-        return fix(safe_if(walk.always), "call backward() on the sum of the losses once", *replaced, ground=Ground.JOINED)
+        return fix("call backward() on the sum of the losses once", *replaced, ground=Ground.JOINED, doubt=doubt)
     total = evidence.document.fresh("total_loss", "summed_loss", "loss_sum")
     return fix(
-        safe_if(walk.always), "add the losses up and call backward() on the sum once",
+        "add the losses up and call backward() on the sum once",
         InsertBefore(evidence.span(loop), f"{total} = 0"),
         InsertBefore(evidence.span(statement), f"{total} = {total} + {parenthesized(walk.walk.receiver, root)}"),
         Delete(evidence.span(statement)),
-        InsertAfter(evidence.span(loop), f"{total}.backward()"), ground=Ground.JOINED,
+        InsertAfter(evidence.span(loop), f"{total}.backward()"), ground=Ground.JOINED, doubt=doubt,
     )  # fmt: skip
 
 
@@ -222,6 +230,7 @@ RULE = rule(
     find,
     witnessed=True,
     repair="Call backward() on the sum of several losses that share a graph.",
+    by_hand="call backward() once, on the sum of the losses: `(loss_a + loss_b).backward()`",
     shows=(SECOND_WALK,),
     results=Expected("retain", joins=True),
     yields_to=("GF303", "GF304"),

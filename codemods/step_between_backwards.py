@@ -51,8 +51,8 @@ from graphfix.analysis.conflicts import Meeting, meetings
 from graphfix.analysis.evidence import Evidence
 from graphfix.codemods.base import rule
 from graphfix.model import Finding, Label, in_time
-from graphfix.repairs.fixes import short
 from graphfix.repairs.reorder import reordered
+from graphfix.source.quote import short
 from graphfix.verify.expected import Expected
 from graphfix.verify.symptoms import SECOND_WALK, WRITTEN_IN_PLACE
 
@@ -71,12 +71,12 @@ def report(evidence: Evidence, meeting: Meeting) -> Finding:
     story: list[Label] = []
     births = [node for node in sorted(conflict.stale, key=lambda n: n.order) if evidence.holds(node.site)]
     if births:
-        story.append(evidence.label(births[0].site, "saves its parameters for the backward pass"))
+        story.append(evidence.label(births[0].site, "this saves its parameters for the backward pass"))
     step = conflict.steps[-1].site
     if evidence.holds(step):
-        story.append(evidence.label(step, "changes them in place"))
-    story.append(evidence.label(meeting.site, "needs the saved ones and raises"))
-    message = f"`{short(document.source(meeting.site), 30)}` needs parameters that were stepped since"
+        story.append(evidence.label(step, "this step changes them in place"))
+    story.append(evidence.label(meeting.site, "backward() needs the saved ones and raises"))
+    message = f"`{short(document.source(meeting.site), 30)}` needs parameters that a step has changed since"
     blamed = document.statement_of(meeting.site)
     repair = reordered(evidence, meeting)
     # where the graph is freed as well, that is what raises
@@ -91,6 +91,7 @@ RULE = rule(
     find,
     witnessed=True,
     repair="Limit each backward() to its own parameters; step behind the last.",
+    by_hand="call every backward() before the first step, or compute the loss again after the step",
     shows=(SECOND_WALK, WRITTEN_IN_PLACE),
     results=Expected("copy", joins=True),
     yields_to=("GF303", "GF306"),

@@ -99,6 +99,7 @@ RULE = rule(
     witnessed=True,
     bounded=True,
     repair="Cut the graph of what a list, dict or history keeps.",
+    by_hand="store `loss.item()`, or `output.detach()` where a tensor is needed, in `{}`",
     shows=(GROWS, RETAINS, SECOND_WALK),
     results=CUT,
     yields_to=("GF103",),

@@ -136,12 +136,22 @@ class Ground(enum.Enum):
 
 @dataclass(frozen=True)
 class Fix:
-    """A repair: applied whole or not at all. All operations are in the finding's file."""
+    """A repair: applied whole or not at all. All operations are in the finding's file.
+
+    `doubt`: why an unsafe fix is not proven safe, as the end of a sentence that begins with "not proven safe:"; empty for a safe one.
+    """
 
     applicability: Applicability
     title: str
     operations: tuple[Operation, ...]
     ground: Ground = Ground.UNUSED
+    doubt: str = ""
+
+    def doubted(self, doubt: str) -> Fix:
+        """The same fix, unsafe for this reason; one that is unsafe already keeps its own."""
+        if self.applicability is not Applicability.SAFE:
+            return self
+        return replace(self, applicability=Applicability.UNSAFE, doubt=doubt)
 
 
 @dataclass(frozen=True)
@@ -172,7 +182,7 @@ def in_time(*labels: Label) -> tuple[Label, ...]:
 class Finding:
     """One place that misuses the graph. `span` is the statement to blame, `story` the way from birth to failure.
 
-    `unfixed`: why there is no fix, where that is known.
+    `unfixed`: why there is no fix, where that is known. `by_hand`: what to write then, with the names of the code.
     `optional`: old code that works; told only where its code is selected by name or prefix.
     `symptoms`: how it may show itself in a run, the likeliest first.
     """
@@ -187,6 +197,7 @@ class Finding:
     severity: Severity = Severity.ERROR
     optional: bool = False
     unfixed: str = ""
+    by_hand: str = ""
     symptoms: tuple[Symptom, ...] = ()
 
     @property

@@ -20,13 +20,13 @@ def health(text: str) -> Health:
 @pytest.mark.parametrize(
     ("before", "after", "reason"),
     [
-        ("loss.backward()\n", "loss.detach().backward()\n", "a backward() would have nothing to go through"),
+        ("loss.backward()\n", "loss.detach().backward()\n", "a backward() would find no graph"),
         (
             "loss.backward()\n",
             "F.mse_loss(x, y).requires_grad_().backward()\n",
             "a backward pass would reach no parameter any more",
         ),
-        ("loss.backward()\n", "loss.backward()\nloss.backward()\n", "a backward pass would raise that does not now"),
+        ("loss.backward()\n", "loss.backward()\nloss.backward()\n", "a backward pass would raise an error that it does not raise now"),
         (
             "total = loss\nprint(total.item())\n",
             "total = loss.item()\nprint(total.item())\n",

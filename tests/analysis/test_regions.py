@@ -152,7 +152,7 @@ def test_a_loop_and_the_function_that_it_calls_are_told_once() -> None:
 
     def both(*forwards: Any, grows: bool = False, sure: bool = True) -> list[Region]:
         called = Region((function,), [(inside, function.body[0])])
-        around = Region((loop,), [(node, loop) for node in forwards], grows=grows, sure=sure)
+        around = Region((loop,), [(node, loop) for node in forwards], grows=grows, doubt="" if sure else "unknown callers")
         return told_once([called, around])
 
     assert [region.function for region in both(inside)] == [function]  # it runs all of them

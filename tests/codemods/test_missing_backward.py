@@ -577,7 +577,7 @@ def test_a_penalty_beside_it_makes_a_warning(tmp_path: Path) -> None:
 
 
 WITHOUT_FIX = {
-    "several losses": ("several losses wait for this step", """
+    "several losses": ("several losses come before this step, and the code does not show which one is meant", """
 for x, y in loader:
     optimizer.zero_grad()
     one = criterion(model(x), y)
@@ -593,7 +593,7 @@ for i, (x, y) in enumerate(loader):
         optimizer.zero_grad()
     print(loss.item())
 """),
-    "a scaler": ("the step is not made by the optimizer alone: its backward() may need the same care", """
+    "a scaler": ("the step goes through a wrapper such as a gradient scaler, which may need a backward() of its own", """
 scaler = torch.amp.GradScaler()
 for x, y in loader:
     optimizer.zero_grad()
@@ -602,7 +602,7 @@ for x, y in loader:
     scaler.update()
     print(loss.item())
 """),
-    "another value of that name": ("`loss` is something else before the step", """
+    "another value of that name": ("`loss` is assigned again before the step", """
 for x, y in loader:
     optimizer.zero_grad()
     loss = criterion(model(x), y)

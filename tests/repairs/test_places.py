@@ -27,4 +27,4 @@ def test_a_fix_of_too_many_places_is_left_to_its_user(places: int, applicability
     ]
     assert finding.fix is not None and len(finding.fix.operations) == places
     assert finding.fix.applicability is applicability
-    assert any("too many places" in label.message for label in finding.story) is (applicability is Applicability.UNSAFE)
+    assert any("too many edits" in label.message for label in finding.story) is (applicability is Applicability.UNSAFE)

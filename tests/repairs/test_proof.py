@@ -414,4 +414,4 @@ def test_no_fix_is_safe_where_calls_lead_to_more_than_is_followed(monkeypatch: p
     monkeypatch.setattr("graphfix.analysis.flow.graph.MAX_EDGES", 20)
     finding = only(TRAIN)
     assert finding.fix is not None and finding.fix.applicability is Applicability.UNSAFE
-    assert "the calls of this file may lead to more places than are followed" in finding.story[-1].message
+    assert "is in a file with more calls than the analysis follows" in finding.story[-1].message

@@ -106,11 +106,13 @@ def test_json_has_the_shape_of_the_contract() -> None:
         "fix": {
             "applicability": "unsafe",
             "message": "title",
+            "reason": None,
             "edits": [{"content": "!", "location": {"row": 2, "column": 2}, "end_location": {"row": 2, "column": 2}}],
         },
+        "unfixed": None,
         "url": PAGE.format(code="GF101"),
     }
-    assert second["fix"] is None
+    assert second["fix"] is None and second["unfixed"]["help"] == ""
 
 
 def test_a_file_that_was_not_analysed_to_the_end_is_in_json() -> None:

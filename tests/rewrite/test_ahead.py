@@ -52,7 +52,7 @@ def test_its_story_lies_in_the_text_as_it_is_and_its_fix_has_no_operations() -> 
     one = finding(FIRST, "a = one")
     (found,) = revealed(FIRST, passes([one], [one], [finding(SECOND, "b = two")]))
     assert found.story[0].span == found.span
-    assert found.fix == Fix(Applicability.SAFE, "repair it, once the other fixes are in", ())
+    assert found.fix == Fix(Applicability.SAFE, "repair it, after the other fixes are applied", ())
 
 
 def test_nothing_is_revealed_where_nothing_was_repaired() -> None:

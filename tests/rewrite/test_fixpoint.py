@@ -61,7 +61,7 @@ def test_a_fix_that_breaks_the_syntax_is_left_out_and_named(rules: Callable[...,
     done = rules("a = one\nb = two\nc = six\n", ("one", "1"), ("two", "(2"), ("six", "6"))
     assert done.text == "a = 1\nb = two\nc = 6\n"
     assert [(finding.fix.title if finding.fix else "", reason) for finding, reason in done.broken] == [
-        ("two to (2", "its fix does not parse")
+        ("two to (2", "the fixed code does not parse")
     ]
     assert len(done.left) == 1
 

@@ -69,7 +69,7 @@ def test_a_total_of_what_only_the_run_knows(installed: Any, project: Path) -> No
     for jobs in ("1", "2"):
         told = installed("check", "train.py", "--evidence", "run.json", "--jobs", jobs)
         assert told.returncode == 1 and b"GF101" in told.stdout and b"fix (unsafe)" in told.stdout
-        assert b"a traced run has shown" in told.stdout and b"graphfix apply train.py --evidence run.json" in told.stdout
+        assert b"only a traced run shows" in told.stdout and b"graphfix apply train.py --evidence run.json" in told.stdout
     installed("apply", "train.py", "--evidence", "run.json")
     assert (project / "train.py").read_text() == PROGRAM
     installed("apply", "train.py", "--evidence", "run.json", "--unsafe-fixes")

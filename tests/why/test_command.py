@@ -41,7 +41,7 @@ def test_an_error_is_explained_by_its_finding(graphfix: Run, tmp_path: Path, tex
     assert line in said
     assert f"error[{code}]" in said or f"warning[{code}]" in said
     assert f"    {fixed}\n" in said
-    assert "  graphfix apply train.py" in said
+    assert f"  graphfix apply --select {code} train.py" in said
     assert (tmp_path / "train.py").read_text("utf-8") == text
 
 
@@ -266,7 +266,7 @@ def test_json_has_all_that_is_known(graphfix: Run, tmp_path: Path) -> None:
     assert [place["row"] for place in said["places"]] == [13, 18]
     (finding,) = said["findings"]
     assert (finding["code"], finding["nearness"], finding["fix"]["applicability"]) == ("GF201", "line", "safe")
-    assert said["commands"] == ["graphfix diff train.py", "graphfix apply train.py"]
+    assert said["commands"] == ["graphfix diff --select GF201 train.py", "graphfix apply --select GF201 train.py"]
     alone = json.loads(graphfix("why", "--output-format", "json", ALONE).stdout)
     assert len(alone["kind"]["ways"]) == 6
 

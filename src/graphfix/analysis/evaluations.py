@@ -32,6 +32,7 @@ from graphfix.interpreter.recording import Store
 from graphfix.interpreter.values import nodes_in
 from graphfix.models.words import ASKS
 from graphfix.source.document import Document
+from graphfix.source.quote import short
 from graphfix.source.subtree import children, subtree
 
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
@@ -40,6 +41,7 @@ SCOPES = (*FUNCTIONS, ast.Lambda, ast.ClassDef)
 YIELDS = (ast.Yield, ast.YieldFrom, ast.Await)
 # https://pytorch.org/docs/stable/generated/torch.nn.TransformerEncoder.html: these take a fast path where no gradient is recorded
 FAST_PATHS = ("Transformer", "MultiheadAttention")
+UNKNOWN_CALLERS = "code outside the analysed files may call it, and call backward() on what it computes"
 
 
 class Regions:
@@ -95,7 +97,7 @@ class Regions:
             if not any(start in other.parts for other in self.found):
                 region.parts = self.extent(start)
                 region.forwards.extend(f for p in region.parts[1:] if p in placed for f in placed[p].forwards)
-                region.sure &= self.is_sure(region)
+                region.doubt = region.doubt or self.doubt_about(region)
                 self.found.append(region)
         self.found = told_once(self.found)
 
@@ -220,7 +222,8 @@ class Regions:
                 ]
                 region.evaluates |= node.training is False
                 region.grows |= node in self.carried or node in self.kept
-                region.sure &= run.entry.is_module
+                if not run.entry.is_module:
+                    region.doubt = region.doubt or UNKNOWN_CALLERS
                 return
 
     def chains(self, node: Node) -> list[tuple[Frame, ast.stmt, list[ast.stmt]]]:
@@ -375,23 +378,26 @@ class Regions:
 
     # What may be said of them
 
-    def is_sure(self, region: Region) -> bool:
-        """Whether all code of the region is in sight and ran: nothing in it can want a gradient or act otherwise without."""
+    def doubt_about(self, region: Region) -> str:
+        """Why something in the region may want a gradient, or compute otherwise without; empty where all its code is in sight and ran."""
         if self.tape.truncated:
-            return False
+            return "the analysis budget ran out"
+        if any(part in self.foreign for part in region.parts):
+            return f"`{self.foreign_in(region)}` is defined outside the analysed code, and may call backward() or need gradients"
         executed = self.tape.executed
-        for part in region.parts:
-            if part in self.foreign:
-                return False
-            inner = [s for s in subtree(part) if isinstance(s, ast.stmt) and s is not part]
-            if any(s not in executed for s in inner):
-                return False
-        return not any(
-            layer.name.startswith(FAST_PATHS)
-            for node, _ in region.forwards
-            for below in history([node])
-            for layer in below.leaves
-        )
+        inner = (s for part in region.parts for s in subtree(part) if isinstance(s, ast.stmt) and s is not part)
+        missed = next((statement for statement in inner if statement not in executed), None)
+        if missed is not None:
+            return f"no simulated run reaches `{short(self.document.source(missed))}` (line {missed.lineno}), which may need gradients"
+        layers = (layer for node, _ in region.forwards for below in history([node]) for layer in below.leaves)
+        fast = next((layer.name for layer in layers if layer.name.startswith(FAST_PATHS)), None)
+        return f"`{fast}` computes by another formula where no gradients are recorded" if fast is not None else ""
+
+    def foreign_in(self, region: Region) -> str:
+        """The name of the first callee outside the analysed code that the region calls."""
+        calls = (call for run in self.tape.runs for call in run.recording.foreign if region.holds(call.trace))
+        site = next((call.site for call in calls), None)
+        return short(ast.unparse(site.func if isinstance(site, ast.Call) else site)) if site is not None else "a callee"
 
     def covers(self, store: Store) -> bool:
         """Whether what is put away is made, and put away, in a region whose repair is safe: without graphs it keeps none."""

@@ -28,12 +28,12 @@ class Health:
         if self.misused > before.misused:
             return "a number would be used as a tensor"
         if self.empty > before.empty:
-            return "a backward() would have nothing to go through"
+            return "a backward() would find no graph"
         if self.truncated or before.truncated or len(self.walks) != len(before.walks):
             return ""
         for (now, raises), (then, raised) in zip(self.walks, before.walks):
             if raises and not raised:
-                return "a backward pass would raise that does not now"
+                return "a backward pass would raise an error that it does not raise now"
             if len(now) < len(then) or not raised and any(less == 0 < more for less, more in zip(now, then)):
                 return "a backward pass would reach no parameter any more"
         return ""

@@ -71,7 +71,7 @@ def piled_up(trial: Unretained) -> Iterator[Hidden]:
 
 
 def outer(trial: Evidence, walks: list[SecondBackward]) -> Iterator[Hidden]:
-    """Totals and computations that are set up once, outside of the loop."""
+    """Totals and computations that are initialised once, outside the loop."""
     for walk in walks:
         if not trial.holds(walk.walk.site):
             continue

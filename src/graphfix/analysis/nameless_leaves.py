@@ -13,23 +13,27 @@ from graphfix.source.subtree import subtree
 
 
 @asked_once
-def nameless(evidence: Evidence) -> dict[ast.Assign, tuple[Leaf, ast.AST | None]]:
-    """The assignments of something computed from a leaf that is made in the same statement, and what shows that it is meant to train."""
-    found: dict[ast.Assign, tuple[Leaf, ast.AST | None]] = {}
-    shown: list[tuple[Node, ast.AST]] = []
+def nameless(evidence: Evidence) -> dict[ast.Assign, tuple[Leaf, ast.AST, bool]]:
+    """The assignments of something computed from a leaf that is made in the same statement.
+
+    Each with the leaf, with what shows that the leaf is meant to train, and with whether that is an optimizer, which refuses it: else it is
+    a backward pass that goes through the same graph again.
+    """
+    found: dict[ast.Assign, tuple[Leaf, ast.AST, bool]] = {}
+    shown: list[tuple[Node, ast.AST, bool]] = []
     for run in evidence.tape.runs:
         for read in run.recording.misuses:
             if read.kind is ReadKind.OPTIMIZED and isinstance(read.value, Tensor) and read.value.node is not None:
-                shown.append((read.value.node, read.site))
+                shown.append((read.value.node, read.site, True))
     for walk in evidence.second_backwards:
         if walk.cause is Cause.EXTERNAL and walk.always:
-            shown.extend((hit.node, walk.walk.site) for _, _, hit in walk.hits)
-    for node, site in shown:
+            shown.extend((hit.node, walk.walk.site, False) for _, _, hit in walk.hits)
+    for node, site, refuses in shown:
         for below in history([node]):
             for leaf in below.leaves:
                 statement = made_in(evidence, below, leaf)
                 if statement is not None:
-                    found.setdefault(statement, (leaf, site))
+                    found.setdefault(statement, (leaf, site, refuses))
     return found
 
 

@@ -18,7 +18,7 @@ class Region:
 
     `forwards`: the forward passes in it, each with the statement of the region's own frame that runs it. `evaluates`: a
     module in evaluation mode runs there. `grows`: an iteration's forward pass is made of an earlier one's, or is put away, so that
-    the graphs of all are kept. `sure`: everything that is called there is in sight. `within`: functions in which all of them happen, that
+    the graphs of all are kept. `doubt`: why something in it may want gradients; empty where nothing can. `within`: functions in which all of them happen, that
     are evaluations themselves.
     """
 
@@ -27,7 +27,12 @@ class Region:
     within: list[ast.FunctionDef] | None = None
     evaluates: bool = False
     grows: bool = False
-    sure: bool = True
+    doubt: str = ""
+
+    @property
+    def sure(self) -> bool:
+        """Whether everything that is called there is in sight, and can want no gradient."""
+        return not self.doubt
 
     @property
     def function(self) -> ast.FunctionDef | None:

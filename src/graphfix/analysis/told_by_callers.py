@@ -70,4 +70,4 @@ def told_by_callers(evidence: CallerEvidence, known: Iterable[Finding], finds: I
         for finding in find(evidence):
             if finding.span not in taken:
                 taken.add(finding.span)
-                yield finding.without_fix("it is shown by what callers in other files do")
+                yield finding.without_fix("the fault depends on callers in other files")

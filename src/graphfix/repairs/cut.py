@@ -9,7 +9,7 @@ from graphfix.analysis.contributors import cut_text
 from graphfix.analysis.evidence import Evidence
 from graphfix.interpreter.values import Unknown, Value
 from graphfix.model import Append, Operation
-from graphfix.repairs.fixes import short
+from graphfix.source.quote import short
 
 
 @dataclass(frozen=True)

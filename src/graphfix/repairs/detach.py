@@ -14,9 +14,9 @@ from graphfix.autograd.iteration import Context
 from graphfix.interpreter.recording import Boundary, Store
 from graphfix.interpreter.values import Instance, Mapping, Sequence, Tensor, Unknown, Value
 from graphfix.model import Finding, Fix, Ground, InsertAfter, InsertBefore, Label, NoFix, Operation, in_time
-from graphfix.repairs.fixes import Tell, fix, safe_if
+from graphfix.repairs.fixes import Tell, fix, unless
 
-ONCE = "it is computed once and kept: compute it in each iteration, or clear what is kept after each step"
+ONCE = "it is computed once and cached: compute it in each iteration, or clear the cache after each step"
 
 
 def detached(value: Value, text: str) -> str | None:
@@ -108,9 +108,9 @@ def as_one(alike: list[tuple[str, Finding]]) -> Finding:
     message = f"`{name}` and {len(alike) - 1} more bring the graph of the previous iteration into this one"
     if len(fixes) == len(alike) and len({each.applicability for each in fixes}) == 1:
         operations = [operation for each in fixes for operation in each.operations]
-        repair = fix(fixes[0].applicability, f"{fixes[0].title}, and {len(alike) - 1} more", *operations, ground=fixes[0].ground)
+        repair = fix(f"{fixes[0].title}, and {len(alike) - 1} more", *operations, ground=fixes[0].ground, doubt=fixes[0].doubt)
         return replace(first, message=message, fix=repair)
-    return replace(first, message=message).without_fix("one of them has none, or another kind of fix")
+    return replace(first, message=message).without_fix("they need different fixes")
 
 
 def carried_finding(
@@ -137,8 +137,8 @@ def carried_finding(
         story.append(evidence.label(below.site, f"iteration {again} reads the `{carrier}` of iteration {born} here"))
     stale = meets_changed_first(walk)
     if site is not None:
-        met = "what a step has changed since" if stale else "the freed graph"
-        story.append(evidence.label(site, f"in iteration {again} backward() meets {met} and raises"))
+        met = "needs parameters that a step has changed since," if stale else "goes through the freed graph"
+        story.append(evidence.label(site, f"in iteration {again} backward() {met} and raises"))
     blamed = evidence.document.statement_of(where)
     repair = NoFix(ONCE) if is_computed_once(walk, crossing) else boundary_fix(evidence, loop, carrier, walk)
     message = f"`{carrier}` brings the graph of the previous iteration into this one"
@@ -166,17 +166,18 @@ def number_of(context: Context, loop: ast.AST | None, unknown: int) -> int:
 def boundary_fix(evidence: Evidence, loop: ast.AST | None, carrier: str, walk: SecondBackward) -> Fix | NoFix:
     """Detach `carrier` once per iteration of `loop`, where every walk over what it holds would raise."""
     if loop is None or not isinstance(loop, (ast.For, ast.AsyncFor, ast.While)) or not evidence.holds(loop):
-        return NoFix("the loop that goes backward is in another file, or in none that can be seen")
+        return NoFix("the loop that calls backward() is in another file or outside the analysed code")
     seen = held_at(evidence.tape, loop, carrier)
     statements = {detaching(carrier, value) for _, value, _, _ in seen}
     statement = statements.pop() if len(statements) == 1 else None
     if statement is None:
-        return NoFix(f"`{carrier}` holds values of different kinds, or of one that is not known")
+        return NoFix(f"`{carrier}` holds values of different or unknown types")
     freed = all(was_freed and not unfreed for _, _, was_freed, unfreed in seen)
     operation = placed(evidence, loop, carrier, walk, seen, statement)
     if operation is None:
-        return NoFix(f"there is no one place in the loop where `{carrier}` surely holds a tensor whose graph is freed")
-    return fix(safe_if(freed), f"detach `{carrier}` where it enters the iteration", operation, ground=Ground.FREED)
+        return NoFix(f"no single place in the loop is certain to see `{carrier}` after its graph is freed")
+    doubt = unless(freed, f"in some runs no backward() has freed the graph of `{carrier}` by then, and training may use it")
+    return fix(f"detach `{carrier}` where it enters the iteration", operation, ground=Ground.FREED, doubt=doubt)
 
 
 def placed(

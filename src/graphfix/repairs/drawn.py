@@ -26,12 +26,12 @@ class Drawn(Inquiry):
                 above = self.evidence.document.parents.get(above)
             if isinstance(above, (ast.For, ast.AsyncFor, ast.comprehension)) and place is not above.iter:
                 if not self.gives_each_once(above.iter):
-                    yield Open(above.iter, "may give the same more than once")
+                    yield Open(above.iter, "may yield the same item more than once")
         for source in self.graph.sources(root):
             if isinstance(source, ast.Call) and self.flow.code.calls.get(source) in ("next", "random.choice"):
-                yield Open(source, "may give the same more than once")
+                yield Open(source, "may yield the same item more than once")
             elif isinstance(source, ast.Subscript) and not self.counts(source.slice):
-                yield Open(source, "may give the same more than once")
+                yield Open(source, "may yield the same item more than once")
 
     def names_below(self, root: ast.expr) -> list[ast.Name]:
         """The names through which graph, or the very object, may get to `root`."""

@@ -11,12 +11,14 @@ from graphfix.model import Applicability, Finding, Fix, Ground, InsertBefore, Op
 Tell = Callable[..., Finding]  # `Rule.finding` of the rule whose finding it is
 
 
-def fix(applicability: Applicability, title: str, *operations: Operation, ground: Ground = Ground.UNUSED) -> Fix:
-    return Fix(applicability, title, operations, ground)
+def fix(title: str, *operations: Operation, ground: Ground = Ground.UNUSED, doubt: str = "") -> Fix:
+    """A repair: safe, or unsafe where there is a `doubt`, which says why."""
+    return Fix(Applicability.UNSAFE if doubt else Applicability.SAFE, title, operations, ground, doubt)
 
 
-def safe_if(condition: bool) -> Applicability:
-    return Applicability.SAFE if condition else Applicability.UNSAFE
+def unless(known: bool, doubt: str) -> str:
+    """The `doubt` about a fix that is safe only where something is `known`."""
+    return "" if known else doubt
 
 
 def naming_torch(evidence: Evidence, *operations: Operation) -> tuple[Operation, ...]:
@@ -31,9 +33,3 @@ def operand(evidence: Evidence, node: ast.expr) -> str:
     """The source of an expression so that an attribute can follow."""
     text = evidence.document.source(node)
     return text if isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript)) else f"({text})"
-
-
-def short(text: str, limit: int = 40) -> str:
-    """Source text for a message: one line, not long."""
-    line = " ".join(text.split())
-    return line if len(line) <= limit else line[: limit - 3] + "..."

@@ -41,12 +41,15 @@ def seen(flow: Flow) -> Iterator[Open]:
     for document in flow.code.documents.values():
         if document.words & (VARIABLES | OPERATIONS):
             named = [part for part in subtree(document.tree) if word_of(part) in VARIABLES | OPERATIONS]
-            for words, reason in ((VARIABLES, "sees variables of other functions"), (OPERATIONS, "sees each operation")):
+            for words, reason in (
+                (VARIABLES, "can read the variables of other functions"),
+                (OPERATIONS, "intercepts every tensor operation"),
+            ):
                 yield from (Open(part, reason) for part in [each for each in named if word_of(each) in words][:1])
     for call, dotted in flow.code.calls.items():
         module = dotted in ("vars", "getattr") and any(is_module(flow, each) for each in call.args[:1])
         if dotted.startswith(FRAMES) or module:
-            yield Open(call, "sees variables of other functions")
+            yield Open(call, "can read the variables of other functions")
             return
 
 
@@ -58,7 +61,7 @@ def by_its_module(flow: Flow) -> Iterator[Open]:
             names += [part.module or ""] if isinstance(part, ast.ImportFrom) else []
             modules = isinstance(part, ast.Attribute) and part.attr == "modules" and ast.unparse(part.value) == "sys"
             if "__main__" in names or modules:
-                yield Open(part, "sees variables of other functions")
+                yield Open(part, "can read the variables of other functions")
                 return
 
 
@@ -67,13 +70,13 @@ def replaced(flow: Flow) -> Iterator[Open]:
     for document in flow.code.documents.values():
         for part in subtree(document.tree):
             if isinstance(part, ast.Attribute) and replaces(flow, part, document.parents.get(part)):
-                yield Open(part, "replaces a method")
+                yield Open(part, "replaces a method at run time")
                 return
     for call, dotted in flow.code.calls.items():
         if dotted == "setattr" and len(call.args) == 3:
             named = isinstance(call.args[1], ast.Constant) and call.args[1].value in CALLED
             if named or flow.code.dotted_in(call.args[0]):
-                yield Open(call, "replaces a method")
+                yield Open(call, "replaces a method at run time")
                 return
 
 

@@ -25,7 +25,7 @@ class Joined(Inquiry):
             for code in self.flow.reached(statement):
                 for call in (part for part in subtree(code) if isinstance(part, ast.Call)):
                     if self.may_write(call) or one and name_of(call.func) == "zero_grad":
-                        yield Open(call, "may write to what both backward() share, or read its gradients")
+                        yield Open(call, "may change a tensor that both backward() calls use, or read its gradients")
         if one:
             yield from self.told_apart()
 
@@ -34,10 +34,10 @@ class Joined(Inquiry):
         for document in self.flow.code.documents.values():
             for part in subtree(document.tree):
                 if isinstance(part, ast.Attribute) and part.attr.endswith("_hook") and "forward" not in part.attr:
-                    yield Open(part, "sees the gradients of each backward()")
+                    yield Open(part, "is called with the gradients of each backward()")
         for method in self.flow.code.methods.get("backward", ()):
             if self.flow.code.lookup.hierarchy.derives(self.flow.code.class_of[method], "Function"):
-                yield Open(method, "need not be linear in its gradient")
+                yield Open(method, "may not be linear in its gradient")
 
     def between(self, spans: list[Span], last: Span) -> Iterator[ast.stmt]:
         """The statements that may run between the first and the last of `spans`: those that lie between them, or after the one and

@@ -41,18 +41,18 @@ class Left(Inquiry):
             yield from self.item(item, item.slice.value, anchor, loop)
             return
         if "[" in target:  # a module in a container: who else holds it is not followed by name
-            yield Open(anchor, "may leave what is not freed")
+            yield Open(anchor, "may leave a graph here that is not freed yet")
             return
         if re.fullmatch(r"(?:if .*\n\s*)?([\w.]+) = \1\.detach\(\)(\.requires_grad_\(\))?", operation.text):
             for place in self.bindings(anchor if isinstance(operation, InsertAfter) else None, loop, target):
                 other = self.readers.no_tensor(place, operation.text.startswith("if "))
                 if other is not None:
-                    yield Open(other, "may be no tensor")
+                    yield Open(other, "may be something other than a tensor")
             for place in self.bindings(None, loop, target):
                 if isinstance(place, ast.expr):
                     yield from Objects(self.flow).told_apart(place)
         if "." in target:  # which object an attribute belongs to is not followed
-            yield from (Open(each, "looks for the very object") for each in self.compared_by_is(target.rpartition(".")[2]))
+            yield from (Open(each, "compares it by identity") for each in self.compared_by_is(target.rpartition(".")[2]))
         until = anchor if isinstance(operation, InsertAfter) else None
         since = last_bound(loop, target, until) if until is not None and isinstance(loop, LOOPS) else None
         if not operation.text.startswith("if "):
@@ -60,7 +60,7 @@ class Left(Inquiry):
         freed = isinstance(loop, LOOPS) and self.flow.freed.before_next(loop, target, until)
         starts = [place for place, _ in self.flow.freed.left_by(loop, target)] if isinstance(loop, ast.stmt) else []
         if not starts:
-            yield Open(anchor, "may leave what is not freed")
+            yield Open(anchor, "may leave a graph here that is not freed yet")
         reach = self.graph.reach(starts)
         if ground is Ground.UNUSED:
             yield from (Open(each, "may call backward() on it") for each in self.looking_up(reach))
@@ -96,7 +96,7 @@ class Left(Inquiry):
             self.flow.freed.walk_follows(loop, read, store, anchor) for read in reads for store in stores if loop is not None
         )  # type: ignore[arg-type]
         if len(writers) != 1 or len(stores) != 1 or stores[0] not in before or not freed:
-            yield Open(anchor, "may leave what is not freed")
+            yield Open(anchor, "may leave a graph here that is not freed yet")
             return
         holders = {source for read in reads for source in self.graph.sources(read.value)}
         for call in self.flow.code.calls:
@@ -106,11 +106,11 @@ class Left(Inquiry):
                 and function.attr in CHANGES
                 and holders & set(self.graph.sources(function.value))
             ):
-                yield Open(call, "may put something else there")
+                yield Open(call, "may store another value there")
         for statement in before[before.index(stores[0]) + 1 :] + [anchor]:
             for code in self.flow.reached(statement):
                 if any(rebinds(part, item.value) for part in subtree(code)):
-                    yield Open(statement, "may put another dict there")
+                    yield Open(statement, "may replace the dict")
         sources = self.bound_to(writers[0], stores[0])
         constant = (isinstance(each, ast.Constant) for source in sources or () for each in self.readers.origins(source))
         if sources is None or any(constant):

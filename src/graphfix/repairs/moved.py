@@ -48,7 +48,7 @@ class Moved(Inquiry):
         before = operation.before
         yield from self.read_outside(operation)
         for reflection in self.flow.calls.reflections:
-            yield Open(reflection, "may read it under its name")
+            yield Open(reflection, "may read the variable by its name")
         yield from self.side_effects(operation)
         yield from self.passed(operation)
         yield from self.mode_unknown()
@@ -59,7 +59,7 @@ class Moved(Inquiry):
                 if any(name_of(call.func) in WALKS for call in surely_called(statement)):
                     return
                 if leaves(statement):
-                    yield Open(statement, "may go on to the next iteration before the backward()")
+                    yield Open(statement, "may start the next iteration before backward() is called")
             yield Open(loop.body[-1], "may be reached without a backward()")
 
     def passed(self, operation: Move) -> Iterator[Open]:
@@ -74,7 +74,7 @@ class Moved(Inquiry):
             if between and document.enclosing(statement, around) in homes:
                 for part in own_parts(statement):
                     if self.may_change(part):
-                        yield Open(part, "may change what is computed there")
+                        yield Open(part, "may change the result of the moved statement")
                         break
 
     def may_change(self, part: ast.AST, inside: bool = False) -> bool:
@@ -124,16 +124,16 @@ class Moved(Inquiry):
                 above = document.parents.get(part)
                 if word == "requires_grad" and isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store):
                     if not (isinstance(above, ast.Assign) and isinstance(above.value, ast.Constant)):
-                        yield Open(part, "may freeze what is computed with")
+                        yield Open(part, "may set requires_grad=False on a parameter that is used here")
                 elif word == "requires_grad_" and isinstance(above, ast.Call):
                     given = [*above.args, *(keyword.value for keyword in above.keywords)]
                     inner = document.enclosing(part, (ast.Lambda, ast.FunctionDef)) if part in document.parents else None
                     if isinstance(inner, ast.Lambda) or not all(isinstance(each, ast.Constant) for each in given):
-                        yield Open(part, "may freeze what is computed with")
+                        yield Open(part, "may set requires_grad=False on a parameter that is used here")
                 elif isinstance(part, ast.Constant) and part.value in ("requires_grad", "requires_grad_"):
-                    yield Open(part, "may freeze what is computed with")
+                    yield Open(part, "may set requires_grad=False on a parameter that is used here")
                 elif word in SWITCHES or word.startswith(("register_forward", "register_module_forward")):
-                    yield Open(part, "may keep the graph from being recorded")
+                    yield Open(part, "may turn off the recording of this graph")
 
     def side_effects(self, operation: Move) -> Iterator[Open]:
         """A loop may run no iteration, or write before its first: what is moved has no effect of its own, and what yields writes nothing."""
@@ -146,18 +146,18 @@ class Moved(Inquiry):
                         stores = isinstance(each, (ast.Attribute, ast.Subscript)) and isinstance(each.ctx, ast.Store)
                         puts = isinstance(each, ast.Call) and name_of(each.func) in library.PUTS | SAYS
                         if stores or puts or isinstance(each, (ast.Global, ast.Nonlocal)):
-                            yield Open(each, "would not happen where the loop runs no iteration")
+                            yield Open(each, "would not run if the loop has no iteration")
                 called = (each for each in subtree(part) if isinstance(each, ast.Call))
                 if document.words & KEEP_STATISTICS and any(call in self.flow.calls.recording for call in called):
-                    yield Open(part, "would not update statistics where the loop runs no iteration")
+                    yield Open(part, "would not update its running statistics if the loop has no iteration")
             if isinstance(part, LOOPS[:2]) and self.at(part.body[0], operation.before):
                 for call in self.flow.pulled(part.iter):
                     if Joined(self.evidence).may_write(call):
-                        yield Open(call, "may write to what is moved before the first iteration")
+                        yield Open(call, "may write, before the first iteration, to a tensor of the moved statement")
                 for code in self.flow.run_by(part.iter):
                     for each in subtree(code):
                         if isinstance(each, (ast.Attribute, ast.Subscript)) and isinstance(each.ctx, ast.Store):
-                            yield Open(each, "may change what is moved before the first iteration")
+                            yield Open(each, "may change, before the first iteration, what the moved statement reads")
 
     def read_outside(self, operation: Move) -> Iterator[Open]:
         """Reads of what a moved statement binds, in the head of the loop or around it."""
@@ -179,15 +179,15 @@ class Moved(Inquiry):
             for name in bound:
                 early = read_before_bound(loop, name)
                 if early is not None:
-                    yield Open(early, "reads what the iteration before has left")
+                    yield Open(early, "reads the value of the previous iteration")
             inside, runs = set(subtree(loop)), self.surely_runs(loop)
             for part in subtree(home):  # type: ignore[arg-type]
                 if not isinstance(part, ast.Name) or part.id not in bound:
                     continue
                 if isinstance(part.ctx, ast.Del) or part in head:
-                    yield Open(part, "needs it outside of the loop's body")
+                    yield Open(part, "uses it outside the loop body")
                 elif not runs and isinstance(part.ctx, ast.Load) and part not in inside and part.lineno > loop.lineno:
-                    yield Open(part, "needs it where the loop runs no iteration")
+                    yield Open(part, "uses it even if the loop has no iteration")
 
     def surely_runs(self, loop: ast.For | ast.AsyncFor | ast.While) -> bool:
         """Whether the program spells out that a loop runs an iteration."""

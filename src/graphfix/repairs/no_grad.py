@@ -11,14 +11,15 @@ from graphfix.analysis.runs import Run
 from graphfix.autograd.graph import Node
 from graphfix.interpreter.recording import Mode
 from graphfix.interpreter.values import Unknown, Value, leaves_in
-from graphfix.model import Applicability, Decorate, Fix, Label, NoFix, Operation, Wrap
-from graphfix.repairs.fixes import fix, naming_torch, short
+from graphfix.model import Decorate, Fix, Label, NoFix, Operation, Wrap
+from graphfix.repairs.fixes import fix, naming_torch
 from graphfix.source.document import sure_statements
+from graphfix.source.quote import short
 from graphfix.source.subtree import subtree
 
 # these read the function's source, and know no context in it: https://docs.pytorch.org/docs/stable/jit_language_reference.html
 COMPILES = frozenset("script script_method script_if_tracing jit njit trace".split())
-UNDER_NO_GRAD = "the repair is the `no_grad` that GF103 proposes around the evaluation"
+UNDER_NO_GRAD = "the `no_grad` that GF103 suggests around the evaluation fixes this, too"
 
 
 def no_grad_around(evidence: Evidence, held: Region) -> tuple[str, tuple[Operation, ...]] | None:
@@ -41,7 +42,7 @@ def no_grad_around(evidence: Evidence, held: Region) -> tuple[str, tuple[Operati
 def unnamed(evidence: Evidence) -> NoFix:
     """Why no repair can name torch."""
     if any(alias.name == "torch" for part in evidence.document.imports if isinstance(part, ast.Import) for alias in part.names):
-        return NoFix("the import of `torch` may not have run where the repair needs it")
+        return NoFix("`torch` may not be imported yet where the fix needs it")
     return NoFix("`torch` is not imported by name in this file")
 
 
@@ -75,7 +76,8 @@ def recorded_in_training(evidence: Evidence, statement: ast.stmt, module: ast.ex
     if module is None or not isinstance(statement, (ast.Assign, ast.AnnAssign, ast.Expr)):
         return NoFix("the forward pass is part of a larger statement, or its module has no name")
     wrap = Wrap((evidence.span(statement),), f"with {torch}.set_grad_enabled({ast.unparse(module)}.training):")
-    return fix(Applicability.UNSAFE, "record it in training mode only", *naming_torch(evidence, wrap))
+    doubt = "something outside the analysed code may call backward() on what is computed in evaluation mode"
+    return fix("record it in training mode only", *naming_torch(evidence, wrap), doubt=doubt)
 
 
 def story_of(evidence: Evidence, held: Region) -> Iterator[Label]:
@@ -87,11 +89,14 @@ def story_of(evidence: Evidence, held: Region) -> Iterator[Label]:
 
 def evaluation_mode(evidence: Evidence, passes: Sequence[Node] = ()) -> Iterator[Label]:
     """Where a module was put into evaluation mode: the one whose forward `passes` these are, last before them, where that is known."""
-    runs = {run: [event for event in run.recording.modes if event.training is False and evidence.holds(event.site)] for run in evidence.tape.runs}
+    runs = {
+        run: [event for event in run.recording.modes if event.training is False and evidence.holds(event.site)]
+        for run in evidence.tape.runs
+    }
     own = (last_before(events, run, passes) for run, events in runs.items() if events and passes)
     event = next(filter(None, own), None) or next((event for events in runs.values() for event in events), None)
     if event is not None:
-        yield evidence.label(event.site, "evaluation mode does not stop the recording")
+        yield evidence.label(event.site, "eval() does not turn off the recording of graphs")
 
 
 def last_before(events: Sequence[Mode], run: Run, passes: Sequence[Node]) -> Mode | None:

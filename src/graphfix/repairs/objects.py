@@ -48,38 +48,38 @@ class Objects:
         """The places that may tell the value of `expression` from a new tensor with the same numbers."""
         for call, dotted in self.flow.code.calls.items():
             if dotted.startswith(LIVES):
-                yield Open(call, "sees how long tensors live")
+                yield Open(call, "observes when a tensor is freed")
             elif dotted in TELL_APART or any(map(tells_apart, arguments(call))):
-                yield Open(call, "looks for the very object")
+                yield Open(call, "compares it by identity")
             elif dotted == "operator.attrgetter" and not all(self.is_harmless(each) for each in call.args):
-                yield Open(call, "may ask for its graph")
-        yield from (Open(template, "asks for its graph") for template in self.asking)
+                yield Open(call, "may read its graph")
+        yield from (Open(template, "reads its graph") for template in self.asking)
         itself = self.flow.graph.reach([expression], made=False)
         is_loaded = any(dotted in LOADS for dotted in self.flow.code.calls.values())
         yield from (
-            Open(arrival.site, "looks for the very object") for arrival in itself.of(Sink.ASKED) if is_identity(arrival.site)
+            Open(arrival.site, "compares it by identity") for arrival in itself.of(Sink.ASKED) if is_identity(arrival.site)
         )
         for place, part in self.flow.graph.reach(self.flow.graph.sources(expression), made=False).places if self.moved else ():
             if part is ITSELF and isinstance(place, ast.AST) and place in self.moved:
-                yield Open(place, "gets other memory")
+                yield Open(place, "is given other memory")
         for place, part in itself.places:
             for use in self.flow.graph.uses.get(place, ()):
                 if part is ITSELF and self.reads_own(use):
-                    yield Open(use.site, "reads an attribute that a new tensor does not have")
+                    yield Open(use.site, "reads an attribute that the new tensor does not have")
                 elif part is ITSELF and is_key(use, place):
-                    yield Open(use.site, "looks for the very object")
+                    yield Open(use.site, "compares it by identity")
                 elif part is not ITSELF and compares_items(use, place):
-                    yield Open(use.site, "looks for the very object")
+                    yield Open(use.site, "compares it by identity")
                 elif is_loaded and use.how == "argument" and use.name in SAVES:
-                    yield Open(use.site, "keeps whether it needs a gradient")
+                    yield Open(use.site, "saves whether it requires a gradient")
         for place, _ in self.flow.graph.reach([expression]).places:
             for use in self.flow.graph.uses.get(place, ()):
                 refuses = use.how == "argument" and (use.name == "copy.deepcopy" or use.name.startswith("numpy."))
                 refuses |= use.how == "attribute" and use.name in REFUSED
                 if refuses and swallowed(self.flow, use.site):
-                    yield Open(use.site, "refuses what has a graph")
+                    yield Open(use.site, "raises on a tensor that has a graph")
                 elif spells_out(use) and not is_shown(self.flow, use.site) or is_caught(self.flow, use):
-                    yield Open(use.site, "keeps its text, which tells of its graph")
+                    yield Open(use.site, "keeps its text, which shows its graph")
                 elif use.how == "argument" and use.name in FORMATS and self.asks_in_text(use):
                     yield Open(use.site, "may read its attributes")
 
@@ -89,7 +89,7 @@ class Objects:
             for use in self.flow.graph.uses.get(place, ()):
                 is_bare = use.how == "text" and not use.name and getattr(use.site, "format_spec", None) is None
                 if part is ITSELF and is_bare and not is_shown(self.flow, use.site):
-                    yield Open(use.site, "keeps its text, which tells of its graph")
+                    yield Open(use.site, "keeps its text, which shows its graph")
 
     @cached_property
     def asking(self) -> list[ast.Constant]:

@@ -81,10 +81,10 @@ class Proof(Inquiry):
         """What is left open of the fix of `finding`."""
         assert finding.fix is not None
         if len(finding.fix.operations) > MOST_PLACES:
-            yield Open(self.place_of(finding), "the fix has too many places to follow each")
+            yield Open(self.place_of(finding), "needs a fix with too many edits to check each")
             return
         if self.flow.is_cut:
-            yield Open(self.place_of(finding), "the calls of this file may lead to more places than are followed")
+            yield Open(self.place_of(finding), "is in a file with more calls than the analysis follows")
             return
         yield from self.of_another_library(finding)
         yield from self.waiting(finding)
@@ -111,7 +111,7 @@ class Proof(Inquiry):
         for operation in finding.fix.operations if waiting else ():
             for part in self.cut_at(operation):
                 if part in waiting:
-                    yield Open(part, "is made for a loss that lacks its backward()", contradicted=True)
+                    yield Open(part, "belongs to a loss that lacks its backward()", contradicted=True)
 
     def cut_at(self, operation: Operation) -> Iterator[ast.AST]:
         """The expressions whose graphs an operation may cut: the one that it changes, or those that are what a new statement detaches."""
@@ -132,7 +132,7 @@ class Proof(Inquiry):
         """Other libraries have a `backward()`, too: where nothing in sight imports torch, what it is called on may be theirs."""
         imports = (part for document in self.flow.code.documents.values() for part in document.imports)
         if not any("torch" in modules_of(part) for part in imports):
-            yield Open(self.place_of(finding), "may be of another library than torch")
+            yield Open(self.place_of(finding), "may come from another library than torch")
 
     def place_of(self, finding: Finding) -> ast.AST:
         """The code that a finding blames."""
@@ -154,7 +154,7 @@ class Proof(Inquiry):
                     if isinstance(inner, ast.Call) and name_of(inner.func) in WALKS
                 )
                 for place in filter(None, (swallowed(self.flow, each) for each in dict.fromkeys((part, *walks)))):
-                    yield Open(place, "may swallow the error that this repairs")
+                    yield Open(place, "may catch the error that this fix removes")
                     break
 
     def cut_by(self, operation: Operation) -> list[ast.expr]:
@@ -199,13 +199,13 @@ class Proof(Inquiry):
         read = isinstance(above, ast.Attribute) and above.attr == "data"  # a number has none: such a run does not work
         other = self.readers.no_tensor(kept[0], no_number=read) if kept else None
         if other is not None:
-            yield Open(other, "may be no tensor")
+            yield Open(other, "may be something other than a tensor")
         if isinstance(old, ast.Attribute) and old.attr == "data" and method == "detach()":
             writer = self.readers.written(old)
             if writer is not None:
-                yield Open(writer, "may write to it, which autograd would see")
+                yield Open(writer, "may write to it in place, which autograd would then notice")
             for arrival in self.graph.reach([old]).of(Sink.ESCAPES):
-                yield Open(arrival.site, "may write to it, outside the analysed code")
+                yield Open(arrival.site, "is not analysed and may write to it in place")
 
     def unrecorded_gradients(self, call: ast.Call) -> Iterator[Open]:
         """Nobody walks the gradients that a call returns, and no hook, and no `backward` of the code's own, sees that they are recorded."""
@@ -218,11 +218,11 @@ class Proof(Inquiry):
         for document in self.flow.code.documents.values():
             if document.words & OTHER_FORMULAS:
                 place = document.spelling(OTHER_FORMULAS) or document.tree.body[0]
-                yield Open(place, "may compute gradients by another formula where they are recorded")
+                yield Open(place, "may use another formula for gradients that are recorded")
             for part in subtree(document.tree):
                 hook = isinstance(part, ast.Attribute) and part.attr.endswith("_hook") and "forward" not in part.attr
                 if hook or part in asking:
-                    yield Open(part, "sees whether gradients are recorded")
+                    yield Open(part, "observes whether gradients are recorded")
         for arrival in self.graph.reach([call]).arrivals:
             yield Open(arrival.site, arrival.sink.value, arrival.sink is Sink.WALKED)
 
@@ -230,7 +230,7 @@ class Proof(Inquiry):
         """The graph of `expression` ends: it is a tensor, and its graph is freed, or nobody walks it or asks for it."""
         other = None if self.flow.freed.has_backward(expression) else self.no_tensor(expression)
         if other is not None:
-            yield Open(other, "may be no tensor")
+            yield Open(other, "may be something other than a tensor")
         yield from Objects(self.flow).told_apart(expression)
         reach = self.graph.reach([expression])
         if any(place in self.readers.tensors for place, _ in reach.places):
@@ -238,15 +238,15 @@ class Proof(Inquiry):
         freed = self.flow.freed.before(expression)
         for document in self.read_elsewhere(expression):
             if document is None or document.words & ASKING:
-                yield Open(expression, "may be asked for its graph in another file")
+                yield Open(expression, "may have its graph read in another file")
         for arrival in reach.of(Sink.ASKED) if ground is Ground.UNUSED else ():
             yield Open(arrival.site, arrival.sink.value)
         if ground is Ground.UNUSED and self.flow.calls.reflections:
-            yield Open(self.flow.calls.reflections[0], "may ask for its graph" if freed else "may call backward() on it")
+            yield Open(self.flow.calls.reflections[0], "may read its graph" if freed else "may call backward() on it")
         if ground is Ground.UNUSED and freed:
             caught = (swallowed(self.flow, arrival.site) for arrival in reach.of(Sink.WALKED))
             yield from (
-                Open(place, "may swallow the error of a backward() that is to fail") for place in caught if place is not None
+                Open(place, "may catch the error of a backward() that is meant to fail") for place in caught if place is not None
             )
         if ground is Ground.UNUSED and not freed:
             yield from (Open(a.site, a.sink.value, a.sink is Sink.WALKED) for a in reach.of(Sink.WALKED, Sink.ESCAPES))
@@ -311,18 +311,18 @@ class Proof(Inquiry):
                     and part.attr == "saved_tensors"
                     and not self.is_of_function(document.enclosing(part, FUNCTIONS))
                 ):
-                    yield Open(part, "may read what is saved once more")
+                    yield Open(part, "may read the saved tensors again")
         for root in [*call.args[:1], *([receiver] if receiver is not None else [])]:
             yield from Drawn(self.evidence).again(root)
             for given in self.flow.given_below(root, without=cuts):
-                yield Open(given, "may get another backward() from who gives it")
+                yield Open(given, "comes from a caller, which may call backward() on it again")
             starts = self.flow.computations_below(root, without=cuts)
             reach = self.graph.reach(starts, without=cuts)
             seen_whole = not any(reach.of(Sink.ESCAPES))
             for arrival in reach.arrivals:
                 if arrival.sink is Sink.ASKED:
                     if asks_for_graph(arrival.site) and not self.is_flag(arrival.site):
-                        yield Open(arrival.site, "may use the graph itself")
+                        yield Open(arrival.site, "may read the graph")
                     continue
                 if arrival.crosses or arrival.site is not call and not self.comes_before(arrival.site, call):
                     # a run that got there, and did not walk it again, is a witness, too

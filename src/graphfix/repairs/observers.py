@@ -33,19 +33,19 @@ class Observers(Inquiry):
         for call, dotted in self.flow.code.calls.items() if not trained else ():
             gives = dotted.startswith("torch.optim.") or name_of(call.func) == "add_param_group"
             if gives and not leaves.isdisjoint(self.leaves_of(call)):
-                yield Open(call, "may be given what lies below")
+                yield Open(call, "may be given the parameters that lose their gradient")
         dropped = {arrival.site for arrival in self.graph.reach(cuts).of(Sink.WALKED)}
         for place in self.graph.opaque:
             if isinstance(place, (ast.Call, ast.alias)) and place in below:
-                yield Open(place, "may make what is trained elsewhere")
+                yield Open(place, "is not analysed and may create parameters that are trained elsewhere")
         for document in self.flow.code.documents.values():
             for part in subtree(document.tree):
                 if isinstance(part, ast.Call) and name_of(part.func) == "zero_grad" and leaves_zeros(part):
-                    yield Open(part, "leaves zeros, with which an optimizer still steps")
+                    yield Open(part, "sets gradients to zero instead of None, and an optimizer still applies zeros")
                 if isinstance(part, ast.Constant) and part.value == "step":
                     yield Open(part, "may step")
                 if isinstance(part, ast.Subscript) and regroups(part):
-                    yield Open(part, "may be given what lies below")
+                    yield Open(part, "may be given the parameters that lose their gradient")
                 if (
                     isinstance(part, ast.Call)
                     and reads_some_attribute(part)
@@ -57,7 +57,7 @@ class Observers(Inquiry):
                 if part.attr.startswith("register_module_") and part.attr.endswith("hook"):
                     yield Open(part, "may read the gradients")
                 if not trained and part.attr in ("requires_grad_", "requires_grad") and freezes(part, document.parents.get(part)):
-                    yield Open(part, "may leave backward() nothing else to reach")
+                    yield Open(part, "may leave no other parameter for backward() to reach")
                 if part.attr == "step" and part not in seen or part.attr == "methodcaller":
                     yield Open(part, "may step")
                 call = document.parents.get(part)

@@ -11,9 +11,10 @@ from graphfix.analysis.flow.places import Sink
 from graphfix.analysis.flow.scopes import FUNCTIONS
 from graphfix.interpreter.shapes import SCALAR, shape_of
 from graphfix.model import Append, Applicability, Finding, Fix, Label
-from graphfix.repairs.fixes import short
 from graphfix.repairs.inquiry import Open
+from graphfix.repairs.objects import is_identity
 from graphfix.repairs.obligations import MOST_PLACES, Proof
+from graphfix.source.quote import short
 
 MOST_TOLD = 3  # places of one fix
 
@@ -41,7 +42,7 @@ def doubted(evidence: Evidence, finding: Finding, opened: list[Open]) -> Finding
     assert finding.fix is not None
     told = dict.fromkeys(label(evidence, finding, each) for each in opened)
     new = [each for each in told if each not in finding.story]
-    repair = dataclasses.replace(finding.fix, applicability=Applicability.UNSAFE)
+    repair = finding.fix.doubted(reason_of(opened[0]))
     return dataclasses.replace(finding, fix=repair, story=(*finding.story, *new[:MOST_TOLD]))
 
 
@@ -54,22 +55,29 @@ def label(evidence: Evidence, finding: Finding, each: Open) -> Label:
 
 
 def reason_of(each: Open) -> str:
-    """Why a place leaves an obligation open: of a call whose code is not analysed, and of a function that is, by its name.
+    """The sentence that says why a place leaves an obligation open: what does it, and what it does.
 
     What a function returns goes to its callers: it is they who are unknown.
     """
-    if each.reason != Sink.ESCAPES.value:
-        return each.reason
-    if isinstance(each.site, FUNCTIONS):
-        name = getattr(each.site, "name", "this lambda")
-        return f"`{name}` returns it to callers outside the analysed code, which may call backward() on it or keep it"
-    if isinstance(each.site, ast.Call):
-        return f"`{short(ast.unparse(each.site.func), 30)}` is defined outside the analysed code, and may call backward() on it or keep it"
-    return each.reason
+    what = f"`{subject(each.site)}`"
+    if each.reason.startswith(Sink.ESCAPES.value) and not isinstance(each.site, ast.Call):
+        how = "returns it to callers" if isinstance(each.site, FUNCTIONS) else "passes it to code"
+        return f"{what} {how} outside the analysed code, which may call backward() on it or keep it"
+    if each.reason == Sink.ASKED.value:
+        return f"{what} compares it by identity" if is_identity(each.site) else f"{what} reads its graph"
+    return f"{what} {each.reason}"
+
+
+def subject(site: ast.AST) -> str:
+    """The name of a callee or definition, or else the first line of the code, shortened."""
+    if isinstance(site, (*FUNCTIONS, ast.ClassDef)):
+        return getattr(site, "name", "lambda")
+    node = site.func if isinstance(site, ast.Call) else site
+    return short(ast.unparse(node).splitlines()[0], 40)
 
 
 def as_tensors(proof: Proof, fix: Fix) -> Fix:
-    """The fix with `.detach()` for `.item()` where a reader may need a tensor."""
+    """The fix with `.detach()` for `.item()` where a reader may need a tensor, not a number."""
     cuts = [operation for operation in fix.operations if isinstance(operation, Append) and operation.text == ".item()"]
     told = proof.evidence.tape.conventions.accumulate == "item"
     expressions = [proof.expression(operation.span) for operation in cuts]

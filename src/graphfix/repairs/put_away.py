@@ -11,7 +11,8 @@ from graphfix.interpreter.recording import Store
 from graphfix.interpreter.values import Instance
 from graphfix.model import Finding, Ground, NoFix
 from graphfix.repairs.cut import plan
-from graphfix.repairs.fixes import Tell, fix, safe_if, short
+from graphfix.repairs.fixes import Tell, fix, unless
+from graphfix.source.quote import short
 
 
 def piled_up(evidence: Evidence, pile: GrowingPlace, tell: Tell) -> Finding | None:
@@ -27,13 +28,14 @@ def piled_up(evidence: Evidence, pile: GrowingPlace, tell: Tell) -> Finding | No
         return None
     what = name_of(pile)
     ground = Ground.RAISES if pile.raises else Ground.UNUSED
+    doubt = unless(pile.freed or not pile.escaped, f"code outside the analysed code may use what `{what}` keeps")
     repair = (
-        fix(safe_if(pile.freed or not pile.escaped), cut.title, *cut.operations(evidence), ground=ground)
+        fix(cut.title, *cut.operations(evidence), ground=ground, doubt=doubt)
         if cut is not None
-        else NoFix("what is stored is computed in another file, or by no expression that could be cut")
+        else NoFix("the stored value is computed in another file, or not by one expression")
     )
-    kept = "keeps a tensor with its graph beyond its iteration"
-    what_it_does = kept if pile.keeps_one else "puts a tensor with its graph into a container that outlives the iteration"
+    kept = "this keeps a tensor with its graph beyond its iteration"
+    what_it_does = kept if pile.keeps_one else "this stores a tensor with its graph in a container that outlives the iteration"
     story = [evidence.label(blamed, what_it_does)]
     if own and evidence.document.statement_of(own[0].target) is not blamed:
         story.append(evidence.label(own[0].target, "it is kept here"))

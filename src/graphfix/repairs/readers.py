@@ -159,12 +159,12 @@ class Readers:
         """
         reach = self.flow.graph.reach([expression], numbers=True, without=self.tensors)
         for arrival in reach.of(*((Sink.ASKED, Sink.WALKED) if told else (Sink.ESCAPES, Sink.ASKED, Sink.WALKED))):
-            yield Open(arrival.site, "may need a tensor")
+            yield Open(arrival.site, "may need a tensor, not a number")
         kept = self.flow.graph.reach([expression], made=False).places
         if self.numbers.half_precision:
             yield Open(self.numbers.half_precision, "computes in another precision")
         for call in self.flow.calls.reflections:
-            yield Open(call, "may need a tensor")
+            yield Open(call, "may need a tensor, not a number")
         for place, part in reach.places:
             for use in self.flow.graph.uses.get(place, ()):
                 if self.is_entered(use.site):
@@ -172,11 +172,11 @@ class Readers:
                 if told and use.how == "argument" and use.site in self.flow.calls.opaque:
                     continue
                 if not takes_number(use.how, use.name, part is ITSELF):
-                    yield Open(use.site, "may need a tensor")
+                    yield Open(use.site, "may need a tensor, not a number")
                 elif part is ITSELF and (use.how == "text" or use.name in FORMATS) and swallowed(self.flow, use.site):
-                    yield Open(use.site, "refuses a tensor that has a dimension")
+                    yield Open(use.site, "raises on a tensor with a dimension")
                 elif part is ITSELF and not self.numbers.is_alike(use, place, expression, (place, part) not in kept):
-                    yield Open(use.site, "may come to something else with a number")
+                    yield Open(use.site, "may compute another result from a number")
         yield from self.written_under_another_name(expression)
 
     def is_entered(self, site: ast.AST) -> bool:
@@ -191,10 +191,10 @@ class Readers:
         for source in self.flow.graph.sources(expression):
             for place, part in self.flow.graph.reach([source], made=False).places:
                 if part is ITSELF and (isinstance(place, Old) or place in self.in_place):
-                    yield Open(place.statement if isinstance(place, Old) else place, "writes into it under another name")  # type: ignore[arg-type]
+                    yield Open(place.statement if isinstance(place, Old) else place, "writes to it through another name")  # type: ignore[arg-type]
         for place in self.sharing(self.flow.graph.sources(expression)):
             if isinstance(place, Old) or place in self.overwritten:
-                yield Open(place.statement if isinstance(place, Old) else place, "writes into its memory")  # type: ignore[arg-type]
+                yield Open(place.statement if isinstance(place, Old) else place, "writes to its memory")  # type: ignore[arg-type]
         statement = self.flow.freed.statement(expression)
         total = self.flow.freed.parents.get(expression)
         if not isinstance(statement, ast.AugAssign) and not isinstance(total, ast.AugAssign):
@@ -206,7 +206,7 @@ class Readers:
             else:
                 kept = any(edge.kind is Kind.IN and not is_attribute(edge.key) for edge in self.flow.graph.edges.get(alias, ()))
             if kept:
-                yield Open(alias if isinstance(alias, ast.AST) else statement, "keeps the total, which is written to in place")
+                yield Open(alias if isinstance(alias, ast.AST) else statement, "keeps the total, which is later changed in place")
 
     @cached_property
     def in_place(self) -> set[Place]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import replace
 
 from graphfix.analysis.contributors import is_tensor_always
 from graphfix.analysis.evidence import Evidence
@@ -20,10 +19,11 @@ from graphfix.analysis.second_backward import Cause, SecondBackward
 from graphfix.autograd.graph import Node
 from graphfix.interpreter.recording import Store
 from graphfix.interpreter.values import Sequence, Tensor
-from graphfix.model import Append, Applicability, Finding, Fix, Ground, Label, Move, NoFix, in_time
+from graphfix.model import Append, Finding, Fix, Ground, Label, Move, NoFix, in_time
 from graphfix.models.table import facts
-from graphfix.repairs.fixes import Tell, fix, safe_if, short
+from graphfix.repairs.fixes import Tell, fix, unless
 from graphfix.source.names import names_in, names_read_outside
+from graphfix.source.quote import short
 from graphfix.source.subtree import subtree
 
 
@@ -51,17 +51,17 @@ def external(evidence: Evidence, walks: list[SecondBackward], tell: Tell) -> Ite
         story = met_again(evidence, blamed, walk)
         repair = repair_of(evidence, walk, nodes, statements)
         if isinstance(repair, Fix) and not any(evidence.holds(node.site) for node in births):
-            repair = replace(repair, applicability=Applicability.UNSAFE)  # what the other file's callers want is theirs to say
-        message = f"`{what}` is built before the loop and met by every backward()"
+            repair = repair.doubted("the graph is made in another file, whose callers may want to keep it")
+        message = f"`{what}` is computed before the loop, and every backward() goes through its graph"
         yield tell(evidence, message, evidence.span(blamed), story, repair)
 
 
 def met_again(evidence: Evidence, built: ast.stmt, walk: SecondBackward) -> tuple[Label, ...]:
     """The story of a graph that outlives the iteration that frees it."""
     return in_time(
-        evidence.label(built, "built once, outside of the loop"),
+        evidence.label(built, "computed once, outside the loop"),
         evidence.label(walk.walk.site, "iteration 1 frees its graph"),
-        evidence.label(walk.walk.site, "in iteration 2 backward() meets the freed graph and raises"),
+        evidence.label(walk.walk.site, "in iteration 2 backward() goes through the freed graph and raises"),
     )
 
 
@@ -85,12 +85,12 @@ def kept_outside(evidence: Evidence, walk: SecondBackward, nodes: list[Node], st
     """A graph that was computed elsewhere and kept: detached where it is kept, where nothing below it is trained."""
     names = ", ".join(f"`{short(ast.unparse(statement.targets[0]), 30)}`" for statement in stored)
     cuts = [cut for statement in stored for cut in (of_tensors(evidence, statement.value),) if cut is not None]
-    repair: Fix | NoFix = NoFix("something below it is trained: which loss is to train it has to be decided")
+    repair: Fix | NoFix = NoFix("it is computed from trained parameters: decide which loss should train them")
     if walk.always and not trained_leaves(nodes) and len(cuts) == len(stored):
         appended = (Append(evidence.span(cut), ".detach()") for cut in cuts)
-        repair = fix(Applicability.SAFE, f"detach {names}: nothing below is trained", *appended, ground=Ground.UNTRAINED)
+        repair = fix(f"detach {names}: it is not computed from trained parameters", *appended, ground=Ground.UNTRAINED)
     story = met_again(evidence, stored[0], walk)
-    message = f"{short(names, 24)} is built before the loop and met by every backward()"
+    message = f"{short(names, 24)} is computed before the loop, and every backward() goes through its graph"
     span = evidence.span(stored[0])
     return tell(evidence, message, span, story, repair)
 
@@ -110,15 +110,15 @@ def repair_of(evidence: Evidence, walk: SecondBackward, nodes: list[Node], state
     if not isinstance(loop, (ast.For, ast.AsyncFor, ast.While)) or not evidence.holds(loop):
         return NoFix("the loop is not in this function")
     if not walk.always:
-        return NoFix("not every iteration comes to the old graph")
+        return NoFix("not every iteration uses the old graph")
     if not statements or not are_tensors(evidence, statements):
-        return NoFix("what builds the graph is no plain assignment of this file")
+        return NoFix("the graph is not built by a plain assignment in this file")
     leaves = trained_leaves(nodes)
     if not leaves:
-        return detach_fix(evidence, statements, Ground.UNTRAINED, "nothing below it is trained")
+        return detach_fix(evidence, statements, Ground.UNTRAINED, "it is not computed from trained parameters")
     shared = trained_inside(walk, leaves)
     if shared and gradient_is_dropped(walk, leaves):
-        return detach_fix(evidence, statements, Ground.DROPPED, "what lies below it is trained by a loss of its own")
+        return detach_fix(evidence, statements, Ground.DROPPED, "its parameters are trained by a loss of their own")
     return recomputed(evidence, walk, nodes, statements, not shared)
 
 
@@ -135,14 +135,18 @@ def recomputed(
     if not isinstance(loop, (ast.For, ast.AsyncFor, ast.While)) or not evidence.holds(loop):
         return NoFix("the loop is not in this function")
     if not statements or not are_tensors(evidence, statements):
-        return NoFix("what builds the graph is no plain assignment of this file")
+        return NoFix("the graph is not built by a plain assignment in this file")
     if not may_move(evidence, loop, statements):
-        return NoFix("what builds the graph reads, or is read by, other statements before or in the loop")
+        return NoFix("other statements before or in the loop use the same variables")
     random = any(node.random for node in nodes) or any(draws(part) for s in statements for part in subtree(s))
     top = evidence.span(loop.body[0])
     moves = tuple(Move(evidence.span(statement), top) for statement in statements)
     names = ", ".join(f"`{short(ast.unparse(s.targets[0]))}`" for s in statements if isinstance(s, ast.Assign))
-    return fix(safe_if(safe and not random), f"compute {names} in each iteration", *moves, ground=Ground.RAISES)
+    doubt = unless(not random, "every iteration would draw random numbers of its own")
+    doubt = doubt or unless(
+        safe, f"other losses train what {names} is computed from, so its value would change in each iteration"
+    )
+    return fix(f"compute {names} in each iteration", *moves, ground=Ground.RAISES, doubt=doubt)
 
 
 def draws(part: ast.AST) -> bool:
@@ -160,10 +164,8 @@ def detach_fix(evidence: Evidence, statements: list[ast.stmt], ground: Ground, w
         or not isinstance(last.targets[0], ast.Name)
         or not is_tensor_always(evidence.facts, last.value)
     ):
-        return NoFix("what is built before the loop is not one tensor with a name")
-    return fix(
-        Applicability.SAFE, f"detach `{last.targets[0].id}`: {why}", Append(evidence.span(last.value), ".detach()"), ground=ground
-    )
+        return NoFix("the value built before the loop is not a single named tensor")
+    return fix(f"detach `{last.targets[0].id}`: {why}", Append(evidence.span(last.value), ".detach()"), ground=ground)
 
 
 def may_move(evidence: Evidence, loop: ast.For | ast.AsyncFor | ast.While, statements: list[ast.stmt]) -> bool:

@@ -16,7 +16,7 @@ from graphfix.interpreter.boundaries import visible
 from graphfix.interpreter.frames import Frame
 from graphfix.interpreter.recording import Update
 from graphfix.interpreter.values import Instance, Optimizer, TorchModule, leaves_in
-from graphfix.model import AddArgument, Applicability, Delete, Fix, InsertAfter, Move, NoFix, Operation
+from graphfix.model import AddArgument, Delete, Fix, InsertAfter, Move, NoFix, Operation
 from graphfix.repairs.fixes import fix
 from graphfix.source.subtree import subtree
 
@@ -24,9 +24,9 @@ from graphfix.source.subtree import subtree
 def reordered(evidence: Evidence, meeting: Meeting) -> Fix | NoFix:
     """The repair on which all runs agree."""
     if any(isinstance(keyword.arg, str) and keyword.arg == "inputs" for keyword in meeting.site.keywords):
-        return NoFix("backward() is limited by `inputs` already")
+        return NoFix("backward() already has `inputs`")
     answers = {repair_of(evidence, conflict) for conflict in meeting.conflicts if conflict.stale}
-    return answers.pop() if len(answers) == 1 else NoFix("different runs ask for different repairs")
+    return answers.pop() if len(answers) == 1 else NoFix("different runs need different fixes")
 
 
 def repair_of(evidence: Evidence, conflict: Conflict) -> Fix | NoFix:
@@ -36,18 +36,29 @@ def repair_of(evidence: Evidence, conflict: Conflict) -> Fix | NoFix:
     trained = trained_by(conflict.run, conflict.event)
     own = parameters_of(conflict.event.trace[-1][0], trained)
     if own is None or not trained:
-        return NoFix("which parameters this loss is to train is not seen")
+        return NoFix("the code does not show which parameters this loss should train")
     restricted = AddArgument(evidence.span(conflict.event.site), "inputs", own)
     retained = retained_for(evidence, conflict)
     if retained is None:
         return NoFix("the backward() before is in another function")
     if not passes_stale(conflict, trained):
-        return fix(Applicability.UNSAFE, f"limit backward() to `{own}`", *retained, restricted)
+        return fix(
+            f"limit backward() to `{own}`",
+            *retained,
+            restricted,
+            doubt="other parameters get no gradients from this loss any more",
+        )
     moved = steps_behind(evidence, conflict, trained)
     return (
-        fix(Applicability.UNSAFE, "call both backward() before the steps", *retained, restricted, *moved)
+        fix(
+            "call both backward() before the steps",
+            *retained,
+            restricted,
+            *moved,
+            doubt="both losses are then differentiated before the first step",
+        )
         if moved is not None
-        else NoFix("the step before it cannot simply be moved behind this backward()")
+        else NoFix("the earlier step cannot simply move after this backward()")
     )
 
 
@@ -212,19 +223,24 @@ def one_step(evidence: Evidence, conflict: Conflict, loop: ast.For) -> Fix | NoF
     steps = list(dict.fromkeys(statement_in(update.trace, frame) for update in conflict.steps))
     stepped = frozenset(leaf for update in conflict.steps for leaf in update.leaves)
     if any(s not in loop.body or not is_call(s, "step") for s in steps) or loop.orelse:
-        return NoFix("the step inside of the loop is no plain `optimizer.step()`")
+        return NoFix("the step in the loop is not a plain `optimizer.step()`")
     clears = [s for s in loop.body if any(statement_in(u.trace, frame) is s and not u.steps for u in run.recording.updates)]
     if any(not is_call(s, "zero_grad") for s in clears) or any(isinstance(p, (ast.Break, ast.Return)) for p in subtree(loop)):
         return NoFix("the loop may be left early, or clears gradients in its own way")
     walk = evidence.document.statement_of(conflict.event.site)
     rest = [s for s in loop.body if s not in steps and s not in clears and s is not walk]
     if walk not in loop.body or any(isinstance(s, ast.Expr) and not is_harmless(s, run) for s in rest) or not stepped:
-        return NoFix("the loop does more than to go backward, step and clear")
+        return NoFix("the loop does more than backward(), step() and zero_grad()")
     bound = {part.id for part in subtree(loop) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
     moved = (part for s in (*steps, *clears) if s is not None for part in subtree(s))
     if any(isinstance(part, ast.Name) and part.id in bound for part in moved):
-        return NoFix("each iteration has an optimizer of its own")
+        return NoFix("each iteration uses its own optimizer")
     moves: list[Operation] = [Move(evidence.span(s), evidence.span(loop)) for s in clears]
     text = "\n".join(evidence.document.source(s) for s in steps if s is not None)
     moves.extend(Delete(evidence.span(s)) for s in steps if s is not None)
-    return fix(Applicability.UNSAFE, "step once, after the loop", *moves, InsertAfter(evidence.span(loop), text))
+    return fix(
+        "step once, after the loop",
+        *moves,
+        InsertAfter(evidence.span(loop), text),
+        doubt="one step is made for all losses of the loop, not one for each",
+    )

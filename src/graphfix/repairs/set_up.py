@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.second_backward import Cause, SecondBackward
-from graphfix.model import Append, Applicability, Finding, Fix, Ground, Move, NoFix, Replace, in_time
-from graphfix.repairs.fixes import Tell, fix, safe_if, short
+from graphfix.model import Append, Finding, Fix, Ground, Move, NoFix, Replace, in_time
+from graphfix.repairs.fixes import Tell, fix, unless
 from graphfix.source.names import names_read_outside
+from graphfix.source.quote import short
 from graphfix.source.subtree import subtree
 
 
@@ -35,7 +36,7 @@ def report(evidence: Evidence, walk: SecondBackward, total: str, tell: Tell) -> 
         )
     ]
     if initial is not None:
-        story.insert(0, evidence.label(initial, "set up once, outside of the loop"))
+        story.insert(0, evidence.label(initial, "initialised once, outside the loop"))
     repair = repair_of(evidence, walk, total, initial)
     if initial is not None and isinstance(repair, Fix) and isinstance(repair.operations[0], Move):
         blamed = initial
@@ -60,21 +61,24 @@ def initialiser(evidence: Evidence, walk: SecondBackward, name: str) -> ast.Assi
 def repair_of(evidence: Evidence, walk: SecondBackward, name: str, initial: ast.Assign | None) -> Fix | NoFix:
     loop = walk.loop
     if not walk.always:
-        return NoFix("not every iteration comes to an older loss")
+        return NoFix("not every iteration uses an older loss")
     if initial is None:
-        return NoFix(f"`{short(name, 20)}` is not set up by one plain assignment before the loop")
+        return NoFix(f"`{short(name, 20)}` is not initialised by one plain assignment before the loop")
     if not isinstance(loop, (ast.For, ast.AsyncFor, ast.While)):
         return NoFix("the loop is not in this function")
     scope = evidence.document.enclosing(loop, (ast.FunctionDef, ast.AsyncFunctionDef)) or evidence.document.tree
     if name in names_read_outside(scope, loop, [initial]):
         return as_log(evidence, walk, name)
     if evidence.document.block_of(initial) is not evidence.document.block_of(loop):
-        return NoFix(f"`{short(name, 20)}` is set up in another block than the loop's")
+        return NoFix(f"`{short(name, 20)}` is initialised in another block than the loop")
     return fix(
-        safe_if(not is_shown(evidence, walk, name)),
-        f"set up `{name}` in each iteration",
+        f"initialise `{name}` in each iteration",
         Move(evidence.span(initial), evidence.span(loop.body[0])),
         ground=Ground.RAISES,
+        doubt=unless(
+            not is_shown(evidence, walk, name),
+            f"the loop reads `{name}` elsewhere, too, where a total over all iterations may be meant",
+        ),
     )
 
 
@@ -108,9 +112,9 @@ def as_log(evidence: Evidence, walk: SecondBackward, name: str) -> Fix | NoFix:
         if isinstance(part, ast.AugAssign) and isinstance(part.target, ast.Name) and part.target.id == name
     ]  # fmt: skip
     if len(adds) != 1 or not isinstance(adds[0].value, ast.Name) or not isinstance(receiver, ast.Name) or receiver.id != name:
-        return NoFix(f"`{name}` is read after the loop, too, and fed in other ways than by one `{name} += loss`")
+        return NoFix(f"`{name}` is also read after the loop, and is not filled by a single `{name} += loss`")
     loss = adds[0].value.id
     return fix(
-        Applicability.SAFE, f"call backward() on `{loss}` and keep `{name}` as a log", Replace(evidence.span(receiver), loss),
+        f"call backward() on `{loss}` and keep `{name}` as a log", Replace(evidence.span(receiver), loss),
         Append(evidence.span(adds[0].value), ".detach()"), ground=Ground.RAISES,
     )  # fmt: skip

@@ -37,11 +37,11 @@ def unfollowed(flow: Flow) -> Iterator[Open]:
             break
     for call, dotted in flow.code.calls.items():
         if dotted in KEEPS or any(is_object_type(keyword) for keyword in call.keywords):
-            yield Open(call, "keeps what is put there, and gives it back in its own way")
+            yield Open(call, "stores values in a way that the analysis does not follow")
             break
     for call, dotted in flow.code.calls.items():
         if dotted in BATCHES:
-            yield Open(call, "runs functions on tensors with more dimensions")
+            yield Open(call, "runs its function on batched tensors")
             break
     for document in flow.code.documents.values():
         yield from in_file(flow, document)
@@ -52,18 +52,18 @@ def in_file(flow: Flow, document: Document) -> Iterator[Open]:
     for part in subtree(document.tree):
         if named and isinstance(part, (ast.Name, ast.Attribute)) and word(part) in named:
             named = frozenset()
-            yield Open(part, "gives back what it holds in its own way")
+            yield Open(part, "returns stored values in a way that the analysis does not follow")
         elif isinstance(part, ast.ExceptHandler) and part.name and part.type is not None and word(part.type) == "StopIteration":
-            yield Open(part, "gives back what a generator returns")
+            yield Open(part, "reads the return value of a generator")
         elif isinstance(part, ast.ClassDef) and any(word(base) in ("list", "deque") for base in part.bases) and sets_items(part):
-            yield Open(part, "is a list of its own kind")
+            yield Open(part, "changes how a list stores its items")
         elif isinstance(part, ast.AugAssign) and isinstance(part.op, ast.BitOr) and isinstance(part.value, ast.Dict):
             yield Open(part, "is a call that the analysis does not follow, and may store it")
         elif isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store) and is_function(flow, part.value):
-            yield Open(part, "keeps it at a function")
+            yield Open(part, "stores a value as an attribute of a function")
         elif isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store) and word(part.value) == "__dict__":
             if isinstance(part.value, ast.Attribute) and is_function(flow, part.value.value):
-                yield Open(part, "keeps it at a function")
+                yield Open(part, "stores a value as an attribute of a function")
 
 
 def sets_items(cls: ast.ClassDef) -> bool:

@@ -42,7 +42,7 @@ def run_by_python(flow: Flow) -> Iterator[Open]:
         for method in methods:
             special = name in UNFOLLOWED or any(word(base) in BUILT_IN for base in flow.code.class_of[method].bases)
             if special and goes_backward(flow, method):
-                yield Open(method, "goes backward where nobody names it")
+                yield Open(method, "calls backward() in a method that Python calls implicitly")
 
 
 def goes_backward(flow: Flow, method: ast.AST) -> bool:
@@ -65,7 +65,7 @@ def run_by_libraries(flow: Flow) -> Iterator[Open]:
             given = parameters(function)[int(function in flow.code.class_of) :]
             for part in subtree(function):
                 if isinstance(part, ast.Call) and name_of(part.func) in WALKS and walks_given(flow, part, given):
-                    yield Open(part, "goes backward from what a library hands it")
+                    yield Open(part, "calls backward() on a value that a library passes in")
 
 
 def is_of_library(flow: Flow, function: ast.AST) -> bool:
@@ -90,7 +90,7 @@ def whole(part: ast.expr) -> ast.expr:
 
 def told(flow: Flow) -> Iterator[Open]:
     """What tells hooks, which may be anybody's, of a value."""
-    yield from (Open(call, "tells hooks of it") for call, dotted in flow.code.calls.items() if dotted in TELLS)
+    yield from (Open(call, "passes it to hooks") for call, dotted in flow.code.calls.items() if dotted in TELLS)
 
 
 def bound_by_hand(flow: Flow) -> Iterator[Open]:
@@ -98,4 +98,4 @@ def bound_by_hand(flow: Flow) -> Iterator[Open]:
     for document in flow.code.documents.values():
         for part in subtree(document.tree) if "__get__" in document.words else ():
             if isinstance(part, ast.Attribute) and part.attr == "__get__" and word(part.value) in WALKS:
-                yield Open(part, "goes backward where nobody names it")
+                yield Open(part, "calls backward() in a method that Python calls implicitly")

@@ -1,4 +1,4 @@
-"""What has to hold so that code may run without recording: nobody walks what is made there, keeps it, or asks for its graph."""
+"""What has to hold so that code may run without recording: nobody walks what is made there, keeps it, or reads its graph."""
 
 from __future__ import annotations
 
@@ -91,16 +91,16 @@ class Unrecorded(Inquiry):
                     or code in self.flow.code.properties
                     and any("cached" in each for each in decorators(code))
                 ):
-                    yield Open(code, "may keep what it computes")
+                    yield Open(code, "may store its result")
                 for part in subtree(code):
                     if code is not each and isinstance(part, ast.Call) and name_of(part.func) in WALKS:
-                        yield Open(part, "goes backward inside")
+                        yield Open(part, "calls backward() inside")
                     elif asks_for_recording(self.flow, part):
-                        yield Open(part, "asks whether gradients are recorded")
+                        yield Open(part, "checks whether gradients are recorded")
                     elif computes_otherwise(self.flow, part):
-                        yield Open(part, "computes otherwise where no gradients are recorded")
+                        yield Open(part, "computes something else when no gradients are recorded")
                     elif refuses_graphs(part) and swallowed(self.flow, part):
-                        yield Open(part, "raises only where gradients are recorded")
+                        yield Open(part, "raises only when gradients are recorded")
 
     def taken_elsewhere(self) -> Iterator[Open]:
         """Functions of torch that depend on the mode, where they are no call but a value: it may be called inside."""
@@ -111,7 +111,7 @@ class Unrecorded(Inquiry):
                 if called or not isinstance(part, (ast.Name, ast.Attribute)) or word_of(part) not in BY_MODE:
                     continue
                 if self.flow.code.dotted_in(part):
-                    yield Open(part, "may compute otherwise where no gradients are recorded")
+                    yield Open(part, "may compute something else when no gradients are recorded")
 
     def reflected(self, inside: list[ast.AST]) -> Iterator[Open]:
         """What looks a variable up by its name: one of the code inside, or a global one that this sets."""
@@ -135,7 +135,7 @@ class Unrecorded(Inquiry):
         for document in self.flow.code.documents.values():
             for part in subtree(document.tree) if document.words & OF_FUNCTIONS else ():
                 if word_of(part) in OF_FUNCTIONS:
-                    yield Open(part, "looks into the function itself")
+                    yield Open(part, "inspects the function object")
 
     def written(self, inside: list[ast.AST]) -> Iterator[ast.AST]:
         """What writes in place, with gradients on, to a view that is made inside: autograd refuses that for views made without them."""
@@ -156,7 +156,7 @@ class Unrecorded(Inquiry):
         for code in dict.fromkeys(code for each in inside for code in self.flow.reached_anyhow(each) if code not in own):
             for part in subtree(code):
                 if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store) and self.is_memo(part):
-                    yield Open(part, "may keep what it computes")
+                    yield Open(part, "may store its result")
                 elif (name := self.set_by(part)) is not None:
                     read = [edge.target for edge in self.graph.edges.get(Field(name), ())]
                     # of what is set in the object itself, runs show who reads it
@@ -171,7 +171,7 @@ class Unrecorded(Inquiry):
                     if isinstance(part, ast.Subscript) and self.outlives(part.value, code):
                         holders[part.value] = None
                     if any(name_of(call.func) in READS_BUFFERS for call in self.flow.code.calls):
-                        yield Open(part, "may keep what it computes in a buffer")
+                        yield Open(part, "may store its result in a buffer")
                 elif isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store) and part in self.flow.recorded_of_leaves:
                     followed = isinstance(part.slice, ast.Constant) and self.statement(part) in executed
                     if not followed and self.outlives(part.value, code):
@@ -232,7 +232,7 @@ class Unrecorded(Inquiry):
         pulled += [part for code in dict.fromkeys(codes) for part in subtree(code) if isinstance(part, ast.Call)]
         for call in pulled:
             if name_of(call.func) in WALKS:
-                yield Open(call, "runs while items are taken out of it")
+                yield Open(call, "runs inside a generator, while its items are read")
 
     def drawn_from_outside(self, inside: list[ast.AST]) -> Iterator[Open]:
         """A generator that was begun outside goes on there with what it computes inside: in its variables, or kept by `cycle` and `tee`."""
@@ -247,7 +247,7 @@ class Unrecorded(Inquiry):
                 begun = (call not in own for call, targets in self.flow.calls.targets.items() if code in targets)
                 generates = any(isinstance(p, YIELDS) for p in body)
                 if generates and any(begun) or any(isinstance(p, ast.GeneratorExp) and p not in own for p in body):
-                    yield Open(code, "goes on with what it computes without recording")
+                    yield Open(code, "is a generator that starts outside and would continue without recording")
 
     def left_in_modules(self) -> Iterator[Open]:
         """Hooks of the forward pass, and parametrizations, leave in modules what they compute, or look at its graph."""
@@ -255,12 +255,12 @@ class Unrecorded(Inquiry):
             for part in subtree(document.tree):
                 name = word_of(part)
                 if name in LEFT_IN_MODULES or name.startswith(("register_forward", "register_module_forward")):
-                    yield Open(part, "may leave what is computed inside in a module")
+                    yield Open(part, "may store a result in a module")
                 elif name == "deepcopy" and swallowed(self.flow, part):
-                    yield Open(part, "refuses to copy what a module keeps with its graph")
+                    yield Open(part, "raises on copying a module that keeps a tensor with its graph")
         for call, dotted in self.flow.code.calls.items():
             if dotted.startswith(PRUNES):
-                yield Open(call, "may leave what is computed inside in a module")
+                yield Open(call, "may store a result in a module")
 
 
 def names_attribute(part: ast.AST, name: str) -> bool:

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.growing_places import GrowingPlace
 from graphfix.analysis.state import unwalked_state
-from graphfix.model import Applicability, Finding, Fix, InsertAfter, NoFix
+from graphfix.model import Finding, Fix, InsertAfter, NoFix
 from graphfix.repairs.detach import detached
-from graphfix.repairs.fixes import Tell, fix, short
+from graphfix.repairs.fixes import Tell, fix
+from graphfix.source.quote import short
 
 
 def unwalked(evidence: Evidence, attributes: bool, tell: Tell) -> Iterator[Finding]:
@@ -22,7 +23,9 @@ def unwalked(evidence: Evidence, attributes: bool, tell: Tell) -> Iterator[Findi
 def report(evidence: Evidence, target: ast.AST, place: GrowingPlace, tell: Tell) -> Finding:
     statement = evidence.document.statement_of(target)
     text = ast.unparse(target)
-    story = (evidence.label(target, "every iteration adds its graph to those of all earlier iterations, and no backward() uses them"),)
+    story = (
+        evidence.label(target, "every iteration adds its graph to those of all earlier iterations, and no backward() uses them"),
+    )
     message = f"`{short(text)}` keeps the graph of every iteration alive"
     return tell(evidence, message, evidence.span(statement), story, repair_of(evidence, statement, text, place))
 
@@ -31,14 +34,14 @@ def repair_of(evidence: Evidence, statement: ast.stmt, text: str, place: Growing
     """Detach right after the store: nobody walks what is stored, so nothing is lost."""
     values = {detached(store.value, text) for store in place.stores}
     if len(values) != 1 or None in values or not isinstance(statement, ast.Assign):
-        return NoFix("what is stored is of several kinds, or not stored by a plain assignment")
+        return NoFix("several kinds of values are stored, or not by a plain assignment")
     made = values.pop()
     if is_asked(evidence, place):
         made = f"{made}.requires_grad_()"
         if made != f"{text}.detach().requires_grad_()":
-            return NoFix("gradients are asked for with respect to what is stored, which is no single tensor")
+            return NoFix("gradients are requested with respect to the stored value, which is not a single tensor")
     after = InsertAfter(evidence.span(statement), f"{text} = {made}")
-    return fix(Applicability.SAFE, f"detach `{short(text)}` where it is stored", after)
+    return fix(f"detach `{short(text)}` where it is stored", after)
 
 
 def is_asked(evidence: Evidence, place: GrowingPlace) -> bool:

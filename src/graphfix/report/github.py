@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator
 
 from graphfix.report.escape import escaped
 from graphfix.report.places import Region
+from graphfix.report.remedy import remedy
 from graphfix.report.report import problem
 from graphfix.report.text import Line, Piece
 from graphfix.report.view import Told, View, plain, rooted
 from graphfix.run.outcome import Outcome, Status
+
+FEW = 12  # changed lines
 
 
 def lines(view: View) -> Iterator[Line]:
@@ -36,7 +40,20 @@ def _finding(view: View, told: Told) -> Line:
         where = f":{region.start.row}" + ("" if region.cell is not None else f":{region.start.column}")
     level = finding.severity.value
     cell = f"cell {region.cell + 1}: " if region is not None and region.cell is not None else ""
-    return _command(level, properties, f"{name}{where}: {finding.code} {cell}{finding.message}")
+    return _command(level, properties, "\n".join((f"{name}{where}: {finding.code} {cell}{finding.message}", *remedy(finding), *_made(told))))
+
+
+def _made(told: Told) -> Iterator[str]:
+    """The lines that the fix removes and adds, where they are few: an annotation is small."""
+    text = told.files.text_of(told.finding.path)
+    data = text.encode("utf-8", "surrogatepass")
+    for edit in sorted(told.edits, key=lambda each: each.span, reverse=True):
+        data = data[: edit.span.start] + edit.content.encode("utf-8", "surrogatepass") + data[edit.span.end :]
+    after = data.decode("utf-8", "surrogatepass")
+    found = difflib.unified_diff(text.splitlines(), after.splitlines(), n=0, lineterm="")
+    made = [line for number, line in enumerate(found) if number > 1 and not line.startswith("@@")]
+    if len(made) <= FEW:
+        yield from made
 
 
 def _place(region: Region) -> dict[str, object]:

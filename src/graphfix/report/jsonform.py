@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from graphfix.model import Edit, Finding, Span
+from graphfix.report.remedy import UNKNOWN
 from graphfix.report.text import Indexes, Line, Piece, indexes_of
 from graphfix.run.outcome import Outcome
 from graphfix.source.lines import LineIndex
@@ -45,6 +46,7 @@ def _record(finding: Finding, edits: tuple[Edit, ...], indexes: Indexes) -> dict
         "cell": index.cell(finding.span.start),
         "story": [_step(label.path, label.span, label.message, indexes) for label in finding.story],
         "fix": _fix(finding, edits, index),
+        "unfixed": None if finding.fix is not None else {"reason": finding.unfixed or UNKNOWN, "help": finding.by_hand},
         "url": finding.url,
     }
 
@@ -63,6 +65,7 @@ def _unfinished(outcome: Outcome) -> dict[str, object]:
         "cell": None,
         "story": [],
         "fix": None,
+        "unfixed": None,
         "url": None,
     }
 
@@ -80,6 +83,7 @@ def _fix(finding: Finding, edits: tuple[Edit, ...], index: LineIndex) -> dict[st
     return {
         "applicability": finding.fix.applicability.value,
         "message": finding.fix.title,
+        "reason": finding.fix.doubt or None,
         "edits": [
             {"content": edit.content, **_in_cell(index.cell(edit.span.start)), **_locations(index, edit.span)} for edit in edits
         ],

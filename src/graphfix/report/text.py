@@ -14,6 +14,7 @@ from urllib.parse import quote
 from graphfix.model import Applicability, Edit, Finding, Label, Severity, Span
 from graphfix.report.effects import effect
 from graphfix.report.escape import escaped, shown, width
+from graphfix.report.remedy import remedy
 from graphfix.run.outcome import Outcome
 from graphfix.source.decode import read
 from graphfix.source.errors import SourceError
@@ -111,14 +112,7 @@ def _ending(finding: Finding, index: LineIndex, edits: Sequence[Edit], gutter: i
     shows = effect(finding) if explained else ""
     if shows:
         yield (head, Piece(f"symptom: {shows}"))
-    if finding.fix is None:
-        if explained:
-            why = escaped(finding.unfixed) or "none surely keeps what is computed"
-            yield (head, Piece(f"no fix: {why}; `graphfix rule {finding.code}` shows what to write"))
-        return
-    kind = finding.fix.applicability.value
-    kind = "shown only" if kind == "display" else kind
-    yield (head, Piece(f"fix ({kind}): {escaped(finding.fix.title)}"))
+    yield from ((head, Piece(escaped(sentence))) for sentence in remedy(finding))
     made = _one_line(index, edits)
     if made is not None:
         row, text = made

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from graphfix.model import Finding, Fix
+from graphfix.model import Finding
 from graphfix.rewrite.fixpoint import Place, Repaired, place_of
 from graphfix.rewrite.origin import original_span
 
@@ -40,5 +40,5 @@ def _told_beforehand(text: str, now: str, finding: Finding) -> Finding:
         replace(label, span=original_span(text, now, label.span)) if label.path == finding.path else label
         for label in finding.story
     )
-    repair = finding.fix and Fix(finding.fix.applicability, f"{finding.fix.title}, once the other fixes are in", ())
+    repair = finding.fix and replace(finding.fix, title=f"{finding.fix.title}, after the other fixes are applied", operations=())
     return replace(finding, span=original_span(text, now, finding.span), story=story, fix=repair)

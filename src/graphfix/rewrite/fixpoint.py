@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MAX_PASSES = 10
 
 
-TURNING = "applied again and again, it does not come to rest"
+TURNING = "applying it again and again never ends"
 # a rule, and where the code that it blames starts in the text before all passes
 Place = tuple[str, int]
 EVERYWHERE = -1
@@ -228,4 +228,4 @@ def _refused(fixable: Sequence[Finding], done: _Pass) -> tuple[tuple[Finding, st
 
 def _broken(fixable: Sequence[Finding], done: _Pass) -> tuple[tuple[Finding, str], ...]:
     broken = set(done.broken)
-    return tuple((finding, "its fix does not parse") for finding in fixable if finding.fix in broken)
+    return tuple((finding, "the fixed code does not parse") for finding in fixable if finding.fix in broken)

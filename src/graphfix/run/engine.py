@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphfix.interpreter.conventions import NO_CONVENTIONS, Conventions
-from graphfix.model import Applicability, Finding, Label, Span
+from graphfix.model import Finding, Label, Span
 from graphfix.models.words import spelled_by_code
 from graphfix.run.collection import uncollected
 from graphfix.run.selection import every
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from graphfix.analysis.told_by_callers import CallerEvidence
 
 
-SHOWN = "a traced run has shown what kinds of values there are"
-TRAINED = "the run that failed goes backward through what this module returns"
+SHOWN = "only a traced run shows the types of these values"
+TRAINED = "only the failed run shows that backward() goes through the result of this module"
 
 
 @dataclass(frozen=True)
@@ -201,9 +201,7 @@ def joined(found: list[Finding], shown: list[Finding], how: str) -> Iterator[Fin
         if key_of(finding) not in known:
             label = Label(finding.path, finding.span, how)
             repair = finding.fix
-            if repair is not None and repair.applicability is Applicability.SAFE:
-                repair = replace(repair, applicability=Applicability.UNSAFE)
-            yield replace(finding, story=(*finding.story, label), fix=repair)
+            yield replace(finding, story=(*finding.story, label), fix=repair.doubted(how) if repair is not None else None)
 
 
 def key_of(finding: Finding) -> tuple[str, Span, str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphfix.interpreter.conventions import Conventions
-from graphfix.model import Applicability, Edit, Finding, Fix, Label
+from graphfix.model import Edit, Finding, Fix, Label
 from graphfix.models.words import spelled_by_code, spells
 from graphfix.run import limits
 from graphfix.run.collection import uncollected
@@ -231,7 +231,7 @@ def _doubted(finding: Finding, harmful: Mapping[Fix, str]) -> Finding:
     if finding.fix is None or finding.fix not in harmful:
         return finding
     why = Label(finding.path, finding.span, harmful[finding.fix])
-    return replace(finding, fix=replace(finding.fix, applicability=Applicability.UNSAFE), story=(*finding.story, why))
+    return replace(finding, fix=finding.fix.doubted(harmful[finding.fix]), story=(*finding.story, why))
 
 
 def _limited(outcome: Outcome, analysis: Analysis | Repaired) -> Outcome:

@@ -117,7 +117,7 @@ def as_written(finding: Finding) -> Finding:
     """A finding that quotes names as the file writes them, and not as Python 3 can read them."""
     repair = finding.fix and replace(finding.fix, title=_restored(finding.fix.title))
     story = tuple(replace(label, message=_restored(label.message)) for label in finding.story)
-    return replace(finding, message=_restored(finding.message), story=story, fix=repair, unfixed=_restored(finding.unfixed))
+    return replace(finding, message=_restored(finding.message), story=story, fix=repair, unfixed=_restored(finding.unfixed), by_hand=_restored(finding.by_hand))
 
 
 def _restored(text: str) -> str:

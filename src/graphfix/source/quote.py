@@ -19,3 +19,9 @@ def cut(text: object) -> str:
 def is_word(text: str) -> bool:
     """Whether `text` is short enough to be a misspelt name."""
     return len(text) <= LONGEST
+
+
+def short(text: str, limit: int = 40) -> str:
+    """Source text for a message: one line, not long."""
+    line = " ".join(text.split())
+    return line if len(line) <= limit else line[: limit - 3] + "..."

@@ -6,8 +6,9 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from graphfix.model import Applicability, Finding
+from graphfix.model import Finding
 from graphfix.report.escape import escaped
+from graphfix.report.remedy import remedy
 from graphfix.report.text import Line, Piece
 from graphfix.run.outcome import Outcome
 from graphfix.source.text import Source
@@ -56,13 +57,7 @@ def headed(findings: Iterable[Finding], name: str) -> Iterator[Line]:
     """Each finding of the file `name`, with what its fix does and how sure that is."""
     for finding in findings:
         yield (Piece(f"{finding.code} ", "bold"), Piece(f"{escaped(finding.message)} ({escaped(name)})"))
-        if finding.fix is None or not finding.fix.operations:
-            why = f"{escaped(finding.unfixed)}; " if finding.unfixed else ""
-            yield (Piece("       no fix: ", "blue"), Piece(f"{why}`graphfix rule {finding.code}` shows what to write"))
-            continue
-        safe = finding.fix.applicability is Applicability.SAFE
-        kind = "safe" if safe else "unsafe: read it, it may change what the program computes"
-        yield (Piece(f"       {escaped(finding.fix.title)} ({kind})", "blue"),)
+        yield from ((Piece(f"       {escaped(sentence)}", "blue"),) for sentence in remedy(finding))
 
 
 def _symptoms(trace: Trace) -> set[Symptom]:

@@ -55,10 +55,10 @@ def commands(cause: Cause) -> list[tuple[str, str]]:
     by_hand = finding.fix is None or not finding.fix.operations or finding.fix.applicability is Applicability.DISPLAY
     if by_hand or by_failure(finding):
         return [(f"graphfix rule {finding.code}", "explains this, and what to write instead")]
-    options = f" --select {finding.code}" if finding.optional else ""
+    options = f" --select {finding.code}"
     if finding.fix.applicability is Applicability.UNSAFE:
         options += " --unsafe-fixes"
     return [
-        (f"graphfix diff{options} {name}", "shows all repairs of this file"),
-        (f"graphfix apply{options} {name}", "makes them"),
+        (f"graphfix diff{options} {name}", "shows this repair"),
+        (f"graphfix apply{options} {name}", "makes it"),
     ]

@@ -61,7 +61,7 @@ class Sink(enum.Enum):
     """What becomes of a value that matters to a repair."""
 
     WALKED = "may call backward() on it"
-    ESCAPES = "may call backward() on it or keep it, outside the analysed code"
+    ESCAPES = "is defined outside the analysed code, and may call backward() on it or keep it"
     ASKED = "reads its graph, or compares it by identity"
 
     __hash__ = object.__hash__
