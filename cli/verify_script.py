@@ -118,13 +118,16 @@ def _show(options: Options, trial: Trial, changed: list[Outcome]) -> None:
 
 
 def places(changed: list[Outcome], loaded: set[str]) -> list[str]:
-    """The file of every fix and its rules, for people; the runs say nothing of files that they did not load."""
+    """The file of every fix and its rules, for people, first those that the runs have loaded: of others the runs show nothing."""
 
     def place(outcome: Outcome) -> str:
-        ran = os.path.realpath(outcome.path) in loaded
-        return f"{outcome.path} {', '.join(sorted(finding.code for finding in outcome.fixed))}{'' if ran else ' (not run)'}"
+        codes = ", ".join(sorted(finding.code for finding in outcome.fixed))
+        return f"{outcome.path} {codes}{'' if ran(outcome) else ' (not run)'}"
 
-    return [place(outcome) for outcome in changed]
+    def ran(outcome: Outcome) -> bool:
+        return os.path.realpath(outcome.path) in loaded
+
+    return [place(outcome) for outcome in sorted(changed, key=lambda each: not ran(each))]
 
 
 def check_plot(path: Path) -> None:

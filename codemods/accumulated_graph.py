@@ -35,10 +35,10 @@ print(total / len(loader))
 ```
 
 ## Fix safety
-`.item()` is used where every later reader of the total takes a number and the value has one element; `.detach()`
-otherwise. The fix is safe where the added graph was freed by its own `backward()`, as any later one through the total would
-raise, or where everything that reads the total is in sight and nothing calls `backward()` on it. It is unsafe where the total
-reaches code that is not in sight with a graph that is still alive.
+The fix stores `.item()` if every later reader of the total takes a number and the value has one element, and `.detach()`
+otherwise. It is safe if the graph that is added was freed by its own `backward()`, because any later `backward()` through the total
+would raise, or if graphfix sees every reader of the total and none calls `backward()` on it. It is unsafe if code that graphfix does not
+analyse can reach the total while its graph is still alive.
 
 ## References
 - https://pytorch.org/docs/stable/notes/faq.html#my-model-reports-cuda-runtime-error-2-out-of-memory

@@ -1,13 +1,13 @@
 """Several threads run a backward pass over one graph.
 
 ## What it does
-Finds `backward()` calls in functions that are started as threads (`threading.Thread`, `ThreadPoolExecutor`) and that
+Finds `backward()` calls in functions that run as threads (`threading.Thread`, `ThreadPoolExecutor`) and that
 share a part of the forward pass.
 
 ## Why is this bad
-The thread that is first frees the tensors saved in the shared part: the others raise, at random,
+The first thread frees the tensors saved in the shared part: the others raise, at random,
 "RuntimeError: Trying to backward through the graph a second time".
-A lock around the call does not help, and an error inside of a plain thread is easily overlooked.
+A lock around the call does not help, and an error in a plain thread is easily overlooked.
 
 ## Example
 ```python
@@ -30,9 +30,9 @@ sum(job.result() for job in jobs).backward()
 ```
 
 ## Fix safety
-The fix retains the graph in every thread, as it is not known which one comes last: the graph then lives as long as its
-tensors, and the gradients add up in an order that is not determined. It is better to return the losses and to call `backward()`
-on their sum in one thread; that changes what the function returns, so it is left to the author. The fix is unsafe.
+The fix is unsafe. It retains the graph in every thread, because no thread knows whether it is the last: the graph lives as
+long as its tensors, and the gradients add up in an order that differs between runs. It is better to return the losses and to call
+`backward()` on their sum in one thread; that changes what the function returns, so it is left to the author.
 
 ## References
 - https://pytorch.org/docs/stable/notes/autograd.html#multithreaded-autograd

@@ -1,18 +1,18 @@
-"""State of a recurrent model crosses from one iteration into the next with its graph.
+"""The state of a recurrent model enters the next iteration with its graph.
 
 ## What it does
-Finds a local variable (a tensor, a tuple such as an LSTM's `(h, c)`, a list or a dict) that an iteration leaves behind
-with its graph, and that the next iteration's `backward()` goes through.
+Finds a local variable (a tensor, a tuple such as an LSTM's `(h, c)`, a list or a dict) that holds a graph at the end of an iteration,
+when the next iteration's `backward()` goes through that graph.
 
-State that each iteration makes of the state before is found as well where no `backward()` goes through it: where its graph is freed
-before the next iteration adds to it, or where all code that reads it is in sight. What a function whose results are kept
-(`lru_cache`) has computed over parameters is state, too; it has no fix.
+State that each iteration computes from the previous state is also found if no `backward()` goes through it, provided that its graph is freed
+before the next iteration extends it, or that graphfix sees all code that reads it. The cached result of a function (`lru_cache`) that is
+computed from parameters counts as state, too; it has no fix.
 
 ## Why is this bad
-The first `backward()` frees the graph behind the state. The second iteration's loss depends on the state, so that its
-`backward()` comes to the freed graph and raises
-"RuntimeError: Trying to backward through the graph a second time". Where an iteration's loss does not read the state that it makes,
-as that of an RNN whose output stands beside its next state, it is the third iteration that raises.
+The first `backward()` frees the graph behind the state. The second iteration's loss depends on the state, so its `backward()`
+reaches the freed graph and raises
+"RuntimeError: Trying to backward through the graph a second time". If the loss of an iteration does not use the new state of the same
+iteration (an RNN that returns its output separately from its next state), the third iteration raises.
 
 ## Example
 ```python
@@ -38,10 +38,9 @@ for x, y in loader:
 ```
 
 ## Fix safety
-The state is detached once per iteration of the loop that calls `backward()`, where all of its graph has been freed: a run in
-which `backward()` went through it again would have raised, so no run that worked changes. It is unsafe where on some path the
-graph is still alive there, because then the detach cuts a gradient. Inside of a window of truncated backpropagation nothing is
-detached.
+The state is detached once per iteration of the loop that calls `backward()`, at a place where its whole graph is freed. A run whose
+`backward()` went through that graph again would have raised, so no working run changes. The fix is unsafe if the graph is still
+alive there on some path, because then the detach cuts a gradient. Nothing is detached inside a window of truncated backpropagation.
 
 ## References
 - https://pytorch.org/docs/stable/generated/torch.autograd.backward.html

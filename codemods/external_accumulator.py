@@ -1,7 +1,8 @@
-"""`backward()` is called in every iteration on a loss accumulator that is initialised outside of the loop.
+"""`backward()` is called in every iteration on a total of losses that is initialised outside the loop.
 
 ## What it does
-Finds a total that is set up before a loop, grows by a loss in each iteration, and whose `backward()` is called in each iteration.
+Finds a total that is initialised before a loop and grows by a loss in each iteration, and on which each iteration calls
+`backward()`.
 
 ## Why is this bad
 In the second iteration the total holds the first iteration's loss, whose graph has been freed: `backward()` raises
@@ -28,10 +29,9 @@ for x, y in loader:
 ```
 
 ## Fix safety
-The second iteration always raises, so a run that worked had one iteration, which does not change. The fix is safe where
-nothing reads the total but `backward()`. It is unsafe where the loop shows it, or decides by it: the total may have been meant
-to run through all iterations. Where it is read after the loop, as a log, `backward()` is called on the loss, and the total kept
-as a number.
+The second iteration always raises, so a working run has one iteration, which does not change. The fix is safe if nothing but
+`backward()` reads the total. It is unsafe if the loop prints the total or uses it in a condition, because a total over all iterations
+may be meant. If the total is read after the loop, as a log, `backward()` is called on the loss instead, and the total is kept as a number.
 
 ## References
 - https://pytorch.org/docs/stable/generated/torch.Tensor.backward.html

@@ -1,13 +1,13 @@
 """The `backward()` of every iteration goes through a tensor that was computed before the loop.
 
 ## What it does
-Finds a non-leaf tensor that is built once outside of a loop from tensors that require grad, and through which the
-`backward()` of each iteration goes.
+Finds a non-leaf tensor that is computed once, outside a loop, from tensors that require grad, when the `backward()` of each
+iteration goes through it.
 
 ## Why is this bad
-The first `backward()` frees the graph of the computation outside of the loop; the second one comes to it again and raises
+The first `backward()` frees the graph of that computation; the second one reaches it again and raises
 "RuntimeError: Trying to backward through the graph a second time".
-With `retain_graph=True` the value is stale: it never sees what the optimizer changes.
+With `retain_graph=True` the value is stale: it does not follow what the optimizer changes.
 
 ## Example
 ```python
@@ -30,12 +30,13 @@ for x, y in loader:
 ```
 
 ## Fix safety
-The second iteration always raises, so a run that worked had one iteration, in which the moved computation gives the same
-value. Safe where nothing that it is moved past may change what it reads (no write, no mode, no code out of sight), parameters
-are frozen in no way that is not followed, it is not random and nothing else reads the result; unsafe
-where it draws random numbers (one draw for all iterations and one per iteration are different models). Where nothing below
-the tensor is trained it is detached instead, and also where all of it is trained by a loss of its own (an advantage that
-weighs a policy loss): safe where the gradient that the loop's loss sends there is cleared before any step uses it.
+The second iteration always raises, so a working run has one iteration, in which the moved computation gives the same value. The fix
+is safe if no statement that it moves past can change its inputs (no write, no change of mode, no code that is not analysed), if no
+parameter may be frozen in a way that the analysis does not follow, if it draws no random numbers, and if nothing else reads the result.
+It is unsafe if it draws random numbers: one draw for all iterations and one draw per iteration are different models.
+If the tensor is not computed from trained parameters, it is detached instead. It is also detached if a loss of their own trains all of
+its parameters (an advantage that weighs a policy loss); that is safe if the gradient from the loop's loss is cleared before any step
+uses it.
 
 ## References
 - https://pytorch.org/docs/stable/notes/autograd.html#saved-tensors

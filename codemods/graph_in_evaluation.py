@@ -1,20 +1,20 @@
-"""An evaluation builds graphs that no `backward()` ever goes through.
+"""An evaluation records graphs that no `backward()` ever uses.
 
 ## What it does
-Finds loops and functions that run forward passes over parameters, in which nothing asks for a gradient and out of which no graph
-gets to a `backward()`: validation, testing, sampling and rollouts without `torch.no_grad()`, also where lists keep what is made
-until only its numbers are used, and forward passes beside the training of which only detached values, numbers or indices are used
-(a target network, a score that is shown, the choice of an action), unless they are detached on the spot. A loop that training and
-evaluation share (`if training: loss.backward()`) records in evaluation mode, too. In a file that goes backward nowhere, a loop that
-reads numbers out of a module is one. What the whole project calls under `no_grad` is none, nor is what runs in a context that asks
-for gradients. A loss that lacks its `backward()` before a step is told by GF309.
-A test builds what is gone when it ends: in modules named like tests, and where pytest or unittest is imported, the finding is
-optional.
+Finds loops and functions that run forward passes on parameters although nothing needs a gradient and no graph reaches a
+`backward()`: validation, testing, sampling and rollouts without `torch.no_grad()`. It also finds lists that keep such outputs until only
+their numbers are used, and forward passes in training code whose results are only used as detached values, numbers or indices (a target
+network, a printed score, a chosen action), unless they are detached at once. If training and evaluation share a loop
+(`if training: loss.backward()`), its forward pass is reported because it also records in evaluation mode. In a file without any
+`backward()`, a loop that reads numbers from the output of a module is an evaluation.
+Code that the whole project calls under `no_grad` is not reported, nor is code in a context that needs gradients. A loss whose `backward()`
+is missing before a step is reported by GF309.
+A test does not run for long: in test modules (by name, or because they import pytest or unittest) the finding is optional.
 
 ## Why is this bad
-Each forward pass keeps all of its activations for a `backward()` that never comes: wasted time and memory. What the loop
-adds up, collects or carries keeps the graphs of all iterations alive: memory grows with every iteration, until it runs out
-("CUDA out of memory"). `model.eval()` does not stop the recording.
+Each forward pass keeps all of its activations for a `backward()` that never comes: wasted time and memory. If the loop adds up or
+collects results, or uses the results of earlier iterations, the graphs of all iterations stay alive: memory grows with every iteration,
+until it runs out ("CUDA out of memory"). `model.eval()` does not turn off the recording.
 
 ## Example
 ```python
@@ -42,13 +42,14 @@ print(evaluate(model, loader))
 ```
 
 ## Fix safety
-Safe where all code of the evaluation is in sight and runs in the simulation: nothing in it can want a gradient, and what it
-computes does not depend on grad mode. Unsafe where a module or function that is not in sight is called, as one that uses
-`torch.autograd.grad` inside would fail, and where torch takes another way without recording, which rounds differently or warns: a
-transformer layer's fast path, attention kernels, products with computed factors, singular values alone, checkpoints. A forward pass
-that runs once, and one whose very statement detaches it for anything but numpy, are left alone. A pass that training shares is
-recorded in training mode only, under an unsafe fix. `@torch.no_grad()` stands below the decorators that a function has, as above
-`@property` or a registration it would not do; only above those that compile its source.
+The fix is safe if graphfix sees all code of the evaluation and simulates all of it: then nothing in it can need a gradient, and its
+results do not depend on grad mode. It is unsafe if the evaluation calls a module or function that is not analysed, because code that uses
+`torch.autograd.grad` inside would fail. It is also unsafe if torch uses another implementation when nothing is recorded, which rounds
+differently or warns: the fast path of transformer layers, attention kernels, products with computed factors, singular values alone,
+checkpoints.
+A forward pass that runs only once is not reported, nor is one that is detached in the same statement (except for numpy). A forward pass
+that training shares gets an unsafe fix that records it in training mode only. `@torch.no_grad()` is placed below existing decorators,
+because above `@property` or a registration it would have no effect; it is placed above decorators that compile the function's source.
 
 ## References
 - https://pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation

@@ -1,12 +1,12 @@
-"""A tensor that requires grad is handed to code that takes a number.
+"""A tensor that requires grad is passed to code that takes a number.
 
 ## What it does
 Finds `float(loss)`, `int(loss)`, `math.exp(loss)` and the other functions of `math` on a tensor that requires grad.
-The finding is optional: it is told where `--select` names this rule, as in `--select GF9`.
+The finding is optional: it is reported if `--select` names this rule, as in `--select GF9`.
 
 ## Why is this bad
-The number is taken out of the graph without a word. Since torch 2.9 that warns ("Converting a tensor with requires_grad=True to
-a scalar may lead to unexpected behavior"), and torch announces that it will be an error. `int()` does not warn yet.
+The conversion leaves the graph silently. Since torch 2.9 it warns ("Converting a tensor with requires_grad=True to
+a scalar may lead to unexpected behavior"), and torch plans to make it an error. `int()` does not warn yet.
 
 ## Example
 ```python
@@ -25,9 +25,9 @@ print("perplexity", math.exp(loss.item()))
 ```
 
 ## Fix safety
-Safe where the value is known to be a tensor: `float()` takes one element and raises for more, exactly as `item()` does, and the
-number is the same. Unsafe where it comes from a module that is not in sight. What was detached, or is read under `no_grad`, is
-left alone, and so is what may be a number already.
+The fix is safe if the value is known to be a tensor: `float()` takes one element and raises for more, exactly as `item()` does, and the
+number is the same. It is unsafe if the value comes from a module that is not analysed. Detached tensors, reads under `no_grad`, and
+values that may already be numbers are not reported.
 
 ## References
 - https://pytorch.org/docs/stable/generated/torch.Tensor.item.html

@@ -1,12 +1,12 @@
-"""A tensor that a backward pass still needs is written to in place.
+"""A tensor that a backward pass still needs is changed in place.
 
 ## What it does
 Finds in-place writes (`x += r`, `x[mask] = 0`, `x.relu_()`, `inplace=True`) to a tensor that an earlier operation has saved for
-its gradient, where a later `backward()` goes through that operation. A write in a file that
-is imported, which may be no fault by itself, is told at the `backward()` that it makes fail.
+its gradient, when a later `backward()` goes through that operation. If the write is in an imported file, where it may be right by
+itself, the finding is at the `backward()` that it makes fail.
 
 ## Why is this bad
-The gradient would be computed with the new content. Autograd notices it by the version counter: `backward()` raises
+The gradient would be computed with the new values. Autograd notices it by the version counter: `backward()` raises
 "RuntimeError: one of the variables needed for gradient computation has been modified by an inplace operation".
 Sigmoid, tanh, relu, exp and softmax save their output; products, powers and layers save their inputs; sums save nothing.
 
@@ -41,10 +41,10 @@ Gated()(x).sum().backward()
 ```
 
 ## Fix safety
-The out-of-place form computes the same values. Where the statement that writes has itself saved the old content
-(`h[i] = torch.tanh(h[i - 1] * w)`), the value is computed first, then `h` is copied and written to. Safe where every run that writes
-there raises later, so that no working run changes, and where no other name holds the old tensor or a view of it; unsafe where some run
-does not raise. Whoever holds another name would no longer see the new content: then the finding is told without a fix.
+The out-of-place form computes the same values. If the statement that writes has itself saved the old values
+(`h[i] = torch.tanh(h[i - 1] * w)`), the value is computed first, and then written to a copy of `h`. The fix is safe if every run
+with this write raises later, so no working run changes, and if no other variable refers to the old tensor or a view of it. It is unsafe if
+some run does not raise. If another variable may refer to the tensor, there is no fix: it would no longer see the change.
 
 ## References
 - https://pytorch.org/docs/stable/notes/autograd.html#in-place-correctness-checks
@@ -150,8 +150,8 @@ def report(evidence: Evidence, fault: Fault) -> Finding:
         story.insert(0, evidence.label(fault.overwritten.node.site, "this operation saves a tensor for its gradient"))
     if evidence.holds(fault.walk.site):
         story.append(evidence.label(fault.walk.site, "backward() needs the saved values and raises"))
-    text = short(ast.unparse(statement).splitlines()[0])
-    message = f"`{text}` changes a tensor in place that backward() still needs"
+    text = short(ast.unparse(statement).splitlines()[0], 36)
+    message = f"`{text}` overwrites values that backward() needs"
     return RULE.finding(evidence, message, evidence.span(statement), in_time(*story), repair_of(evidence, fault))
 
 
@@ -163,8 +163,8 @@ def report_at_walk(evidence: Evidence, fault: Fault) -> Finding:
         evidence.label(fault.walk.site, "backward() needs the saved values and raises"),
     ]
     written = fault.write.trace[-1][1]
-    text = short(ast.unparse(written).splitlines()[0])
-    message = f"`{text}` in another file changes a tensor in place that this backward() still needs"
+    text = short(ast.unparse(written).splitlines()[0], 20)
+    message = f"`{text}` in another file overwrites values that this backward() needs"
     blamed = evidence.document.statement_of(fault.walk.site)
     return RULE.finding(evidence, message, evidence.span(blamed), in_time(*story), NoFix("the write is in another file"))
 

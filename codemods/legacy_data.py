@@ -1,12 +1,12 @@
-"""`.data` is read to cut a tensor from its graph.
+"""`.data` is used to cut a tensor from its graph.
 
 ## What it does
 Finds reads of `x.data` on a tensor that has a graph or requires grad.
-The finding is optional: it is told where `--select` names this rule, as in `--select GF9`.
+The finding is optional: it is reported if `--select` names this rule, as in `--select GF9`.
 
 ## Why is this bad
-`x.data` has a version counter of its own: a write into it changes `x` behind the back of autograd, and a backward pass that
-needs the old values computes wrong gradients without a word. `x.detach()` is the same tensor with the counter of `x`, so that
+`x.data` has a version counter of its own: a write to it changes `x` unnoticed by autograd, and a backward pass that
+needs the old values silently computes wrong gradients. `x.detach()` is the same tensor with the counter of `x`, so
 such a pass raises
 "RuntimeError: one of the variables needed for gradient computation has been modified by an inplace operation".
 
@@ -23,10 +23,10 @@ prediction = output.detach().max(1)[1]
 ```
 
 ## Fix safety
-Safe where no write in place can reach the memory of `x`: then both are the same. Unsafe where what was read is handed to code
-that is not in sight, or kept on an object whose other methods are not in sight, and for parameters, which a step writes to.
-What is written in place on purpose (`p.data.mul_(0.9)`, `p.data -= lr * p.grad`, `p.data = ...`), and what a number is read
-from (`loss.data.item()`), is left alone.
+The fix is safe if no in-place write can reach the memory of `x`: then both are the same. It is unsafe if the value is passed to code
+that is not analysed, or stored on an object with methods that are not analysed, and for parameters, which a step writes to.
+Intended in-place writes (`p.data.mul_(0.9)`, `p.data -= lr * p.grad`, `p.data = ...`) and reads of a number
+(`loss.data.item()`) are not reported.
 
 ## References
 - https://pytorch.org/blog/pytorch-0_4_0-migration-guide/#what-about-data

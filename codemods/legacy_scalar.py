@@ -1,12 +1,12 @@
 """A one-element tensor is read with the indexing of torch 0.3.
 
 ## What it does
-Finds `loss.data[0]`, `loss.cpu().data.numpy()[0]` and the like on a tensor that has no dimension to index, and `total[0]` where
-`total += loss.data` added such tensors up.
+Finds `loss.data[0]`, `loss.cpu().data.numpy()[0]` and similar code on a tensor that has no dimension to index, and `total[0]` if
+`total += loss.data` has added such tensors up.
 
 ## Why is this bad
 Since torch 0.4 a loss has no dimensions. Indexing it raises "IndexError: invalid index of a 0-dim tensor", or "too many
-indices for array" where it has been turned into an array.
+indices for array" after conversion to an array.
 
 ## Example
 ```python
@@ -21,11 +21,11 @@ print(loss.item())
 ```
 
 ## Fix safety
-Safe where the tensor is known to have no dimension: a loss with its default reduction, a full `sum()` or `mean()`. The line
-raises in every run there. A helper that reads its argument is judged by what all callers in sight pass. Unsafe where only
-`loss.backward()` shows that it has one element, as a tensor of shape `(1,)` can be indexed, or where a helper may be called from
-another file. `param.data[0]`, `out.data.max(1)[1]` and the rows of a batch are left alone, and so is
-what runs only where `torch.__version__` or `hasattr(loss, "item")` says that torch is older than 0.4.
+The fix is safe if the tensor is known to have no dimension: a loss with its default reduction, a full `sum()` or `mean()`. The line
+raises in every run then. For a helper that reads its argument, all analysed callers count. The fix is unsafe if only
+`loss.backward()` shows that the tensor has one element, because a tensor of shape `(1,)` can be indexed, or if another file may
+call the helper. `param.data[0]`, `out.data.max(1)[1]` and the rows of a batch are not reported, nor is
+code that runs only if `torch.__version__` or `hasattr(loss, "item")` shows that torch is older than 0.4.
 
 ## References
 - https://pytorch.org/blog/pytorch-0_4_0-migration-guide/

@@ -3,14 +3,14 @@
 ## What it does
 Finds `volatile=True`, which torch ignores, `retain_variables=True`, which it refuses, and a gradient of shape `(1,)` for a loss
 that has no dimension (`loss.backward(torch.FloatTensor([1]))`), which does not match. A `Variable(x)` without such a fault is an
-optional finding, and so is an import of `Variable` that nothing uses: they are told where `--select` names this rule, as in
+optional finding, and so is an unused import of `Variable`: they are reported if `--select` names this rule, as in
 `--select GF9`.
 
 ## Why is this bad
-With `volatile` ignored, an evaluation builds its graph, and memory grows as it never did in torch 0.3; torch only warns:
+Because `volatile` is ignored, an evaluation records its graph, and memory grows as it did not in torch 0.3; torch only warns:
 "volatile was removed and now has no effect". `retain_variables` raises
 "TypeError: Tensor.backward() got an unexpected keyword argument 'retain_variables'", the gradient of the wrong shape raises
-"RuntimeError: Mismatch in shape". A plain `Variable(x)` is `x.detach()`: noise, or a cut that does not look like one.
+"RuntimeError: Mismatch in shape". A plain `Variable(x)` is `x.detach()`: it does nothing, or it cuts a graph without saying so.
 
 ## Example
 ```python
@@ -30,11 +30,11 @@ save_image(fake.data, "fake.png")
 ```
 
 ## Fix safety
-The wrap of `volatile` goes, and what is computed from it runs under `no_grad`: safe where all that is computed there is in
-sight and no `backward()` goes through it, unsafe where code that is not in sight gets hold of it, told only where a `backward()`
-does reach it or another function goes on with it. `retain_variables` and a gradient of the wrong shape raise in every run, so
-that their repair is safe. `Variable(x)` becomes `x` where `x` has no graph, `x.detach()` where it has one, and
-`x.detach().requires_grad_()` where a new leaf is asked for: safe where the tape knows `x`, or where a `DataLoader` gave it.
+`volatile` and its wrapper are removed, and everything computed from it runs under `no_grad`. That is safe if graphfix sees all code
+that uses the results and no `backward()` goes through them, and unsafe if code that is not analysed can reach them. There is no fix if a
+`backward()` does reach them or another function continues the computation. `retain_variables` and a gradient of the wrong shape raise in
+every run, so their fix is safe. `Variable(x)` becomes `x` if `x` has no graph, `x.detach()` if it has one, and
+`x.detach().requires_grad_()` if the code creates a new leaf: safe if the simulation knows `x`, or if a `DataLoader` returned it.
 
 ## References
 - https://pytorch.org/blog/pytorch-0_4_0-migration-guide/
@@ -130,7 +130,7 @@ def ignored(evidence: Evidence, tried: Tape, sites: dict[ast.Call, Seen], old: s
     repair: Fix | NoFix = NoFix(NO_PLACE)
     if place is not None and old <= ready.keys() and all(map(is_constant, old)):
         repair = without_graph(evidence, place, ready, all(ready[site].alone for site in old))
-    what = "has no effect: no graph is recorded here anyway" if place is not None and not place.statements else IGNORED
+    what = "has no effect: nothing is recorded here" if place is not None and not place.statements else IGNORED
     story = (
         [evidence.label(place.statements[0], "this records a graph that no backward() uses")]
         if place and place.statements
@@ -161,7 +161,7 @@ def told(evidence: Evidence, old: set[ast.Call], what: str, story: Iterable[Labe
     first = min(old, key=lambda site: (site.lineno, site.col_offset))
     keyword = next((k for k in first.keywords if k.arg == "volatile"), None)
     label = evidence.label(first if keyword is None else keyword.value, "`volatile` was removed in torch 0.4")
-    message = f"`volatile` of `{short(evidence.document.source(first), 30)}` {what}"
+    message = f"`volatile` of `{short(evidence.document.source(first), 28)}` {what}"
     return RULE.finding(evidence, message, evidence.blamed(first), [label, *story], repair)
 
 

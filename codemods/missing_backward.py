@@ -1,14 +1,14 @@
-"""An optimizer steps, and no `backward()` has gone through the loss that was made for it.
+"""An optimizer steps, but no `backward()` was called on the loss that was computed for it.
 
 ## What it does
-Finds losses that are computed from an optimizer's parameters between its `zero_grad()` and its `step()`, and that no `backward()` goes
-through, in no run. Either nothing else leaves a gradient in these parameters before the step, or only a penalty on gradients does
-(one that is made of what `autograd.grad` gives), and the loss that it belongs to is left out. A value that is computed beside a loss
-that is trained is none, nor is a step that gets its gradients by hand, by code that is not in sight, or in some iterations only.
+Finds losses that are computed from an optimizer's parameters between its `zero_grad()` and its `step()`, and that no `backward()`
+uses in any run. Either nothing else leaves a gradient in these parameters before the step, or only a gradient penalty does (computed
+from the result of `autograd.grad`), and the loss that it belongs to is left out. A value that is computed next to a trained loss
+is not reported, nor is a step that gets its gradients by hand, from code that is not analysed, or in some iterations only.
 
 ## Why is this bad
-There is no error: the step skips parameters without a gradient, or follows the penalty alone. The program runs to its end, prints
-losses, and has not learned what it was meant to.
+There is no error: the step skips parameters without a gradient, or follows the penalty alone. The program finishes, prints
+losses, and has not learned what it should.
 
 ## Example
 ```python
@@ -28,9 +28,9 @@ for x, y in loader:
 ```
 
 ## Fix safety
-Never safe: with `loss.backward()` in front of the step, the parameters are trained as they have not been before, and `graphfix verify`
-says that the numbers of a script are others. There is no fix where several losses wait for one step, or where the step does not
-follow the loss in the same block. A loss that is there to be shown only does not belong between `zero_grad()` and `step()`: compute
+Never safe: with `loss.backward()` before the step, the parameters are trained as they were not before, and `graphfix verify`
+reports that the numbers of a script change. There is no fix if several losses come before one step, or if the step does not
+follow the loss in the same block. A loss that is only printed does not belong between `zero_grad()` and `step()`: compute
 it under `torch.no_grad()`.
 
 ## References

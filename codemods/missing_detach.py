@@ -1,16 +1,16 @@
-"""One player's loss runs back into the other player's network for a gradient that nobody uses.
+"""One player's loss reaches the other player's network, for a gradient that nothing uses.
 
 ## What it does
-Finds two backward passes over one graph where one of them only leaves a gradient that is cleared before any step reads it: a
-discriminator or critic fed with the generator's output, a policy loss weighted by an advantage that keeps the critic's
-graph, a target that keeps its graph. Where only one loss goes through it: a target network, a copy of the trained one that no
-optimizer steps, or a teacher in evaluation mode, whose graph the loss keeps.
+Finds two backward passes through one graph where one of them only leaves a gradient that is cleared before any step reads it: a
+discriminator or critic that gets the generator's output, a policy loss weighted by an advantage with the critic's
+graph, a target that keeps its graph. It also finds a single loss that keeps the graph of a network that no optimizer steps: a target
+network (a copy of the trained one), or a teacher in evaluation mode.
 
 ## Why is this bad
-The pass goes through, and frees, a graph that belongs to the other loss: the other one's `backward()` raises
-"RuntimeError: Trying to backward through the graph a second time", or, where an optimizer has stepped in between,
+The backward pass uses, and frees, a graph that belongs to the other loss. The other loss's `backward()` raises
+"RuntimeError: Trying to backward through the graph a second time", or, if an optimizer has stepped in between,
 "RuntimeError: one of the variables needed for gradient computation has been modified by an inplace operation".
-`retain_graph=True` hides the former, and the pass through the other network stays wasted time and memory.
+`retain_graph=True` hides the former, and the pass through the other network remains wasted time and memory.
 
 ## Example
 ```python
@@ -41,12 +41,12 @@ generator_optimizer.step()
 ```
 
 ## Fix safety
-Safe where every gradient behind the detached value is known to be cleared before a step reads it, so that retaining the graph
-would give the same training. Where an optimizer steps between the two passes, that the later gradient is not used may be what the
-author wants, or the fault itself: the fix is safe there only where what is detached is a weight or a target of the loss (an
-advantage, a value to reach), and unsafe where it is the input of a network that the loss trains. Where both passes' gradients are
-used, nothing is detached: see sequential-backward and step-between-backwards. Where one loss alone leads into a network that nobody
-trains it is unsafe, as an optimizer that is not in sight may have its parameters.
+The fix is safe if every gradient behind the detached value is known to be cleared before a step reads it: training stays the same
+as with a retained graph. If an optimizer steps between the two passes, it is safe only if the detached value is a weight or a target of
+the loss (an advantage, a target value), and unsafe if it is the input of a network that the loss trains: then the unused gradient may
+be intended, or may be the fault itself. If the gradients of both passes are used, nothing is detached: see sequential-backward and
+step-between-backwards. If a single loss reaches a network that no optimizer steps, the fix is unsafe, because an optimizer
+outside the analysed code may have its parameters.
 
 ## References
 - https://pytorch.org/tutorials/beginner/dcgan_faces_tutorial.html

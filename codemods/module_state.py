@@ -1,12 +1,12 @@
-"""State that a module or trainer keeps on itself brings the graph of one iteration into the next.
+"""State that a module or trainer stores on itself brings the graph of one iteration into the next.
 
 ## What it does
-Finds an attribute (`self.hidden`, running statistics, memories) that an iteration leaves behind with its graph, and
-that the next iteration's `backward()` goes through.
+Finds an attribute (`self.hidden`, running statistics, memories) that holds a graph at the end of an iteration, when the next
+iteration's `backward()` goes through that graph.
 
 ## Why is this bad
-The attribute outlives the iteration, and with it the graph that made it. The first `backward()` frees that graph; the next one
-comes to it again and raises
+The attribute outlives the iteration, and so does its graph. The first `backward()` frees that graph; the next one reaches it again
+and raises
 "RuntimeError: Trying to backward through the graph a second time".
 
 ## Example
@@ -53,9 +53,9 @@ for x, y in loader:
 ```
 
 ## Fix safety
-As for carried-state: the attribute is detached in the loop that calls `backward()`, where all of its graph has been freed, so
-that no run that worked changes. Where samples are independent, a fresh state per sample may be what is meant; that is a choice
-that the fix does not make. No fix is offered where the loop is not in sight.
+As for carried-state: the attribute is detached in the loop that calls `backward()`, at a place where its whole graph is freed, so
+no working run changes. If samples are independent, a fresh state for each sample may be better; the fix does not make that choice.
+There is no fix if the loop is outside the analysed code.
 
 ## References
 - https://pytorch.org/docs/stable/notes/autograd.html
@@ -88,7 +88,7 @@ RULE = rule(
     find,
     witnessed=True,
     repair="Detach state that a module keeps from one iteration to the next.",
-    by_hand="write `{} = {}.detach()` behind the backward() that frees its graph",
+    by_hand="detach `{}` where it is stored, or after the backward() that frees its graph",
     shows=(SECOND_WALK, WRITTEN_IN_PLACE),
     results=CUT,
     yields_to=("GF101", "GF103"),

@@ -1,13 +1,13 @@
-"""`create_graph=True` records the gradients, and no `backward()` goes through what is recorded.
+"""`create_graph=True` records the gradients, and no `backward()` uses the recorded graph.
 
 ## What it does
-Finds `torch.autograd.grad` and `backward` with a constant `create_graph=True` where no later call of either, on any path, goes
-through the gradients that it computes.
+Finds `torch.autograd.grad` and `backward` with a constant `create_graph=True` if no later call of either, on any path, goes
+through the computed gradients.
 
 ## Why is this bad
-The backward pass itself becomes a graph, with saved tensors of its own, and the graph of the forward pass is kept as well: two to
+The backward pass itself becomes a graph with saved tensors of its own, and the graph of the forward pass is kept as well: two to
 three times the memory and a slower pass, for nothing. With `backward` the parameters and their gradients refer to each other, so
-that the memory may never be freed; torch warns: "Using backward() with create_graph=True will create a reference cycle".
+the memory may never be freed; torch warns: "Using backward() with create_graph=True will create a reference cycle".
 
 ## Example
 ```python
@@ -26,9 +26,9 @@ print(saliency.abs().mean().item())
 ```
 
 ## Fix safety
-Safe where everything that is made of the gradients is in sight and no `backward()` goes through it; `retain_graph=True` takes its
-place where a later `backward()` needs the forward pass's graph. Unsafe where code that is not in sight gets hold of a part of
-the graph, and where torch has another formula for gradients that are recorded, which rounds differently.
+The fix is safe if graphfix sees everything that is computed from the gradients and no `backward()` goes through it. If a later
+`backward()` needs the graph of the forward pass, `retain_graph=True` takes its place. The fix is unsafe if code that is not analysed
+can reach a part of the graph, or if torch has another formula for gradients that are recorded, which rounds differently.
 
 ## References
 - https://pytorch.org/docs/stable/generated/torch.autograd.grad.html

@@ -1,13 +1,13 @@
 """`retain_graph=True` on the last `backward()` through a graph.
 
 ## What it does
-Finds a `backward()` or `torch.autograd.grad` with a constant `retain_graph=True` whose graph no later one needs, on any path.
-On a graph that a caller has given, or gets back, the caller may call `backward()`: a helper that keeps it is not told.
-A test keeps nothing for long: in modules named like tests, and where pytest or unittest is imported, the finding is optional.
+Finds a `backward()` or `torch.autograd.grad` with a constant `retain_graph=True` whose graph no later call needs, on any path.
+If the graph comes from a caller, or returns to one, the caller may call `backward()` on it: such a helper is not reported.
+A test does not run for long: in test modules (by name, or because they import pytest or unittest) the finding is optional.
 
 ## Why is this bad
-The graph and all tensors saved in it stay in memory until the last reference to the loss goes, often until the next
-iteration's forward pass has built its own: up to twice the memory, for nothing. It also hides the error that a graph carried
+The graph and all tensors saved in it stay in memory until the last reference to the loss is gone, often until the next
+iteration's forward pass has recorded its own: up to twice the memory, for nothing. It also hides the error that a graph carried
 from one iteration into the next would raise,
 "RuntimeError: Trying to backward through the graph a second time".
 
@@ -28,10 +28,10 @@ optimizer.step()
 ```
 
 ## Fix safety
-Safe where every `backward()` through the graph is in sight and none follows. Unsafe where a part of the graph is handed to code
-that is not in sight, or where the model itself is not in sight, as either may go backward through the graph once more.
-So is a loop that may take the same loss out of something twice (`cycle`, `choices`, `zip(losses, losses[1:])`).
-The losses of a loop that may be a generator have no fix: which of them is the last is not known.
+The fix is safe if graphfix sees every `backward()` through the graph and none follows. It is unsafe if a part of the graph is passed
+to code that is not analysed, or if the model itself is not analysed, because either may use the graph again. It is also unsafe
+if a loop may yield the same loss twice (`cycle`, `choices`, `zip(losses, losses[1:])`).
+There is no fix if the losses of a loop may come from a generator, because it does not show which one is the last.
 
 ## References
 - https://pytorch.org/docs/stable/generated/torch.Tensor.backward.html

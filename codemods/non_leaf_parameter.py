@@ -1,13 +1,13 @@
-"""What is meant to be trained is not a leaf: an operation stands between the parameter and its name.
+"""What should be trained is not a leaf: an operation stands between the parameter and the variable.
 
 ## What it does
-Finds `nn.Parameter(...).softmax(0)`, `torch.randn(..., requires_grad=True) * 0.1` and the like whose result is kept, reached
-by the `backward()` of every iteration or handed to an optimizer, while the leaf itself has no name. What an optimizer is given
-and is no leaf is found as well where leaf and operation stand in different statements, or functions.
+Finds `nn.Parameter(...).softmax(0)`, `torch.randn(..., requires_grad=True) * 0.1` and similar code, where the result is kept, and
+used by the `backward()` of every iteration or passed to an optimizer, while no variable holds the leaf itself. A non-leaf tensor
+that is passed to an optimizer is also found if the leaf and the operation stand in different statements or functions.
 
 ## Why is this bad
-The gradient goes to the leaf, which nobody can reach: the result's `.grad` stays None, a module does not register it, an
-optimizer refuses it ("ValueError: can't optimize a non-leaf Tensor"). Its graph is built once: the second `backward()` raises
+The gradient goes to the leaf, which no code can reach: the result's `.grad` stays None, a module does not register it, and an
+optimizer refuses it ("ValueError: can't optimize a non-leaf Tensor"). Its graph is recorded once: the second `backward()` raises
 "RuntimeError: Trying to backward through the graph a second time".
 
 ## Example
@@ -49,9 +49,9 @@ for x, y in loader:
 ```
 
 ## Fix safety
-`(torch.randn(3) * 0.1).requires_grad_()` is safe where the program raises as it is: it was meant to be the leaf. Moving an
-operation from `__init__` to where the attribute is read starts to train a parameter that has been constant, which
-is for the author to say. So is which of two names is to be trained: where the operation stands apart from the leaf there is no fix.
+`(torch.randn(3) * 0.1).requires_grad_()` is safe if the program raises as it is: the result was meant to be the leaf. Moving an
+operation from `__init__` to the places that read the attribute is unsafe: a parameter that was constant starts to train. If the
+operation stands apart from the leaf, there is no fix, because the code does not show which of the two should be trained.
 
 ## References
 - https://pytorch.org/docs/stable/generated/torch.nn.parameter.Parameter.html
@@ -91,7 +91,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
         target = short(ast.unparse(statement.targets[0]))
         yield RULE.finding(
             evidence,
-            f"`{target}` is not a leaf: the tensor that it is computed from is never trained",
+            f"`{target}` is not a leaf: what it is computed from is never trained",
             evidence.span(statement),
             story,
             repair_of(evidence, statement, leaf.site),

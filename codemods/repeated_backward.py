@@ -1,7 +1,7 @@
 """`backward()` is called twice on the same loss.
 
 ## What it does
-Finds a `backward()` over a loss whose graph an earlier `backward()` over the very same loss has freed.
+Finds a `backward()` on a loss whose graph an earlier `backward()` on the same loss has freed.
 
 ## Why is this bad
 The second `backward()` raises
@@ -24,13 +24,12 @@ optimizer.step()
 ```
 
 ## Fix safety
-Where the second call is a statement of its own that can only raise (an operation of the code's own that reads no saved tensors
-does not), deleting it changes no run that worked; it is deleted where
-nothing has changed a parameter in between, or where its gradient would be cleared unused. Otherwise a second forward pass is
-offered: that is what the author may have meant. A loss on which `backward()` is called once per iteration of a loop is computed
-in each iteration: safe where what it reads does not change in between and is not random, as a run that worked had one iteration.
-Into a closure, which the optimizer calls several times, the computation is moved on request only: how often it is called is the
-optimizer's choice.
+If the second call is a statement of its own and always raises, removing it changes no working run. (It does not raise if all
+operations are custom ones that read no saved tensors.) It is removed if no parameter changes in between, or if its gradient would be
+cleared unused. Otherwise the fix adds a second forward pass, which the author may have meant. If each iteration of a loop calls `backward()` on the
+same loss, the loss is computed in each iteration: that is safe if its inputs do not change in between and are not random, because a
+working run has one iteration. Moving the computation into a closure that the optimizer calls several times is unsafe:
+the optimizer decides how often it runs.
 
 ## References
 - https://pytorch.org/docs/stable/generated/torch.Tensor.backward.html

@@ -1,12 +1,12 @@
 """`retain_graph=True` in a loop hides that a graph is carried from one iteration into the next.
 
 ## What it does
-Finds a `backward()` whose graph is retained only because the next iteration's `backward()` goes through it again: by way of
-carried state, a running total, or a tensor that was built before the loop.
+Finds a `backward()` whose graph is retained only because the next iteration's `backward()` goes through it again: through
+carried state, a running total, or a tensor that is computed before the loop.
 
 ## Why is this bad
 The error "RuntimeError: Trying to backward through the graph a second time" is gone, the fault is not: each
-`backward()` goes through the graphs of all iterations before it, so that time and memory grow with every iteration. As soon as
+`backward()` goes through the graphs of all earlier iterations, so time and memory grow with every iteration. As soon as
 an optimizer changes a parameter that the old graph saved, `backward()` raises all the same:
 "RuntimeError: one of the variables needed for gradient computation has been modified by an inplace operation".
 
@@ -34,9 +34,9 @@ for x, y in loader:
 ```
 
 ## Fix safety
-Where the `backward()` that retains runs, detaching ends the gradient at the iteration's boundary (truncated backpropagation
-through time), while one `backward()` on the sum of the losses would keep it: that is a choice, so the fix is unsafe. It is safe
-where `backward()` raises in spite of `retain_graph=True`, as a step has changed what the old graph saved.
+If the `backward()` with the retained graph works, detaching ends the gradient at the start of each iteration (truncated
+backpropagation through time), while one `backward()` on the sum of the losses would keep it. That is a choice, so the fix is unsafe. It is
+safe if `backward()` raises in spite of `retain_graph=True`, because a step has changed what the old graph saved.
 
 ## References
 - https://pytorch.org/docs/stable/generated/torch.Tensor.backward.html

@@ -1,10 +1,10 @@
-"""Several losses on one graph are run backward one after the other.
+"""Several losses on one graph call `backward()` one after the other.
 
 ## What it does
-Finds a `backward()` (or `torch.autograd.grad`) through a graph which an earlier one of the same iteration has freed.
+Finds a `backward()` (or `torch.autograd.grad`) through a graph that an earlier one of the same iteration has freed.
 
 ## Why is this bad
-The losses share a part of the forward pass. The first `backward()` frees the tensors saved in it, so that the second one raises
+The losses share a part of the forward pass. The first `backward()` frees the tensors saved in it, so the second one raises
 "RuntimeError: Trying to backward through the graph a second time".
 
 ## Example
@@ -27,11 +27,10 @@ optimizer.step()
 ```
 
 ## Fix safety
-The second `backward()` always raises, so no run that worked is changed. Where the two calls stand next to each other they become
-one `backward()` on the sum, which gives the sum of the gradients; where something has to stay in between, or a hook sees the
-gradients of each call, the first one gets `retain_graph=True`, which gives the same gradients and needs more memory. The fix is
-unsafe where the second `backward()` raises on some paths only, and where several optimizers step with its gradients: then a
-`detach()` may have been meant.
+The second `backward()` always raises, so no working run changes. Two adjacent calls become one `backward()` on the sum, which gives
+the sum of the gradients. If other statements must stay between them, or a hook receives the gradients of each call, the first
+call gets `retain_graph=True`, which gives the same gradients and needs more memory. The fix is unsafe if the second `backward()`
+raises on some paths only, or if several optimizers use its gradients: then a `detach()` may be meant.
 
 ## References
 - https://pytorch.org/docs/stable/generated/torch.autograd.backward.html

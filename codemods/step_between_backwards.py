@@ -1,7 +1,7 @@
-"""A parameter is stepped between the forward pass that saved it and the backward pass that needs it.
+"""An optimizer steps a parameter between the forward pass that saved it and the backward pass that needs it.
 
 ## What it does
-Finds a `backward()` over a graph in which a parameter is saved that an optimizer's `step()` (or another in-place write) has
+Finds a `backward()` through a graph that saved a parameter which an optimizer's `step()` (or another in-place write) has
 changed since.
 
 ## Why is this bad
@@ -32,10 +32,10 @@ generator_optimizer.step()
 ```
 
 ## Fix safety
-Never safe: to compute the later loss anew with the stepped parameters, and to call `backward()` on both losses before the steps,
-are different trainings. The fix keeps the forward pass as it is written: each backward pass is restricted to the parameters that
-its own optimizer steps (`inputs=`), and a step that changes what a later pass needs moves behind it. Steps per item of a loop
-over stored losses become one step after the loop. No fix is made where anything else between the step and the `backward()` reads
+Never safe: computing the later loss again with the stepped parameters, and calling both `backward()` before the steps,
+are different ways to train. The fix keeps the forward pass as it is written: each backward pass is limited to the parameters that
+its own optimizer steps (`inputs=`), and a step that changes what a later pass needs moves after it. One step per item of a loop
+over stored losses becomes one step after the loop. There is no fix if other code between the step and the `backward()` reads
 the stepped parameters.
 
 ## References

@@ -1,14 +1,14 @@
 """A list, deque, dict or replay memory keeps the graph of every value that is put into it.
 
 ## What it does
-Finds tensors that are put into a container which outlives the iteration, with a graph that no later `backward()` goes through:
-histories of losses, collected outputs, stored experience.
-A test keeps nothing for long: in modules named like tests, and where pytest or unittest is imported, the finding is optional.
+Finds tensors that are put, with a graph that no later `backward()` uses, into a container that outlives the iteration: histories
+of losses, collected outputs, stored experience.
+A test does not run for long: in test modules (by name, or because they import pytest or unittest) the finding is optional.
 
 ## Why is this bad
-Every stored tensor keeps its graph alive: memory grows with every iteration, until it runs out ("CUDA out of memory"). A stored
-value that is used in a later loss brings its old graph along. Where that has been freed, the loss's `backward()` raises
-"RuntimeError: Trying to backward through the graph a second time"; where its parameters have been stepped,
+Every stored tensor keeps its graph alive: memory grows with every iteration, until it runs out ("CUDA out of memory"). If a stored
+value is used in a later loss, that loss includes the old graph, too. If the old graph is freed, the loss's `backward()` raises
+"RuntimeError: Trying to backward through the graph a second time"; if an optimizer has changed its parameters, it raises
 "RuntimeError: one of the variables needed for gradient computation has been modified by an inplace operation".
 
 ## Example
@@ -34,9 +34,9 @@ for x, y in loader:
 ```
 
 ## Fix safety
-`.item()` where every reader of the container takes a number, `.detach()` otherwise. Safe where the stored graph was freed by
-its own `backward()`, as a later one through the container would raise, or where every reader is in sight and none calls
-`backward()` on it. Log-probabilities and the like that are stored for a later `backward()` are left alone.
+The fix stores `.item()` if every reader of the container takes a number, and `.detach()` otherwise. It is safe if the stored graph
+was freed by its own `backward()`, because a later one through the container would raise, or if graphfix sees every reader and none
+calls `backward()` on it. Log-probabilities and other values that are stored for a later `backward()` are not reported.
 
 ## References
 - https://pytorch.org/docs/stable/notes/faq.html

@@ -126,11 +126,11 @@ Operation = Append | Replace | AddArgument | RemoveArgument | InsertBefore | Ins
 class Ground(enum.Enum):
     """Why a safe fix changes no run that works."""
 
-    UNUSED = "nobody walks, or can walk, what it cuts or frees"
-    FREED = "what it cuts is freed by then: a run that walks it raises"
+    UNUSED = "no backward() uses, or can use, what it cuts or frees"
+    FREED = "what it cuts is freed by then: a backward() through it raises"
     DROPPED = "the gradients that it drops are dropped anyway"
     UNTRAINED = "what it cuts leads to no parameter that is trained"
-    JOINED = "walks that raise today become one, or leave the graph to one another"
+    JOINED = "backward passes that raise today become one, or keep the graph for each other"
     RAISES = "every run raises where it makes a difference"
 
 

@@ -80,7 +80,7 @@ def test_a_forge_that_wants_to_be_left_alone_is(campaign: Campaign, forge: Any, 
     hosted(campaign, GITHUB, loops)
     forge.refusals = [(status, {"message": "slow down"}, {"Retry-After": "1"})] * 2
     done = campaign("run", "--push", "--open")
-    assert done.returncode == 0 and done.stderr.count(b"wants to be left alone for 1 seconds") == 2
+    assert done.returncode == 0 and done.stderr.count(b"is reached; it allows requests again in 1 seconds") == 2
     assert campaign.stages() == {"acme+trainer": "opened"}
 
 

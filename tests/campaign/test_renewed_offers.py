@@ -99,7 +99,7 @@ def test_one_that_nobody_needs_any_more_is_told_and_withdrawn(campaign: Campaign
     assert campaign("update", "--push", "--open").returncode == 0
     [row] = campaign.report()["rows"]
     told = (row["stage"], row["reason"], row["link"])
-    assert told == ("clean", "nothing to repair any more, but its pull request is open", "https://x/pull/7")
+    assert told == ("clean", "nothing is left to fix, but its pull request is open", "https://x/pull/7")
     assert campaign.report()["open"] == 1 and b"https://x/pull/7" in campaign("report").stdout
     assert b"1 pull request stays open" in campaign("close").stderr and verbs(forge) == ["POST"]
     assert campaign("close", "--withdraw").returncode == 0

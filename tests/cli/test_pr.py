@@ -103,7 +103,7 @@ def test_the_text_tells_all_that_a_maintainer_asks(repository: Path, pr: Run) ->
     for words in (
         "| [GF101 accumulated-graph](https://", "| 2 | 2 | safe |", "**Why it is safe.**", "- `a/both.py:14`: `total` keeps",
         "```diff\n@@ a/both.py:14 @@\n", "-    total += loss\n+    total += loss.item()\n", "- `true` passes on the result",
-        "## Found, and left as it is", "- [ ] `c.py:", "graphfix apply .", git(repository, "rev-parse", "HEAD"),
+        "## Found, but not changed", "- [ ] `c.py:", "graphfix apply .", git(repository, "rev-parse", "HEAD"),
     ):  # fmt: skip
         assert words in text, words
 
@@ -128,7 +128,7 @@ def test_unsafe_repairs_are_told_as_choices(repository: Path, pr: Run) -> None:
     git(repository, "commit", "-qm", "c")
     assert "- [ ] `c.py:" in pr().stdout.decode()
     text = pr("--update", "--unsafe-fixes").stdout.decode()
-    assert "**The choice that it makes.**" in text and "graphfix apply --unsafe-fixes ." in text and "- [ ]" not in text
+    assert "**Why it is not proven safe.**" in text and "graphfix apply --unsafe-fixes ." in text and "- [ ]" not in text
 
 
 @pytest.mark.parametrize("change", ["staged", "not staged"])

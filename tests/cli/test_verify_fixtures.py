@@ -57,7 +57,7 @@ def test_a_fixture_with_other_numbers_each_time_is_not_blamed_on_the_repair(grap
     assert done.returncode == 1, done.stderr
     (row,) = json.loads(done.stdout)["verdicts"]
     (problem,) = row["problems"]
-    assert problem.startswith("no verdict: your program gives other numbers each time (run twice as it is: ")
+    assert problem.startswith("no verdict: your program computes other numbers in each run (two runs of the original: ")
 
 
 @pytest.mark.parametrize(

@@ -214,7 +214,7 @@ def test_a_program_with_other_numbers_each_time_is_no_verdict(project: Path, gra
     done = graphfix("verify", "train.py")
     assert (done.returncode, done.stdout) == (2, b"")
     assert b"they differ: running it as it is once more\n" in done.stderr
-    said = "no verdict: your program gives other numbers each time (run twice as it is: the loss of backward pass 1 is "
+    said = "no verdict: your program computes other numbers in each run (two runs of the original: the loss of backward pass 1 is "
     assert said in done.stderr.decode().splitlines()[-1]
     assert json.loads(graphfix("verify", "train.py", "--output-format", "json").stdout)["verdict"] == "no verdict"
     done = graphfix("apply", "-q", "--verify", f"{PYTHON} train.py", ".")
@@ -233,7 +233,7 @@ def test_a_command_that_fails_at_times_decides_nothing(project: Path, graphfix: 
     ran = shlex.quote(str(project.parent / f"{project.name}-ran"))
     done = graphfix(name, "-q", "--verify", f"test ! -e {ran} && touch {ran}", ".")
     assert (done.returncode, done.stdout) == (2, b"")
-    assert b"does not end in the same way each time (run twice as it is: finished, and exit code 1 after)" in done.stderr
+    assert b"does not always end in the same way (two runs of the original: finished, and exit code 1 after)" in done.stderr
     assert snapshot(project) == before
 
 

@@ -40,7 +40,7 @@ def told(folder: Path, **changed: str) -> list[tuple[str, str, list[str]]]:
 
 
 def test_what_another_file_writes_is_told_where_it_raises(tmp_path: Path) -> None:
-    message = "`out += x` in another file changes a tensor in place that this backward() still needs"
+    message = "`out += x` in another file overwrites values that this backward() needs"
     assert told(tmp_path) == [("GF401", message, ["model.py", "model.py", "train.py"])]
 
 
@@ -53,7 +53,7 @@ def test_a_file_that_is_looked_at_with_its_users_tells_it_itself(tmp_path: Path)
     assert told(tmp_path, write="out += x\n        self.last = out.sum().item()") == []
     (tmp_path / "train.py").write_text(TRAIN)
     (found,) = analyse(tmp_path / "model.py", (tmp_path / "model.py").read_text(), (tmp_path,)).findings
-    assert (found.code, found.message) == ("GF401", "`out += x` changes a tensor in place that backward() still needs")
+    assert (found.code, found.message) == ("GF401", "`out += x` overwrites values that backward() needs")
 
 
 def test_a_file_that_keeps_nothing_is_not_looked_at_with_its_users(tmp_path: Path) -> None:

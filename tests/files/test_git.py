@@ -47,7 +47,7 @@ def test_what_is_missing_is_not_fetched_by_what_the_repository_names(repository:
     (repository / ".git/objects" / tree[:2] / tree[2:]).unlink()
     os.utime(repository / "x.py", (1, 1))
     done = graphfix("apply", "x.py", cwd=repository)
-    assert done.returncode == 2 and b"git cannot tell the state" in done.stderr
+    assert done.returncode == 2 and b"cannot read the git status" in done.stderr
     assert not mark.exists()
     assert not any(let_through(Setting("local", name, ""), remote=False) for name in ("extensions.partialclone", "remote.origin.promisor"))
 

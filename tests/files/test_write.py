@@ -67,7 +67,7 @@ def test_leaves_alone_what_is_outside(file: Path, tmp_path: Path) -> None:
 
 def test_leaves_hard_links_alone(file: Path) -> None:
     os.link(file, file.with_name("y.py"))
-    assert refused(file) == "has hard links, which a rename would part"
+    assert refused(file) == "has hard links, which replacing the file would break"
 
 
 def test_leaves_read_only_files_alone(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

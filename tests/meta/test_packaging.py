@@ -13,11 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from graphfix.verify.cases import cases_in
+
 ROOT = Path(__file__).parents[2]
 SOURCES = {
     "graphfix/cli": ROOT / "cli",
     "graphfix/codemods": ROOT / "codemods",
-    "graphfix/fixtures": ROOT / "fixtures",
     "graphfix": ROOT / "src/graphfix",
 }
 
@@ -104,11 +105,24 @@ def test_nothing_else_lies_at_the_top(names: list[str]) -> None:
     assert all(top == "graphfix" or (top.startswith("graphfix-") and top.endswith(".dist-info")) for top in tops)
 
 
-def test_what_single_fixtures_expect_is_in_the_wheel(names: list[str]) -> None:
-    wanted = {
-        f"graphfix/fixtures/{path.relative_to(ROOT / 'fixtures').as_posix()}" for path in (ROOT / "fixtures").rglob("*.toml")
-    }
-    assert wanted and wanted <= set(names)
+def test_the_fixtures_are_one_archive_of_the_wheel(wheel: Path, names: list[str], tmp_path: Path) -> None:
+    assert [name for name in names if "fixtures" in name and not name.endswith(".py")] == ["graphfix/verify/fixtures.zip"]
+    zipfile.ZipFile(wheel).extractall(tmp_path)
+    folder = ROOT / "fixtures"
+    wanted = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.suffix in (".py", ".toml")}
+    assert wanted == set(zipfile.ZipFile(tmp_path / "graphfix/verify/fixtures.zip").namelist())
+
+
+def test_an_installed_package_unpacks_its_fixtures(wheel: Path, tmp_path: Path) -> None:
+    zipfile.ZipFile(wheel).extractall(tmp_path / "site")
+    program = "from graphfix.verify.cases import bundled, cases_in; print(bundled(), len(cases_in(bundled())))"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=600, check=True,
+        env={**os.environ, "PYTHONPATH": str(tmp_path / "site"), "TMPDIR": str(tmp_path)},
+    )  # fmt: skip
+    folder, count = done.stdout.split()
+    assert folder.startswith(str(tmp_path / "graphfix-fixtures-")) and int(count) == len(cases_in(ROOT / "fixtures"))
+    assert not Path(folder).exists()
 
 
 def test_the_recorded_facts_about_torch_are_in_the_wheel(names: list[str]) -> None:

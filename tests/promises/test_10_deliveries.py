@@ -44,7 +44,7 @@ def spawned(command: str, folder: Path, state: Path) -> pexpect.spawn:
 
 
 def answered(child: pexpect.spawn, until: float) -> bool:
-    """Take all fixes one by one and confirm, as fast as is asked, up to a moment; whether it came to its end."""
+    """Take all fixes one by one and confirm, as fast as is asked, up to a moment; whether it finished."""
     while True:
         left = until - time.monotonic()
         if left <= 0:

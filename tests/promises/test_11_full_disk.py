@@ -23,6 +23,6 @@ def test_a_file_that_does_not_fit_is_left_whole(tmp_path: Path, loops: SimpleNam
 
     done = graphfix("apply", "x.py", preexec_fn=small_files_only)
     assert done.returncode == 2
-    assert b"x.py: not written: larger than this process may write" in done.stderr
+    assert b"x.py: not written: larger than this process is allowed to write" in done.stderr
     assert file.read_text() == loops.total
     assert os.listdir(tmp_path) == ["x.py"]

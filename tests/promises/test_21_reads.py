@@ -83,7 +83,7 @@ def journals(root: Path) -> dict[str, str]:
     move = [str(root / ".graphfix-1.tmp"), str(root / "x.py"), "", ""]
     return {
         "a number without an end": '{"process": 1e999, "moves": []}',
-        "no name of a file": json.dumps(
+        "not a file name": json.dumps(
             {"process": 2**40, "moves": [["\0", f"{root}/\0", "", ""], ["\ud800", "\ud800", "", ""]]}
         ),
         "a long name": json.dumps({"process": 2**40, "moves": [[*move[:1], str(root / "x") * 5_000, "", ""]]}),

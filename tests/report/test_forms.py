@@ -327,5 +327,5 @@ def test_what_cannot_be_written_costs_itself_and_is_named(form: str) -> None:
     view = View(outcomes, RULES, Path.cwd(), report.lost)
     told = "".join(piece.text for line in FORMS[form].lines(view) for piece in line)
     assert "first.py" in told and "last.py" in told
-    assert list(report.problems()) == ["faulty.py: internal error: missing in the report: ValueError: no lines"]
+    assert list(report.problems()) == ["faulty.py: internal error: missing from the report: ValueError: no lines"]
     assert report.exit_code(changes_count=False) == 2

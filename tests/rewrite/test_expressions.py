@@ -135,13 +135,13 @@ def test_one_call_loses_one_argument_and_gets_another() -> None:
 
 
 REFUSED = [
-    ("x = a\n", Append(Span(0, 2), ".item()"), "no expression stands there"),
-    ("x = a\n", Append(Span(4, 5), " + 1"), "no suffix"),
-    ("x = a\n", Replace(Span(4, 5), "a b"), "no expression"),
-    ("x = (a  # why\n + b)\n", Replace(Span(5, 18), "c"), "a comment stands inside"),
+    ("x = a\n", Append(Span(0, 2), ".item()"), "there is no expression at this place"),
+    ("x = a\n", Append(Span(4, 5), " + 1"), "not a suffix"),
+    ("x = a\n", Replace(Span(4, 5), "a b"), "not an expression"),
+    ("x = (a  # why\n + b)\n", Replace(Span(5, 18), "c"), "there is a comment inside"),
     ("f(a)\n", RemoveArgument(Span(0, 4), "k"), "no argument `k`"),
     ("x = a\n", AddArgument(Span(4, 5), "k", "1"), "no call"),
-    ("f(k=(1, # why\n2))\n", RemoveArgument(Span(0, 17), "k"), "a comment stands inside"),
+    ("f(k=(1, # why\n2))\n", RemoveArgument(Span(0, 17), "k"), "there is a comment inside"),
     ("a = 1\n", Append(Span(0, 1), ".item()"), "does not parse"),
     ("x = (\n", Append(Span(0, 1), ".item()"), "cannot be read"),
 ]

@@ -193,9 +193,9 @@ ELIF = "if x:\n    pass\nelif y:\n    pass\n"
         (ELIF, Delete(at(ELIF, "elif y:\n    pass")), "`elif`"),
         ("a()\n", Delete(at("a()\n", "a(")), "no statement"),
         ("a()\n", Decorate(at("a()\n", "a()"), "d"), "only a function"),
-        ("a()\nb()\nc()\n", Wrap((at("a()\n", "a()"), at("a()\nb()\nc()\n", "c()")), "with g:"), "one after the other"),
+        ("a()\nb()\nc()\n", Wrap((at("a()\n", "a()"), at("a()\nb()\nc()\n", "c()")), "with g:"), "are not adjacent"),
         ("if x:\n    a()\n", Move(at("if x:\n    a()\n", "if x:\n    a()"), at("if x:\n    a()\n", "a()")), "into itself"),
-        ("a()\n", InsertBefore(at("a()\n", "a()"), "x ="), "no statement"),
+        ("a()\n", InsertBefore(at("a()\n", "a()"), "x ="), "not a statement"),
         ("a()\n", Wrap((at("a()\n", "a()"),), "with g"), "does not parse"),
     ],
 )

@@ -183,7 +183,7 @@ def test_a_large_file_may_end_its_process_and_costs_itself_only(
     monkeypatch.setattr(graphfix.run.engine, "analyse", costs)
     outcomes = list(examine_all(files, Job((tmp_path,)), 1))
     assert [outcome.status for outcome in outcomes] == [Status.EXAMINED, Status.INTERNAL, Status.EXAMINED]
-    assert examined_here(files[1], Job((tmp_path,)), files[1].read_bytes()).reason.startswith("its worker died")
+    assert examined_here(files[1], Job((tmp_path,)), files[1].read_bytes()).reason.startswith("its worker process died")
     assert not multiprocessing.active_children()
 
 

@@ -64,7 +64,7 @@ needs_children = pytest.mark.skipif(
 
 @pytest.mark.parametrize(
     ("word", "why"),
-    [("raises", "x.py: internal error: KeyError: 'odd'"), ("dies", "x.py: the process that examined it died: exit code 7")],
+    [("raises", "x.py: internal error: KeyError: 'odd'"), ("dies", "x.py: the process that analysed it died: exit code 7")],
 )
 def test_a_fault_is_logged_once_and_the_server_goes_on(
     tmp_path: Path, words: list[str], loops: SimpleNamespace, word: str, why: str
@@ -190,7 +190,7 @@ def test_an_end_without_a_shutdown_is_1_as_the_protocol_says(tmp_path: Path, com
 def test_without_an_editor_it_says_what_it_is_for(tmp_path: Path, command: str) -> None:
     done = subprocess.run([command, "server"], cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE)
     assert done.returncode == 2
-    assert done.stderr.startswith(b"graphfix: error: standard input is no pipe: an editor starts this command")
+    assert done.stderr.startswith(b"graphfix: error: standard input is not a pipe: this command is started by an editor")
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def test_decodes_as_python_does(data: bytes, encoding: str, text: str) -> None:
         (b"# coding: latin-1\n".join([BOM, b""]), "the coding cookie contradicts the byte order mark", 1),
         (b"# coding: klingon\n# \xe9\n", "unknown encoding klingon in the coding cookie", 1),
         (b"# coding: rot13\n", "unknown encoding 'rot13' in the coding cookie", 1),
-        (b"# coding: unicode_escape\n# \\x41\n", "the encoding unicode_escape does not give back the same bytes", 1),
+        (b"# coding: unicode_escape\n# \\x41\n", "encoding unicode_escape does not round-trip to the same bytes", 1),
     ],
 )
 def test_gives_one_reason_for_what_it_cannot_decode(data: bytes, reason: str, row: int) -> None:

@@ -144,8 +144,8 @@ def test_lines_stay_in_the_cell_of_their_neighbour() -> None:
 
 def test_one_fix_may_change_two_cells_but_one_operation_may_not() -> None:
     assert applied(["a = 1", "b = 2"], (Replace, "1", "3"), (Replace, "2", "4")) == ["a = 3", "b = 4"]
-    assert applied(["aa", "bb"], (Move, "bb", "aa")) == "it would reach over the edge of a cell"
-    assert applied(["aa", "bb"], (Wrap, "aa", "bb")) == "it would reach over the edge of a cell"
+    assert applied(["aa", "bb"], (Move, "bb", "aa")) == "it would span several cells"
+    assert applied(["aa", "bb"], (Wrap, "aa", "bb")) == "it would span several cells"
     assert applied(["aa\nbb", "c"], (Move, "bb", "aa")) == ["bb\naa", "c"]
 
 
@@ -153,8 +153,8 @@ WRAPPED = "if b:\n    0#~~~\n  #~\n    dd"
 
 
 def test_commands_are_neither_moved_nor_parted_from_their_code() -> None:
-    assert applied(["aa\nif b:\n    !ls\n"], (Move, "if b:\n    0#~", "aa")) == "it would reach into a command of IPython"
-    assert applied(["%time aa\nbb"], (InsertAfter, "aa", "c")) == "it would reach into a command of IPython"
+    assert applied(["aa\nif b:\n    !ls\n"], (Move, "if b:\n    0#~", "aa")) == "it would change an IPython command"
+    assert applied(["%time aa\nbb"], (InsertAfter, "aa", "c")) == "it would change an IPython command"
     assert applied(["%time aa\nbb"], (InsertAfter, "bb", "c")) == ["%time aa\nbb\nc"]
     assert applied(["%time aa\nbb"], (Replace, "aa", "c")) == ["%time c\nbb"]
     assert applied(["if b:\n    !ls \\\n  -l\n    dd"], (Wrap, WRAPPED, WRAPPED)) == [

@@ -71,11 +71,11 @@ def test_each_cell(before: str, after: str) -> None:
 
 def test_what_is_said() -> None:
     late, clean, killed = ENDS["out of time"][1](4), ran(8), ENDS["signal"][1](3)
-    assert judge(clean, late).reason == "the repaired code is not at its end in the time that it had, and the original ends after 2.0 s"
-    assert judge(clean, killed).reason == "the repaired code was killed: SIGSEGV: segmentation fault"
+    assert judge(clean, late).reason == "the fixed program did not finish in time, and the original ends after 2.0 s"
+    assert judge(clean, killed).reason == "the fixed program was killed: SIGSEGV: segmentation fault"
     own = ENDS["no file"][1](4)
     assert judge(own, late).reason == (
-        "the original ends in FileNotFoundError: data.csv (train.py:9), and the repaired code is not at its end in the time that it had"
+        "the original ends in FileNotFoundError: data.csv (train.py:9), and the fixed program did not finish in time"
     )
     assert said_of(ENDS["asked to end"][1](1)) == "was terminated"
     # without a walk, too

@@ -50,8 +50,8 @@ def test_verified(before: Run, after: Run) -> None:
     [
         (ran(8), ran(8, first=1.1), "other results: the loss of backward pass 1"),
         (died(3), ran(8, first=1.1), "other results"),
-        (ran(8), died(4), "the repaired code ends in RuntimeError"),
-        (died(3), died(3), "the repaired code still ends in RuntimeError"),
+        (ran(8), died(4), "the fixed program ends in RuntimeError"),
+        (died(3), died(3), "the fixed program still ends in RuntimeError"),
         (ran(8, growth=2), ran(8, growth=2), "the graph still grows"),
         (late(20), replace(late(14), losses=((0, 2.0),)), "other results"),
     ],

@@ -29,14 +29,14 @@ def exited(steps: int = 8, said: str = "", code: int = 3) -> Run:
 @pytest.mark.parametrize(
     ("first", "second", "why"),
     [
-        (ran(), ran(first=1.1), "your program gives other numbers each time (run twice as it is: the loss of backward pass 1 is 1.0, and 1.1 after)"),
-        (ran(), replace(ran(), stdout="loss 0.6\n"), "your program gives other numbers each time (run twice as it is: prints 0.5"),
-        (ran(), ran(7), "your program gives other numbers each time (run twice as it is: 8 backward passes before, 7 after)"),
-        (exited(), replace(exited(), stdout="loss 0.6\n"), "your program gives other numbers each time"),
-        (ran(failure=OFFLINE), ran(first=1.1, failure=OFFLINE), "your program gives other numbers each time"),
-        (ran(), ran(3, failure=OFFLINE), "your program does not end in the same way each time (run twice as it is: finished, and Conn"),
-        (exited(), exited(code=4), "your program does not end in the same way each time"),
-        (ran(), replace(ran(), ending=Ending.LATE, exit_code=None), "your program does not end in the same way each time"),
+        (ran(), ran(first=1.1), "your program computes other numbers in each run (two runs of the original: the loss of backward pass 1 is 1.0"),
+        (ran(), replace(ran(), stdout="loss 0.6\n"), "your program computes other numbers in each run (two runs of the original: prints 0.5"),
+        (ran(), ran(7), "your program computes other numbers in each run (two runs of the original: 8 backward passes before, 7 after)"),
+        (exited(), replace(exited(), stdout="loss 0.6\n"), "your program computes other numbers in each run"),
+        (ran(failure=OFFLINE), ran(first=1.1, failure=OFFLINE), "your program computes other numbers in each run"),
+        (ran(), ran(3, failure=OFFLINE), "your program does not always end in the same way (two runs of the original: finished, and Conn"),
+        (exited(), exited(code=4), "your program does not always end in the same way"),
+        (ran(), replace(ran(), ending=Ending.LATE, exit_code=None), "your program does not always end in the same way"),
     ],
     ids=["losses", "prints", "walks", "numbers before an exit", "numbers before an error", "error", "exit code", "out of time"],
 )  # fmt: skip
@@ -61,7 +61,7 @@ def test_two_runs_that_are_alike(first: Run, second: Run) -> None:
 def test_what_a_shell_prints_is_no_result() -> None:
     assert varies(Run(Ending.FINISHED, 0, stdout="in 1.2 s"), Run(Ending.FINISHED, 0, stdout="in 1.3 s"), numbers=False) == ""
     failed = Run(Ending.FAILED, 1, Failure("exit code 1", "in 1.3 s"))
-    assert "does not end in the same way" in varies(Run(Ending.FINISHED, 0), failed, numbers=False)
+    assert "does not always end in the same way" in varies(Run(Ending.FINISHED, 0), failed, numbers=False)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_the_same_end_with_and_without_the_fixes_is_compared_up_to_there() -> No
         assert (other.verdict, other.reason) == (Verdict.SHORT, "other results: prints 0.5 as number 1, and 0.6 after")
     # a repair that joins walks
     assert judge(exited(8), replace(exited(4), losses=()), ["GF301"]).verdict is Verdict.GOOD
-    assert judge(exited(8), exited(4)).reason == "the repaired code still ends in exit code 3"
+    assert judge(exited(8), exited(4)).reason == "the fixed program still ends in exit code 3"
     silent = replace(exited(), losses=(), stdout="")
     assert judge(silent, silent).reason == "the script fails with and without the fixes: exit code 3"
 

@@ -52,12 +52,12 @@ def test_a_fault_in_a_module_is_found_where_it_is_used(graphfix: Run, tmp_path: 
     text = f"import torch\n\nfrom gated import Gated\n\nloss{use}"
     said = graphfix("why", input=error_of(tmp_path, "train.py", text)).stdout.decode()
     assert "your line: train.py:6" in said
-    assert "a file that is imported there" in said
+    assert "an imported file" in said
     assert "  --> gated.py:12:9\n" in said
     anomaly = text.replace("import torch\n", "import torch\ntorch.autograd.set_detect_anomaly(True)\n")
     said = graphfix("why", input=error_of(tmp_path, "train.py", anomaly)).stdout.decode()
     assert "made at:   gated.py:11, in forward\n" in said
-    assert "Here is why:" in said
+    assert "This is the cause:" in said
     assert "  --> gated.py:12:9\n" in said
 
 
@@ -70,7 +70,7 @@ def test_a_fault_in_a_module_that_is_looked_up_by_its_name(graphfix: Run, tmp_pa
     imported = "import torch\nfrom importlib import import_module\n\nGated = import_module('nets.' + 'gated').Gated\n"
     said = graphfix("why", input=error_of(tmp_path, "train.py", f"{imported}loss{use}")).stdout.decode()
     assert "your line: train.py:6" in said
-    assert "This is elsewhere in the project; the cause, if the failed run came through it:" in said
+    assert "This finding is elsewhere in the project; it is the cause if the failed run used that code:" in said
     assert "  --> nets/gated.py:12:9\n" in said and "plain.py" not in said
     assert graphfix("check", ".").stdout.startswith(b"No findings")
 
@@ -170,7 +170,7 @@ def test_code_that_has_changed_since_is_found_again(graphfix: Run, tmp_path: Pat
     done = graphfix("why", input=printed)
     assert done.returncode == 0
     assert b"line 13 of the traceback is line 14 now" in b" ".join(done.stdout.split())
-    assert b"Here is why" in done.stdout
+    assert b"This is the cause" in done.stdout
 
 
 def cell(number: int, source: str, *outputs: object) -> dict[str, object]:
@@ -254,7 +254,7 @@ def test_a_pasted_form_leads_to_the_file_here(graphfix: Run, tmp_path: Path, for
     done = graphfix("why", input=FORMS[form].encode())
     assert done.returncode == 0, done.stdout.decode()
     assert b"error[GF302]" in done.stdout
-    assert b"Here is why" in done.stdout
+    assert b"This is the cause" in done.stdout
 
 
 def test_json_has_all_that_is_known(graphfix: Run, tmp_path: Path) -> None:
@@ -301,7 +301,7 @@ for step in range(3):
     loss.backward()
 """
     said = graphfix("why", input=error_of(tmp_path, "train.py", text)).stdout.decode()
-    assert "GF102" not in said.partition("It comes about in these ways")[0]
+    assert "GF102" not in said.partition("Possible causes")[0]
 
 
 def test_a_long_path_stays_whole_at_its_end(graphfix: Run) -> None:

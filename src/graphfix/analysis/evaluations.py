@@ -23,7 +23,7 @@ from graphfix.analysis.forwards import (
     trained_by_method,
 )
 from graphfix.analysis.outliving import attribute_of, is_kept, out_of_sight, outlives
-from graphfix.analysis.region import Region, told_once
+from graphfix.analysis.region import Region, alone_in, told_once
 from graphfix.analysis.runs import Run
 from graphfix.autograd.graph import Leaf, Node, history
 from graphfix.autograd.iteration import Context, split_loop
@@ -66,6 +66,7 @@ class Regions:
         self.detached: set[ast.stmt] = set()
         self.handed: set[Node] = set()
         self.recording: set[ast.AST] = set()
+        self.makers: set[ast.AST] = set()
         self.found: list[Region] = []
         self.sound: dict[ast.stmt, bool] = {}
         self.inside: dict[ast.stmt, set[ast.AST]] = {}
@@ -97,6 +98,9 @@ class Regions:
             if not any(start in other.parts for other in self.found):
                 region.parts = self.extent(start)
                 region.forwards.extend(f for p in region.parts[1:] if p in placed for f in placed[p].forwards)
+                if isinstance(start, LOOPS):
+                    alone = alone_in(start, self.recording, self.makers)
+                    region.recording = (alone,) if alone is not None else ()
                 region.doubt = region.doubt or self.doubt_about(region)
                 self.found.append(region)
         self.found = told_once(self.found)
@@ -108,6 +112,7 @@ class Regions:
             for node in run.recording.nodes:
                 if not node.walks:
                     self.mark(self.recording, node.trace)
+                    self.makers.update(statement for _, statement in node.trace)
                     if self.is_forward(node):
                         self.place(node, run, placed)
         return placed
@@ -382,10 +387,10 @@ class Regions:
         """Why something in the region may want a gradient, or compute otherwise without; empty where all its code is in sight and ran."""
         if self.tape.truncated:
             return "the analysis budget ran out"
-        if any(part in self.foreign for part in region.parts):
+        if any(part in self.foreign for part in region.repaired):
             return f"`{self.foreign_in(region)}` is defined outside the analysed code, and may call backward() or need gradients"
         executed = self.tape.executed
-        inner = (s for part in region.parts for s in subtree(part) if isinstance(s, ast.stmt) and s is not part)
+        inner = (s for part in region.repaired for s in subtree(part) if isinstance(s, ast.stmt) and s is not part)
         missed = next((statement for statement in inner if statement not in executed), None)
         if missed is not None:
             return f"no simulated run reaches `{short(self.document.source(missed))}` (line {missed.lineno}), which may need gradients"

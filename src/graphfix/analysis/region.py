@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ast
 import math
+from collections.abc import Container
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from graphfix.autograd.graph import Node
 from graphfix.interpreter.frames import CallStack
 from graphfix.source.subtree import subtree
+
+BLOCKS = ("body", "handlers", "cases", "orelse", "finalbody")  # where statements hold others
 
 
 @dataclass(eq=False)
@@ -19,7 +22,7 @@ class Region:
     `forwards`: the forward passes in it, each with the statement of the region's own frame that runs it. `evaluates`: a
     module in evaluation mode runs there. `grows`: an iteration's forward pass is made of an earlier one's, or is put away, so that
     the graphs of all are kept. `doubt`: why something in it may want gradients; empty where nothing can. `within`: functions in which all of them happen, that
-    are evaluations themselves.
+    are evaluations themselves. `recording`: the statements that record all of it, where they are fewer than `parts`.
     """
 
     parts: tuple[ast.stmt, ...]
@@ -28,6 +31,12 @@ class Region:
     evaluates: bool = False
     grows: bool = False
     doubt: str = ""
+    recording: tuple[ast.stmt, ...] = ()
+
+    @property
+    def repaired(self) -> tuple[ast.stmt, ...]:
+        """What has to run without recording: one statement of a loop where it alone records, else all parts."""
+        return self.recording or self.parts
 
     @property
     def sure(self) -> bool:
@@ -86,3 +95,17 @@ def told_once(found: list[Region]) -> list[Region]:
                 found.remove(region)
                 break
     return found
+
+
+def alone_in(loop: ast.stmt, recording: Container[ast.AST], makers: Container[ast.AST]) -> ast.stmt | None:
+    """The one simple statement inside of `loop` that records graphs; None where several do.
+
+    `recording`: the statements that record, and all around them; `makers`: those that do so themselves.
+    """
+    part = loop
+    while part not in makers:
+        inner = [each for each in (getattr(part, name, []) for name in BLOCKS) for each in each if each in recording]
+        if len(inner) != 1:
+            return None
+        part = inner[0]
+    return part if not hasattr(part, "body") else None

@@ -42,8 +42,8 @@ class Cause(enum.Enum):
     TOTAL = "a running total of earlier iterations"
     EXTERNAL = "made outside of the loop"
     SEQUENTIAL = "made in the same iteration, by another loss"
-    REPEATED = "the same loss, walked before"
-    THREADS = "walked by another thread"
+    REPEATED = "the same loss, after an earlier backward()"
+    THREADS = "used by another thread"
 
 
 @dataclass(eq=False)

@@ -39,7 +39,7 @@ class Fate(enum.Enum):
 
     USED = "a step reads it"
     DROPPED = "it is cleared"
-    UNKNOWN = "the run ends, or an optimizer that is not in sight steps"
+    UNKNOWN = "the run ends, or an optimizer outside the analysed code steps"
 
 
 class Fates:

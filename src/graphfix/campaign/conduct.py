@@ -20,7 +20,7 @@ from graphfix.files.worktree import top_of
 
 # stages whose next one is worked on beside others; what is offered is offered one after the other
 WORKED_ON = (Stage.DISCOVERED, Stage.CLONED, Stage.ANALYSED, Stage.FIXED, Stage.VERIFIED)
-# where a repository is done anew when it has moved on; merged or closed is for good, and what has failed is tried again when asked
+# where a repository is done anew when the target has changed since; merged or closed is for good, and what has failed is tried again when asked
 RENEWED = (Stage.CLEAN, Stage.FIXED, Stage.VERIFIED, Stage.BRANCHED, Stage.PUSHED, Stage.OPENED)
 # what is known of a repository whatever becomes of it: its rules, and what was offered
 _LASTING = ("only", "branch", "pushed", "link")
@@ -95,7 +95,7 @@ def conduct(
 ) -> None:  # fmt: skip
     """Bring all repositories to the stage `until`, or to their end; `tell` is called at each step, and each second with None.
 
-    With `unknown`, those that are done are looked at first, and done anew where they have moved on or where something else is asked of
+    With `unknown`, those that are done are looked at first, and done anew where they have moved on or where the campaign asks for something else now of
     them now; it is called with those of which that cannot be said, and why.
     """
     stages = before(until)
@@ -130,7 +130,7 @@ def _result(future: Future[Result]) -> Result:
     try:
         return future.result()
     except CancelledError as error:
-        raise Gone("the workers are gone; graphfix campaign run goes on where it was") from error
+        raise Gone("the workers are gone; run `graphfix campaign run` again to continue") from error
     except Exception as error:  # the boundary to workers: a fault, or a worker that is gone, costs one repository
         return Result(Stage.FAILED, f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"[:300])
 
@@ -138,7 +138,7 @@ def _result(future: Future[Result]) -> Result:
 def _moved(state: State, target: Target, result: Result) -> Target:
     reason = result.reason
     if result.stage is Stage.CLEAN and target.is_open:
-        reason = "nothing to repair any more, but its pull request is open"
+        reason = "nothing is left to fix, but its pull request is open"
     return state.move(target, result.stage, reason, result.seconds, **result.facts)
 
 
@@ -147,8 +147,8 @@ def _looked(state: State, target: Target, task: Task, seen: Result, unknown: Cal
         unknown(target, seen.reason)
         return target
     if seen.stage is Stage.DISCOVERED:
-        return _anew(state, target, "it has moved on")
-    return _anew(state, target, "something else is asked") if _asked_otherwise(target, task) else target
+        return _anew(state, target, "the target has changed since")
+    return _anew(state, target, "the campaign asks for something else now") if _asked_otherwise(target, task) else target
 
 
 def _asked_otherwise(target: Target, task: Task) -> bool:

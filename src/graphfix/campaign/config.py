@@ -42,33 +42,33 @@ TABLES: Mapping[str, tuple[Key, ...]] = {
         Key("folders", Strings(), [], "repositories on this machine, work trees or bare"),
         Key("urls", Strings(), [], "addresses to clone from"),
         Key("file", Text(), "", "a file with one address a line, relative to this one"),
-        Key("organisation", Text(), "", "all repositories of an organisation or group, asked of the forge"),
+        Key("organisation", Text(), "", "all repositories of an organisation or group of the forge"),
         Key("search", Text(), "", "repositories that a search of the forge finds, such as 'topic:pytorch language:python'"),
-        Key("host", Text(), "github.com", "the forge that is asked"),
-        Key("forge", Choice(("", "github", "gitlab")), "", "what a host runs whose name does not say"),
+        Key("host", Text(), "github.com", "the host of the forge"),
+        Key("forge", Choice(("", "github", "gitlab")), "", "what runs on a host whose name does not show it (github or gitlab)"),
     ),
     "repair": (
         Key("select", Codes(), [], "only these rules, by code, prefix or name, or ALL"),
         Key("ignore", Codes(), [], "not these rules"),
-        Key("unsafe-fixes", Flag(), False, "also fixes that may change what a run computes"),
-        Key("check", Text(), "", "run this in a copy with the repairs; no branch where it fails"),
-        Key("verify", Text(), "", "keep the fixes with which this command runs, and computes what it did"),
-        Key("timeout", Count(), 600, "seconds that each of these runs may take"),
+        Key("unsafe-fixes", Flag(), False, "also fixes that may change what the program computes"),
+        Key("check", Text(), "", "run this in a copy with the fixes; make no branch if it fails"),
+        Key("verify", Text(), "", "keep only fixes with which this command still runs and computes the same"),
+        Key("timeout", Count(), 600, "time limit of each of these runs, in seconds"),
     ),
     "offer": (
         Key("branch", Text(), "graphfix/autograd", "the branch to make"),
-        Key("base", Text(), "", "the branch to merge into; the one that a clone checks out where nothing is said"),
-        Key("title", Text(), "", "what the pull requests are called; by what they repair where nothing is said"),
+        Key("base", Text(), "", "the branch to merge into; by default the one that a clone checks out"),
+        Key("title", Text(), "", "title of the pull requests; by default made from what they fix"),
         Key("draft", Flag(), False, "open them as drafts"),
-        Key("mention-owners", Flag(), False, "name the owners of the files that change (CODEOWNERS) in the text"),
+        Key("mention-owners", Flag(), False, "mention the owners of the changed files (CODEOWNERS) in the text"),
         Key("remote", Text(), "origin", "where branches are pushed"),
     ),
     "limits": (
         Key("workers", Count(), 2, "repositories at a time"),
-        Key("open", Count(), 20, "pull requests that may be open at once; 0 for any number"),
-        Key("a-day", Count(), 10, "pull requests that may be opened in 24 hours; 0 for any number"),
+        Key("open", Count(), 20, "most pull requests that are open at once; 0 for no limit"),
+        Key("a-day", Count(), 10, "most pull requests that are opened in 24 hours; 0 for no limit"),
         Key("depth", Count(), 0, "commits to clone; 0 for all of them"),
-        Key("minutes", Count(), 60, "what one stage of one repository may take"),
+        Key("minutes", Count(), 60, "time limit of one stage of one repository, in minutes"),
     ),
 }
 
@@ -135,7 +135,7 @@ def _checked(path: Path, text: str, table: str, name: str, value: object) -> obj
 
 def blank() -> str:
     """A new file: every setting with its default and what it is for."""
-    lines = ["# graphfix campaign: which repositories, what is repaired in them, how that is offered, within which limits."]
+    lines = ["# graphfix campaign: which repositories, what to fix in them, how to offer it, and the limits."]
     for table, keys in TABLES.items():
         lines += ["", f"[{table}]"]
         for key in keys:

@@ -29,7 +29,7 @@ def repositories_of(files: Iterable[Path]) -> dict[str, set[str]]:
         for name, code in _places(file, held):
             top = _top_of(file.parent / name)
             if top is None:
-                raise NotFindings(f"{file}: {name} lies in no git repository of this machine")
+                raise NotFindings(f"{file}: {name} is not in a git repository on this machine")
             found.setdefault(str(top), set()).add(code)
     return found
 
@@ -44,7 +44,7 @@ def _places(file: Path, held: Any) -> Iterator[tuple[str, str]]:
                 place = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
                 yield unquote(urlsplit(place).path if place.startswith("file:") else place), result["ruleId"]
     except (KeyError, TypeError, IndexError) as error:
-        raise NotFindings(f"{file}: neither SARIF nor findings as graphfix writes them in JSON") from error
+        raise NotFindings(f"{file}: neither SARIF nor graphfix's JSON") from error
 
 
 def _top_of(path: Path) -> Path | None:

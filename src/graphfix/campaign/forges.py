@@ -27,7 +27,7 @@ def asked_for(config: Config) -> Iterator[str]:
             Forge(kind, host, ""), config.text("targets", "organisation"), config.text("targets", "search"), os.environ
         )
     except (NoClient, ForgeFailed) as error:
-        raise SettingsError(config.folder / NAME, 0, f"{host} does not tell its repositories: {error}") from error
+        raise SettingsError(config.folder / NAME, 0, f"cannot list the repositories of {host}: {error}") from error
 
 
 def forge_for(url: str, config: Config) -> Forge | None:
@@ -48,6 +48,6 @@ def patient(ask: Callable[[], T], sleep: Callable[[float], None], tell: Callable
         except Limited as limit:
             if limit.seconds > LONGEST_WAIT:
                 raise
-            tell(f"the forge wants to be left alone for {limit.seconds:.0f} seconds")
+            tell(f"the rate limit of the forge is reached; it allows requests again in {limit.seconds:.0f} seconds")
             sleep(limit.seconds)
     return ask()

@@ -116,7 +116,7 @@ class Offer:
             if known is not None and known.ending in ENDINGS:
                 return self._ended(target, known)
             if known is None and target.is_open:
-                return self.state.move(target, Stage.FAILED, f"open: the forge knows no more of {target.facts['link']}")
+                return self.state.move(target, Stage.FAILED, f"open: the forge no longer knows {target.facts['link']}")
             if known is None and (full := self.full()):
                 return Target(target.name, target.url, target.stage, full, target.facts)
             request = self._request(target)
@@ -140,9 +140,9 @@ class Offer:
         """Why no further pull request may be opened for now; nothing where one may."""
         most, a_day = self.config.number("limits", "open"), self.config.number("limits", "a-day")
         if most and sum(target.is_open for target in self.state.targets()) >= most:
-            return f"as many pull requests are open as may be: {most} (limits.open)"
+            return f"the limit of open pull requests is reached: {most} (limits.open)"
         if a_day and self.state.opened_since(self.now() - DAY) >= a_day:
-            return f"as many were opened in 24 hours as may be: {a_day} (limits.a-day)"
+            return f"the limit of pull requests in 24 hours is reached: {a_day} (limits.a-day)"
         return ""
 
     def look(self, target: Target) -> Target:
@@ -168,7 +168,7 @@ class Offer:
     def _client(self, target: Target) -> Client:
         forge = forge_for(target.url, self.config)
         if forge is None:
-            raise NoClient("its address is not known to be of GitHub or GitLab: targets.forge says so")
+            raise NoClient("its address is not known to be GitHub or GitLab: set targets.forge")
         return client(forge)
 
     def _ask(self, ask: Callable[[], T]) -> T:
@@ -189,4 +189,4 @@ def mention(repository: Repository, branch: str) -> str:
 def title_of(target: Target) -> str:
     """What its pull request is called where the configuration does not say: as its only commit, or how many rules there are."""
     subjects = [str(each["subject"]) for each in target.facts.get("commits", ())]
-    return subjects[0] if len(subjects) == 1 else f"Repair {len(subjects)} kinds of misuse of autograd graphs"
+    return subjects[0] if len(subjects) == 1 else f"Fix {len(subjects)} kinds of autograd graph misuse"

@@ -67,7 +67,7 @@ def page(figures: dict[str, Any], title: str) -> str:
         '<div class="tiles">' + "".join(f'<div class="tile"><b>{value}</b>{name}</div>' for name, value in tiles) + "</div>",
         "<h2>By rule</h2>",
         _table(("rule", "found", "in repositories", "with a safe fix", "repaired"), _by_rule(figures)),
-        "<h2>How far the repositories have come</h2>",
+        "<h2>Progress of the repositories</h2>",
         _table(("stage", "repositories"), [[(name, name), count] for name, count in stages.items()]),
         *_failures(figures["failures"]),
         *_worst(figures["worst"]),

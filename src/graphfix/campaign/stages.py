@@ -166,7 +166,7 @@ def clone(task: Task) -> Result:
         (task.results / name).unlink(missing_ok=True)
     made = cloned(task.wish, task.clone)
     if made.branch == task.branch:
-        raise Stopped(f"its remote has {made.branch} checked out; offer.base says what that is to be merged into")
+        raise Stopped(f"its remote has {made.branch} checked out; set offer.base to the branch to merge into")
     run(task.clone, "update-ref", "-d", f"refs/heads/{task.branch}")
     return Result(Stage.CLONED, facts={"commit": made.commit, "base": made.branch})
 
@@ -177,7 +177,7 @@ def analyse(task: Task) -> Result:
     try:
         told = json.loads(data)
     except ValueError as error:
-        raise Stopped(f"graphfix check said no JSON; see {LOG}") from error
+        raise Stopped(f"graphfix check printed no JSON; see {LOG}") from error
     store(task.results / FINDINGS, data)
     found = [each for each in told if is_finding(each)]
     applied = ("safe", "unsafe") if task.unsafe else ("safe",)
@@ -189,7 +189,7 @@ def analyse(task: Task) -> Result:
         "unfinished": len(told) - len(found),
         "worst": sorted(files.items(), key=lambda each: (-each[1], each[0]))[:_WORST],
     }
-    return Result(Stage.ANALYSED if fixable else Stage.CLEAN, "" if fixable else "nothing to repair", facts)
+    return Result(Stage.ANALYSED if fixable else Stage.CLEAN, "" if fixable else "nothing to fix", facts)
 
 
 def fix(task: Task) -> Result:
@@ -200,7 +200,7 @@ def fix(task: Task) -> Result:
     added = sum(line.startswith(b"+") and not line.startswith(b"+++") for line in lines)
     files = sum(line.startswith(b"+++") for line in lines)
     if not files:
-        return Result(Stage.CLEAN, "no repair is left once they are tried")
+        return Result(Stage.CLEAN, "no fix passes its trial")
     return Result(Stage.FIXED, facts={"files": files, "lines": added})
 
 
@@ -227,7 +227,7 @@ def branch(task: Task) -> Result:
                 raise
     commits = commits_of(task)
     if not commits:
-        return Result(Stage.CLEAN, "no repair is left once they are tried")
+        return Result(Stage.CLEAN, "no fix passes its trial")
     return Result(Stage.BRANCHED, facts={"tip": commits[-1]["id"], "commits": commits})
 
 

@@ -119,15 +119,15 @@ class State:
         if not os.path.lexists(self.path):
             self._create()
         if not self.path.is_file():
-            raise StateError(self.path, "the state of the campaign has to be a file")
+            raise StateError(self.path, "the state of the campaign must be a file")
         if not self.path.stat().st_size:
-            raise StateError(self.path, "the state of the campaign is empty: what was done is lost; without this file it begins anew")
+            raise StateError(self.path, "the state file of the campaign is empty, so its progress is lost; delete the file to start again")
         # each statement is a transaction of its own, but for what stands in a `with`
         base = sqlite3.connect(self.path, timeout=WAIT, isolation_level=None)
         try:
             tables = {name for (name,) in base.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
             if not tables >= {"target", "step", "campaign"} or not base.execute("SELECT count(*) FROM campaign").fetchone()[0]:
-                raise StateError(self.path, "it is a database, but not the state of a campaign")
+                raise StateError(self.path, "this database does not hold the state of a campaign")
             base.execute("PRAGMA journal_mode=WAL")
             base.execute("PRAGMA synchronous=FULL")
         except BaseException:
@@ -193,7 +193,7 @@ class State:
                 (stage.value, reason, json.dumps(known, sort_keys=True), target.name, target.stage.value),
             ).rowcount
             if not done:
-                raise LookupError(f"{target.name} is no more {target.stage.value}")
+                raise LookupError(f"{target.name} is no longer {target.stage.value}")
             self._note(target.name, target.stage, stage, reason, seconds)
         return Target(target.name, target.url, stage, reason, known)
 

@@ -158,7 +158,7 @@ def _check_place(top: Path, folder: GitFolder, settings: Sequence[Setting]) -> N
         if setting.scope not in scopes:
             continue
         if setting.name == "core.worktree" and (there := os.path.realpath(folder.own / (setting.value or ""))) != os.path.realpath(top):
-            raise BadFolder(f"core.worktree of {folder.own} says that the work tree is {there}, not {top}")
+            raise BadFolder(f"core.worktree in {folder.own} sets the work tree to {there}, not {top}")
 
 
 def _complaint(text: str) -> str:

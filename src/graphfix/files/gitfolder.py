@@ -50,7 +50,7 @@ def folder_of(top: Path) -> GitFolder | None:
     if not link.is_dir():
         text = _path_in(link)
         if not text.startswith("gitdir: "):
-            raise BadFolder(f"{link} names no git folder")
+            raise BadFolder(f"{link} does not name a git folder")
         own = top / text.removeprefix("gitdir: ")
     own = Path(os.path.realpath(own))
     common = own

@@ -40,7 +40,7 @@ def _states(top: Path, names: Sequence[str]) -> dict[str, str]:
     try:
         check_rules(top, names)
     except BadFolder as error:
-        raise GitFailed(f"git cannot tell the state of {top}: {error}") from error
+        raise GitFailed(f"cannot read the git status of {top}: {error}") from error
     states: dict[str, str] = {}
     for start in range(0, len(names), _CHUNK):
         chunk = names[start : start + _CHUNK]
@@ -82,4 +82,4 @@ def _ask(top: Path, *words: str) -> list[str]:
     try:
         return entries(run(top, *words))
     except GitFailed as error:
-        raise GitFailed(f"git cannot tell the state of {top}: {error}") from error
+        raise GitFailed(f"cannot read the git status of {top}: {error}") from error

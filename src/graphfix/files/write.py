@@ -58,7 +58,7 @@ def check(target: Path, state: os.stat_result) -> None:
     if not stat.S_ISREG(state.st_mode):
         raise NotWritten("not a regular file")
     if state.st_nlink > 1:
-        raise NotWritten("has hard links, which a rename would part")
+        raise NotWritten("has hard links, which replacing the file would break")
     # a rename would succeed all the same: only the folder has to be writable for it
     if not os.access(target, os.W_OK):
         raise NotWritten("read-only")
@@ -95,7 +95,7 @@ def why(error: OSError) -> str:
     reasons = {
         errno.ENOSPC: "no space left on the disk",
         errno.EDQUOT: "the disk quota is used up",
-        errno.EFBIG: "larger than this process may write",
+        errno.EFBIG: "larger than this process is allowed to write",
         errno.EROFS: "read-only file system",
         errno.EACCES: "the folder is not writable",
         errno.EPERM: "owner or mode cannot be kept",

@@ -40,7 +40,7 @@ class Limited(ForgeFailed):
     """The forge wants fewer questions: how many seconds it wants to be left alone."""
 
     def __init__(self, seconds: float) -> None:
-        super().__init__(f"it wants to be left alone for {seconds:.0f} seconds")
+        super().__init__(f"its rate limit is reached; it allows requests again in {seconds:.0f} seconds")
         self.seconds = seconds
 
 

@@ -71,7 +71,7 @@ def _base(repository: Repository, path: Path, data: bytes) -> tuple[Blob, Callab
         return blob, lambda after: after
     if data.replace(b"\r\n", b"\n") == blob.data:
         return blob, lambda after: after.replace(b"\r\n", b"\n")
-    raise NotMade(f"{name} has other bytes than its commit: a content filter, or changed meanwhile")
+    raise NotMade(f"{name} differs from its commit: by a content filter, or it changed meanwhile")
 
 
 def foreign(repository: Repository, branch: str) -> list[Commit]:

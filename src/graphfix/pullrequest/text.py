@@ -16,10 +16,11 @@ from graphfix.model import Applicability, Finding
 from graphfix.pullrequest.forge import Forge
 from graphfix.pullrequest.markdown import cell, code, fence, prose
 from graphfix.report.escape import escaped
+from graphfix.report.remedy import NOT_PROVEN
 from graphfix.report.report import count
 
 BEGIN, END = (
-    "<!-- graphfix: what stands up to the end mark is written anew by `graphfix pr --update` -->",
+    "<!-- graphfix: `graphfix pr --update` rewrites everything up to the end mark -->",
     "<!-- graphfix: end -->",
 )
 _HUNK = re.compile(r"@@ -(\d+)")
@@ -132,14 +133,14 @@ def _file_line(place: Place) -> str:
 
 
 def _validated(kinds: Counter[Applicability]) -> str:
-    parts = [f"Found by graphfix {__version__}, which follows autograd through the code without running it; the result parses."]
+    parts = [f"Found by graphfix {__version__}, which simulates autograd on the code without running it; the fixed code parses."]
     if kinds[Applicability.SAFE]:
         parts.append(
-            f"{_number(kinds, Applicability.SAFE)} safe: no run that worked before computes anything else"
-            + (", as graphfix can show." if not kinds[Applicability.UNSAFE] else ".")
+            f"{_number(kinds, Applicability.SAFE)} safe: a program that worked before computes the same"
+            + (", which graphfix has proven." if not kinds[Applicability.UNSAFE] else ".")
         )
     if kinds[Applicability.UNSAFE]:
-        parts.append(f"{_number(kinds, Applicability.UNSAFE)} unsafe: it chooses between meanings that the code may have.")
+        parts.append(f"{_number(kinds, Applicability.UNSAFE)} unsafe: it may change what the program computes, for the reason given there.")
     return " ".join(parts)
 
 
@@ -208,17 +209,16 @@ def _summary(story: Story) -> Iterator[str]:
     files, kinds = len({place.name for place in story.places}), _kinds(story.places)
     what = f"{count(len(story.places), 'place')} in {count(files, 'file')}"
     yield (
-        f"[graphfix](https://github.com/graphfix/graphfix) {__version__} found and repaired {what} where training code keeps, "
-        "changes or goes backward through an autograd graph that it should not. "
+        f"[graphfix](https://github.com/graphfix/graphfix) {__version__} fixed {what} where training code misuses the autograd graph. "
         "One commit for each rule; nothing else is touched."
     )
     if not kinds[Applicability.UNSAFE]:
-        yield "Every repair is **safe**: a run that worked before computes the same, and the reason stands below."
+        yield "Every fix is **safe**: a program that worked before computes the same. The reason is given below."
     else:
         yield (
-            f"{_number(kinds, Applicability.SAFE)} **safe**: a run that worked before computes the same. "
+            f"{_number(kinds, Applicability.SAFE)} **safe**: a program that worked before computes the same. "
             * bool(kinds[Applicability.SAFE])
-            + f"{_number(kinds, Applicability.UNSAFE)} **unsafe**: such a repair makes a choice, which stands below for you to decide on."
+            + f"{_number(kinds, Applicability.UNSAFE)} **unsafe**: it may change what the program computes; the reason is given below, for you to decide."
         )
     rows = ["| rule | what was wrong | places | files | repair |", "|---|---|---|---|---|"]
     for change in merged(story.changes):
@@ -240,9 +240,9 @@ def _rule(change: Change, story: Story) -> Iterator[str]:
     if not kinds[Applicability.UNSAFE]:
         yield f"**Why it is safe.** {safety}"
     elif not kinds[Applicability.SAFE]:
-        yield f"**The choice that it makes.** {safety}"
+        yield f"**Why it is not proven safe.** {safety}"
     else:
-        yield f"**What is safe and what is a choice.** {safety}"
+        yield f"**What is safe and what is not proven.** {safety}"
     yield "\n".join(_listed(change.places, story, "- "))
     shown = [excerpt for patch in change.patches for excerpt in hunks(patch)]
     most = story.room[0]
@@ -267,6 +267,10 @@ def _sentence(place: Place, *, kind: bool) -> str:
     if fix is not None:
         mark = "" if fix.applicability is Applicability.SAFE and not kind else f" ({fix.applicability.value})"
         repair = f"; {prose(fix.title)}{mark}"
+        if fix.doubt:
+            repair += f", {NOT_PROVEN}{prose(fix.doubt)}"
+    elif finding.unfixed:
+        repair = f"; no fix: {prose(finding.unfixed)}"
     return f"{named}{prose(finding.message)}{repair}"
 
 
@@ -301,12 +305,12 @@ def _trimmed(name: str, lines: list[str]) -> str:
 def _verification(story: Story) -> Iterator[str]:
     yield "## Verification"
     lines = [
-        "- Each file parses after each commit, and a second run of graphfix changes nothing more.",
-        "- Bytes outside of the repaired statements are what they were: no formatting, no imports.",
+        "- Every file parses after every commit, and a second run of graphfix changes nothing.",
+        "- Everything outside the fixed statements is unchanged, byte for byte: no formatting, no imports.",
     ]
     lines += [f"- {code(check.command)} passes on the result ({check.seconds:.0f} s)." for check in story.checks]
     if not story.checks and not story.proofs:
-        lines.append("- Not run here: graphfix was given no check and no script. The repairs follow from the code alone.")
+        lines.append("- Nothing was run: graphfix was given neither a check nor a script. The fixes follow from the code alone.")
     yield "\n".join(lines)
     for proof in story.proofs:
         yield f"{code(proof.command)} ran before and after:"
@@ -317,11 +321,11 @@ def _verification(story: Story) -> Iterator[str]:
 
 def _left(story: Story) -> Iterator[str]:
     if story.left:
-        yield "## Found, and left as it is"
-        yield "These need a decision that graphfix does not take; nothing of this pull request depends on it."
+        yield "## Found, but not changed"
+        yield "These need a decision by you. Nothing in this pull request depends on them."
         yield "\n".join(_listed(story.left, story, "- [ ] ", kind=True))
     if story.failed:
-        yield "## Not examined"
+        yield "## Not analysed"
         yield "\n".join(f"- {prose(line)}" for line in story.failed)
 
 

@@ -35,7 +35,7 @@ def no_grad_around(evidence: Evidence, held: Region) -> tuple[str, tuple[Operati
         compiled = any(word in COMPILES for decorator in function.decorator_list for word in named_in(decorator))
         operation: Operation = Decorate(evidence.span(function), f"{torch}.no_grad()", inside=not compiled)
         return f"run `{short(function.name)}` under no_grad", naming_torch(evidence, operation)
-    operation = Wrap(tuple(evidence.span(part) for part in held.parts), f"with {torch}.no_grad():")
+    operation = Wrap(tuple(evidence.span(part) for part in held.repaired), f"with {torch}.no_grad():")
     return "run it under no_grad", naming_torch(evidence, operation)
 
 
@@ -76,13 +76,13 @@ def recorded_in_training(evidence: Evidence, statement: ast.stmt, module: ast.ex
     if module is None or not isinstance(statement, (ast.Assign, ast.AnnAssign, ast.Expr)):
         return NoFix("the forward pass is part of a larger statement, or its module has no name")
     wrap = Wrap((evidence.span(statement),), f"with {torch}.set_grad_enabled({ast.unparse(module)}.training):")
-    doubt = "something outside the analysed code may call backward() on what is computed in evaluation mode"
+    doubt = "code outside the analysed code may call backward() on what is computed in evaluation mode"
     return fix("record it in training mode only", *naming_torch(evidence, wrap), doubt=doubt)
 
 
 def story_of(evidence: Evidence, held: Region) -> Iterator[Label]:
     """The first forward pass, and where its module was put into evaluation mode, if that is in the evaluation or beside it."""
-    yield evidence.label(held.first, "records a graph that no backward() uses")
+    yield evidence.label(held.first, "this records a graph that no backward() uses")
     if held.evaluates:
         yield from evaluation_mode(evidence, [node for node, statement in held.forwards if statement is held.first])
 

@@ -16,6 +16,7 @@ from graphfix.repairs.objects import is_identity
 from graphfix.repairs.obligations import MOST_PLACES, Proof
 from graphfix.source.quote import short
 
+UNKNOWN_CODE = "code outside the analysed "  # begins a doubt that names no place
 MOST_TOLD = 3  # places of one fix
 
 
@@ -32,7 +33,7 @@ def proven(evidence: Evidence, findings: Iterable[Finding]) -> Iterator[Finding]
         opened = list(dict.fromkeys(proof.open_of(finding)))
         if any(each.contradicted for each in opened):
             continue
-        if opened and finding.fix.applicability is Applicability.SAFE:
+        if opened:
             finding = doubted(evidence, finding, opened)
         yield dataclasses.replace(finding, fix=as_tensors(proof, finding.fix))
 
@@ -43,6 +44,8 @@ def doubted(evidence: Evidence, finding: Finding, opened: list[Open]) -> Finding
     told = dict.fromkeys(label(evidence, finding, each) for each in opened)
     new = [each for each in told if each not in finding.story]
     repair = finding.fix.doubted(reason_of(opened[0]))
+    if repair.doubt.startswith(UNKNOWN_CODE):  # the places say which code that is
+        repair = dataclasses.replace(repair, doubt=reason_of(opened[0]))
     return dataclasses.replace(finding, fix=repair, story=(*finding.story, *new[:MOST_TOLD]))
 
 
@@ -60,7 +63,9 @@ def reason_of(each: Open) -> str:
     What a function returns goes to its callers: it is they who are unknown.
     """
     what = f"`{subject(each.site)}`"
-    if each.reason.startswith(Sink.ESCAPES.value) and not isinstance(each.site, ast.Call):
+    if each.reason.startswith(Sink.ESCAPES.value) and isinstance(each.site, ast.Call):
+        return f"{what} {Sink.ESCAPES.value}"
+    if each.reason.startswith(Sink.ESCAPES.value):
         how = "returns it to callers" if isinstance(each.site, FUNCTIONS) else "passes it to code"
         return f"{what} {how} outside the analysed code, which may call backward() on it or keep it"
     if each.reason == Sink.ASKED.value:

@@ -52,7 +52,7 @@ def external(evidence: Evidence, walks: list[SecondBackward], tell: Tell) -> Ite
         repair = repair_of(evidence, walk, nodes, statements)
         if isinstance(repair, Fix) and not any(evidence.holds(node.site) for node in births):
             repair = repair.doubted("the graph is made in another file, whose callers may want to keep it")
-        message = f"`{what}` is computed before the loop, and every backward() goes through its graph"
+        message = f"`{what}` is computed before the loop and used by every backward()"
         yield tell(evidence, message, evidence.span(blamed), story, repair)
 
 
@@ -90,7 +90,7 @@ def kept_outside(evidence: Evidence, walk: SecondBackward, nodes: list[Node], st
         appended = (Append(evidence.span(cut), ".detach()") for cut in cuts)
         repair = fix(f"detach {names}: it is not computed from trained parameters", *appended, ground=Ground.UNTRAINED)
     story = met_again(evidence, stored[0], walk)
-    message = f"{short(names, 24)} is computed before the loop, and every backward() goes through its graph"
+    message = f"{short(names, 20)} is computed before the loop and used by every backward()"
     span = evidence.span(stored[0])
     return tell(evidence, message, span, story, repair)
 

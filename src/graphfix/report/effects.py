@@ -9,7 +9,7 @@ WORDS = {
     Count.LIVE: "memory that grows with every iteration",
     Count.SAVED: "memory that is kept for nothing",
     Count.MADE: "wasted time and memory",
-    Count.WALKED: "time for gradients that nobody uses",
+    Count.WALKED: "time for gradients that nothing uses",
     Count.UNWALKED: "parameters that do not learn from it, and no error",
 }
 
@@ -27,5 +27,6 @@ def _said(symptom: Symptom) -> str:
     if isinstance(symptom, Count):
         return WORDS[symptom]
     if isinstance(symptom, Raises):
-        return f"{symptom.error}: {symptom.message}" if symptom.message else symptom.error
+        said = symptom.message or symptom.title
+        return f"{symptom.error}: {said}" if said else symptom.error
     return f"a warning: {symptom.message}"

@@ -11,13 +11,19 @@ UNKNOWN = "no edit is certain to keep the results"
 
 
 def remedy(finding: Finding) -> Iterator[str]:
-    """One sentence each: the fix and how sure it is; why it is not proven safe, where the story does not say so; or why there is none."""
+    """A sentence that names the fix and how sure it is, where there is one, and the sentences of `reasons`."""
+    if finding.fix is not None:
+        kind = finding.fix.applicability
+        yield f"fix ({'shown only' if kind is Applicability.DISPLAY else kind.value}): {finding.fix.title}"
+    yield from reasons(finding)
+
+
+def reasons(finding: Finding) -> Iterator[str]:
+    """Why the fix is not proven safe, where the story does not say so; or why there is none, and what to write instead."""
     if finding.fix is None:
         yield f"no fix: {finding.unfixed or UNKNOWN}"
         yield f"help: {finding.by_hand + '; ' if finding.by_hand else ''}see `graphfix rule {finding.code}`"
         return
-    kind = finding.fix.applicability
-    yield f"fix ({'shown only' if kind is Applicability.DISPLAY else kind.value}): {finding.fix.title}"
     reason = f"{NOT_PROVEN}{finding.fix.doubt}"
     if finding.fix.doubt and all(label.message not in (reason, finding.fix.doubt) for label in finding.story):
         yield reason

@@ -78,7 +78,7 @@ class Report:
             for finding, reason in outcome.broken:
                 yield f"{escaped(str(outcome.path))}: internal error: {finding.code}: {escaped(reason)}"
         for path, error in self.lost:
-            yield f"{escaped(str(path))}: internal error: missing in the report: {type(error).__name__}: {escaped(str(error))}"
+            yield f"{escaped(str(path))}: internal error: missing from the report: {type(error).__name__}: {escaped(str(error))}"
 
     def notes(self) -> Iterator[str]:
         """One line for every file not analysed to its end and every suppression that silences nothing, one for a stale baseline.
@@ -93,11 +93,11 @@ class Report:
         if stale:
             entries = "1 entry" if stale == 1 else f"{stale} entries"
             name = escaped(self.baseline)
-            yield f"{name}: {entries} for what is no longer found; check --write-baseline {name} takes them out"
+            yield f"{name}: {entries} no longer found; update the file with check --write-baseline {name}"
         if self.submodules:
             names = ", ".join(escaped(str(path)) for path in self.submodules[:FEW])
             more = f" and {len(self.submodules) - FEW} more" if len(self.submodules) > FEW else ""
-            yield f"left alone: {count(len(self.submodules), 'git submodule')} ({names}{more}); name one to have it looked at"
+            yield f"skipped: {count(len(self.submodules), 'git submodule')} ({names}{more}); name one to check it"
 
     def _unused(self) -> Iterator[str]:
         """The first suppressions that silence nothing, one a line, and how many more there are."""

@@ -67,7 +67,7 @@ def decided(reviewed: Reviewed, decision: Decision, job: Job) -> Reviewed:
     """The file after a decision on the first finding that it is about, or `Refused`."""
     finding = next((finding for mark, finding in reviewed.pending if mark == decision.mark), None)
     if finding is None:
-        raise Refused("there is no such finding any more")
+        raise Refused("this finding no longer exists")
     if decision.choice is Choice.LEAVE:
         return _leaving(reviewed, decision.mark)
     if decision.choice is Choice.TAKE:
@@ -76,7 +76,7 @@ def decided(reviewed: Reviewed, decision: Decision, job: Job) -> Reviewed:
         return _suppressed(reviewed, finding, decision, job)
     text = put(reviewed.source.text, decision.row, decision.old, decision.new)
     if text is None:
-        raise Refused("the lines that were edited are not there any more")
+        raise Refused("the edited lines no longer exist")
     return _taken(reviewed, text, decision.mark, job)
 
 
@@ -132,7 +132,7 @@ def _suppressed(reviewed: Reviewed, finding: Finding, decision: Decision, job: J
     data = reviewed.source.text.encode("utf-8", "surrogatepass")
     comment = f"  # graphfix: ignore[{finding.code}] {decision.reason}"
     index = LineIndex(reviewed.source.text)
-    why = "no line of it has room for a comment"
+    why = "none of its lines can take a comment"
     for offset in dict.fromkeys((finding.span.start, max(finding.span.start, finding.span.end - 1))):
         end = _end_of_line(index, data, offset)
         text = (data[:end].rstrip(b" \t") + comment.encode() + data[end:]).decode("utf-8", "surrogatepass")

@@ -71,7 +71,7 @@ def remove_argument(call: cst.Call, name: str) -> cst.Call:
     position = found[0]
     gone = args.pop(position)
     if has_comment(gone.with_changes(comma=cst.MaybeSentinel.DEFAULT, whitespace_after_arg=cst.SimpleWhitespace(""))):
-        raise RefusedError("a comment stands inside of the argument")
+        raise RefusedError("there is a comment inside the argument")
     after = _space_after(gone)
     if position == len(args):
         return _drop_last(call, args, gone, after)

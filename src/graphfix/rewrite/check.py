@@ -25,7 +25,7 @@ def why_broken(text: str, original: str) -> str | None:
     if libcst_reads(b"".join(piece for piece, _ in touched).decode("utf-8", "surrogatepass")):
         return None
     # Where libcst does not read the original either (newer syntax), it proves nothing
-    return None if not libcst_reads(original) else "libcst does not read the result"
+    return None if not libcst_reads(original) else "libcst cannot parse the result"
 
 
 def _touched(data: bytes, tree: ast.Module, original: bytes) -> list[tuple[bytes, ast.Module]]:

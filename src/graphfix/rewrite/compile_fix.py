@@ -69,7 +69,7 @@ def _compile_spread(layout: Layout, fix: Fix, spreading: list[Change]) -> Compil
     wide = Layout(text)
     moved = carried(fix, spreading)
     if spread(wide, moved):
-        raise RefusedError("the statement shares its line")
+        raise RefusedError("the statement shares its line with another")
     made = splice(wide.data, compile_fix(wide, moved).changes)
     part = Part(fix.operations, tuple(trimmed(0, layout.data, made)))
     return Compiled((part,), tuple(_removed(layout, fix)))
@@ -101,7 +101,7 @@ def _exchange(layout: Layout, fix: Fix, operation: Delete) -> Part:
     assert line is not None
     span = layout.span(layout.statement(operation.span))
     if layout.comments(span.start, span.end):
-        raise RefusedError("a comment stands inside of the replaced statement")
+        raise RefusedError("there is a comment inside the replaced statement")
     return Part((line, operation), (Change(span.start, span.end, content=line.text.encode()),))
 
 

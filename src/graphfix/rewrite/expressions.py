@@ -49,10 +49,10 @@ def _parsed(piece: bytes) -> tuple[cst.Module, cst.BaseExpression]:
     try:
         module = cst.parse_module(text)
     except (cst.ParserSyntaxError, RecursionError):
-        raise RefusedError("libcst does not read the expression") from None
+        raise RefusedError("libcst cannot parse the expression") from None
     line = module.body[0]
     if module.code != text or not isinstance(line, cst.SimpleStatementLine) or not isinstance(line.body[0], cst.Expr):
-        raise RefusedError("libcst does not give the expression back as it was")
+        raise RefusedError("libcst does not reproduce the expression")
     return module, line.body[0].value
 
 
@@ -92,17 +92,17 @@ def _suffixed(piece: bytes, text: str) -> tuple[bytes, bytes]:
     try:
         template = cst.parse_expression("_" + text)
     except cst.ParserSyntaxError:
-        raise RefusedError(f"`{text}` is no suffix") from None
+        raise RefusedError(f"`{text}` is not a suffix") from None
     inner = template
     while isinstance(inner, (cst.Attribute, cst.Call, cst.Subscript)):
         inner = inner.func if isinstance(inner, cst.Call) else inner.value
     if not isinstance(inner, cst.Name) or inner is template:
-        raise RefusedError(f"`{text}` is no suffix")
+        raise RefusedError(f"`{text}` is not a suffix")
     made = template.deep_replace(inner, operand)
     assert isinstance(made, cst.CSTNode)
     before, found, after = module.code_for_node(made).encode("utf-8", "surrogatepass").partition(piece)
     if not found:
-        raise RefusedError("libcst does not give the expression back as it was")
+        raise RefusedError("libcst does not reproduce the expression")
     return before, after
 
 
@@ -142,11 +142,11 @@ def replace(layout: Layout, operation: Replace) -> list[Change]:
     node = layout.expression(operation.span)
     span = operation.span
     if layout.comments(span.start, span.end):
-        raise RefusedError("a comment stands inside of the replaced expression")
+        raise RefusedError("there is a comment inside the replaced expression")
     try:
         made = ast.parse("(" + operation.text + "\n)", mode="eval").body
     except UNPARSABLE:
-        raise RefusedError(f"`{operation.text}` is no expression") from None
+        raise RefusedError(f"`{operation.text}` is not an expression") from None
     text = operation.text.replace("\r\n", "\n").encode("utf-8", "surrogatepass")
     text = text.replace(b"\n", layout.newline(span.start))
     if _needs_parentheses(layout, node, made, text) or _lends_its_parentheses(layout, node):
@@ -179,7 +179,7 @@ def arguments(layout: Layout, operations: Sequence[Argument]) -> list[Change]:
     """All changes of the arguments of one call."""
     node = layout.expression(operations[0].span)
     if not isinstance(node, ast.Call):
-        raise RefusedError("no call stands there")
+        raise RefusedError("there is no call at this place")
     span, piece = _piece(layout, node)
     module, wrapped = _parsed(piece)
     call = _bare(wrapped)
@@ -191,7 +191,7 @@ def arguments(layout: Layout, operations: Sequence[Argument]) -> list[Change]:
             else:
                 call = remove_argument(call, operation.name)
     except (cst.ParserSyntaxError, cst.CSTValidationError):
-        raise RefusedError("the argument is no expression") from None
+        raise RefusedError("the argument is not an expression") from None
     made = module.code_for_node(call).encode("utf-8", "surrogatepass")
     compare = trimmed if len(operations) == 1 else differences
     return compare(span.start, piece, made)

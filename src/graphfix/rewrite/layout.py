@@ -72,7 +72,7 @@ class Layout:
     def statement(self, span: Span) -> ast.stmt:
         found = self._statements.get(span)
         if found is None:
-            raise RefusedError("no statement stands there")
+            raise RefusedError("there is no statement at this place")
         if isinstance(found, ast.If) and self.data.startswith(b"elif", span.start):
             raise RefusedError("an `elif` cannot be separated from its `if`")
         return found
@@ -80,7 +80,7 @@ class Layout:
     def expression(self, span: Span) -> ast.expr:
         found = self._expressions.get(span)
         if found is None:
-            raise RefusedError("no expression stands there")
+            raise RefusedError("there is no expression at this place")
         self._check_formatted(found)
         return found
 
@@ -96,7 +96,7 @@ class Layout:
             except UNPARSABLE:
                 again = None
             if again is None or ast.dump(again) != ast.dump(node):
-                raise RefusedError("the place inside of the f-string is not certain")
+                raise RefusedError("the position inside the f-string is not certain")
 
     def start(self, node: ast.stmt) -> int:
         """Where the statement starts, with its decorators."""
@@ -219,7 +219,7 @@ class Layout:
         try:
             tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
         except (tokenize.TokenError, IndentationError, SyntaxError):
-            raise RefusedError("the comments there cannot be told") from None
+            raise RefusedError("the comments there cannot be located") from None
         return [token.string.rstrip("\r").encode() for token in tokens if token.type == tokenize.COMMENT]
 
     def string_lines(self, node: ast.stmt) -> set[int]:

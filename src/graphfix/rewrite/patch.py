@@ -21,7 +21,7 @@ def unified(path: str, before: bytes, after: bytes) -> bytes:
     patch = f"--- {_quoted('a/' + path)}\n+++ {_quoted('b/' + path)}\n{body}"
     replayed = _replay(before, patch)
     if replayed != after:
-        raise BadPatch(f"the patch of {path} does not give the repaired bytes")
+        raise BadPatch(f"the patch of {path} does not produce the fixed file")
     return patch.encode("latin-1")
 
 

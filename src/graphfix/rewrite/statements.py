@@ -18,7 +18,7 @@ def _lines(layout: Layout, text: str, at: ast.stmt, place: int) -> bytes:
     try:
         tree = parse(text)
     except UNPARSABLE:
-        raise RefusedError("the inserted text is no statement") from None
+        raise RefusedError("the inserted text is not a statement") from None
     kept = {line for node in tree.body for line in layout.string_lines(node)}
     indent, newline = layout.indent(layout.start(at)), layout.newline(place)
     made = []
@@ -63,7 +63,7 @@ def wrap(layout: Layout, operation: Wrap) -> list[Change]:
     block = layout.blocks[nodes[0]]
     first = block.index(nodes[0])
     if nodes != block[first : first + len(nodes)]:
-        raise RefusedError("the statements to wrap do not stand one after the other")
+        raise RefusedError("the statements to wrap are not adjacent")
     start = layout.start(nodes[0])
     indent = layout.indent(start)
     header = operation.header.encode() + layout.newline(start) + indent + layout.unit
@@ -98,7 +98,7 @@ def _comment_lines(layout: Layout, node: ast.stmt) -> tuple[list[bytes], int]:
 def _inner_comments(layout: Layout, node: ast.stmt) -> list[bytes]:
     found = layout.comments(layout.start(node), layout.span(node).end)
     if found and (hasattr(node, "body") or hasattr(node, "cases")):
-        raise RefusedError("a comment stands inside of the deleted block")
+        raise RefusedError("there is a comment inside the deleted block")
     return found
 
 
@@ -133,7 +133,7 @@ def _else_line(layout: Layout, first: ast.stmt) -> int | None:
 def _delete_from_line(layout: Layout, node: ast.stmt, fill: bool) -> list[Change]:
     span = layout.span(node)
     if layout.comments(span.start, span.end):
-        raise RefusedError("a comment stands inside of the deleted statement")
+        raise RefusedError("there is a comment inside the deleted statement")
     if fill:
         return [Change(span.start, span.end, content=b"pass")]
     group = layout.group(node)
@@ -177,7 +177,7 @@ def _reindented(layout: Layout, node: ast.stmt, begin: int, moved: bytes, new: b
     first = layout.line(begin)
     kept = {line - first for line in layout.string_lines(node)}
     if kept and changed:
-        raise RefusedError("a string over several lines stands in the moved statement")
+        raise RefusedError("the moved statement contains a multi-line string")
     lines = moved.splitlines(keepends=True)
     return b"".join(
         new + line[len(old) :] if number not in kept and line.startswith(old) and line.strip() else line

@@ -33,7 +33,7 @@ class Behind:
         try:
             done: list[Outcome] = self._line.recv()
         except EOFError:
-            done = [Outcome(path, Status.INTERNAL, "its worker died: it was ended from outside") for path in self._files]
+            done = [Outcome(path, Status.INTERNAL, "its worker process was killed from outside") for path in self._files]
         return dict(zip(self._files, done, strict=True))
 
     def end(self) -> None:

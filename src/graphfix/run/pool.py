@@ -163,7 +163,7 @@ def apart(path: Path, job: Job, data: bytes | None = None) -> Outcome:
             return pending.result()
         except (BrokenProcessPool, MemoryError):
             return Outcome(
-                path, Status.INTERNAL, "its worker died: it takes too long or too much memory, or was ended from outside"
+                path, Status.INTERNAL, "its worker process died: it took too long or too much memory, or was killed from outside"
             )
         except BaseException:  # Ctrl-C: nobody waits for it any more
             for worker in multiprocessing.active_children():

@@ -61,4 +61,4 @@ def quick_fixes(outcome: Outcome, document: Document, target: Target, where: lsp
 
 def fix_all(after: str, document: Document, target: Target) -> lsp.CodeAction:
     """The action that makes `after` of the document: what `graphfix apply` does."""
-    return lsp.CodeAction("Apply the fixes that graphfix apply makes", kind=FIX_ALL, edit=target.edited(document.repaired(after)))
+    return lsp.CodeAction("Apply all safe fixes of graphfix", kind=FIX_ALL, edit=target.edited(document.repaired(after)))

@@ -8,6 +8,7 @@ from lsprotocol import types as lsp
 
 from graphfix.codemods import RULES
 from graphfix.model import Finding, Severity
+from graphfix.report.remedy import reasons
 from graphfix.report.view import plain
 from graphfix.server.places import Places
 
@@ -17,7 +18,7 @@ _SEVERITIES = {Severity.ERROR: lsp.DiagnosticSeverity.Error, Severity.WARNING: l
 
 
 def diagnostic(finding: Finding, places: Places) -> lsp.Diagnostic:
-    """The finding at its place, with the story as related information."""
+    """The finding at its place, with the story, and why its fix is unsafe or missing, as related information."""
     rule = _RULES.get(finding.code)
     return lsp.Diagnostic(
         places.range(finding.span),
@@ -37,6 +38,9 @@ def _story(finding: Finding, places: Places) -> Iterator[lsp.DiagnosticRelatedIn
         if location is not None:
             message = f"({label.step}) {label.message}" if label.step else label.message
             yield lsp.DiagnosticRelatedInformation(location, plain(message))
+    own = places.location(finding.path, finding.span)
+    if own is not None:
+        yield from (lsp.DiagnosticRelatedInformation(own, plain(reason)) for reason in reasons(finding))
 
 
 def hover(findings: Sequence[Finding], places: Places, uri: str, position: lsp.Position) -> lsp.Hover | None:

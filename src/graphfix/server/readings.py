@@ -92,7 +92,7 @@ class Readings:
             async for step in analysis.results():
                 self._take(reading, step)
         except Died as error:
-            self._say(text, f"the process that examined it died: {error}")
+            self._say(text, f"the process that analysed it died: {error}")
         finally:
             analysis.end()
         if not reading.found.done():

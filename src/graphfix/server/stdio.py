@@ -16,7 +16,7 @@ async def reader_of(number: int) -> asyncio.StreamReader:
     """Reads from the file descriptor; `NoPipe` where that is a file, a device or a terminal."""
     mode = os.fstat(number).st_mode
     if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
-        raise NoPipe("standard input is no pipe: an editor starts this command, and speaks to it there")
+        raise NoPipe("standard input is not a pipe: this command is started by an editor, which talks to it there")
     reader = asyncio.StreamReader()
     stream = open(number, "rb", buffering=0, closefd=False)
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), stream)

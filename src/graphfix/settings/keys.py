@@ -25,34 +25,34 @@ class Key:
 
 
 KEYS: tuple[Key, ...] = (
-    Key("extend", Text(), "", "another settings file, relative to this one, whose values hold where this one is silent"),
-    Key("select", Codes(), [], "only these rules, by code, prefix or name, or ALL; optional findings have to be selected"),
-    Key("extend-select", Codes(), [], "these rules, too, with their optional findings", adds=True),
+    Key("extend", Text(), "", "another settings file (relative to this one) that gives the values not set here"),
+    Key("select", Codes(), [], "only these rules, by code, prefix or name, or ALL; optional findings must be selected by name"),
+    Key("extend-select", Codes(), [], "also these rules, with their optional findings", adds=True),
     Key("ignore", Codes(), [], "not these rules, by code, prefix or name"),
     Key("extend-exclude", Patterns(), [], "files and folders to leave out, as patterns of .gitignore", adds=True),
-    Key("force-exclude", Flag(), False, "leave out excluded files even where they are named on the command line", whole=True),
-    Key("per-file-ignores", CodesByPattern(), {}, "rules to ignore by pattern of files; ! in front turns a pattern round"),
+    Key("force-exclude", Flag(), False, "skip excluded files even if they are named on the command line", whole=True),
+    Key("per-file-ignores", CodesByPattern(), {}, "rules to ignore in files that match a pattern; ! negates a pattern"),
     Key(
         "accept-unreadable",
         Patterns(),
         [],
-        "files that may be no Python of today: they are counted, and the exit code is not 2 for them",
+        "files that may have syntax errors: they are counted, but do not set exit code 2",
         adds=True,
     ),
-    Key("baseline", Text(), "", "findings to pass over, as check --write-baseline FILE lists them", whole=True),
-    Key("report-unused-suppressions", Flag(), False, "check exits 1 where a suppression silences nothing", whole=True),
-    Key("unsafe-fixes", Flag(), False, "also fixes that may change what a run computes", whole=True),
+    Key("baseline", Text(), "", "file of known findings to skip, as written by check --write-baseline FILE", whole=True),
+    Key("report-unused-suppressions", Flag(), False, "check exits 1 if a suppression comment silences nothing", whole=True),
+    Key("unsafe-fixes", Flag(), False, "also fixes that may change what the program computes", whole=True),
     Key(
         "accumulate",
         Choice(ACCUMULATE),
         "auto",
-        "what a loss that is stored becomes: .item(), .detach(), or what its readers ask for",
+        "how a stored loss is cut: .item(), .detach(), or by what its readers need",
     ),
-    Key("tensor-functions", Names(), [], "functions whose result is a tensor on the graph of their arguments", adds=True),
-    Key("backward-functions", Names(), [], "functions that go backward through the graph of their first argument", adds=True),
-    Key("output-format", Choice(tuple(FORMS)), "text", "how findings are written", whole=True),
+    Key("tensor-functions", Names(), [], "functions that return a tensor with the graph of their arguments", adds=True),
+    Key("backward-functions", Names(), [], "functions that call backward() on their first argument", adds=True),
+    Key("output-format", Choice(tuple(FORMS)), "text", "output format of findings", whole=True),
     Key("jobs", Count(), 0, "processes; 0 for one per processor", whole=True),
-    Key("install", Command(), "", "how graphfix is installed, as pull requests say it; empty: from its repository", whole=True),
+    Key("install", Command(), "", "install command shown in pull requests; empty for installing from the repository", whole=True),
 )
 BY_NAME = {key.name: key for key in KEYS}
 

@@ -53,7 +53,7 @@ def decode_text(path: Path, data: bytes) -> Source:
         raise SourceError(f"unknown encoding {encoding!r} in the coding cookie", 1, 1) from error
     source = Source(path, text, encoding, bom, data)
     if not _round_trips(source):
-        raise SourceError(f"the encoding {encoding} does not give back the same bytes", 1, 1)
+        raise SourceError(f"encoding {encoding} does not round-trip to the same bytes", 1, 1)
     return source
 
 

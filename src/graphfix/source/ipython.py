@@ -66,7 +66,7 @@ def hidden(cell: str) -> str:
     parse(text)
     data = text.encode()
     if restored(data, originals(data, cell.encode())) != cell.encode():
-        raise SourceError("syntax of IPython that cannot be told from Python")
+        raise SourceError("IPython syntax that cannot be distinguished from Python")
     return text
 
 
@@ -102,7 +102,7 @@ def restored(text: bytes, words: list[tuple[bytes, bytes]]) -> bytes:
     """The text with IPython's words in their places; `Torn` where it does not hold the same places in the same order."""
     found = list(places(text))
     if [match[name] for match, name in found] != [mask for mask, _ in words]:
-        raise Torn("a fix would tear IPython's commands apart")
+        raise Torn("a fix would break an IPython command")
     made, position = [], 0
     for (match, name), (_, word) in zip(found, words, strict=True):
         made += [text[position : match.start(name)], word]
@@ -113,7 +113,7 @@ def restored(text: bytes, words: list[tuple[bytes, bytes]]) -> bytes:
 def _padded(word: str, original: str) -> str:
     pad = len(original.encode()) - len(word)
     if pad < 0:
-        raise SourceError("syntax of IPython that is too short to hide")
+        raise SourceError("IPython syntax that is too short to handle")
     return word + (" " if word == "0;" else "~") * pad
 
 

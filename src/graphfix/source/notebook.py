@@ -62,7 +62,7 @@ class Notebook(Source):
             return self.data
         parts = dict(_parts(text.encode()))
         if list(parts) != [code.number for code in self.codes]:
-            raise Torn("a fix would tear the cells apart")
+            raise Torn("a fix would span several cells")
         sources = {}
         for code in self.codes:
             part = parts[code.number].removesuffix(code.newline.encode())
@@ -71,7 +71,7 @@ class Notebook(Source):
                 sources[code.number] = restored(part, words).decode()
         made = replaced(self.json, self.cells, sources)
         if made is None:
-            raise Torn("the notebook would change outside of its cells' sources")
+            raise Torn("the notebook would change outside its code cells")
         return (BOM if self.bom else b"") + made.encode()
 
     def edited(self, text: str) -> Source:
@@ -125,7 +125,7 @@ def _code(number: int, source: str) -> Iterator[Code]:
     try:
         data = source.encode()
     except UnicodeEncodeError as error:
-        raise SourceError("half of a character") from error
+        raise SourceError("an incomplete character") from error
     if b"#%%graphfix-cell-" in data:
         raise SourceError("a comment that graphfix itself uses")
     try:
@@ -183,9 +183,9 @@ def _out_of_reach(fix: Fix | None, data: bytes, edges: list[int], index: CellInd
     if fix is None:
         return ""
     if any(_crosses(edges, operation) for operation in fix.operations):
-        return "it would reach over the edge of a cell"
+        return "it would span several cells"
     if any(_tears(data, operation) for operation in fix.operations):
-        return "it would reach into a command of IPython"
+        return "it would change an IPython command"
     cells = {index.cell(span.start) for operation in fix.operations for span in _spans(operation)}
     return next((why for number, why in sealed.items() if number in cells), "")
 

@@ -76,7 +76,7 @@ def _check_regular(state: os.stat_result) -> None:
 
 def _why_unreadable(error: OSError | ValueError) -> str:
     if not isinstance(error, OSError):
-        return "no name of a file"
+        return "not a file name"
     reasons = {
         errno.ENOENT: "the file is gone",
         errno.EACCES: "permission denied",

@@ -44,7 +44,7 @@ class Live:
     def start(self) -> None:
         """Begin; RuntimeError where this process is followed already."""
         if Live._open is not None:
-            raise RuntimeError("the graphs of this process are being followed already")
+            raise RuntimeError("this process is already traced")
         Live._open = self
         self._instrument.install()
 

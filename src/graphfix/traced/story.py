@@ -25,7 +25,7 @@ LEAST = 3  # iterations that show a rise
 SMALL = 64  # nodes that are lost are not worth a line
 # https://docs.pytorch.org/docs/stable/multiprocessing.html#spawning-subprocesses, and torchrun's
 OF_PROCESSES = ("ProcessRaisedException", "ProcessExitedException", "ChildFailedError")
-UNWATCHED = "processes that it starts are not watched, run each under graphfix trace"
+UNWATCHED = "processes that it starts are not traced; run each under graphfix trace"
 
 
 def lines(trace: Trace, meaning: Meaning | None = None) -> Iterator[Line]:
@@ -45,12 +45,12 @@ def lines(trace: Trace, meaning: Meaning | None = None) -> Iterator[Line]:
         if other is not None and not told:
             yield from _in_figures(trace)
             yield ()
-        yield (Piece("seen in passing, not the cause of the error:", "bold"),)
+        yield (Piece("also seen, but not the cause of the error:", "bold"),)
     yield from passing
     told = told or bool(passing)
     if trace.compiled:
         calls = "a call" if trace.compiled == 1 else f"{trace.compiled} calls"
-        yield (Piece(f"compiled: {calls} ran compiled code; what it makes is told as one step, at the line that called it"),)
+        yield (Piece(f"compiled: {calls} ran compiled code, which is shown as one step at the line that called it"),)
     if not told:
         yield from _in_figures(trace)
 
@@ -102,13 +102,13 @@ def failed(trace: Trace, failure: Failure, meaning: Meaning | None = None) -> It
             yield (Piece(f"       within {escaped(_short(file))}:{line}", "blue"),)
         entry = _entry(failure.carrier) if place is failure.crossing and failure.kind == "second" else None
         if entry is not None and (entry.file, entry.line) != (place.file, place.line):
-            yield (Piece(f"       it came in at {_where(entry)}", "blue"), Piece(f"  {_source(entry)}"))
+            yield (Piece(f"       it entered the graph at {_where(entry)}", "blue"), Piece(f"  {_source(entry)}"))
         called = [f"{escaped(_short(file))}:{line}" for file, line in place.callers]
         if called:
             yield (Piece(f"       called from {', '.join(called)}", "blue"),)
     way = _way(failure)
     if way:
-        yield (Piece(f"       from the loss down to that graph: {way}", "blue"),)
+        yield (Piece(f"       path from the loss to that graph: {way}", "blue"),)
     if meaning is not None and failure.kind == "no-graph":
         yield from _prose(meaning)
 
@@ -129,7 +129,7 @@ def _second(trace: Trace, failure: Failure) -> Iterator[tuple[Place, str]]:
         yield failure.freed, "this backward() freed it"
     if failure.crossing is not None:
         through = f" through {_name(carrier)}" if carrier is not None else ""
-        yield failure.crossing, f"this line took it in again{through}"
+        yield failure.crossing, f"this line used it again{through}"
         yield failure.now, "this backward() goes through the freed graph: error"
     else:
         held = f", which {_name(carrier)} still holds: error" if carrier is not None else ": error"
@@ -144,17 +144,17 @@ def _changed(trace: Trace, failure: Failure) -> Iterator[tuple[Place, str]]:
         call = failure.write_name if "." in failure.write_name else failure.write_name.strip("_")
         yield failure.write, f"this line wrote to {name}in place ({call})"
     if failure.crossing is not None and failure.through is not None:
-        yield failure.crossing, f"this line took the older graph in through {_name(failure.through)}"
-    yield failure.now, "this backward() needs what it was before: error"
+        yield failure.crossing, f"this line used the older graph through {_name(failure.through)}"
+    yield failure.now, "this backward() needs its earlier value: error"
 
 
 def _bare(trace: Trace, failure: Failure) -> Iterator[tuple[Place, str]]:
     if failure.cut is not None:
         name = f"{escaped(failure.cut_name)}()" if failure.cut_name.isidentifier() else "this operation"
         how = {
-            "unrecorded": f"{name} ran where nothing is recorded (no_grad, or grad mode off): its result has no graph",
-            "numbers": f"{name} made a tensor of numbers, which have no graph",
-            "constant": f"this line cut the graph: what {name} gives has none",
+            "unrecorded": f"{name} ran without recording (no_grad, or grad mode off): its result has no graph",
+            "numbers": f"{name} made a tensor from numbers, which have no graph",
+            "constant": f"this line cut the graph: the result of {name} has none",
         }
         yield failure.cut, how[failure.cut_how]
     yield failure.now, "this backward() finds no graph to go through: error"
@@ -269,7 +269,7 @@ def waste(trace: Trace) -> Iterator[Line]:
         what = f"keeps {kept.nodes} nodes and {_bytes(kept.size)}"
         yield (
             Piece("needless retain_graph=True", "bold yellow"),
-            Piece(f": {what} that no later backward() came to, {_times(kept.times)}"),
+            Piece(f": {what} that no later backward() used, {_times(kept.times)}"),
         )
         yield (Piece("       "), Piece(_where(kept.place), "blue"), Piece(f"  {_source(kept.place)}"))
     # an output that goes unused, such as the last state of an LSTM, costs nothing
@@ -278,7 +278,7 @@ def waste(trace: Trace) -> Iterator[Line]:
         size = sum(each.size for each in lost)
         yield (
             Piece("graphs for nothing", "bold yellow"),
-            Piece(f": {trace.lost} nodes ({_bytes(size)} saved) were built and no backward() came to them; no_grad is for that"),
+            Piece(f": {trace.lost} nodes ({_bytes(size)} saved) were recorded and no backward() used them; no_grad avoids that"),
         )
         for each in lost[:3]:
             yield (Piece(f"{each.times:>6}x "), Piece(_where(each.place), "blue"), Piece(f"  {_source(each.place)}"))
@@ -305,9 +305,9 @@ def _verdict(trace: Trace) -> str:
     if run.ending is Ending.FAILED:
         what = f" ({escaped(str(run.failure))})" if run.failure else ""
         elsewhere = str(run.failure).partition(":")[0] in OF_PROCESSES
-        return f"it failed{what}" + (f": {UNWATCHED}" if elsewhere else ", which is no error of graphs that graphfix explains")
+        return f"it failed{what}" + (f": {UNWATCHED}" if elsewhere else ", which is not a graph error that graphfix explains")
     if run.ending is Ending.LATE:
-        return "nothing wrong until its time was over"
+        return "nothing wrong until the time limit"
     if run.ending not in (Ending.FINISHED, Ending.EXITED):
         ended = {Ending.RUNNING: "was killed", Ending.TERMINATED: "was ended"}.get(run.ending, f"was {run.ending.value}")
         return f"nothing wrong until it {ended}"

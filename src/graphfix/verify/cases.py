@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import enum
+import shutil
+import tempfile
+import zipfile
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import graphfix
@@ -66,11 +71,22 @@ class Case:
         return self.path / "expected.toml"
 
 
+@cache
 def bundled() -> Path:
-    """The fixtures that came with this graphfix: of the installed package, or of the checkout."""
+    """The folder of the fixtures that came with this graphfix.
+
+    That of a checkout, or what the archive of an installed package holds: it is unpacked into a temporary folder, which is removed when
+    the process ends.
+    """
     package = Path(graphfix.__file__).parent
-    installed = package / "fixtures"
-    return installed if installed.is_dir() else package.parents[1] / "fixtures"
+    archive = package / "verify" / "fixtures.zip"  # setup.py packs it
+    if not archive.is_file():
+        return package.parents[1] / "fixtures"
+    folder = tempfile.mkdtemp(prefix="graphfix-fixtures-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    with zipfile.ZipFile(archive) as packed:
+        packed.extractall(folder)
+    return Path(folder)
 
 
 def cases_in(folder: Path) -> list[Case]:

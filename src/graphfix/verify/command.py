@@ -84,7 +84,7 @@ def parsed(text: str, project: Path, limit: float, seed: int | None = None) -> C
     try:
         words = shlex.split(text)
     except ValueError as error:
-        raise BadCommand(f"{text!r} is no command: {str(error).lower()}") from error
+        raise BadCommand(f"{text!r} is not a command: {str(error).lower()}") from error
     environment: dict[str, str] = {}
     while words and (match := ASSIGNMENT.fullmatch(words[0])):
         environment[match[1]] = match[2]
@@ -131,7 +131,7 @@ def _shell(text: str, folder: Path, limit: float, environment: Mapping[str, str]
         ended = supervised(process, Limits(limit), files)
         out, err = map(text_of, files)
     if ended.late:
-        return Run(Ending.LATE, None, Failure("late", f"not at its end after {limit:g} s"))
+        return Run(Ending.LATE, None, Failure("late", f"not finished after {limit:g} s"))
     failure = ended.excess or ended_by(process.returncode)
     if failure is not None:
         return Run(Ending.KILLED, process.returncode, failure, stdout=out, stderr=err)

@@ -85,7 +85,7 @@ def _check_room(files: list[Path], folder: Path) -> None:
     if size > LIMIT:
         raise TooLarge(f"{size / (1 << 30):.1f} GiB, and a copy may have {LIMIT >> 30}")
     if size > shutil.disk_usage(folder).free:
-        raise TooLarge(f"{size / (1 << 20):.0f} MiB, for which {folder.parent} has no room")
+        raise TooLarge(f"{size / (1 << 20):.0f} MiB, which do not fit in {folder.parent}")
 
 
 def import_paths(python: tuple[str, ...], project: Path) -> list[Path]:

@@ -22,7 +22,7 @@ WAYS = {
     "retain": "the original, graphs retained",
     "skip": "the original, failing backward() calls left out",
     "copy": "the original, saved tensors copied",
-    "walk": "the original, losses walked before each step",
+    "walk": "the original, with backward() before each step",
     "old": "the original as torch 0.3 ran it",
 }
 
@@ -142,7 +142,7 @@ def results(runs: Runs, wanted: Expected) -> tuple[bool | None, str, list[str]]:
     died = not before.clean
     said, problems = [], []
     first = compare(before, after, wanted.losses, wanted.strict)
-    # a run that came to its end is to be matched, unless the repair computes something else on purpose
+    # a run that finished is to be matched, unless the repair computes something else on purpose
     binding = first.compared > 0 if died else not (wanted.reference and wanted.reason)
     if first.equal:
         upto = f"equal over {first.steps} backward pass{'es' * (first.steps != 1)} before the error"
@@ -160,7 +160,7 @@ def results(runs: Runs, wanted: Expected) -> tuple[bool | None, str, list[str]]:
             problems.append(f"{OTHER} than {WAYS[wanted.reference]}: {more.reason}")
         equal = more.equal and not problems
     elif died and not wanted.reason:
-        problems.append("nothing says what the results are to be measured by")
+        problems.append("no reference is declared for the results")
     if wanted.reason and (died or not first.equal):
         said.append(wanted.reason)
     return equal, "; ".join(said), problems

@@ -17,11 +17,11 @@ _OF_MEMORY = ("MemoryError", "OutOfMemoryError")
 class End(enum.Enum):
     """The ways in which a run can end, as far as they tell different things of a repair."""
 
-    CLEAN = "came to its end"
+    CLEAN = "finished"
     GRAPH = "raised what a misused graph raises"
     MEMORY = "raised that there is no memory left"
     OWN = "raised another error, or exited with a code"
-    LATE = "was not at its end in its time"
+    LATE = "did not finish in time"
     KILLED = "was ended by a signal or a limit"
     LOST = "was interrupted, or left no report"
 
@@ -120,7 +120,7 @@ def said_of(run: Run) -> str:
     """How a run ended, as what is told of a program."""
     end, failure = end_of(run), failure_of(run)
     if end is End.LATE:
-        return "is not at its end in the time that it had"
+        return "did not finish in time"
     if end in (End.KILLED, End.LOST):
         return f"was {run.ending.value}" + (f": {said(failure)}" if failure is not None else "")
-    return "comes to its end" if failure is None else f"ends in {said(failure)}"
+    return "finishes" if failure is None else f"ends in {said(failure)}"

@@ -64,7 +64,7 @@ class Parameter:
 
 
 class Ending(enum.Enum):
-    """How a run came to its end; the words of the probe's reports, and what only the process itself says."""
+    """How a run ends; the words of the probe's reports, and what only the process itself says."""
 
     RUNNING = "running"  # the last report before it was killed
     FINISHED = "finished"
@@ -106,7 +106,7 @@ class Run:
 
     @property
     def clean(self) -> bool:
-        """Whether the script came to its end as one wishes."""
+        """Whether the script finished as one wishes."""
         return self.ending is Ending.FINISHED and not self.thread_failures
 
     @cached_property

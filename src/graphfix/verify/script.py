@@ -59,7 +59,7 @@ def judge(before: Run, after: Run, codes: Collection[str] = ()) -> Trial:
 
 def _by_ends(what: Shows, alike: bool, before: Run, after: Run) -> tuple[Verdict, str]:
     """The verdict that the ends alone give, and why; no reason where the results decide."""
-    reason = f"the repaired code {said_of(after)}"
+    reason = f"the fixed program {said_of(after)}"
     if what is Shows.WORSE:
         clean = end_of(before) is End.CLEAN and end_of(after) is End.LATE
         return Verdict.SHORT, reason + (f", and the original ends after {before.seconds:.1f} s" if clean else "")
@@ -123,7 +123,7 @@ def compared_as_far_as_they_go(before: Run, after: Run, codes: Collection[str]) 
 
 
 def _ended(run: Run) -> Run:
-    """The run as one that came to its end: what the other one is to match is all of it."""
+    """The run as one that finished: what the other one is to match is all of it."""
     return replace(run, ending=Ending.FINISHED, failure=None, thread_failures=())
 
 

@@ -42,13 +42,13 @@ def varies(first: Run, second: Run, numbers: bool = True) -> str:
     if compared is None or compared.equal or not compared.compared:
         return ""
     return (
-        f"your program gives other numbers each time (run twice as it is: {compared.reason}); "
-        "seed its generators, and print no times"
+        f"your program computes other numbers in each run (two runs of the original: {compared.reason}); "
+        "set its seeds, and print no times"
     )
 
 
 def _ends(first: Run, second: Run) -> str:
-    return f"your program does not end in the same way each time (run twice as it is: {_told(first)}, and {_told(second)} after)"
+    return f"your program does not always end in the same way (two runs of the original: {_told(first)}, and {_told(second)} after)"
 
 
 def _end(run: Run) -> str:

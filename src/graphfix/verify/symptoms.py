@@ -26,11 +26,11 @@ class Warns:
 class Count(enum.Enum):
     """What there is more of than in the repaired script."""
 
-    LIVE = "nodes that are alive, from walk to walk"
+    LIVE = "nodes alive after each backward pass"
     SAVED = "saved tensors that are alive"
     MADE = "nodes that are made"
-    WALKED = "nodes that walks go through and free"
-    UNWALKED = "losses that no walk starts from, for the parameters at the end"
+    WALKED = "nodes that backward passes use and free"
+    UNWALKED = "losses without a backward(), for the parameters at the end"
 
 
 Symptom = Raises | Warns | Count
@@ -43,7 +43,7 @@ WRITTEN_IN_PLACE = Raises(
     "written in place",
 )
 NOT_A_LEAF = Raises("ValueError", "can't optimize a non-leaf Tensor", "not a leaf")
-NO_ELEMENT = Raises("IndexError", "")
+NO_ELEMENT = Raises("IndexError", "", "index of a 0-dim tensor")
 OLD_ARGUMENT = Raises("TypeError", "Tensor.backward() got an unexpected keyword argument 'retain_variables'")
 OLD_SHAPE = Raises("RuntimeError", "Mismatch in shape")
 OLD_FLAG = Warns("volatile was removed and now has no effect", "volatile has no effect")

@@ -54,11 +54,11 @@ def commands(cause: Cause) -> list[tuple[str, str]]:
     name = shlex.quote(finding.path)
     by_hand = finding.fix is None or not finding.fix.operations or finding.fix.applicability is Applicability.DISPLAY
     if by_hand or by_failure(finding):
-        return [(f"graphfix rule {finding.code}", "explains this, and what to write instead")]
+        return [(f"graphfix rule {finding.code}", "explains it, and what to write instead")]
     options = f" --select {finding.code}"
     if finding.fix.applicability is Applicability.UNSAFE:
         options += " --unsafe-fixes"
     return [
-        (f"graphfix diff{options} {name}", "shows this repair"),
-        (f"graphfix apply{options} {name}", "makes it"),
+        (f"graphfix diff{options} {name}", "shows this fix"),
+        (f"graphfix apply{options} {name}", "applies it"),
     ]

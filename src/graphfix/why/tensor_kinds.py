@@ -218,8 +218,8 @@ torch.autograd.grad(loss, inputs) found no way from the loss back to one of the
 inputs. Most often the input is a copy: what the forward pass used was made
 before `x = x.to(device)` or `x = x.clone().requires_grad_()`, or after it.""",
     """\
-Use the very tensor in the forward pass whose gradient is wanted. Where it may
-well be unused, pass `allow_unused=True`, and count with None.""",
+Use the same tensor in the forward pass whose gradient is requested. If it may be
+unused, pass `allow_unused=True` and expect None.""",
     (
         Way(
             "requires_grad came after the forward pass",

@@ -25,11 +25,11 @@ WIDTH = 80
 ROOM = 58  # for a path
 _STYLES = {"+": "green", "-": "red"}
 _LEADS = {
-    Nearness.LINE: "Here is why:",
-    Nearness.FUNCTION: "This is close by, and very likely the cause:",
-    Nearness.FILE: "This is in the same file, and probably the cause:",
-    Nearness.IMPORTED: "This is in a file that is imported there, and probably the cause:",
-    Nearness.PROJECT: "This is elsewhere in the project; the cause, if the failed run came through it:",
+    Nearness.LINE: "This is the cause:",
+    Nearness.FUNCTION: "This finding is close by, and very likely the cause:",
+    Nearness.FILE: "This finding is in the same file, and probably the cause:",
+    Nearness.IMPORTED: "This finding is in an imported file, and probably the cause:",
+    Nearness.PROJECT: "This finding is elsewhere in the project; it is the cause if the failed run used that code:",
 }
 
 
@@ -42,9 +42,9 @@ def explanation(kind: Kind) -> Iterator[Line]:
     yield from _prose(kind.repair)
     yield ()
     if len(kind.ways) > 1:
-        yield _plain(f"{_COUNTS[len(kind.ways)]} ways it comes about, and what to write instead:")
+        yield _plain(f"{_COUNTS[len(kind.ways)]} causes, and what to write instead:")
     else:
-        yield _plain("How it comes about, and what to write instead:")
+        yield _plain("The cause, and what to write instead:")
     for number, way in enumerate(kind.ways, 1):
         yield ()
         yield from _way(number, way)
@@ -52,7 +52,7 @@ def explanation(kind: Kind) -> Iterator[Line]:
     yield _plain("To find which one it is, give graphfix the whole traceback:")
     yield _plain("  python3 train.py 2>&1 | graphfix why")
     if kind.codes:
-        yield _plain("or have it read the code: graphfix check .")
+        yield _plain("or check the code: graphfix check .")
 
 
 _ANOMALY = """\
@@ -73,7 +73,7 @@ def _way(number: int, way: Way) -> Iterator[Line]:
 
 def told(diagnosis: Diagnosis) -> Iterator[Line]:
     """What is known of an error with its traceback: what it is, where, why, and what to type next."""
-    headline = diagnosis.trouble.headline or "a traceback without an error below it"
+    headline = diagnosis.trouble.headline or "a traceback that does not end in an error"
     for line in textwrap.wrap(escaped(headline), WIDTH, max_lines=2, placeholder=" ...", break_on_hyphens=False):
         yield (Piece(line, "bold red"),)
     yield from _where(diagnosis)
@@ -111,7 +111,7 @@ def _where(diagnosis: Diagnosis) -> Iterator[Line]:
         if library is not None:
             yield from _labelled("it calls:", f"{owner(library)}, {_tail(library)}{_inside(library)}")
     elif trouble.frames:
-        yield from _labelled("your line:", "none: all lines of the traceback are in libraries")
+        yield from _labelled("your line:", "none: every line of the traceback is in a library")
     made = users(trouble.made)
     if made:
         yield from _labelled("made at:", f"{_named(made[-1])}{_inside(made[-1])}")
@@ -179,9 +179,9 @@ def _cause(cause: Cause) -> Iterator[Line]:
     if cause.finding.fix is not None and cause.finding.fix.applicability is Applicability.UNSAFE:
         yield ()
         yield from _prose(
-            "Nothing but this error shows that the module is trained, so `graphfix apply` leaves it alone: make the change by hand."
+            "Only this error shows that the module is trained, so `graphfix apply` does not change it: edit it by hand."
             if by_failure(cause.finding)
-            else "This repair may change what the run computes: look at it before you apply it."
+            else "This fix may change what the program computes: read it before you apply it."
         )
     yield ()
     yield from _next(commands(cause))
@@ -208,8 +208,8 @@ def _unexplained(diagnosis: Diagnosis, kind: Kind) -> Iterator[Line]:
     elif diagnosis.missing:
         yield from _missing(diagnosis.missing[0])
     else:
-        yield from _prose("The traceback names no line of yours; paste all of it, from its first line on.")
-        yield from _next([(f"graphfix why {_quoted(kind)}", "shows how it comes about")])
+        yield from _prose("The traceback contains no line of your code; paste all of it, from its first line.")
+        yield from _next([(f"graphfix why {_quoted(kind)}", "shows the possible causes")])
 
 
 def _at_a_place(diagnosis: Diagnosis, kind: Kind) -> Iterator[Line]:
@@ -224,7 +224,7 @@ def _at_a_place(diagnosis: Diagnosis, kind: Kind) -> Iterator[Line]:
         if kind is WRITTEN_IN_PLACE and not diagnosis.trouble.made:
             yield from _prose(_ANOMALY)
         yield ()
-        yield _plain("It comes about in these ways:")
+        yield _plain("Possible causes:")
     for number, way in enumerate(kind.ways, 1):
         yield ()
         yield from _way(number, way)
@@ -238,7 +238,7 @@ def _missing(missing: Nowhere) -> Iterator[Line]:
     frame = missing.frame
     yield from _prose(f"The code of {_named(frame)} is needed to find out why, and is not here: {escaped(missing.reason)}.")
     what = "NOTEBOOK.ipynb" if frame.cell is not None else "FOLDER"
-    yield from _next([(f"graphfix why --project {what}", "names where it is; then paste again")])
+    yield from _next([(f"graphfix why --project {what}", "sets the project folder; then paste again")])
 
 
 def _unknown(diagnosis: Diagnosis) -> Iterator[Line]:

@@ -15,10 +15,10 @@ def trace_of(diagnosis: Diagnosis) -> list[tuple[str, str]]:
         return []
     name = str(script.source.path)
     if script.cell is None:
-        return [(f"graphfix trace {shlex.quote(name)}", "runs it and watches its graph")]
+        return [(f"graphfix trace {shlex.quote(name)}", "runs it and traces its graph")]
     return [
         (f"jupyter nbconvert --to script {shlex.quote(name)}", "makes a script of the notebook"),
-        (f"graphfix trace {shlex.quote(_script(script))}", "runs it and watches its graph"),
+        (f"graphfix trace {shlex.quote(_script(script))}", "runs it and traces its graph"),
     ]
 
 

@@ -45,7 +45,7 @@ class Asked:
 
 
 class Walks:
-    """A row for each walk that came to its end."""
+    """A row for each backward pass that finished."""
 
     def __init__(self, tally: Tally, results: Results) -> None:
         self.tally, self.results = tally, results
