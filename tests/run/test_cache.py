@@ -138,7 +138,7 @@ def test_a_broken_database_costs_nothing_but_time(project: Path, broken: bytes) 
     assert [run(project) for _ in range(3)] == [first] * 3
     assert cache.opened((project,)) is not None
     with sqlite3.connect(project.parent / "kept" / cache.NAME) as database:
-        assert database.execute("SELECT COUNT(*) FROM outcome").fetchone() == (2,)  # and who imports whom
+        assert database.execute("SELECT COUNT(*) FROM outcome").fetchone() == (3,)  # its source, its analysis, and who imports whom
 
 
 def test_what_is_kept_but_no_outcome_is_not_used(project: Path, looked: list[Path]) -> None:
@@ -190,12 +190,12 @@ def test_it_stays_within_its_bounds(project: Path, monkeypatch: pytest.MonkeyPat
     kept = cache.opened((project,))
     assert kept is not None
     for number in range(50):
-        kept.put(bytes([number]), Outcome(project, before=bytes(20_000)), {})
+        kept.put({bytes([number]): (bytes(20_000), ())})
     before = cache.size()
     monkeypatch.setattr(cache, "MAX_BYTES", 200_000)
     cache.trim()
     assert cache.size() < before
-    assert kept.get(bytes([0])) is None or kept.get(bytes([49])) is not None
+    assert kept.get(bytes([0]), bytes) is None or kept.get(bytes([49]), bytes) is not None
 
 
 # each file of a project in the forms that it goes through, which its neighbours' findings depend on
