@@ -8,7 +8,7 @@ import pytest
 
 import graphfix.rewrite
 import graphfix.run.engine
-from graphfix.analysis.health import Health
+from graphfix.autograd.health import Health
 from graphfix.interpreter.conventions import NO_CONVENTIONS
 from graphfix.model import Applicability, Finding, Fix, Replace, Span
 from graphfix.rewrite.fixpoint import TURNING, Repaired, repair

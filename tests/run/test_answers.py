@@ -75,6 +75,14 @@ def test_a_second_run_needs_no_worker_and_reads_what_can_matter_alone(
     assert len(first["train.py"].findings) == 1
 
 
+def test_nor_does_a_project_in_which_all_files_matter(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for path in project.glob("idle*"):
+        path.unlink()
+    first = run(project)
+    monkeypatch.setattr(workers, "examined_here", lambda *_: pytest.fail("a file was examined"))
+    assert run(project) == first
+
+
 def test_a_file_that_begins_to_matter_is_met(project: Path, loops: SimpleNamespace) -> None:
     assert run(project)["idle03.py"].passed_over
     (project / "idle03.py").write_text(loops.total)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import random
 import sqlite3
 from collections.abc import Callable
@@ -141,10 +142,11 @@ def test_a_broken_database_costs_nothing_but_time(project: Path, broken: bytes) 
         assert database.execute("SELECT COUNT(*) FROM outcome").fetchone() == (3,)  # its source, its analysis, and who imports whom
 
 
-def test_what_is_kept_but_no_outcome_is_not_used(project: Path, looked: list[Path]) -> None:
+@pytest.mark.parametrize("made", [b"\0\xff", *map(pickle.dumps, (None, ("text", ()), (Analysis(), None), (Analysis(), ("train.py",))))])
+def test_what_is_kept_but_no_analysis_is_not_used(project: Path, looked: list[Path], made: bytes) -> None:
     run(project)
     with sqlite3.connect(project.parent / "kept" / cache.NAME) as database:
-        database.execute("UPDATE outcome SET made = x'00ff'")
+        database.execute("UPDATE outcome SET made = ?", (made,))
     assert len(run(project).findings) == 1
     assert len(looked) == 2
 

@@ -81,9 +81,11 @@ class Cache:
     def get(self, key: bytes, kind: type[Value]) -> Value | None:
         """The value that was kept under `key`, if there is one of this kind, and the files that it goes by say what they said."""
         found = self.aside[key] if self.aside is not None and key in self.aside else _got(self.file, key)
-        if not (isinstance(found, tuple) and len(found) == 2 and isinstance(found[0], kind)):
+        if not (isinstance(found, tuple) and len(found) == 2 and isinstance(found[0], kind) and isinstance(found[1], tuple)):
             return None
         value, files = found
+        if not all(isinstance(file, Met) for file in files):
+            return None
         now = as_before(files)
         if now is not None and now != files:
             self.put({key: (value, now)})  # next time their states tell

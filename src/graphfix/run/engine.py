@@ -17,8 +17,8 @@ from graphfix.run.selection import every
 if TYPE_CHECKING:
     from graphfix.analysis.evidence import Evidence
     from graphfix.analysis.explore import Tape
-    from graphfix.analysis.health import Health
     from graphfix.analysis.told_by_callers import CallerEvidence
+    from graphfix.autograd.health import Health
 
 
 SHOWN = "a traced run has shown what kinds of values there are"

@@ -141,7 +141,8 @@ def recalled(path: Path, job: Job) -> Outcome | None:
         outcome = _examined(path, job, None, only_recalls=True)
     except NotKept:
         return None
-    return replace(outcome, seconds=time.perf_counter() - started)
+    # whatever is wrong with what was kept, a worker may find out
+    return replace(outcome, seconds=time.perf_counter() - started) if outcome.status is not Status.INTERNAL else None
 
 
 def _examined(path: Path, job: Job, data: bytes | None, *, only_recalls: bool = False) -> Outcome:
@@ -150,6 +151,8 @@ def _examined(path: Path, job: Job, data: bytes | None, *, only_recalls: bool = 
     texts = job.texts(path, only_recalls=only_recalls)
     try:
         data = read_bytes(path) if data is None else data
+        if only_recalls:
+            texts.decoded(data)  # what nobody has parsed is for the workers
         if given or _may_matter(path, data, job):
             return _limited_examination(texts, job, data)
         if path.suffix == ".py":

@@ -17,7 +17,6 @@ from graphfix.model import Edit, Finding, Fix
 from graphfix.run import engine
 from graphfix.run.engine import Analysis
 from graphfix.run.selection import every
-from graphfix.run.unchanged import Met, met
 from graphfix.source.decode import decode
 from graphfix.source.guard import parse, parses
 from graphfix.source.reads import noted_reads
@@ -25,6 +24,7 @@ from graphfix.source.text import Source
 
 if TYPE_CHECKING:
     from graphfix.run.cache import Cache
+    from graphfix.run.unchanged import Met
 
 Value = TypeVar("Value")
 
@@ -97,6 +97,8 @@ class Texts:
         with noted_reads() as reads:
             made = look(self._real, text, self._roots, self._conventions, lambda each: not each.optional or counts(each))
         if self._cache is not None and not made.faults:  # what went wrong may go right another time
+            from graphfix.run.unchanged import met
+
             told = {label.path for finding in (*made.findings, *made.unasked) for label in finding.story}
             self._new[key] = made, met(reads, told, text)
         return made
