@@ -208,6 +208,21 @@ def test_what_an_imported_file_says_counts_and_not_its_comments(
     assert looked == []
 
 
+def test_nor_do_the_comments_of_a_file_that_drives_another(project: Path, looked: list[str]) -> None:
+    drives = "import torch\nfrom step import step\nw = torch.ones(2, requires_grad=True)\nloss = (w * w).sum()\nstep(loss)\n"
+    path, driver = project / "step.py", project / "drive.py"
+    path.write_text("def step(loss):\n    loss.backward()\n    return loss\n")
+    driver.write_text(drives)
+    first = asked(project, path)
+    looked.clear()
+    driver.write_text("# step(loss) once\n" + drives)
+    assert asked(project, path) == first
+    assert looked == []
+    driver.write_text(drives + "step(loss)\n")
+    assert asked(project, path).findings
+    assert looked == ["step.py"]
+
+
 def test_a_docstring_that_a_program_reads_counts(importing: Path, looked: list[str]) -> None:
     path, module = importing / "alone.py", importing / "losses.py"
     path.write_text(ALONE + "print(losses.mean.__doc__)\n")
