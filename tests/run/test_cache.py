@@ -229,7 +229,8 @@ def test_whatever_is_changed_the_cache_says_what_a_fresh_run_says(tmp_path: Path
         (tmp_path / "p" / name).write_text(forms[0])
     for _ in range(60):
         name = chance.choice(sorted(FORMS))
-        (tmp_path / "p" / name).write_text(chance.choice(FORMS[name]))
+        comments = chance.choice(["", "", "# first\n", '"""What it does."""\n', "# first\n\n# and second\n"])
+        (tmp_path / "p" / name).write_text(comments + chance.choice(FORMS[name]))
         told = []
         for kept in (cache.opened((tmp_path / "p",)), None):
             forget_files()
