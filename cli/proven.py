@@ -209,13 +209,12 @@ def _name_untested(kept: Sequence[Item], proof: Proof) -> None:
 
 def items_of(outcome: Outcome, job: Job) -> list[Item]:
     """The fixes of a file by what they are known by in its original text."""
-    from graphfix.run.engine import findings_of
     from graphfix.source.decode import decode
 
     source = decode(outcome.path, outcome.before)
     wanted = job.wanted_for(outcome.path)
-    told = findings_of(source.path, source.text, job.roots, wanted.conventions, wanted.counts(source.text))
-    found = [f for f in wanted.visible(source.text, told) if wanted.applies(f.fix)]
+    told = job.texts(source.path).analysed(source.text, wanted.counts(source.text))
+    found = [f for f in wanted.visible(source.text, told.findings) if wanted.applies(f.fix)]
     index = source.index()
     known = job.baseline.of(outcome.path) if job.baseline is not None else {}
     rows: dict[Mark, int] = {}

@@ -111,7 +111,7 @@ def start(options: Options, *, repair: bool = False, stages: bool = False, ahead
         witness=_witness(options),
         named=frozenset(map(Path, options.places)),
     )
-    if not (options.no_cache or options.stdin or known or job.witness):
+    if not (options.no_cache or options.stdin or job.witness):
         from graphfix.run.cache import opened
 
         job = replace(job, cache=opened(roots))

@@ -130,7 +130,7 @@ def ignored(evidence: Evidence, tried: Tape, sites: dict[ast.Call, Seen], old: s
     repair: Fix | NoFix = NoFix(NO_PLACE)
     if place is not None and old <= ready.keys() and all(map(is_constant, old)):
         repair = without_graph(evidence, place, ready, all(ready[site].alone for site in old))
-    what = "has no effect: nothing is recorded here" if place is not None and not place.statements else IGNORED
+    what = "has no effect here" if place is not None and not place.statements else IGNORED
     story = (
         [evidence.label(place.statements[0], "this records a graph that no backward() uses")]
         if place and place.statements

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from graphfix.analysis.explore import Explorer
-from graphfix.analysis.health import Health, health_of
+from graphfix.analysis.health import health_of
+from graphfix.autograd.health import Health
 from graphfix.source.document import Document
 
 SETUP = "import torch\nnet = torch.nn.Linear(3, 1)\nx = torch.ones(2, 3)\nloss = net(x).pow(2).sum()\n"

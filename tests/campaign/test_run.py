@@ -6,6 +6,7 @@ import json
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import time
 from collections import Counter
@@ -15,10 +16,17 @@ from types import SimpleNamespace
 import pytest
 
 from graphfix.campaign.state import Stage, State
+from graphfix.run import cache
 
 from .conftest import Campaign, git
 
 BRANCH = "graphfix/autograd"
+
+
+def kept() -> set[bytes]:
+    """The keys of all that is kept for later commands."""
+    with sqlite3.connect(cache.folder() / cache.NAME) as database:
+        return {key for (key,) in database.execute("SELECT key FROM outcome")}
 
 
 def test_from_nothing_to_branches(campaign: Campaign, loops: SimpleNamespace) -> None:
@@ -32,7 +40,9 @@ def test_from_nothing_to_branches(campaign: Campaign, loops: SimpleNamespace) ->
     assert done.returncode == 1, done.stderr
     assert b"+    total += loss.item()" in done.stdout
     assert campaign.stages() == {"remotes+faulty": "fixed", "remotes+clean": "clean", "remotes+missing": "failed"}
+    known = kept()
     done = campaign("run")
+    assert known == kept()  # nothing was analysed again
     report = campaign.report()
     assert report["stages"] == {"branched": 1, "clean": 1, "failed": 1}
     assert report["repaired"] == {"GF101": 1, "GF901": 1} and report["files"] == 2

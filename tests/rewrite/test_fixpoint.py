@@ -8,11 +8,13 @@ import pytest
 
 import graphfix.rewrite
 import graphfix.run.engine
-from graphfix.analysis.health import Health
+from graphfix.autograd.health import Health
+from graphfix.interpreter.conventions import NO_CONVENTIONS
 from graphfix.model import Applicability, Finding, Fix, Replace, Span
 from graphfix.rewrite.fixpoint import TURNING, Repaired, repair
 from graphfix.run.engine import Analysis
 from graphfix.run.selection import Wanted
+from graphfix.run.texts import Texts
 
 HERE = Path("x.py")
 
@@ -43,7 +45,7 @@ def rules(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Repaired]:
             return Analysis(tuple(finding_of(now, part, content) for part, content in pairs if part in now))
 
         monkeypatch.setattr(graphfix.run.engine, "analyse", analyse)
-        return repair(HERE, text, (), Wanted())
+        return repair(Texts(HERE, (), NO_CONVENTIONS), text, Wanted())
 
     return run
 
@@ -103,7 +105,7 @@ def test_a_fix_with_which_runs_are_worse_is_found_by_halving_and_left_out(monkey
 
     monkeypatch.setattr(graphfix.rewrite, "apply_fixes", splice)
     monkeypatch.setattr(graphfix.run.engine, "analyse", analyse)
-    done = repair(HERE, "a = one\nb = two\nc = six\nd = ten\n", (), Wanted())
+    done = repair(Texts(HERE, (), NO_CONVENTIONS), "a = one\nb = two\nc = six\nd = ten\n", Wanted())
     assert done.text == "a = 1\nb = two\nc = 6\nd = 10\n"
     assert [(finding.fix.title, reason) for finding, reason in done.refused if finding.fix is not None] == [
         ("two to bad", "with it, a number would be used as a tensor")

@@ -38,14 +38,13 @@ def project(tmp_path: Path, loops: SimpleNamespace) -> Path:
 def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The files that were read, but by workers."""
     met: list[str] = []
-    for module in (answers, examine):
-        original = module.read_bytes
+    original = examine.read_bytes
 
-        def noted(path: Path, original: object = original) -> bytes:
-            met.append(path.name)
-            return original(path)  # type: ignore[operator, no-any-return]
+    def noted(path: Path) -> bytes:
+        met.append(path.name)
+        return original(path)
 
-        monkeypatch.setattr(module, "read_bytes", noted)
+    monkeypatch.setattr(examine, "read_bytes", noted)
     return met
 
 
@@ -74,6 +73,14 @@ def test_a_second_run_needs_no_worker_and_reads_what_can_matter_alone(
     assert run(project, jobs=2) == first
     assert sorted(read) == ["clean.py", "train.py"]
     assert len(first["train.py"].findings) == 1
+
+
+def test_nor_does_a_project_in_which_all_files_matter(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for path in project.glob("idle*"):
+        path.unlink()
+    first = run(project)
+    monkeypatch.setattr(workers, "examined_here", lambda *_: pytest.fail("a file was examined"))
+    assert run(project) == first
 
 
 def test_a_file_that_begins_to_matter_is_met(project: Path, loops: SimpleNamespace) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import random
 import sqlite3
 from collections.abc import Callable
@@ -138,13 +139,14 @@ def test_a_broken_database_costs_nothing_but_time(project: Path, broken: bytes) 
     assert [run(project) for _ in range(3)] == [first] * 3
     assert cache.opened((project,)) is not None
     with sqlite3.connect(project.parent / "kept" / cache.NAME) as database:
-        assert database.execute("SELECT COUNT(*) FROM outcome").fetchone() == (2,)  # and who imports whom
+        assert database.execute("SELECT COUNT(*) FROM outcome").fetchone() == (3,)  # its source, its analysis, and who imports whom
 
 
-def test_what_is_kept_but_no_outcome_is_not_used(project: Path, looked: list[Path]) -> None:
+@pytest.mark.parametrize("made", [b"\0\xff", *map(pickle.dumps, (None, ("text", ()), (Analysis(), None), (Analysis(), ("train.py",))))])
+def test_what_is_kept_but_no_analysis_is_not_used(project: Path, looked: list[Path], made: bytes) -> None:
     run(project)
     with sqlite3.connect(project.parent / "kept" / cache.NAME) as database:
-        database.execute("UPDATE outcome SET made = x'00ff'")
+        database.execute("UPDATE outcome SET made = ?", (made,))
     assert len(run(project).findings) == 1
     assert len(looked) == 2
 
@@ -190,12 +192,12 @@ def test_it_stays_within_its_bounds(project: Path, monkeypatch: pytest.MonkeyPat
     kept = cache.opened((project,))
     assert kept is not None
     for number in range(50):
-        kept.put(bytes([number]), Outcome(project, before=bytes(20_000)), {})
+        kept.put({bytes([number]): (bytes(20_000), ())})
     before = cache.size()
     monkeypatch.setattr(cache, "MAX_BYTES", 200_000)
     cache.trim()
     assert cache.size() < before
-    assert kept.get(bytes([0])) is None or kept.get(bytes([49])) is not None
+    assert kept.get(bytes([0]), bytes) is None or kept.get(bytes([49]), bytes) is not None
 
 
 # each file of a project in the forms that it goes through, which its neighbours' findings depend on
@@ -227,7 +229,8 @@ def test_whatever_is_changed_the_cache_says_what_a_fresh_run_says(tmp_path: Path
         (tmp_path / "p" / name).write_text(forms[0])
     for _ in range(60):
         name = chance.choice(sorted(FORMS))
-        (tmp_path / "p" / name).write_text(chance.choice(FORMS[name]))
+        comments = chance.choice(["", "", "# first\n", '"""What it does."""\n', "# first\n\n# and second\n"])
+        (tmp_path / "p" / name).write_text(comments + chance.choice(FORMS[name]))
         told = []
         for kept in (cache.opened((tmp_path / "p",)), None):
             forget_files()

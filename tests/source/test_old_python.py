@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphfix.interpreter.conventions import NO_CONVENTIONS
 from graphfix.rewrite.fixpoint import repair
 from graphfix.run.examine import Job, examine
 from graphfix.run.selection import Wanted
+from graphfix.run.texts import Texts
 from graphfix.source.decode import decode
 from graphfix.source.guard import with_calls
 from graphfix.source.old_python import modernised
@@ -78,8 +80,6 @@ def repaired(data: bytes) -> tuple[bytes, list[str]]:
     source = decode(Path("train.py"), data)
 
     class Confined:
-        conventions = Wanted().conventions
-
         def counts(self, text):
             return Wanted().shows
 
@@ -89,7 +89,7 @@ def repaired(data: bytes) -> tuple[bytes, list[str]]:
         def applies(self, fix):
             return Wanted().applies(fix)
 
-    done = repair(Path("train.py"), source.text, (Path("."),), Confined())
+    done = repair(Texts(Path("train.py"), (Path("."),), NO_CONVENTIONS), source.text, Confined())
     return source.edited(done.text).data, [finding.code for finding in done.left]
 
 

@@ -6,15 +6,13 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from graphfix.interpreter.conventions import Conventions
 from graphfix.model import Finding, Fix
-from graphfix.source.guard import parses
 
 if TYPE_CHECKING:
-    from graphfix.run.engine import Analysis, Fault
+    from graphfix.run.engine import Fault
+    from graphfix.run.texts import Texts
 
 MAX_PASSES = 10
 
@@ -36,10 +34,6 @@ class Circle(Exception):
 
 class Filter(Protocol):
     """Which findings count, and which of their fixes are applied."""
-
-    @property
-    def conventions(self) -> Conventions:
-        """What the project says of its own code."""
 
     def counts(self, text: str) -> Callable[[Finding], bool]:
         """Which findings of a text are worth a proof: those that count but for the comments in it, at least."""
@@ -90,8 +84,8 @@ class _Pass:
     broken: tuple[Fix, ...]
 
 
-def repair(path: Path, text: str, roots: tuple[Path, ...], wanted: Filter, analysis: Analysis | None = None) -> Repaired:
-    """Apply the wanted fixes of `text` until a pass changes nothing. `analysis`: that of `text`, if known.
+def repair(texts: Texts, text: str, wanted: Filter) -> Repaired:
+    """Apply the wanted fixes of `text`, one of the `texts` of its file, until a pass changes nothing.
 
     The fixes of a pass are tried together: where the runs of the result are worse than those before, the fixes that make them so
     are found by halving and left out. So are those that undo one another or never come to rest: then all begins anew without them.
@@ -99,28 +93,21 @@ def repair(path: Path, text: str, roots: tuple[Path, ...], wanted: Filter, analy
     turning: frozenset[Place] = frozenset()
     for number in itertools.count():
         try:
-            return _come_to_rest(path, text, roots, wanted, analysis, turning)
+            return _come_to_rest(texts, text, wanted, turning)
         except Circle as circle:
             # edits that move what they repair turn at another place each time: then all fixes of that rule are left out
             turning |= circle.places if number < MAX_CIRCLES else {(code, EVERYWHERE) for code, _ in circle.places}
     raise AssertionError("unreachable")
 
 
-def _come_to_rest(
-    path: Path, text: str, roots: tuple[Path, ...], wanted: Filter, analysis: Analysis | None, turning: frozenset[Place]
-) -> Repaired:
+def _come_to_rest(texts: Texts, text: str, wanted: Filter, turning: frozenset[Place]) -> Repaired:
     """As `repair`, without the fixes at the places `turning`; raises `Circle` with further ones."""
-    from graphfix.run.engine import analyse
-
-    def analysed(text: str) -> Analysis:
-        return analyse(path, text, roots, wanted.conventions, wanted.counts(text))
-
     seen = {text}
     steps: list[Step] = []
     faults: dict[str, Fault] = {}
     unfinished = ""
     harmful: dict[Fix, str] = {}
-    now = analysis if analysis is not None else analysed(text)
+    now = texts.analysed(text, wanted.counts(text))
     for number in range(MAX_PASSES + 1):
         faults.update((fault.code, fault) for fault in now.faults)
         unfinished = unfinished or now.unfinished
@@ -130,8 +117,7 @@ def _come_to_rest(
             place = place_of(steps[0].text if steps else text, text, finding)
             if finding.fix is not None and not turning.isdisjoint((place, (place[0], EVERYWHERE))):
                 harmful[finding.fix] = TURNING
-        tried = _tried(text, [f.fix for f in fixable if f.fix is not None and f.fix not in harmful], now, analysed, harmful)
-        done = tried.done
+        done = _tried(texts, text, [f.fix for f in fixable if f.fix is not None and f.fix not in harmful], wanted, harmful)
         if done.text == text:
             fixed = tuple(finding for step in steps for finding in step.fixed)
             refused = (*_refused(fixable, done), *((f, harmful[f.fix]) for f in fixable if f.fix in harmful))
@@ -146,7 +132,7 @@ def _come_to_rest(
             break
         seen.add(done.text)
         text = done.text
-        now = tried.analysis if tried.analysis is not None else analysed(text)
+        now = texts.analysed(text, wanted.counts(text))
     raise Circle(_fixed_again(steps))
 
 
@@ -164,58 +150,46 @@ def _fixed_again(steps: Sequence[Step]) -> frozenset[Place]:
     return frozenset(place for place, number in passes.items() if number > 1) or frozenset(places[-1])
 
 
-@dataclass(frozen=True)
-class _Trial:
-    """A pass, and the analysis of its text where there is one."""
-
-    done: _Pass
-    analysis: Analysis | None
-
-
-def _tried(
-    text: str, fixes: Sequence[Fix], now: Analysis, analysed: Callable[[str], Analysis], harmful: dict[Fix, str]
-) -> _Trial:
+def _tried(texts: Texts, text: str, fixes: Sequence[Fix], wanted: Filter, harmful: dict[Fix, str]) -> _Pass:
     """The pass of those fixes that together make no run worse; the others are added to `harmful`, each with the reason."""
-    done = _one_pass(text, fixes)
+    done = _one_pass(texts, text, fixes)
     if done.text == text:
-        return _Trial(done, now)
-    after = analysed(done.text)
-    reason = after.health.worse_than(now.health) if after.health is not None and now.health is not None else ""
+        return done
+    now, after = (texts.analysed(each, wanted.counts(each)).health for each in (text, done.text))
+    reason = after.worse_than(now) if after is not None and now is not None else ""
     if not reason:
-        return _Trial(done, after)
+        return done
     if len(fixes) == 1:
         harmful[fixes[0]] = f"with it, {reason}"
-        return _Trial(_Pass(text, (), done.refused, ()), now)
+        return _Pass(text, (), done.refused, ())
     middle = len(fixes) // 2
-    halves = [_tried(text, half, now, analysed, harmful) for half in (fixes[:middle], fixes[middle:])]
+    halves = [_tried(texts, text, half, wanted, harmful) for half in (fixes[:middle], fixes[middle:])]
     rest = [fix for fix in fixes if fix not in harmful]
     if len(rest) < len(fixes):
-        return _tried(text, rest, now, analysed, harmful)
+        return _tried(texts, text, rest, wanted, harmful)
     # each half is sound and both together are not: the second half waits for the next pass
     return halves[0]
 
 
-def _one_pass(text: str, fixes: Sequence[Fix]) -> _Pass:
+def _one_pass(texts: Texts, text: str, fixes: Sequence[Fix]) -> _Pass:
     if not fixes:
         return _Pass(text, (), (), ())
-    from graphfix.rewrite import apply_fixes
-
-    applied = apply_fixes(text, fixes)
-    if applied.text == text or parses(applied.text):
-        return _Pass(applied.text, tuple(applied.applied), tuple(applied.refused), ())
+    made = texts.applied(text, fixes)
+    if made.parses:
+        return _Pass(made.text, made.applied, made.refused, ())
     if len(fixes) == 1:
         return _Pass(text, (), (), (fixes[0],))
-    return _bisected(text, fixes)
+    return _bisected(texts, text, fixes)
 
 
-def _bisected(text: str, fixes: Sequence[Fix]) -> _Pass:
+def _bisected(texts: Texts, text: str, fixes: Sequence[Fix]) -> _Pass:
     """The pass without the fixes that break the syntax, found by halving."""
     middle = len(fixes) // 2
-    halves = [_one_pass(text, fixes[:middle]), _one_pass(text, fixes[middle:])]
+    halves = [_one_pass(texts, text, fixes[:middle]), _one_pass(texts, text, fixes[middle:])]
     broken = tuple(fix for half in halves for fix in half.broken)
     sound = [fix for fix in fixes if fix not in broken]
     if broken:
-        rest = _one_pass(text, sound)
+        rest = _one_pass(texts, text, sound)
         return _Pass(rest.text, rest.applied, rest.refused, broken + rest.broken)
     # each half is sound and both together are not: the second half waits for the next pass
     return halves[0]

@@ -1,7 +1,7 @@
 """The files of a run whose outcome is known before any worker is there: what nothing has happened to needs none.
 
 Of files whose bytes cannot matter, only their states are kept: size and times tell that they are as they were, as git takes it
-(https://git-scm.com/docs/racy-git). Of all others, `graphfix.run.cache` is asked for what their bytes were answered with.
+(https://git-scm.com/docs/racy-git). The outcomes of all others are made of what `graphfix.run.texts` has kept.
 """
 
 from __future__ import annotations
@@ -11,11 +11,8 @@ import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from graphfix.run.cache import Cache
-from graphfix.run.examine import Job
+from graphfix.run.examine import Job, recalled
 from graphfix.run.outcome import Outcome
-from graphfix.source.decode import read_bytes
-from graphfix.source.errors import SourceError
 from graphfix.source.reads import State, state_of
 
 # a file that has changed so shortly before it was read may change again without a sign of it: some file systems count in twos
@@ -34,21 +31,19 @@ class Answers:
             return
         self._began = time.time_ns()
         self._rules = _rules(job)
-        self._idle = self._cache.idle(self._rules)
+        idle = self._cache.idle(self._rules)
+        self._idle = idle or {}
         files = list(files)
         self._states = {str(path): state_of(path) for path in files}
-        for path in files if self._idle else ():  # where nothing is kept yet, workers find that out
-            outcome = self._answer(self._cache, path, job)
+        for path in files if idle is not None else ():  # where nothing is kept yet, workers find that out
+            outcome = self._answer(path, job)
             if outcome is not None:
-                self.known[path] = outcome
+                self.known[path] = outcome.light
 
-    def _answer(self, cache: Cache, path: Path, job: Job) -> Outcome | None:
+    def _answer(self, path: Path, job: Job) -> Outcome | None:
         if path not in job.named and self._idle.get(os.path.abspath(path)) == self._states[str(path)]:
             return Outcome(path, passed_over=True)
-        try:
-            return cache.get(cache.key(path, read_bytes(path), job.asked(path)))
-        except SourceError:
-            return None  # examining it tells why
+        return recalled(path, job)
 
     def note(self, outcome: Outcome) -> None:
         """Take in what became of a file, in this run or an earlier one."""

@@ -1,5 +1,5 @@
-"""What was found in files, kept from run to run: it holds as long as the file's bytes, its settings, what the files of its project import
-of each other, and all files that its analysis has read are as they were.
+"""What was worked out of files, kept from run to run. What an analysis finds holds as long as the text, the settings that the analysis
+goes by, what the files of its project import of each other, and what the files that it has read say are as they were.
 
 One SQLite database in the cache folder of the platform (or in GRAPHFIX_CACHE_DIR) that any number of processes share; SQLite keeps it
 whole when one of them is killed (https://www.sqlite.org/atomiccommit.html). Whatever is wrong with it, a run goes on without it.
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import functools
 import hashlib
 import os
 import pickle
@@ -21,13 +20,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TypeVar
 
 import graphfix
-from graphfix.run.outcome import Outcome, Status
-from graphfix.source.reads import State, state_of
+from graphfix.run.unchanged import Met, as_before, forget_now
+from graphfix.source.reads import State
 
 MAX_BYTES = 256 << 20  # of the database, after a run
-MAX_OUTCOME = 4 << 20  # bytes of what is kept for one file
+MAX_VALUE = 4 << 20  # bytes of what is kept of one text
 MAX_PROGRAMS = 20_000  # of a project: to see whether one of more has changed takes longer than it saves
 MAX_ENTRIES = 200_000  # of all kinds, below the roots of a project
 WAIT = 2.0  # seconds for another process that writes
@@ -46,6 +46,7 @@ UNREADABLE = (
     RecursionError,
     MemoryError,
 )
+Value = TypeVar("Value")
 TABLE = "CREATE TABLE IF NOT EXISTS outcome (key BLOB PRIMARY KEY, made BLOB NOT NULL, used INTEGER NOT NULL) WITHOUT ROWID"
 
 
@@ -61,40 +62,53 @@ def folder() -> Path:
 
 @dataclass(frozen=True)
 class Cache:
-    """The outcomes that hold under one `stamp`: a digest of all that the files of a run have in common. Travels to workers.
+    """What holds under one `stamp`: a digest of all that the files of a run have in common. Travels to workers.
 
-    `place`: a digest of what does not change with the project's files.
+    `own`: a digest of graphfix itself; `place`: of what else does not change with the project's files.
+    `aside`: where to keep what this process works out, and no later one is to find.
     """
 
     file: Path
     stamp: bytes
     place: bytes
+    own: bytes
+    aside: dict[bytes, object] | None = None
 
-    def key(self, path: Path, data: bytes, asked: object) -> bytes:
-        """What names the outcome of a file with these bytes, of which `asked` is asked."""
-        return _digest(self.stamp, os.fsencode(os.path.abspath(path)), os.fsencode(path), _spelled(asked), data)
+    def key(self, kind: str, *parts: object, project: bool = False) -> bytes:
+        """What names a value of a `kind` that is made of `parts`, and, in a `project`, of the files there."""
+        return _digest(self.stamp if project else self.own, kind.encode(), *(map(_spelled, parts)))
 
-    def get(self, key: bytes) -> Outcome | None:
-        """The outcome that was kept under `key`, if there is one that can be read, and all files that it goes by are as they were."""
-        found = _got(self.file, key)
-        if not (isinstance(found, tuple) and len(found) == 2 and isinstance(found[0], Outcome)):
+    def get(self, key: bytes, kind: type[Value]) -> Value | None:
+        """The value that was kept under `key`, if there is one of this kind, and the files that it goes by say what they said."""
+        found = self.aside[key] if self.aside is not None and key in self.aside else _got(self.file, key)
+        if not (isinstance(found, tuple) and len(found) == 2 and isinstance(found[0], kind) and isinstance(found[1], tuple)):
             return None
-        outcome, reads = found
-        return outcome if all(_now(path) == state for path, state in reads) else None
+        value, files = found
+        if not all(isinstance(file, Met) for file in files):
+            return None
+        now = as_before(files)
+        if now is not None and now != files:
+            self.put({key: (value, now)})  # next time their states tell
+        return value if now is not None else None
 
-    def put(self, key: bytes, outcome: Outcome, reads: Mapping[Path, State]) -> None:
-        """Keep `outcome`, which goes by the files of `reads`, unless it may turn out otherwise another time."""
-        if outcome.status is not Status.INTERNAL and not outcome.faults:
-            _put(self.file, key, (outcome, tuple((os.fspath(path), state) for path, state in reads.items())))
+    def put(self, values: Mapping[bytes, tuple[object, Sequence[Met]]]) -> None:
+        """Keep values by their keys, each with the files that it goes by."""
+        if self.aside is not None:
+            self.aside.update(values)
+        elif values:
+            _put(self.file, values)
 
-    def idle(self, rules: object) -> dict[str, State]:
-        """The files that cannot matter under these `rules`, by their absolute names, each with its state when that was seen."""
+    def idle(self, rules: object) -> dict[str, State] | None:
+        """The files that cannot matter under these `rules`, by their absolute names, each with its state when that was seen.
+
+        None before the first run.
+        """
         found = _got(self.file, self._idle_key(rules))
-        return found if isinstance(found, dict) else {}
+        return found if isinstance(found, dict) else None
 
     def keep_idle(self, rules: object, files: dict[str, State]) -> None:
         """Keep what `idle` gives from now on."""
-        _put(self.file, self._idle_key(rules), files)
+        _put(self.file, {self._idle_key(rules): files})
 
     def _idle_key(self, rules: object) -> bytes:
         return _digest(b"idle", self.place, _spelled(rules))
@@ -106,18 +120,18 @@ def opened(roots: Sequence[Path]) -> Cache | None:
     if programs is None:
         return None
     trim()
-    _now.cache_clear()
+    forget_now()
     file = folder() / NAME
-    parts = (graphfix.__version__, sys.version, platform.machine(), os.getcwd(), *_own_files())
-    place = _digest(*map(os.fsencode, parts), _spelled(list(roots)))
+    own = _digest(*map(os.fsencode, (graphfix.__version__, sys.version, platform.machine(), *_own_files())))
+    place = _digest(own, _spelled(list(roots)))
     common = _digest(place, *map(os.fsencode, programs))
     # who imports whom decides which files an analysis may go by; it is found out again only where any file has changed
     as_now = _digest(common, *(_spelled(state) for state in programs.values()))
     imports = _got(file, as_now)
     if not isinstance(imports, bytes):
         imports = _imports(roots)
-        _put(file, as_now, imports)
-    return Cache(file, _digest(common, imports), place)
+        _put(file, {as_now: imports})
+    return Cache(file, _digest(common, imports), place, own)
 
 
 def size() -> int:
@@ -132,7 +146,7 @@ def clean() -> None:
 
 
 def trim() -> None:
-    """Let go of the outcomes that were made first, where there are too many."""
+    """Let go of what was kept first, where there is too much."""
     if size() <= MAX_BYTES:
         return
     try:
@@ -174,24 +188,18 @@ def _got(file: Path, key: bytes) -> object:
         return None
 
 
-def _put(file: Path, key: bytes, value: object) -> None:
-    made = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
-    if len(made) > MAX_OUTCOME:
-        return
+def _put(file: Path, values: Mapping[bytes, object]) -> None:
+    now = int(time.time())
+    made = ((key, pickle.dumps(value, pickle.HIGHEST_PROTOCOL), now) for key, value in values.items())
+    rows = [row for row in made if len(row[1]) <= MAX_VALUE]
     try:
         with _connection(file) as database:
-            database.execute("INSERT OR REPLACE INTO outcome VALUES (?, ?, ?)", (key, made, int(time.time())))
+            database.executemany("INSERT OR REPLACE INTO outcome VALUES (?, ?, ?)", rows)
     except (sqlite3.Error, OSError) as error:
         if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError):
             _connections.clear()
             with contextlib.suppress(OSError):
                 clean()  # no database any more: the next run begins one
-
-
-@functools.lru_cache(maxsize=100_000)
-def _now(path: str) -> State:
-    """The state of a file at its first use in a run."""
-    return state_of(Path(path))
 
 
 def _imports(roots: Sequence[Path]) -> bytes:
@@ -218,6 +226,10 @@ def _digest(*parts: bytes) -> bytes:
 
 def _spelled(value: object) -> bytes:
     """Data as bytes, the same in each process: sets have no order of their own."""
+    if isinstance(value, bytes):
+        return value
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogatepass")
     return repr(_ordered(value)).encode("utf-8", "surrogateescape")
 
 

@@ -17,8 +17,8 @@ from graphfix.run.selection import every
 if TYPE_CHECKING:
     from graphfix.analysis.evidence import Evidence
     from graphfix.analysis.explore import Tape
-    from graphfix.analysis.health import Health
     from graphfix.analysis.told_by_callers import CallerEvidence
+    from graphfix.autograd.health import Health
 
 
 SHOWN = "only a traced run shows the types of these values"
@@ -35,9 +35,13 @@ class Fault:
 
 @dataclass(frozen=True)
 class Analysis:
-    """The findings of one file in source order. `unfinished`: why the analysis ended early, so that some may be missing."""
+    """The findings of one file in source order. `unfinished`: why the analysis ended early, so that some may be missing.
+
+    `unasked`: the findings that do not count, whose fixes are not proven.
+    """
 
     findings: tuple[Finding, ...] = ()
+    unasked: tuple[Finding, ...] = ()
     faults: tuple[Fault, ...] = ()
     unfinished: str = ""
     health: Health | None = None
@@ -72,7 +76,7 @@ def analyse(
     """What is wrong in the file `path` with content `text`.
 
     `roots` are the folders of the project, in which imports are followed; nothing is imported or executed for real.
-    `conventions`: what the project's settings say of its own functions. `counts`: which findings are worth a proof; others are left out.
+    `conventions`: what the project's settings say of its own functions. `counts`: which findings are worth a proof.
     Raises `SourceError` where `text` does not parse.
     """
     if not (is_relevant(text) or conventions.spelled_in(text) or conventions.saw(path)):
@@ -128,8 +132,9 @@ def _analysed(
     if is_blamed and "forward" in text:
         trained = replace(conventions, witness=None, trains_modules=True)
         found = list(joined(found, _ruled(_evidence(path, text, roots, trained), counts, faults), TRAINED))
-    ordered = sorted(filter(counts, found), key=lambda f: (f.span.start, f.code, f.span.end))
-    made = Analysis(tuple(ordered), tuple(faults), _unfinished(tape), health_of(tape))
+    ordered = sorted(found, key=lambda f: (f.span.start, f.code, f.span.end))
+    asked, unasked = tuple(filter(counts, ordered)), tuple(itertools.filterfalse(counts, ordered))
+    made = Analysis(asked, unasked, tuple(faults), _unfinished(tape), health_of(tape))
     for each in (evidence, *seen):
         each.let_go()
     return made

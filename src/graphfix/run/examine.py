@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from graphfix.interpreter.conventions import Conventions
 from graphfix.model import Edit, Finding, Fix, Label
 from graphfix.models.words import spelled_by_code, spells
 from graphfix.run import limits
@@ -22,10 +21,9 @@ from graphfix.run.outcome import Fixed, Outcome, Stage, Status
 from graphfix.run.selection import Wanted, every
 from graphfix.run.stack import with_room
 from graphfix.run.suppression import suppressions
-from graphfix.source.decode import decode, decode_text, read_bytes, writes_ascii
+from graphfix.run.texts import NotKept, Texts
+from graphfix.source.decode import decode_text, read_bytes, writes_ascii
 from graphfix.source.errors import Skipped, SourceError
-from graphfix.source.guard import parse, parses
-from graphfix.source.reads import noted_reads
 from graphfix.source.text import Source
 
 if TYPE_CHECKING:
@@ -47,7 +45,7 @@ class Job:
 
     `scopes`: the settings by the folder from which on they hold, None for everywhere else; without any, `wanted` holds.
     `stages`: tell what a file is after each rule's repairs. `ahead`: without repairs, tell what these would bring to light, too.
-    `cache`: what earlier runs have found, and where to keep what this one finds.
+    `cache`: what earlier runs have worked out, and where to keep what this one does.
     `named`: files that somebody asked for by name, which are parsed whatever they hold.
     `is_blamed`: a run has failed there, as in `analyse_blamed`. `witness`: what traced runs have shown.
     """
@@ -68,12 +66,19 @@ class Job:
 
     @property
     def keeps(self) -> bool:
-        """Whether outcomes are kept for later runs: what a baseline or a traced run says is no part of what they go by."""
-        return self.cache is not None and self.baseline is None and self.witness is None and not self.is_blamed
+        """Whether what is worked out is kept for later runs: what a traced run says holds for that run alone."""
+        return self.cache is not None and self.witness is None
 
-    def asked(self, path: Path) -> object:
-        """All that is asked of the file at `path`."""
-        return self.wanted_for(path), self.repair, self.edits, self.stages, self.ahead
+    def texts(self, path: Path, *, only_recalls: bool = False) -> Texts:
+        """The texts that the file at `path` goes through."""
+        return Texts(
+            path,
+            self.roots,
+            self.wanted_for(path).conventions,
+            self.cache if self.keeps else None,
+            is_blamed=self.is_blamed,
+            only_recalls=only_recalls,
+        )
 
     def wanted_for(self, path: Path) -> Wanted:
         """What is wanted of the file at `path`."""
@@ -102,10 +107,6 @@ class _Confined:
     known: Known | None
     is_asked_for_all: bool
 
-    @property
-    def conventions(self) -> Conventions:
-        return self.wanted.conventions
-
     def counts(self, text: str) -> Callable[[Finding], bool]:
         return every if self.is_asked_for_all else self.wanted.counts(text)
 
@@ -133,13 +134,27 @@ def examine(path: Path, job: Job, data: bytes | None = None) -> Outcome:
     return replace(outcome, seconds=time.perf_counter() - started)
 
 
-def _examined(path: Path, job: Job, data: bytes | None) -> Outcome:
+def recalled(path: Path, job: Job) -> Outcome | None:
+    """The outcome of the file at `path`, as `examine` gives it, where earlier runs have worked out all that it is made of."""
+    started = time.perf_counter()
+    try:
+        outcome = _examined(path, job, None, only_recalls=True)
+    except NotKept:
+        return None
+    # whatever is wrong with what was kept, a worker may find out
+    return replace(outcome, seconds=time.perf_counter() - started) if outcome.status is not Status.INTERNAL else None
+
+
+def _examined(path: Path, job: Job, data: bytes | None, *, only_recalls: bool = False) -> Outcome:
     sys.setrecursionlimit(max(sys.getrecursionlimit(), _FRAMES))
     given = data is not None or path in job.named or job.is_blamed
+    texts = job.texts(path, only_recalls=only_recalls)
     try:
         data = read_bytes(path) if data is None else data
+        if only_recalls:
+            texts.decoded(data)  # what nobody has parsed is for the workers
         if given or _may_matter(path, data, job):
-            return _limited_examination(path, job, data)
+            return _limited_examination(texts, job, data)
         if path.suffix == ".py":
             decode_text(path, data)
         return Outcome(path, before=data, after=data, passed_over=True)
@@ -148,35 +163,30 @@ def _examined(path: Path, job: Job, data: bytes | None) -> Outcome:
         return Outcome(path, status, error.reason, error.row, error.column, error.cell)
     except MemoryError:
         return Outcome(path, Status.SKIPPED, f"it takes more than {limits.MEMORY >> 30} GiB of memory")
+    except NotKept:
+        raise
     except Exception as error:  # the worker boundary: a fault of graphfix costs one file, and is named
         if job.debug:
             traceback.print_exc()
         return Outcome(path, Status.INTERNAL, _named(error))
 
 
-def _limited_examination(path: Path, job: Job, data: bytes) -> Outcome:
-    """The outcome of a file, or that it would cost too much; then nothing of it is told, and nothing is changed."""
-    cache = job.cache if job.keeps else None
-    key = cache.key(path, data, job.asked(path)) if cache is not None else b""
-    known = cache.get(key) if cache is not None else None
-    if known is not None:
-        return known
+def _limited_examination(texts: Texts, job: Job, data: bytes) -> Outcome:
+    """The outcome of a file, or that it would cost too much; then nothing of it is told or kept, and nothing is changed."""
     try:
-        with limited_time(), noted_reads() as reads:
-            outcome = _examination(path, job, data)
+        with limited_time():
+            outcome = _examination(texts, job, data)
     except TookTooLong:
-        return Outcome(path, before=data, after=data, unfinished=f"it takes more than {limits.SECONDS:.0f} seconds")
-    if cache is not None:
-        cache.put(key, outcome.light, reads)
+        return Outcome(texts.path, before=data, after=data, unfinished=f"it takes more than {limits.SECONDS:.0f} seconds")
+    texts.keep()
     return outcome
 
 
-def _examination(path: Path, job: Job, data: bytes) -> Outcome:
-    source = decode(path, data)
-    parse(source.text)
+def _examination(texts: Texts, job: Job, data: bytes) -> Outcome:
+    source = texts.decoded(data)
     if suppressions(source.text).skip_file:
-        return Outcome(path, before=source.data, after=source.data, left_out=source.left_out)
-    outcome = _repaired(source, job) if job.repair else _checked(source, job)
+        return Outcome(texts.path, before=source.data, after=source.data, left_out=source.left_out)
+    outcome = _repaired(source, job, texts) if job.repair else _checked(source, job, texts)
     return replace(outcome, left_out=source.left_out)
 
 
@@ -197,20 +207,17 @@ def _named(error: Exception) -> str:
     return type(error).__name__ + (f": {message[0]}" if message else "") + where
 
 
-def _checked(source: Source, job: Job) -> Outcome:
-    from graphfix.run.engine import analyse, analyse_blamed
-
+def _checked(source: Source, job: Job, texts: Texts) -> Outcome:
     wanted = _confined(source, job)
-    look = analyse_blamed if job.is_blamed else analyse
-    analysis = look(source.path, source.text, job.roots, wanted.conventions, wanted.counts(source.text))
-    later, analysis = _revealed(source, job, analysis) if job.ahead else ([], analysis)
+    analysis = texts.analysed(source.text, wanted.counts(source.text))
+    later, analysis = _revealed(source, job, texts, analysis) if job.ahead else ([], analysis)
     told = [*analysis.findings, *later]
     found = wanted.visible(source.text, told)
     outcome = wanted.counted(Outcome(source.path, unused=_unused(source, told)), all_seen=job.ahead)
-    return _with_findings(_limited(outcome, analysis), source, found, job)
+    return _with_findings(_limited(outcome, analysis), source, found, job, texts)
 
 
-def _revealed(source: Source, job: Job, analysis: Analysis) -> tuple[list[Finding], Analysis]:
+def _revealed(source: Source, job: Job, texts: Texts, analysis: Analysis) -> tuple[list[Finding], Analysis]:
     """The findings that only the repair of others shows, and the analysis with what went wrong on the way.
 
     A baseline has them all, whatever it passes over.
@@ -221,7 +228,7 @@ def _revealed(source: Source, job: Job, analysis: Analysis) -> tuple[list[Findin
     from graphfix.rewrite.ahead import revealed
     from graphfix.rewrite.fixpoint import repair
 
-    done = repair(source.path, source.text, job.roots, wanted, analysis)
+    done = repair(texts, source.text, wanted)
     findings = tuple(_doubted(finding, dict(done.harmful)) for finding in analysis.findings)
     return list(revealed(source.text, done)), replace(analysis, findings=findings, faults=done.faults, unfinished=done.unfinished)
 
@@ -256,29 +263,26 @@ def _unused(source: Source, told: Sequence[Finding]) -> tuple[tuple[str, str], .
     return tuple((index.where(offset).rpartition(":")[0], code) for offset, code in unused)
 
 
-def _repaired(source: Source, job: Job) -> Outcome:
+def _repaired(source: Source, job: Job, texts: Texts) -> Outcome:
     from graphfix.rewrite.fixpoint import repair
-    from graphfix.run.engine import analyse
 
     wanted = _confined(source, job)
-    done = repair(source.path, source.text, job.roots, wanted)
+    done = repair(texts, source.text, wanted)
     made = source.edited(done.text) if done.text != source.text else source
     left = done.left
     if left and made.text != done.text:  # their places are those of the text that they were found in
-        again = analyse(source.path, made.text, job.roots, wanted.conventions, wanted.counts(made.text))
+        again = texts.analysed(made.text, wanted.counts(made.text))
         left = tuple(wanted.visible(made.text, again.findings))
     outcome = Outcome(
         source.path, before=source.data, after=made.data, fixed=done.fixed, refused=done.refused, broken=done.broken
     )
     if job.stages:
-        outcome = replace(outcome, stages=tuple(_stages(source, done)))
-    return _with_findings(_limited(wanted.counted(outcome, all_seen=False), done), made, left, job)
+        outcome = replace(outcome, stages=tuple(_stages(source, done, texts)))
+    return _with_findings(_limited(wanted.counted(outcome, all_seen=False), done), made, left, job, texts)
 
 
-def _stages(source: Source, done: Repaired) -> Iterator[Stage]:
+def _stages(source: Source, done: Repaired, texts: Texts) -> Iterator[Stage]:
     """The file as it goes through the passes rule by rule; it ends as what all repairs together make of it."""
-    from graphfix.rewrite import apply_fixes
-
     waiting: list[Finding] = []
     ends = [step.text for step in done.steps[1:]] + [done.text] * bool(done.steps)
     for number, (step, end) in enumerate(zip(done.steps, ends, strict=True)):
@@ -286,11 +290,12 @@ def _stages(source: Source, done: Repaired) -> Iterator[Stage]:
         for code, name in rules:
             waiting += [finding for finding in step.fixed if finding.code == code]
             # the fixes of one pass do not touch one another, so any part of them can be applied
-            text = apply_fixes(step.text, [f.fix for f in step.fixed if f.code <= code and f.fix is not None]).text
-            if (code, name) == rules[-1]:
-                text = end
-            elif not parses(text):
-                continue
+            text = end
+            if (code, name) != rules[-1]:
+                made = texts.applied(step.text, [f.fix for f in step.fixed if f.code <= code and f.fix is not None])
+                if not made.parses:
+                    continue
+                text = made.text
             yield Stage(number, code, name, source.edited(text).data, tuple(_fixed(source, step.text, waiting)))
             waiting = []
 
@@ -308,10 +313,10 @@ def _fixed(source: Source, text: str, findings: Sequence[Finding]) -> Iterator[F
         yield Fixed(finding, row, cell)
 
 
-def _with_findings(outcome: Outcome, source: Source, found: list[Finding] | tuple[Finding, ...], job: Job) -> Outcome:
+def _with_findings(outcome: Outcome, source: Source, found: Sequence[Finding], job: Job, texts: Texts) -> Outcome:
     if not found:
         return outcome
-    edits = tuple(_edits(source.text, finding) for finding in found) if job.edits else ()
+    edits = tuple(_edits(source.text, finding, texts) for finding in found) if job.edits else ()
     return replace(outcome, findings=tuple(_named_alike(source.path, finding) for finding in found), source=source, edits=edits)
 
 
@@ -324,9 +329,5 @@ def _named_alike(path: Path, finding: Finding) -> Finding:
     return replace(finding, story=tuple(replace(label, path=names.get(label.path, label.path)) for label in finding.story))
 
 
-def _edits(text: str, finding: Finding) -> tuple[Edit, ...]:
-    if finding.fix is None or not finding.fix.operations:
-        return ()
-    from graphfix.rewrite import edits_of
-
-    return tuple(edits_of(text, finding.fix))
+def _edits(text: str, finding: Finding, texts: Texts) -> tuple[Edit, ...]:
+    return texts.edits(text, finding.fix) if finding.fix is not None and finding.fix.operations else ()

@@ -10,11 +10,12 @@ from pathlib import Path
 from graphfix.files.discovery import JUNK, is_passed_over
 from graphfix.files.place import project_root
 from graphfix.run.baseline import BaselineError, load
+from graphfix.run.cache import Cache, opened
 from graphfix.run.examine import Job, examine
 from graphfix.run.outcome import Outcome
 from graphfix.settings.errors import SettingsError
 from graphfix.settings.resolver import Resolver
-from graphfix.source.decode import encoded
+from graphfix.source.decode import encoded, read_bytes
 from graphfix.source.errors import SourceError
 
 
@@ -58,6 +59,7 @@ def examined(path: Path, text: str, folders: tuple[Path, ...]) -> Iterator[Step]
         return  # nor does Python read it
     if job is None:
         return
+    job = replace(job, cache=_cache(job, path, data))
     outcome = examine(path, job, data)
     yield Found(outcome)
     wanted = job.wanted_for(path)
@@ -65,6 +67,16 @@ def examined(path: Path, text: str, folders: tuple[Path, ...]) -> Iterator[Step]
         done = examine(path, replace(job, repair=True, edits=False, ahead=False), data)
         if done.changed:
             yield Repaired(done.after.decode(encoding))
+
+
+def _cache(job: Job, path: Path, data: bytes) -> Cache | None:
+    """What runs over the project have kept; what is not in its file is gone with the next keystroke, and not kept for them."""
+    kept = opened(job.roots)
+    try:
+        saved = read_bytes(path) == data
+    except SourceError:
+        saved = False
+    return replace(kept, aside=None if saved else {}) if kept is not None else None
 
 
 def job_for(path: Path, folders: tuple[Path, ...]) -> Job | None:
