@@ -175,7 +175,7 @@ COMMANDS = (
         lasts=True,
         forks=True,
     ),
-    Command("rule", ("code",), None, "Explain one rule, or list all.", examines=False),
+    Command("rule", ("code", "no_pager"), None, "Explain one rule, or list all.", examines=False),
     Command(
         "cache",
         ("stock",),

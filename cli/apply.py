@@ -50,8 +50,8 @@ def run(options: Options, screen: Screen = OUT) -> int:
             _show(report, options, screen, dry_run=dry_run)
             _show_refused(refused)
             if not options.quiet and not session.only_findings(options) and not dry_run:
-                for line in undo.ways(report.changed, work):
-                    screen.say(line)
+                for line in undo.ways([outcome.path for outcome in report.changed], work):
+                    screen.raw(line)
     except KeyboardInterrupt:
         ERR.say(report.interrupted(written))
         return INTERRUPTED

@@ -72,7 +72,7 @@ def tell(report: Report, options: Options) -> None:
         OUT.say(report.found())
         if options.form == "text" and report.findings and session.shows_prose(options) and not options.stdin:
             seen = [word for file in options.evidence or () for word in ("--evidence", str(file))]
-            OUT.say(report.next_step([*options.places, *seen]))
+            OUT.line(report.next_step(options.places, seen))
 
 
 def _accept(report: Report, options: Options, path: Path) -> int:

@@ -311,6 +311,9 @@ class Options:
         "--output-format", default=ReportFormat.TEXT, metavar=either(ReportFormat), help="report: how it is written."
     )
 
+    # rule
+    no_pager: bool = option("--no-pager", default=False, help="Print a long page at once, without a pager.")
+
     # config
     settings_format: ListFormat = option(
         "--output-format", default=ListFormat.TEXT, metavar=either(ListFormat), help="How the settings are listed."

@@ -108,7 +108,7 @@ def _show(options: Options, trial: Trial, changed: list[Outcome]) -> None:
 
     fixes = places(changed, set(trial.before.loaded) | set(trial.after.loaded))
     if options.verdict_format is ListFormat.JSON:
-        OUT.say(as_json(trial, fixes))
+        OUT.raw(as_json(trial, fixes))
         return
     if trial.verdict is Verdict.NONE:
         ERR.say(f"graphfix: no verdict: {escaped(trial.reason)}")

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import functools
 import itertools
-import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from graphfix.model import Applicability, Finding
-from graphfix.report.escape import escaped
+from graphfix.report.escape import as_argument, escaped, typed
 from graphfix.run.outcome import Outcome, Status
 from graphfix.run.selection import UnknownCode, parse_codes
 from graphfix.source.lines import shown_cell
 from graphfix.source.quote import is_word
 
-SHORT = 40  # characters of paths that are typed once more
+if TYPE_CHECKING:
+    from graphfix.report.text import Line
+
+SHORT = 80  # characters of several paths that are typed once more; beyond them, one file is a beginning
 FEW = 5  # names in a line
 MANY = 10  # suppressions that silence nothing
 
@@ -128,18 +131,26 @@ class Report:
             head = f"Found {count(len(findings), 'finding')} in {count(files, 'file')}{self._fixable(findings)}"
         return f"{head}; {self._checked()}"
 
-    def next_step(self, paths: Sequence[str]) -> str:
-        """What to type behind `check`; empty where nothing is left to do."""
+    def next_step(self, paths: Sequence[str], seen: Sequence[str] = ()) -> Line:
+        """What to type behind `check` on the `paths` with the options `seen`; empty where nothing is left to do."""
+        from graphfix.report.text import Piece
+
         findings = self.findings
         if not findings:
-            return ""
-        explain = f"graphfix rule {findings[0].code}"
-        safe, unsafe = _fixes(findings, Applicability.SAFE), _fixes(findings, Applicability.UNSAFE)
-        if not safe and not unsafe:
-            return f"Next: {explain}"
-        words = " ".join(map(shlex.quote, map(escaped, paths)))
-        words = (words if len(words) <= SHORT else "PATHS") + ("" if safe else " --unsafe-fixes")
-        return f"Next: graphfix diff {words}, graphfix apply {words}, {explain}"
+            return ()
+        commands = [f"graphfix rule {findings[0].code}"]
+        wanted = Applicability.SAFE if _fixes(findings, Applicability.SAFE) else Applicability.UNSAFE
+        fixed = next((each.path for each in findings if each.fix is not None and each.fix.applicability is wanted), None)
+        if fixed is not None:
+            options = [] if wanted is Applicability.SAFE else ["--unsafe-fixes"]
+            words = typed(*map(as_argument, paths), *seen, *options)
+            if len(words) > SHORT and len(paths) > 1:
+                words = typed(as_argument(fixed), *seen, *options)
+            commands = [f"graphfix diff {words}", f"graphfix apply {words}", *commands]
+        parts = [
+            Piece(command + ("," if number < len(commands) else ""), whole=True) for number, command in enumerate(commands, 1)
+        ]
+        return (Piece("Next:"), *(piece for part in parts for piece in (Piece(" "), part)))
 
     def repaired(self, *, dry_run: bool) -> str:
         """The last line of `apply` and `diff`."""

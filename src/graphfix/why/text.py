@@ -192,10 +192,10 @@ def _next(lines: list[tuple[str, str]]) -> Iterator[Line]:
     width = max(len(command) for command, _ in lines)
     for command, does in lines:
         if width + len(does) + 5 > WIDTH:
-            yield (Piece(f"  {escaped(command)}", "bold"),)
+            yield (Piece(f"  {command}", "bold", whole=True),)
             yield _plain(f"    {does}")
             continue
-        yield (Piece(f"  {escaped(command):<{width}}", "bold"), Piece(f"   {does}"))
+        yield (Piece(f"  {command:<{width}}", "bold", whole=True), Piece(f"   {does}"))
 
 
 def _unexplained(diagnosis: Diagnosis, kind: Kind) -> Iterator[Line]:
