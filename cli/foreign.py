@@ -72,7 +72,6 @@ COMMANDS = {
     "fix": "it is called graphfix apply",
     "fmt": _NO_FORMATTER,
     "format": _NO_FORMATTER,
-    "help": "it is called graphfix --help",
     "lint": "it is called graphfix check",
     "linter": "it is called graphfix rule",
     "patch": "it is called graphfix diff",

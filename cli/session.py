@@ -49,7 +49,7 @@ class Session:
         if self.job.baseline is not None:
             report.baseline = str(self.job.baseline.path)
             report.gone = sum(sum(known.values()) for known in self.job.baseline.gone().values())
-        report.submodules = self.found.submodules
+        report.submodules, report.empty = self.found.submodules, self.found.empty
         for path, reason in self.found.skipped:
             report.add(Outcome(path, Status.SKIPPED, reason))
         for outcome in self._broken():

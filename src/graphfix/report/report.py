@@ -29,7 +29,8 @@ class Report:
     """All outcomes of one run, in order.
 
     `strict`: an unused suppression counts as a finding. `gone`: entries of the `baseline` for files that are no more.
-    `submodules`: work trees of other repositories that were left alone. `lost`: files of which something could not be written down.
+    `submodules`: work trees of other repositories that were left alone. `empty`: folders without any Python file or notebook. `lost`:
+    files of which something could not be written down.
     """
 
     unsafe: bool = False
@@ -38,6 +39,7 @@ class Report:
     baseline: str = ""
     gone: int = 0
     submodules: tuple[Path, ...] = ()
+    empty: tuple[Path, ...] = ()
     lost: list[tuple[Path, Exception]] = field(default_factory=list)
 
     def add(self, outcome: Outcome) -> None:
@@ -86,8 +88,10 @@ class Report:
     def notes(self) -> Iterator[str]:
         """One line for every file not analysed to its end and every suppression that silences nothing, one for a stale baseline.
 
-        One line for all submodules, too.
+        One line for each folder without any Python file or notebook and one for all submodules, too.
         """
+        for folder in self.empty:
+            yield f"warning: no Python files or notebooks under {escaped(str(folder))}"
         for outcome in self.outcomes:
             if outcome.unfinished:
                 yield f"{escaped(str(outcome.path))}: not analysed to the end: {outcome.unfinished}; findings may be missing"
