@@ -50,7 +50,7 @@ COMMANDS = (
         "check",
         (
             "paths", "fix", "diff", SELECTION, "unsafe_fixes", "allow_dirty", "kept_patch", "baseline", "evidence", "write_baseline",
-            "report_unused_suppressions", "output_format", "output_file", "statistics", "exit_zero", "watch", "color", SETTINGS, "stdin_filename",
+            "report_unused_suppressions", "add_noqa", "output_format", "output_file", "statistics", "exit_zero", "watch", "color", SETTINGS, "stdin_filename",
             PROCESS,
         ),
         FIND,

@@ -117,7 +117,7 @@ def _change(report: Report, work: session.Session, written: list[Path]) -> None:
         if work.options.verify is not None:
             _write_together(report, work, written)
         else:
-            _write(report, work, written)
+            write(report, work, written)
     finally:
         if len(written) < planned:
             undo.keep(report, work, written)
@@ -133,7 +133,7 @@ def _write_together(report: Report, work: session.Session, written: list[Path]) 
         written += [outcome.path for outcome in changed]
 
 
-def _write(report: Report, work: session.Session, written: list[Path]) -> None:
+def write(report: Report, work: session.Session, written: list[Path]) -> None:
     for number, outcome in enumerate(report.outcomes):
         if outcome.changed:
             report.outcomes[number] = _written(outcome, work, written)

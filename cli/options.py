@@ -317,6 +317,13 @@ class Options:
         "--diff", default=False, help="Print the fixes as a patch and write nothing (same as graphfix diff).", panel=FIXES
     )
 
+    add_noqa: bool = option(
+        "--add-noqa",
+        default=False,
+        help="Add a comment to each line with a finding that suppresses it, instead of reporting.",
+        panel=FIXES,
+    )
+
     # diff
     patch_file: Path | None = option("--output", "-o", metavar="FILE", help="Write the patch to this file.", panel=OUTPUT)
     by_rule: Path | None = option(
