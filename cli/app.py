@@ -50,8 +50,8 @@ COMMANDS = (
         "check",
         (
             "paths", "fix", "diff", SELECTION, "unsafe_fixes", "allow_dirty", "kept_patch", "baseline", "evidence", "write_baseline",
-            "report_unused_suppressions", "add_noqa", "output_format", "output_file", "statistics", "exit_zero", "watch", "color", SETTINGS, "stdin_filename",
-            PROCESS,
+            "report_unused_suppressions", "add_noqa", "output_format", "output_file", "statistics", "exit_zero", "strict", "watch", "color",
+            SETTINGS, "stdin_filename", PROCESS,
         ),
         FIND,
         "Report findings.",
@@ -71,7 +71,7 @@ COMMANDS = (
     Command(
         "diff",
         (
-            "paths", SELECTION, "unsafe_fixes", "baseline", "evidence", "patch_file", "by_rule", "statistics", "exit_zero", "color", SETTINGS,
+            "paths", SELECTION, "unsafe_fixes", "baseline", "evidence", "patch_file", "by_rule", "statistics", "exit_zero", "strict", "color", SETTINGS,
             "stdin_filename", PROCESS,
         ),
         REPAIR,
@@ -82,7 +82,7 @@ COMMANDS = (
         "apply",
         (
             "paths", SELECTION, "unsafe_fixes", "baseline", "evidence", "dry_run", "allow_dirty", "kept_patch", "verify", "timeout", "output_format",
-            "output_file", "statistics", "exit_zero", "color", SETTINGS, "stdin_filename", PROCESS,
+            "output_file", "statistics", "exit_zero", "strict", "color", SETTINGS, "stdin_filename", PROCESS,
         ),
         REPAIR,
         "Apply the safe fixes in place.",

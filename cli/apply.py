@@ -28,7 +28,7 @@ def run(options: Options, screen: Screen = OUT) -> int:
         session.fail("standard output is for what was fixed; --output needs a file, or graphfix diff")
     if options.kept_patch is not None and options.stdin:
         session.fail("--output cannot be given together with -")
-    report = Report(options.unsafe)
+    report = Report(options.unsafe, whole=options.strict)
     written: list[Path] = []
     refused: list[tuple[str, str]] = []
     try:

@@ -29,7 +29,7 @@ def run(options: Options) -> int:
     for flag, typed in (("--allow-dirty", options.allow_dirty), ("--output", options.kept_patch is not None)):
         if typed:
             session.fail(f"{flag} needs --fix")
-    report = Report(options.unsafe, strict=bool(options.report_unused_suppressions))
+    report = Report(options.unsafe, strict=bool(options.report_unused_suppressions), whole=options.strict)
     if options.write_baseline is not None:
         options = replace(options, baseline=None)
     try:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphfix.run.selection import ALL
-
 
 def one_rule(incomplete: str) -> list[tuple[str, str]]:
     """The codes and names that begin with what is typed, each with what its rule finds."""
@@ -17,6 +15,8 @@ def one_rule(incomplete: str) -> list[tuple[str, str]]:
 
 def rules(incomplete: str) -> list[tuple[str, str]]:
     """The same behind the last comma, without those that are typed already."""
+    from graphfix.run.selection import ALL
+
     before, comma, last = incomplete.rpartition(",")
     typed = set(before.lower().split(","))
     offered = [*one_rule(last), *([(ALL, "all rules")] if ALL.startswith(last.upper()) else [])]

@@ -18,7 +18,7 @@ from graphfix.run.outcome import Outcome, Status
 
 def run(options: Options) -> int:
     """Make the patch and give the exit code."""
-    report = Report(options.unsafe)
+    report = Report(options.unsafe, whole=options.strict)
     if options.patch_file is not None and options.by_rule is not None:
         session.fail("--output cannot be given together with --by-rule")
     try:

@@ -312,6 +312,7 @@ class Options:
     watch: bool = option("--watch", default=False, help="Check again whenever a file changes, until Ctrl-C.", panel=ANALYSIS)
 
     exit_zero: bool = option("--exit-zero", default=False, help="Exit 0 even if there are findings.", panel=OUTPUT)
+    strict: bool = option("--strict", default=False, help="Exit 2 if a file was not analysed to the end.", panel=OUTPUT)
     fix: bool = option("--fix", default=False, help="Apply safe fixes (same as graphfix apply).", panel=FIXES)
     diff: bool = option(
         "--diff", default=False, help="Print the fixes as a patch and write nothing (same as graphfix diff).", panel=FIXES

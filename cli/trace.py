@@ -18,7 +18,7 @@ from graphfix.cli import session
 from graphfix.cli.exits import ERROR
 from graphfix.cli.options import ListFormat, Options
 from graphfix.cli.terminal import ERR, OUT, Screen, quiet_pipe
-from graphfix.cli.verify_script import check_plot, python_of
+from graphfix.cli.verify_script import check_plot, python_of, say_no_torch
 from graphfix.model import Finding
 from graphfix.report.escape import escaped, shown, typed
 from graphfix.report.report import Report
@@ -62,6 +62,8 @@ def run(options: Options) -> int:
             ERR.say(f"graphfix: the program left no report: {how}")
             return _code(done.code) or ERROR
         _tell(options, done.report if notebook is None else notebook.named(done.report), folder)
+        if from_data(done.report).run.lacks_torch:
+            say_no_torch(options)
     ended_by_us = done.late or options.max_iterations and done.report.get("walk_count", 0) >= options.max_iterations
     return 0 if ended_by_us else _code(done.code)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from graphfix.model import Edit, Finding, Span
+from graphfix.report.report import unfinished
 from graphfix.report.text import Indexes, Line, Piece, indexes_of
 from graphfix.run.outcome import Outcome
 from graphfix.source.lines import LineIndex
@@ -56,7 +57,7 @@ def _unfinished(outcome: Outcome) -> dict[str, object]:
         "code": "unfinished",
         "name": "not-analysed-to-the-end",
         "severity": "note",
-        "message": f"not analysed to the end: {outcome.unfinished}; findings may be missing",
+        "message": unfinished(outcome),
         "filename": _plain(str(outcome.path)),
         "location": start,
         "end_location": start,

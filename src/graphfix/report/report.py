@@ -28,14 +28,15 @@ MANY = 10  # suppressions that silence nothing
 class Report:
     """All outcomes of one run, in order.
 
-    `strict`: an unused suppression counts as a finding. `gone`: entries of the `baseline` for files that are no more.
-    `submodules`: work trees of other repositories that were left alone. `empty`: folders without any Python file or notebook. `lost`:
-    files of which something could not be written down.
+    `strict`: an unused suppression counts as a finding. `whole`: a file not analysed to the end counts as a failure.
+    `gone`: entries of the `baseline` for files that are no more. `submodules`: work trees of other repositories that were left alone.
+    `empty`: folders without any Python file or notebook. `lost`: files of which something could not be written down.
     """
 
     unsafe: bool = False
     outcomes: list[Outcome] = field(default_factory=list)
     strict: bool = False
+    whole: bool = False
     baseline: str = ""
     gone: int = 0
     submodules: tuple[Path, ...] = ()
@@ -67,7 +68,7 @@ class Report:
 
     def exit_code(self, *, changes_count: bool) -> int:
         """0 nothing left to do, 1 findings (or pending changes), 2 something failed."""
-        if self.failed():
+        if self.failed() or self.whole and any(outcome.unfinished for outcome in self.outcomes):
             return 2
         pending = changes_count and bool(self.changed)
         unused = self.strict and any(outcome.unused for outcome in self.outcomes)
@@ -94,7 +95,7 @@ class Report:
             yield f"warning: no Python files or notebooks under {escaped(str(folder))}"
         for outcome in self.outcomes:
             if outcome.unfinished:
-                yield f"{escaped(str(outcome.path))}: not analysed to the end: {outcome.unfinished}; findings may be missing"
+                yield f"{escaped(str(outcome.path))}: {unfinished(outcome)}"
         yield from self._unused()
         stale = self.gone + sum(outcome.stale for outcome in self.outcomes)
         if stale:
@@ -193,24 +194,34 @@ class Report:
         return f" ({unsafe} fixable with --unsafe-fixes)" if unsafe else ""
 
     def _checked(self) -> str:
-        accepted = sum(outcome.accepted for outcome in self.outcomes)
-        by_status = {
-            status: sum(outcome.status is status and not outcome.accepted for outcome in self.outcomes) for status in Status
-        }
-        reached = by_status[Status.EXAMINED] + by_status[Status.UNWRITABLE]
-        words = {
-            Status.UNREADABLE: "could not be read",
-            Status.SKIPPED: "skipped",
-            Status.UNWRITABLE: "could not be written",
-            Status.INTERNAL: "failed inside graphfix",
-        }
-        parts = [f"{by_status[status]} {word}" for status, word in words.items() if by_status[status]]
-        parts += [f"{accepted} accepted as unreadable"] if accepted else []
         known = self._known()
-        return ", ".join([f"checked {count(reached, 'file')}", *parts, *([f"{known} in the baseline"] if known else [])])
+        return extent(self.outcomes) + (f", {known} in the baseline" if known else "")
 
     def _known(self) -> int:
         return sum(outcome.known for outcome in self.outcomes)
+
+
+def extent(outcomes: Sequence[Outcome]) -> str:
+    """How many files were checked, how many of them not to the end, and what came of the others."""
+    accepted = sum(outcome.accepted for outcome in outcomes)
+    by_status = {status: sum(outcome.status is status and not outcome.accepted for outcome in outcomes) for status in Status}
+    reached = by_status[Status.EXAMINED] + by_status[Status.UNWRITABLE]
+    words = {
+        Status.UNREADABLE: "could not be read",
+        Status.SKIPPED: "skipped",
+        Status.UNWRITABLE: "could not be written",
+        Status.INTERNAL: "failed inside graphfix",
+    }
+    cut = sum(bool(outcome.unfinished) for outcome in outcomes)
+    parts = [f"{cut} not to the end"] if cut else []
+    parts += [f"{by_status[status]} {word}" for status, word in words.items() if by_status[status]]
+    parts += [f"{accepted} accepted as unreadable"] if accepted else []
+    return ", ".join([f"checked {count(reached, 'file')}", *parts])
+
+
+def unfinished(outcome: Outcome) -> str:
+    """That a file was not analysed to the end, why, and what that means."""
+    return f"not analysed to the end: {outcome.unfinished}; findings may be missing"
 
 
 def problem(outcome: Outcome) -> str:
