@@ -80,12 +80,14 @@ def _has_shell() -> bool:
 
 
 def _misused(error: ClickException) -> int:
-    """Say what is wrong with the command line, in one line where something is typed that graphfix does not have."""
-    from graphfix.cli.foreign import hint
+    """Say what is wrong with the command line, in one line; without any, what there is to type."""
+    from graphfix.cli.front import NoArgsIsHelpError
 
-    line = hint(error)
-    if line is None:
+    if isinstance(error, NoArgsIsHelpError):
         error.show()
-    else:
-        print(f"graphfix: error: {line}", file=sys.stderr)
+        return ERROR
+    from graphfix.cli.misuse import line_of
+    from graphfix.cli.terminal import ERR
+
+    ERR.say(f"graphfix: error: {line_of(error)}")
     return ERROR

@@ -28,7 +28,7 @@ def run(options: Options, screen: Screen = OUT) -> int:
         session.fail("standard output is for what was fixed; --output needs a file, or graphfix diff")
     if options.kept_patch is not None and options.stdin:
         session.fail("--output cannot be given together with -")
-    report = Report(options.unsafe)
+    report = Report(options.unsafe, whole=options.strict)
     written: list[Path] = []
     refused: list[tuple[str, str]] = []
     try:
@@ -50,8 +50,8 @@ def run(options: Options, screen: Screen = OUT) -> int:
             _show(report, options, screen, dry_run=dry_run)
             _show_refused(refused)
             if not options.quiet and not session.only_findings(options) and not dry_run:
-                for line in undo.ways(report.changed, work):
-                    screen.say(line)
+                for line in undo.ways([outcome.path for outcome in report.changed], work):
+                    screen.raw(line)
     except KeyboardInterrupt:
         ERR.say(report.interrupted(written))
         return INTERRUPTED
@@ -117,7 +117,7 @@ def _change(report: Report, work: session.Session, written: list[Path]) -> None:
         if work.options.verify is not None:
             _write_together(report, work, written)
         else:
-            _write(report, work, written)
+            write(report, work, written)
     finally:
         if len(written) < planned:
             undo.keep(report, work, written)
@@ -133,7 +133,7 @@ def _write_together(report: Report, work: session.Session, written: list[Path]) 
         written += [outcome.path for outcome in changed]
 
 
-def _write(report: Report, work: session.Session, written: list[Path]) -> None:
+def write(report: Report, work: session.Session, written: list[Path]) -> None:
     for number, outcome in enumerate(report.outcomes):
         if outcome.changed:
             report.outcomes[number] = _written(outcome, work, written)

@@ -14,7 +14,7 @@ def run(options: Options) -> int:
     """Print the folder or the size of the cache, or take it away."""
     with quiet_pipe():
         if options.stock is Stock.DIR:
-            OUT.say(escaped(str(cache.folder())))
+            OUT.raw(escaped(str(cache.folder())))
         elif options.stock is Stock.SIZE:
             OUT.say(_told(cache.size()))
         else:

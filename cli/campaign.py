@@ -25,8 +25,9 @@ from graphfix.cli.terminal import ERR, OUT, quiet_pipe
 from graphfix.files.git import GitFailed
 from graphfix.files.store import store
 from graphfix.files.write import NotWritten
-from graphfix.report.escape import escaped
+from graphfix.report.escape import escaped, typed
 from graphfix.report.report import count
+from graphfix.report.text import Piece
 from graphfix.settings.errors import SettingsError
 from graphfix.source.errors import SourceError
 from graphfix.source.reading import read_bytes
@@ -59,7 +60,7 @@ def run(options: Options) -> int:
     except (SettingsError, StateError, NotFindings, conduct.Busy, conduct.Gone, engines.NoEngine) as error:
         session.fail(str(error))
     except KeyboardInterrupt:
-        ERR.say(f"Interrupted; graphfix campaign run {options.campaign} goes on where it was")
+        ERR.say(f"Interrupted; graphfix campaign run {typed(str(options.campaign))} goes on where it was")
         return INTERRUPTED
 
 
@@ -86,9 +87,7 @@ def _init(folder: Path) -> int:
         store(path, blank().encode())
     except (OSError, NotWritten) as error:
         session.fail(f"{path}: cannot be written: {error}")
-    ERR.say(
-        f"Wrote {escaped(str(path))}: say there what the campaign is about, then graphfix campaign plan {escaped(str(folder))}"
-    )
+    ERR.say(f"Wrote {escaped(str(path))}: say there what the campaign is about, then graphfix campaign plan {typed(str(folder))}")
     return OK
 
 
@@ -103,7 +102,8 @@ def _plan(options: Options, config: Config, state: State) -> int:
     if len(fixed) > _FIRST:
         OUT.say(f"... and {count(len(fixed) - _FIRST, 'patch', 'es')} more in {escaped(str(config.folder / 'results'))}")
     if fixed:
-        ERR.say(f"Next: graphfix campaign run {options.campaign} makes {count(len(fixed), 'branch', 'es')}, and pushes nothing")
+        command = Piece(f"graphfix campaign run {typed(str(options.campaign))}", whole=True)
+        ERR.line((Piece("Next: "), command, Piece(f" makes {count(len(fixed), 'branch', 'es')}, and pushes nothing")))
     return FINDINGS if state.targets(Stage.FAILED) else OK
 
 
@@ -213,7 +213,7 @@ def _report(options: Options, config: Config, state: State) -> int:
     else:
         text = json.dumps(told, indent=2) + "\n"
     if options.output_file is None:
-        OUT.say(text.rstrip("\n"))
+        OUT.raw(text.rstrip("\n"))
         return OK
     session.store_bytes(options.output_file, text.encode())
     ERR.say(f"wrote {escaped(str(options.output_file))}")
@@ -259,11 +259,11 @@ def _table(told: dict, *, rows: bool = False) -> None:  # type: ignore[type-arg]
     OUT.say(f"{_repositories(told['repositories'])}: {stages}" if stages else "no repositories")
     if told["findings"]:
         OUT.say("")
-        OUT.say(f"{'rule':<36}{'found':>8}{'repositories':>14}{'safe fix':>10}{'repaired':>10}")
+        OUT.raw(f"{'rule':<36}{'found':>8}{'repositories':>14}{'safe fix':>10}{'repaired':>10}")
         for code, number in told["findings"].items():
             kind = told["kinds"].get(code, {"name": "", "repositories": 0, "safe": 0})
             name = f"{code} {kind['name']}"
-            OUT.say(f"{name:<36}{number:>8}{kind['repositories']:>14}{kind['safe']:>10}{told['repaired'].get(code, 0):>10}")
+            OUT.raw(f"{name:<36}{number:>8}{kind['repositories']:>14}{kind['safe']:>10}{told['repaired'].get(code, 0):>10}")
     if told["unfinished"]:
         OUT.say(f"{count(told['unfinished'], 'file')} not analysed to the end")
     if told["failures"]:

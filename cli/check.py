@@ -14,19 +14,22 @@ from graphfix.report.report import Report, count
 
 
 def run(options: Options) -> int:
-    """Report findings and give the exit code; with --fix and --diff, what apply and diff do."""
+    """Report findings and give the exit code; with --fix and --diff, what apply and diff do; with --add-noqa, silence them."""
     if options.watch:
         from graphfix.cli import watch
 
-        if options.fix or options.diff:
-            session.fail(f"--watch cannot be given together with {'--fix' if options.fix else '--diff'}")
+        for flag, given in (("--fix", options.fix), ("--diff", options.diff), ("--add-noqa", options.add_noqa)):
+            if given:
+                session.fail(f"--watch cannot be given together with {flag}")
         return watch.run(options)
+    if options.add_noqa:
+        return _suppress(options)
     if options.fix or options.diff:
         return _repair(options)
     for flag, typed in (("--allow-dirty", options.allow_dirty), ("--output", options.kept_patch is not None)):
         if typed:
             session.fail(f"{flag} needs --fix")
-    report = Report(options.unsafe, strict=bool(options.report_unused_suppressions))
+    report = Report(options.unsafe, strict=bool(options.report_unused_suppressions), whole=options.strict)
     if options.write_baseline is not None:
         options = replace(options, baseline=None)
     try:
@@ -39,6 +42,22 @@ def run(options: Options) -> int:
         ERR.say(report.interrupted(()))
         return INTERRUPTED
     return without_findings(report.exit_code(changes_count=False), exit_zero=options.exit_zero)
+
+
+def _suppress(options: Options) -> int:
+    """Add comments in place of telling findings; an option that only findings or fixes have is misuse."""
+    for flag, typed in (
+        ("--fix", options.fix),
+        ("--diff", options.diff),
+        ("--write-baseline", options.write_baseline is not None),
+        ("--output", options.kept_patch is not None),
+        ("--output-file", options.output_file is not None),
+    ):
+        if typed:
+            session.fail(f"--add-noqa cannot be given together with {flag}")
+    from graphfix.cli import suppressing
+
+    return suppressing.run(options)
 
 
 def _repair(options: Options) -> int:
@@ -72,7 +91,7 @@ def tell(report: Report, options: Options) -> None:
         OUT.say(report.found())
         if options.form == "text" and report.findings and session.shows_prose(options) and not options.stdin:
             seen = [word for file in options.evidence or () for word in ("--evidence", str(file))]
-            OUT.say(report.next_step([*options.places, *seen]))
+            OUT.line(report.next_step(options.places, seen))
 
 
 def _accept(report: Report, options: Options, path: Path) -> int:

@@ -22,7 +22,7 @@ def run(options: Options) -> int:
     """Print the settings, or the schema of all settings."""
     with quiet_pipe():
         if options.schema:
-            OUT.say(_schema())
+            OUT.raw(_schema())
             return OK
         resolver = resolved(options)
         try:
@@ -31,12 +31,12 @@ def run(options: Options) -> int:
         except SettingsError as error:
             session.fail(str(error))
         if options.settings_format is ListFormat.JSON:
-            OUT.say(json.dumps({s.key.name: {"value": s.value, "origin": origin} for s, origin in listed}, indent=2))
+            OUT.raw(json.dumps({s.key.name: {"value": s.value, "origin": origin} for s, origin in listed}, indent=2))
             return OK
         words = [(f"{setting.key.name} = {_toml(setting.value)}", ", ".join(origins)) for setting, origins in listed]
         width = min(max(len(text) for text, _ in words), 60)
         for text, origin in words:
-            OUT.say(escaped(f"{text:<{width}}  # {origin}"))
+            OUT.raw(escaped(f"{text:<{width}}  # {origin}"))
     return OK
 
 

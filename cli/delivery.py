@@ -204,7 +204,7 @@ def _by_hand(delivery: Delivery, repository: Repository, target: Target, options
     file: Path = folder / f"{delivery.made.branch.replace('/', '-')}.md"
     session.store_bytes(file, delivery.body.encode())
     ERR.say(f"not opened: {why}. This opens it:")
-    ERR.say(escaped(target.forge.by_hand(delivery.made.branch, target.base, delivery.title, file, draft=options.draft)))
+    ERR.raw(escaped(target.forge.by_hand(delivery.made.branch, target.base, delivery.title, file, draft=options.draft)))
     if options.update:
         ERR.say("and, where it is open already, this gives it the new text:")
-        ERR.say(escaped(target.forge.edited_by_hand(delivery.made.branch, delivery.title, file)))
+        ERR.raw(escaped(target.forge.edited_by_hand(delivery.made.branch, delivery.title, file)))

@@ -18,7 +18,7 @@ from graphfix.run.outcome import Outcome, Status
 
 def run(options: Options) -> int:
     """Make the patch and give the exit code."""
-    report = Report(options.unsafe)
+    report = Report(options.unsafe, whole=options.strict)
     if options.patch_file is not None and options.by_rule is not None:
         session.fail("--output cannot be given together with --by-rule")
     try:
@@ -48,7 +48,7 @@ def _deliver(report: Report, work: session.Session) -> None:
         from graphfix.cli.patch_series import write_series
 
         for path in write_series(report, options.by_rule, lambda path, old, new: _unified(path, old, new, base)):
-            OUT.say(escaped(str(path)))
+            OUT.raw(escaped(str(path)))
     elif options.patch_file is not None:
         session.store_bytes(options.patch_file, b"".join(patches))
     else:

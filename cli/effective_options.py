@@ -40,6 +40,8 @@ def resolved(options: Options) -> Resolver:
     """Where the settings come from; anything wrong with a code or the file that is named is a usage error."""
     if options.config is not None and options.isolated:
         session.fail("--config cannot be given together with --isolated")
+    if options.config is not None and not os.path.lexists(options.config):
+        session.fail(f"--config: no such file: {options.config}")
     try:
         overrides = dict(_overrides(options))
         fixed = None

@@ -20,7 +20,6 @@ _NO_FORMATTER = "there is none: graphfix formats nothing, and leaves the layout 
 _ANY_PYTHON = "there is none: files of any Python are read as they are"
 # an option of ruff, black, flake8, cargo, git or mypy: what does it here. One of another command of graphfix is looked up there
 OPTIONS = {
-    "--add-noqa": "graphfix check --write-baseline FILE accepts what is there",
     "--allow-no-vcs": "there is none: outside of git nothing is refused",
     "--allow-staged": "it is called --allow-dirty",
     "--check": "there is none: graphfix check writes nothing, and exits 1 where there are findings",
@@ -72,7 +71,6 @@ COMMANDS = {
     "fix": "it is called graphfix apply",
     "fmt": _NO_FORMATTER,
     "format": _NO_FORMATTER,
-    "help": "it is called graphfix --help",
     "lint": "it is called graphfix check",
     "linter": "it is called graphfix rule",
     "patch": "it is called graphfix diff",

@@ -13,9 +13,10 @@ import typer
 
 if TYPE_CHECKING:
     from click import Context as Context
-    from click.exceptions import ClickException, NoSuchOption, UsageError
+    from click.exceptions import ClickException, NoArgsIsHelpError, NoSuchOption, UsageError
 else:
     _errors = sys.modules[typer.BadParameter.__module__]
     ClickException, NoSuchOption, UsageError = _errors.ClickException, _errors.NoSuchOption, _errors.UsageError
+    NoArgsIsHelpError = _errors.NoArgsIsHelpError
 
-__all__ = ["ClickException", "NoSuchOption", "UsageError"]
+__all__ = ["ClickException", "NoArgsIsHelpError", "NoSuchOption", "UsageError"]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from graphfix.cli import completion
 from graphfix.report.forms import FORMS
 
 if TYPE_CHECKING:
@@ -95,16 +96,28 @@ SELECTION = "selection"
 SETTINGS = "settings"
 PROCESS = "process"
 
+# headings of the help, in the order in which it has them
+SELECTED = "Selection"
+FIXES = "Fixes"
+BRANCH = "Branch and pull request"
+REPOSITORIES = "Repositories"
+RUNNING = "Running code"
+OUTPUT = "Output"
+ANALYSIS = "Analysis"
+SETTINGS_FILES = "Settings"
+PANELS = (SELECTED, FIXES, BRANCH, REPOSITORIES, RUNNING, OUTPUT, ANALYSIS, SETTINGS_FILES)
 
-def option(*flags: str, default: object = None, group: str = "", setting: str = "", again: bool = False, **typed: Any) -> Any:
+
+def option(
+    *flags: str, panel: str, default: object = None, group: str = "", setting: str = "", again: bool = False, **typed: Any
+) -> Any:
     """A field of `Options` that is typed as `flags`.
 
-    `setting`: the setting that it takes the place of. `again`: it decides what is repaired, so that who makes the same
-    repairs again has to type it again.
+    `panel`: the heading below which help has it. `setting`: the setting that it takes the place of. `again`: it decides what is repaired, so that who makes
+    the same repairs again has to type it again.
     """
-    return field(
-        default=default, metadata={"typed": typer.Option(*flags, **typed), "group": group, "setting": setting, "again": again}
-    )
+    typer_option = typer.Option(*flags, rich_help_panel=panel, **typed)
+    return field(default=default, metadata={"typed": typer_option, "group": group, "setting": setting, "again": again})
 
 
 def argument(default: object = None, **typed: Any) -> Any:
@@ -132,6 +145,12 @@ def one_of(names: Iterable[str]) -> dict[str, Any]:
     return {"parser": parse, "metavar": either(offered), "autocompletion": complete}
 
 
+def _commands(incomplete: str) -> list[tuple[str, str]]:
+    from graphfix.cli.app import COMMANDS
+
+    return [(one.name, one.short_help) for one in COMMANDS if one.name.startswith(incomplete)]
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Options:
     """What the user asked for, of every command: each picks the fields that it has by name or by group.
@@ -140,18 +159,26 @@ class Options:
     `typed`.
     """
 
-    paths: list[str] | None = argument(metavar="[PATHS]...", help="Files, notebooks or folders, or - for stdin.")
-    stock: Stock = argument(Stock.DIR, metavar=either(Stock), help="Where it is, how large, or take it away.")
-    path: str = argument(".", metavar="[PATH]", help="The file or folder whose settings are wanted.")
-    code: str = argument("", metavar="[CODE]", help="A rule's code or name; all rules without it.")
+    paths: list[str] | None = argument(
+        metavar="[PATHS]...",
+        help="Files, notebooks or folders to read; the current folder if none is given, - for standard input.",
+    )
+    stock: Stock = argument(Stock.DIR, metavar=either(Stock), help="Print its folder, print its size, or delete it.")
+    path: str = argument(".", metavar="[PATH]", help="The file or folder to show the settings of.")
+    code: str = argument(
+        "", metavar="[CODE]", autocompletion=completion.one_rule, help="Code or name of a rule; without it, all rules are listed."
+    )
     words: list[str] | None = argument(
-        metavar="[SCRIPT] [-- ARGS]...", help="A script of yours, and what it is started with; none for the fixtures."
+        metavar="[SCRIPT] [-- ARGS]...",
+        help="Your script, then -- and its own arguments; without a script, the bundled fixtures are run.",
     )
 
     select: list[str] | None = option(
         "--select",
         metavar="CODES",
-        help="Only these codes, prefixes or names, with their optional findings; ALL for all.",
+        autocompletion=completion.rules,
+        help="Run only these rules (codes, prefixes or names; ALL for all), their optional findings included.",
+        panel=SELECTED,
         group=SELECTION,
         setting="select",
         again=True,
@@ -159,25 +186,36 @@ class Options:
     extend_select: list[str] | None = option(
         "--extend-select",
         metavar="CODES",
-        help="These codes, prefixes or names, too.",
+        autocompletion=completion.rules,
+        help="Run these rules as well.",
+        panel=SELECTED,
         group=SELECTION,
         setting="extend-select",
         again=True,
     )
     ignore: list[str] | None = option(
-        "--ignore", metavar="CODES", help="Not these codes, prefixes or names.", group=SELECTION, setting="ignore", again=True
+        "--ignore",
+        metavar="CODES",
+        autocompletion=completion.rules,
+        help="Skip these rules (codes, prefixes or names).",
+        panel=SELECTED,
+        group=SELECTION,
+        setting="ignore",
+        again=True,
     )
     extend_exclude: list[str] | None = option(
         "--extend-exclude",
         metavar="PATTERNS",
-        help="Files and folders to leave out.",
+        help="Skip files and folders that match these .gitignore patterns.",
+        panel=SELECTED,
         group=SELECTION,
         setting="extend-exclude",
         again=True,
     )
     force_exclude: bool | None = option(
         "--force-exclude/--no-force-exclude",
-        help="Leave out excluded files even where they are named.",
+        help="Skip excluded files even if they are named on the command line.",
+        panel=SELECTED,
         show_default=False,
         group=SELECTION,
         setting="force-exclude",
@@ -185,7 +223,8 @@ class Options:
     )
     unsafe_fixes: bool | None = option(
         "--unsafe-fixes/--no-unsafe-fixes",
-        help="Also fixes that may change what a run computes.",
+        help="Include fixes that may change what a run computes.",
+        panel=FIXES,
         show_default=False,
         setting="unsafe-fixes",
         again=True,
@@ -193,7 +232,8 @@ class Options:
     baseline: str | None = option(
         "--baseline",
         metavar="FILE",
-        help="Pass over the findings that this file lists; '' for none.",
+        help="Hide the findings listed in this file; '' for no baseline.",
+        panel=SELECTED,
         show_default=False,
         setting="baseline",
         again=True,
@@ -202,154 +242,272 @@ class Options:
         "--evidence",
         metavar="FILE",
         help="Use evidence saved by graphfix trace --save.",
+        panel=ANALYSIS,
         show_default=False,
         again=True,
     )
     config: Path | None = option(
-        "--config", metavar="FILE", help="Take settings from this file only.", group=SETTINGS, again=True
+        "--config", metavar="FILE", help="Read settings from this file only.", panel=SETTINGS_FILES, group=SETTINGS, again=True
     )
-    isolated: bool = option("--isolated", default=False, help="Read no settings files.", group=SETTINGS, again=True)
-    stdin_filename: Path | None = option("--stdin-filename", metavar="PATH", help="Name of stdin's code.")
+    isolated: bool = option(
+        "--isolated", default=False, help="Ignore all settings files.", panel=SETTINGS_FILES, group=SETTINGS, again=True
+    )
+    stdin_filename: Path | None = option(
+        "--stdin-filename", metavar="PATH", help="Treat standard input as the file at this path.", panel=SELECTED
+    )
     jobs: int | None = option(
-        "--jobs", "-j", min=0, metavar="N", help="Processes; 0 for one per processor.", group=PROCESS, setting="jobs"
+        "--jobs",
+        "-j",
+        min=0,
+        metavar="N",
+        help="Number of processes; 0 for one per processor.",
+        panel=ANALYSIS,
+        group=PROCESS,
+        setting="jobs",
     )
-    no_cache: bool = option("--no-cache", default=False, help="Neither use nor keep what runs have found.", group=PROCESS)
-    quiet: bool = option("--quiet", "-q", default=False, help="No summary.", group=PROCESS)
+    no_cache: bool = option(
+        "--no-cache", default=False, help="Neither read nor write the cache of findings.", panel=ANALYSIS, group=PROCESS
+    )
+    quiet: bool = option("--quiet", "-q", default=False, help="Print no summary and no progress.", panel=OUTPUT, group=PROCESS)
     verbose: bool = option(
-        "--verbose", "-v", default=False, help="Tracebacks of internal errors, what was refused or left out.", group=PROCESS
+        "--verbose",
+        "-v",
+        default=False,
+        help="Print tracebacks of internal errors, and what was skipped or refused.",
+        panel=OUTPUT,
+        group=PROCESS,
     )
 
     color: When = option(
         "--color",
         default=When.AUTO,
         metavar=either(When),
-        help="Colours; auto: on a terminal, and as NO_COLOR and FORCE_COLOR say.",
+        help="When to use colours; auto: on a terminal, unless NO_COLOR or FORCE_COLOR say otherwise.",
+        panel=OUTPUT,
     )
 
     # what is written of findings
     write_baseline: Path | None = option(
-        "--write-baseline", metavar="FILE", help="List all findings in this file, as those to pass over from now on."
+        "--write-baseline", metavar="FILE", help="Write all findings to this file, for --baseline to hide.", panel=SELECTED
     )
     report_unused_suppressions: bool | None = option(
         "--report-unused-suppressions/--no-report-unused-suppressions",
-        help="Exit 1 where a suppression silences nothing.",
+        help="Exit 1 if a comment suppresses nothing.",
+        panel=OUTPUT,
         show_default=False,
         setting="report-unused-suppressions",
     )
     output_format: str | None = option(
         "--output-format",
         **one_of(FORMS),
-        help="How findings are written.",
+        help="Format of the findings.",
+        panel=OUTPUT,
         show_default=False,
         setting="output-format",
     )
     output_file: Path | None = option(
-        "--output-file", "-o", metavar="FILE", help="Write the findings there, not to standard output."
+        "--output-file", "-o", metavar="FILE", help="Write the findings to this file instead of standard output.", panel=OUTPUT
     )
-    statistics: bool = option("--statistics", default=False, help="Count findings by rule and by what can be done about them.")
-    watch: bool = option("--watch", default=False, help="Check again what a change touches, until Ctrl-C.")
+    statistics: bool = option("--statistics", default=False, help="Count the findings by rule and by kind of fix.", panel=OUTPUT)
+    watch: bool = option("--watch", default=False, help="Check again whenever a file changes, until Ctrl-C.", panel=ANALYSIS)
 
-    exit_zero: bool = option("--exit-zero", default=False, help="Exit 0 even if there are findings.")
-    fix: bool = option("--fix", default=False, help="Apply safe fixes (same as `graphfix apply`).")
-    diff: bool = option("--diff", default=False, help="Do as diff does, instead of telling the findings; nothing is written.")
+    exit_zero: bool = option("--exit-zero", default=False, help="Exit 0 even if there are findings.", panel=OUTPUT)
+    strict: bool = option("--strict", default=False, help="Exit 2 if a file was not analysed to the end.", panel=OUTPUT)
+    fix: bool = option("--fix", default=False, help="Apply safe fixes (same as graphfix apply).", panel=FIXES)
+    diff: bool = option(
+        "--diff", default=False, help="Print the fixes as a patch and write nothing (same as graphfix diff).", panel=FIXES
+    )
+
+    add_noqa: bool = option(
+        "--add-noqa",
+        default=False,
+        help="Add a comment to each line with a finding that suppresses it, instead of reporting.",
+        panel=FIXES,
+    )
 
     # diff
-    patch_file: Path | None = option("--output", "-o", metavar="FILE", help="Write the patch there.")
-    by_rule: Path | None = option("--by-rule", metavar="DIR", help="Write one patch for each rule there, to be applied in order.")
+    patch_file: Path | None = option("--output", "-o", metavar="FILE", help="Write the patch to this file.", panel=OUTPUT)
+    by_rule: Path | None = option(
+        "--by-rule",
+        metavar="DIR",
+        help="Write one patch per rule to this folder, numbered in the order to apply them.",
+        panel=OUTPUT,
+    )
 
     # apply and review
-    dry_run: bool = option("--dry-run", default=False, help="Write nothing, print the patch as diff does.")
-    kept_patch: Path | None = option(
-        "--output", metavar="FILE", help="Leave the patch of what was changed there, for git apply -R.", show_default=False
+    dry_run: bool = option(
+        "--dry-run", default=False, help="Write nothing; print the patch (same as graphfix diff).", panel=FIXES
     )
-    allow_dirty: bool = option("--allow-dirty", default=False, help="Write files that git could not restore.")
+    kept_patch: Path | None = option(
+        "--output",
+        metavar="FILE",
+        help="Save the patch to this file; git apply -R FILE undoes the fixes.",
+        panel=FIXES,
+        show_default=False,
+    )
+    allow_dirty: bool = option(
+        "--allow-dirty", default=False, help="Write files even if git could not restore them.", panel=FIXES
+    )
     verify: str | None = option(
         "--verify",
         metavar="COMMAND",
-        help="Keep the fixes with which this command runs, and computes what it did.",
+        help="Keep only fixes with which this command still succeeds and computes the same.",
+        panel=FIXES,
         again=True,
     )
-    timeout: float = option("--timeout", default=600, min=1, metavar="SECONDS", help="The time that each run may take.")
-    restart: bool = option("--restart", default=False, help="Forget the answers of a review that was stopped.")
+    timeout: float = option("--timeout", default=600, min=1, metavar="SECONDS", help="Time limit of each run.", panel=RUNNING)
+    restart: bool = option("--restart", default=False, help="Discard the answers of an interrupted review.", panel=FIXES)
 
     # pr
-    branch: str = option("--branch", default="graphfix/autograd", metavar="NAME", help="The branch to make.")
-    base: str = option("--base", default="", metavar="BRANCH", help="The branch to merge into: the one that is checked out.")
-    check: str = option(
-        "--check", default="", metavar="COMMAND", help="Run this in a copy with the repairs; no branch where it fails."
+    branch: str = option(
+        "--branch", default="graphfix/autograd", metavar="NAME", help="Name of the branch to create.", panel=BRANCH
     )
-    push: str = option("--push", default="", metavar="REMOTE", help="Push the branch there.")
-    open: bool = option("--open", default=False, help="Open the pull request, with a token from the environment.")
-    draft: bool = option("--draft", default=False, help="Open it as a draft.")
-    update: bool = option("--update", default=False, help="Make the branch, and the text of its open pull request, anew.")
+    base: str = option(
+        "--base", default="", metavar="BRANCH", help="Branch to merge into; the current branch if not given.", panel=BRANCH
+    )
+    check: str = option(
+        "--check",
+        default="",
+        metavar="COMMAND",
+        help="Run this command on a copy with the fixes; create no branch if it fails.",
+        panel=RUNNING,
+    )
+    push: str = option("--push", default="", metavar="REMOTE", help="Push the branch to this remote.", panel=BRANCH)
+    open: bool = option("--open", default=False, help="Open the pull request, with a token from the environment.", panel=BRANCH)
+    draft: bool = option("--draft", default=False, help="Open the pull request as a draft.", panel=BRANCH)
+    update: bool = option(
+        "--update", default=False, help="Update the branch and the text of its open pull request.", panel=BRANCH
+    )
     split: Split | None = option(
-        "--split", metavar=either(Split), help="One branch for each rule, top folder or owner of files.", show_default=False
+        "--split",
+        metavar=either(Split),
+        help="Create one branch per rule, per top-level folder or per code owner.",
+        panel=BRANCH,
+        show_default=False,
     )
     forge: ForgeKind | None = option(
-        "--forge", metavar=either(ForgeKind), help="What the remote's host runs, where its name does not say.", show_default=False
+        "--forge",
+        metavar=either(ForgeKind),
+        help="Software of the remote's host, if its name does not tell.",
+        panel=BRANCH,
+        show_default=False,
     )
-    text_file: Path | None = option("--output", "-o", metavar="FILE", help="Write the pull request's text there.")
+    text_file: Path | None = option(
+        "--output", "-o", metavar="FILE", help="Write the text of the pull request to this file.", panel=OUTPUT
+    )
 
     # campaign
-    action: Action = argument(Action.STATUS, metavar=either(Action), help="What is done with it.")
-    campaign: Path = argument(Path("."), metavar="[FOLDER]", help="The campaign's folder.")
-    push_all: bool = option("--push", default=False, help="run, update: push the branches.")
+    action: Action = argument(Action.STATUS, metavar=either(Action), help="The step to take.")
+    campaign: Path = argument(Path("."), metavar="[FOLDER]", help="Folder of the campaign.")
+    push_all: bool = option("--push", default=False, help="run, update: push the branches.", panel=BRANCH)
     open_all: bool = option(
-        "--open", default=False, help="run, update: open or renew the pull requests, with a token from the environment."
+        "--open",
+        default=False,
+        help="run, update: open or update the pull requests, with a token from the environment.",
+        panel=BRANCH,
     )
-    retry_failed: bool = option("--retry-failed", default=False, help="run: begin anew with the repositories that have failed.")
-    withdraw: bool = option("--withdraw", default=False, help="close: close the pull requests that are open, too.")
+    retry_failed: bool = option(
+        "--retry-failed", default=False, help="run: retry the repositories that failed.", panel=REPOSITORIES
+    )
+    withdraw: bool = option("--withdraw", default=False, help="close: also close the open pull requests.", panel=BRANCH)
     from_findings: list[Path] | None = option(
-        "--from-findings", metavar="FILE", help="plan, run: the repositories and rules of earlier findings, as SARIF or JSON."
+        "--from-findings",
+        metavar="FILE",
+        help="plan, run: take repositories and rules from earlier findings (SARIF or JSON).",
+        panel=REPOSITORIES,
     )
-    workers: int | None = option("--workers", min=1, metavar="N", help="Repositories at a time.", show_default=False)
+    workers: int | None = option(
+        "--workers", min=1, metavar="N", help="Number of repositories at a time.", panel=RUNNING, show_default=False
+    )
     engine: Engine = option(
-        "--engine", default=Engine.LOCAL, metavar=either(Engine), help="Work on this machine, or on a Dask cluster."
+        "--engine", default=Engine.LOCAL, metavar=either(Engine), help="Work on this machine or on a Dask cluster.", panel=RUNNING
     )
-    scheduler: str = option("--scheduler", default="", metavar="ADDRESS", help="The scheduler of the Dask cluster.")
+    scheduler: str = option("--scheduler", default="", metavar="ADDRESS", help="Address of the Dask scheduler.", panel=RUNNING)
     report_format: ReportFormat = option(
-        "--output-format", default=ReportFormat.TEXT, metavar=either(ReportFormat), help="report: how it is written."
+        "--output-format", default=ReportFormat.TEXT, metavar=either(ReportFormat), help="report: its format.", panel=OUTPUT
+    )
+
+    # rule
+    no_pager: bool = option("--no-pager", default=False, help="Print a long page without a pager.", panel=OUTPUT)
+
+    # help
+    topic: str = argument(
+        "", metavar="[COMMAND]", autocompletion=_commands, help="The command; without it, all commands are listed."
     )
 
     # config
     settings_format: ListFormat = option(
-        "--output-format", default=ListFormat.TEXT, metavar=either(ListFormat), help="How the settings are listed."
+        "--output-format", default=ListFormat.TEXT, metavar=either(ListFormat), help="Format of the list.", panel=OUTPUT
     )
-    schema: bool = option("--schema", default=False, help="Print the JSON schema of the settings instead.")
+    schema: bool = option("--schema", default=False, help="Print the JSON schema of all settings instead.", panel=OUTPUT)
 
     # verify
-    module: bool = option("--module", "-m", default=False, help="SCRIPT is the name of a module, as for python -m.")
-    python: str | None = option("--python", metavar="PYTHON", help="The interpreter to run the script with.", show_default=False)
-    project: Path | None = option(
-        "--project", metavar="DIR", help="What is copied and repaired: the script's git work tree, or its folder."
+    module: bool = option("--module", "-m", default=False, help="SCRIPT is a module name, as with python -m.", panel=RUNNING)
+    python: str | None = option(
+        "--python",
+        metavar="PYTHON",
+        help="Python interpreter to run the script with; it needs PyTorch.",
+        panel=RUNNING,
+        show_default=False,
     )
-    seed: int = option("--seed", default=0, metavar="N", help="The seed of torch, random, numpy and hashes in all runs.")
-    only: list[str] | None = option("--select", metavar="CODES", help="Only these codes, prefixes or names.", setting="select")
-    case: list[str] | None = option("--case", metavar="NAME", help="Only these fixtures, such as gru_state.")
+    project: Path | None = option(
+        "--project", metavar="DIR", help="Folder to copy and fix; by default the script's git work tree or folder.", panel=RUNNING
+    )
+    seed: int = option(
+        "--seed", default=0, metavar="N", help="Seed of torch, random, numpy and hashes in all runs.", panel=RUNNING
+    )
+    only: list[str] | None = option(
+        "--select",
+        metavar="CODES",
+        autocompletion=completion.rules,
+        help="Use only these rules (codes, prefixes or names).",
+        panel=SELECTED,
+        setting="select",
+    )
+    case: list[str] | None = option("--case", metavar="NAME", help="Run only these fixtures, such as gru_state.", panel=SELECTED)
     device: Device = option(
-        "--device", default=Device.ALL, metavar=either(Device), help="Where to run; all: on each device that is present."
+        "--device",
+        default=Device.ALL,
+        metavar=either(Device),
+        help="Device to run on; all: each device that is present.",
+        panel=RUNNING,
     )
     verdict_format: ListFormat = option(
-        "--output-format", default=ListFormat.TEXT, metavar=either(ListFormat), help="How verdicts are written."
+        "--output-format", default=ListFormat.TEXT, metavar=either(ListFormat), help="Format of the verdicts.", panel=OUTPUT
     )
-    plot: Path | None = option("--plot", metavar="FILE", help="Draw one fixture's graphs, or the script's, as .svg or .png.")
-    fixtures: Path | None = option("--fixtures", metavar="DIR", help="Another folder of fixtures than the bundled.")
+    plot: Path | None = option(
+        "--plot", metavar="FILE", help="Draw the graph of one fixture, or of the script, as .svg or .png.", panel=OUTPUT
+    )
+    fixtures: Path | None = option(
+        "--fixtures", metavar="DIR", help="Use the fixtures in this folder instead of the bundled ones.", panel=SELECTED
+    )
 
     # trace
     max_iterations: int = option(
-        "--max-iterations", default=0, min=0, metavar="N", help="End the program after N backward passes; 0: as it likes."
+        "--max-iterations",
+        default=0,
+        min=0,
+        metavar="N",
+        help="Stop the program after N backward passes; 0 for no limit.",
+        panel=RUNNING,
     )
     after: float | None = option(
-        "--after", min=0.1, metavar="SECONDS", help="End the program after this time.", show_default=False
+        "--after", min=0.1, metavar="SECONDS", help="Stop the program after this time.", panel=RUNNING, show_default=False
     )
-    apply_fixes: bool = option("--apply", default=False, help="Make the repairs that are shown, as apply does.")
-    save: Path | None = option("--save", metavar="FILE", help="Keep what the run told, as JSON.")
+    apply_fixes: bool = option(
+        "--apply", default=False, help="Apply the fixes that are shown (same as graphfix apply).", panel=FIXES
+    )
+    save: Path | None = option("--save", metavar="FILE", help="Save what the run showed as JSON, for --evidence.", panel=OUTPUT)
 
     # why
-    error: list[str] | None = argument(metavar="[FILE | MESSAGE]...", help="A log, or what PyTorch says; without it, stdin.")
-    frames_in: Path | None = option("--project", metavar="PATH", help="Where the code of the traceback is: a folder or notebook.")
+    error: list[str] | None = argument(
+        metavar="[FILE | MESSAGE]...", help="A log file, or the error message; standard input if not given."
+    )
+    frames_in: Path | None = option(
+        "--project", metavar="PATH", help="Folder or notebook that holds the code of the traceback.", panel=SELECTED
+    )
     why_format: ListFormat = option(
-        "--output-format", default=ListFormat.TEXT, metavar=either(ListFormat), help="How the explanation is written."
+        "--output-format", default=ListFormat.TEXT, metavar=either(ListFormat), help="Format of the explanation.", panel=OUTPUT
     )
 
     # what `settled` adds

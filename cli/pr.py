@@ -282,5 +282,5 @@ def _show(deliveries: Sequence[Delivery], options: Options) -> None:
     with quiet_pipe():
         for delivery in deliveries:
             if len(deliveries) > 1:
-                OUT.say(f"<!-- {escaped(delivery.made.branch)}: {escaped(delivery.title)} -->")
-            OUT.say(delivery.body.rstrip("\n"))
+                OUT.raw(f"<!-- {escaped(delivery.made.branch)}: {escaped(delivery.title)} -->")
+            OUT.raw(delivery.body.rstrip("\n"))

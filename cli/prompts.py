@@ -157,9 +157,9 @@ class Interview:
                 OUT.line((Piece("unsafe: it may change what a run computes; ? says what", "bold yellow"),))
 
     def _page(self, code: str) -> None:
-        from graphfix.codemods import RULES
+        from graphfix.cli.rule import page_of
 
-        OUT.say("\n" + next(rule.page for rule in RULES if rule.code == code).rstrip())
+        OUT.raw("\n" + page_of(code).rstrip())
 
     def _legend(self, keys: str) -> None:
         for key in keys:

@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from graphfix.cli import session
+from graphfix.cli import session, undo
 from graphfix.cli.exits import ERROR, FINDINGS, INTERRUPTED, OK
 from graphfix.cli.options import Options
 from graphfix.cli.prompts import Answer, Interview
@@ -129,4 +129,6 @@ def _write(desk: Desk, interview: Interview, work: session.Session, *, finished:
         OUT.say(f"{count(desk.review.waiting(), 'finding')} to go; graphfix review goes on from here")
     elif left:
         OUT.say(f"{count(left, 'finding')} left")
+    for line in undo.ways([desk.shown[name] for name in changed], work):
+        OUT.raw(line)
     return FINDINGS if left else OK

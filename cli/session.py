@@ -49,7 +49,7 @@ class Session:
         if self.job.baseline is not None:
             report.baseline = str(self.job.baseline.path)
             report.gone = sum(sum(known.values()) for known in self.job.baseline.gone().values())
-        report.submodules = self.found.submodules
+        report.submodules, report.empty = self.found.submodules, self.found.empty
         for path, reason in self.found.skipped:
             report.add(Outcome(path, Status.SKIPPED, reason))
         for outcome in self._broken():
@@ -195,7 +195,10 @@ def show_findings(report: Report, options: Options, screen: Screen) -> None:
         _store_findings(report, form, options.output_file)
         return
     for line in form.lines(_view(report, form)) if form.plain or report.findings else ():
-        screen.line(line)
+        if form.plain:
+            screen.raw("".join(piece.text for piece in line))
+        else:
+            screen.line(line)
 
 
 def show_statistics(report: Report, options: Options, screen: Screen) -> None:
@@ -204,9 +207,9 @@ def show_statistics(report: Report, options: Options, screen: Screen) -> None:
 
     if shows_prose(options) and not options.quiet:
         for line in slowest(report.outcomes):
-            screen.say(line)
+            screen.raw(line)
     for line in statistics([*report.fixed, *report.findings]):
-        screen.say(line)
+        screen.raw(line)
 
 
 def only_findings(options: Options) -> bool:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from graphfix.report.text import Line
 
 _PATCH_STYLES = {"+": "green", "-": "red", "@": "cyan"}
+_READABLE = {"blue": "bold bright_blue"}  # plain blue can hardly be read on black; this one can on white, too
 
 
 class Screen:
@@ -37,8 +38,28 @@ class Screen:
     def _terminal(self) -> bool:
         return self._stream.isatty() and os.environ.get("TERM") != "dumb"
 
+    @property
+    def columns(self) -> int | None:
+        """How wide the terminal is, or COLUMNS says that it is; None where lines are not broken: in a file or a pipe."""
+        if self._plain or not self._stream.isatty():
+            return None
+        from graphfix.report.text import columns
+
+        return columns(self._stream)
+
     def say(self, text: str) -> None:
-        """Write one plain line."""
+        """Write text, long lines broken between words where there is a terminal."""
+        if self.columns is not None:
+            from graphfix.report.text import Piece
+
+            for line in text.split("\n"):
+                self.line((Piece(line),))
+        else:
+            self.raw(text)
+        self._stream.flush()
+
+    def raw(self, text: str) -> None:
+        """Write text for a program, or to be pasted: no line of it is broken."""
         self._stream.write(text + "\n")
         self._stream.flush()
 
@@ -53,6 +74,16 @@ class Screen:
         self._stream.flush()
 
     def line(self, pieces: Line) -> None:
+        """Write one line, broken between words where a terminal is not wide enough for it."""
+        if self.columns is None:
+            self._write(pieces)
+            return
+        from graphfix.report.fold import folded
+
+        for line in folded(pieces, self.columns):
+            self._write(line)
+
+    def _write(self, pieces: Line) -> None:
         """Write one line, styled where colours are wanted; links are for a terminal."""
         if not self.colour or not any(piece.style for piece in pieces):
             self._stream.write("".join(piece.text for piece in pieces) + "\n")
@@ -62,6 +93,7 @@ class Screen:
 
         terminal = self._terminal()
         styles = [piece.style if terminal else piece.style.partition("link ")[0].strip() for piece in pieces]
+        styles = [_READABLE.get(style, style) for style in styles]
         text = Text.assemble(*((piece.text, style) for piece, style in zip(pieces, styles, strict=True)))
         system: Literal["auto", "standard"] = "auto" if terminal else "standard"
         # all that rich would ask of the environment has been asked
@@ -86,7 +118,7 @@ class Screen:
         for line in patch.decode("utf-8", "surrogateescape").split("\n")[:-1]:
             header = line.startswith(("--- ", "+++ "))
             text = shown(line) if not header else escaped(line.rstrip("\t"))
-            self.line((Piece(text, "bold" if header else _PATCH_STYLES.get(line[:1], "")),))
+            self.line((Piece(text, "bold" if header else _PATCH_STYLES.get(line[:1], ""), whole=True),))
 
 
 OUT = Screen(sys.stdout)

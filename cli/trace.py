@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
@@ -19,9 +18,9 @@ from graphfix.cli import session
 from graphfix.cli.exits import ERROR
 from graphfix.cli.options import ListFormat, Options
 from graphfix.cli.terminal import ERR, OUT, Screen, quiet_pipe
-from graphfix.cli.verify_script import check_plot, python_of
+from graphfix.cli.verify_script import check_plot, python_of, say_no_torch
 from graphfix.model import Finding
-from graphfix.report.escape import escaped, shown
+from graphfix.report.escape import escaped, shown, typed
 from graphfix.report.report import Report
 from graphfix.report.text import Line, Piece
 from graphfix.run.engine import by_run
@@ -63,6 +62,8 @@ def run(options: Options) -> int:
             ERR.say(f"graphfix: the program left no report: {how}")
             return _code(done.code) or ERROR
         _tell(options, done.report if notebook is None else notebook.named(done.report), folder)
+        if from_data(done.report).run.lacks_torch:
+            say_no_torch(options)
     ended_by_us = done.late or options.max_iterations and done.report.get("walk_count", 0) >= options.max_iterations
     return 0 if ended_by_us else _code(done.code)
 
@@ -95,7 +96,7 @@ def _tell(options: Options, report: dict[str, Any], folder: Path) -> None:
             if options.output_file is not None:
                 _write(options.output_file, text + "\n")
             else:
-                OUT.say(text)
+                OUT.raw(text)
             return
         _story(replace(options, evidence=[kept]), trace)
 
@@ -167,7 +168,7 @@ def _offer(options: Options, name: str, found: list[Finding]) -> None:
         if any(by_run(finding) for finding in found):
             command += ["--evidence", str(options.save or "FILE")]
         later = "" if options.save or "FILE" not in command else ", with the FILE of trace --save FILE"
-        ERR.line((Piece("to apply: ", "bold"), Piece(escaped(shlex.join(command)) + later)))
+        ERR.line((Piece("to apply: ", "bold"), Piece(typed(*command), whole=True), Piece(later)))
 
 
 def _asked(options: Options, name: str, **more: Any) -> Options:
@@ -193,7 +194,7 @@ def _diff(outcome: Outcome, name: str) -> Iterator[Line]:
     styles = {"+": "green", "-": "red", "@": "cyan"}
     text = unified(name, outcome.before, outcome.after).decode("utf-8", "replace")
     for line in text.splitlines()[2:]:
-        yield (Piece(f"       {shown(line)}", styles.get(line[:1], "")),)
+        yield (Piece(f"       {shown(line)}", styles.get(line[:1], ""), whole=True),)
 
 
 def _named(path: Path) -> str:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from graphfix.cli import diff, session
-from graphfix.report.escape import escaped
+from graphfix.report.escape import typed
 from graphfix.report.report import Report
-from graphfix.run.outcome import Outcome
 
 LISTED = 5  # files that are named in what to type
 
@@ -33,7 +31,7 @@ def keep(report: Report, work: session.Session, written: Iterable[Path] | None =
     session.store_bytes(path, b"".join(patches))
 
 
-def ways(changed: list[Outcome], work: session.Session) -> Iterator[str]:
+def ways(changed: list[Path], work: session.Session) -> Iterator[str]:
     """What to type to take the changes back, a line for each repository: none where nothing can."""
     options = work.options
     if not changed:
@@ -45,7 +43,7 @@ def ways(changed: list[Outcome], work: session.Session) -> Iterator[str]:
         else:
             yield _line("git", "-C", base, "apply", "-R", os.path.abspath(options.kept_patch))
     elif not options.allow_dirty:
-        yield from _restored([Path(os.path.realpath(outcome.path)) for outcome in changed])
+        yield from _restored([Path(os.path.realpath(path)) for path in changed])
 
 
 def _restored(paths: list[Path]) -> Iterator[str]:
@@ -72,4 +70,4 @@ def _restored(paths: list[Path]) -> Iterator[str]:
 
 
 def _line(*words: str) -> str:
-    return f"Undo: {escaped(shlex.join(words))}"
+    return f"Undo: {typed(*words)}"

@@ -76,9 +76,9 @@ def _show(options: Options, verdicts: list[Verdict], torch: str, places: tuple[s
     from graphfix.report.verdicts import as_json, problems, summary, table
 
     if options.verdict_format is ListFormat.JSON:
-        OUT.say(as_json(verdicts, torch, places))
+        OUT.raw(as_json(verdicts, torch, places))
         return
-    OUT.say(table(verdicts, terminal=sys.stdout.isatty(), colour=OUT.colour))
+    OUT.raw(table(verdicts, terminal=sys.stdout.isatty(), colour=OUT.colour))
     for line in problems(verdicts):
         OUT.say(line)
     if not options.quiet:

@@ -45,6 +45,8 @@ def run(options: Options) -> int:
         session.fail(f"{project} cannot be copied to run in: {error}; --project names a smaller folder")
     with quiet_pipe():
         _show(options, trial, changed)
+        if trial.before.lacks_torch:
+            say_no_torch(options)
     if options.plot is not None:
         _plot(options.plot, trial, _name(options))
     return {Verdict.GOOD: OK, Verdict.SHORT: FINDINGS, Verdict.NONE: ERROR}[trial.verdict]
@@ -86,6 +88,11 @@ def python_of(wanted: str | None) -> tuple[str, ...]:
     return (os.path.abspath(shutil.which("python3") or shutil.which("python") or sys.executable),)
 
 
+def say_no_torch(options: Options) -> None:
+    """What to do where the interpreter of a script cannot import torch."""
+    ERR.say(f"graphfix: {escaped(python_of(options.python)[0])} has no PyTorch; --python names an interpreter that has it")
+
+
 def _tried(command: Command, changed: list[Outcome], *, quiet: bool) -> Trial:
     changes = {Path(os.path.realpath(outcome.path)): outcome.after for outcome in changed}
     name_links(command.project)
@@ -108,7 +115,7 @@ def _show(options: Options, trial: Trial, changed: list[Outcome]) -> None:
 
     fixes = places(changed, set(trial.before.loaded) | set(trial.after.loaded))
     if options.verdict_format is ListFormat.JSON:
-        OUT.say(as_json(trial, fixes))
+        OUT.raw(as_json(trial, fixes))
         return
     if trial.verdict is Verdict.NONE:
         ERR.say(f"graphfix: no verdict: {escaped(trial.reason)}")

@@ -166,7 +166,7 @@ class Watched:
     def _examined(self, work: session.Session, files: Sequence[Path]) -> Report:
         """All that is to be told, with new outcomes of the `files`."""
         known = {path: outcome for path, outcome in self.outcomes.items() if path not in set(files)}
-        report = Report(work.options.unsafe, strict=bool(work.options.report_unused_suppressions))
+        report = Report(work.options.unsafe, strict=bool(work.options.report_unused_suppressions), whole=work.options.strict)
         work.examine(report, known)
         self.outcomes = {outcome.path: outcome for outcome in report.outcomes if outcome.path in set(work.found.files)}
         return report

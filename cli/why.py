@@ -114,7 +114,7 @@ def _say_kind(kind: Kind, options: Options) -> None:
     if options.why_format is ListFormat.JSON:
         from graphfix.why import jsonform
 
-        OUT.say(jsonform.explanation(kind))
+        OUT.raw(jsonform.explanation(kind))
         return
     from graphfix.why.text import explanation
 
@@ -134,7 +134,7 @@ def _investigate(trouble: Trouble, options: Options, notebook: Path | None) -> i
     if options.why_format is ListFormat.JSON:
         from graphfix.why import jsonform
 
-        OUT.say(jsonform.told(diagnosis))
+        OUT.raw(jsonform.told(diagnosis))
     else:
         from graphfix.why.text import told
 

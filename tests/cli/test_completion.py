@@ -43,10 +43,31 @@ def completed(command: str, folder: Path, typed: str) -> set[str]:
         ("graphfix check --color ", {"auto", "always", "never"}),
         ("graphfix check --output-format js", {"json", "jsonl"}),
         ("graphfix apply --allow", {"--allow-dirty"}),
+        ("graphfix rule GF90", {"GF901", "GF902", "GF903", "GF904"}),
+        ("graphfix rule legacy-", {"legacy-scalar", "legacy-data", "legacy-variable"}),
+        ("graphfix check --select gf90", {"gf901", "gf902", "gf903", "gf904"}),
+        ("graphfix apply --ignore GF1,GF901,GF90", {"GF1,GF901,GF902", "GF1,GF901,GF903", "GF1,GF901,GF904"}),
+        ("graphfix verify --select GF1,imp", {"GF1,implicit-scalar"}),
+        ("graphfix diff --extend-select AL", {"ALL"}),
+        ("graphfix help ca", {"campaign", "cache"}),
     ],
 )
 def test_commands_options_and_values_are_offered(tmp_path: Path, command: str, typed: str, offered: set[str]) -> None:
     assert completed(command, tmp_path, typed) == offered
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+@pytest.mark.parametrize(("typed", "offered"), [("rule stored", "stored-graph"), ("check --select GF1,GF102", "GF1,GF102")])
+def test_zsh_and_fish_offer_rules_with_what_they_find(tmp_path: Path, command: str, shell: str, typed: str, offered: str) -> None:
+    environment = os.environ | {
+        "_GRAPHFIX_COMPLETE": f"complete_{shell}",
+        "_TYPER_COMPLETE_ARGS": f"graphfix {typed}",
+        "_TYPER_COMPLETE_FISH_ACTION": "get-args",
+    }
+    done = subprocess.run([command], cwd=tmp_path, capture_output=True, env=environment)
+    (line,) = [line for line in done.stdout.decode().splitlines() if offered in line]
+    assert done.stderr == b""
+    assert line.startswith(f"{offered}\tA list, deque" if shell == "fish" else f'_arguments \'*: :(("{offered}":"A list, deque')
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")

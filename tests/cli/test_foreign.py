@@ -73,10 +73,25 @@ def test_what_is_there_is_not_foreign(graphfix: Run, words: list[str]) -> None:
     assert b"has no" not in graphfix(*words).stderr
 
 
-def test_other_misuse_is_told_as_ever(graphfix: Run) -> None:
-    done = graphfix("check", "--jobs", "x")
-    assert done.returncode == 2
-    assert b"Usage: graphfix check" in done.stderr and b"--jobs" in done.stderr
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("check --jobs x", "invalid value for '--jobs' / '-j': 'x' is not a valid int range; graphfix check --help says more"),
+        ("check --color alwais", "'alwais' is not one of 'auto', 'always', 'never'; did you mean always?"),
+        ("cache sice", "'sice' is not one of 'dir', 'size', 'clean'; did you mean size?"),
+        ("check --select", "option '--select' requires an argument"),
+        ("rule a b", "got unexpected extra argument(s) (b); graphfix rule --help says more"),
+        ("verify --timeout 0", "0.0 is not in the range x>=1; graphfix verify --help says more"),
+        ("cache \x1b[31m", "'\\x1b[31m' is not one of 'dir', 'size', 'clean'; graphfix cache --help says more"),
+        ("check --config none.toml", "--config: no such file: none.toml"),
+        ("help chek", "graphfix has no command chek, did you mean check?"),
+    ],
+)
+def test_other_misuse_is_one_line_too(graphfix: Run, words: str, said: str) -> None:
+    done = graphfix(*words.split(" "))
+    assert (done.returncode, done.stdout) == (2, b"")
+    (line,) = done.stderr.decode().splitlines()
+    assert line.startswith("graphfix: error: ") and said in line.replace("argument (", "argument(s) (")
 
 
 @pytest.mark.parametrize("listed", [f"--output-format [{'|'.join(FORMS)}] ", "--color [auto|always|never] "])
@@ -87,8 +102,8 @@ def test_help_lists_what_an_option_takes(graphfix: Run, listed: str) -> None:
 def test_what_an_option_does_not_take_is_one_line_with_what_it_does(graphfix: Run) -> None:
     done = graphfix("check", "--output-format", "jsno", ".")
     assert (done.returncode, done.stdout) == (2, b"")
-    last = done.stderr.decode().splitlines()[-1]
-    assert last == f"Error: Invalid value for '--output-format': 'jsno' is not one of {', '.join(map(repr, FORMS))}."
+    said = f"invalid value for '--output-format': 'jsno' is not one of {', '.join(map(repr, FORMS))}; did you mean json?"
+    assert done.stderr.decode() == f"graphfix: error: {said}\n"
 
 
 def test_every_answer_names_what_is_there() -> None:

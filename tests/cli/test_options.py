@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 from typer.models import ArgumentInfo
@@ -79,3 +80,36 @@ def test_the_usage_line_has_the_arguments_as_they_are_declared(command: Command,
     arguments = [one.metavar for one in typed if isinstance(one, ArgumentInfo)]
     usage, _, _ = graphfix(command.name, "--help").stdout.decode().partition("\n\n")
     assert usage.split() == f"Usage: graphfix {command.name} [OPTIONS] {' '.join(arguments)}".split()
+
+
+@pytest.mark.parametrize("words", [(), ("check",), ("trace",)])
+def test_help_is_a_command_and_in_groups(graphfix: Run, words: tuple[str, ...]) -> None:
+    done = graphfix("help", *words)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout == graphfix(*words, "--help").stdout
+    headings = [line.removesuffix(":") for line in done.stdout.decode().splitlines() if line[:1].isalpha() and line.endswith(":")]
+    if not words:
+        assert headings == [*dict.fromkeys(command.panel for command in COMMANDS), "Options"]
+    else:
+        assert headings[0] == "Arguments" and headings[-2:] == ["Settings", "Options"]
+        assert {"Selection", "Fixes", "Output", "Analysis"} <= set(headings) or words == ("trace",)
+
+
+def test_a_command_says_what_its_own_arguments_and_options_are(command: Command, graphfix: Run) -> None:
+    assert set(command.texts) <= {one.name for one in picked(command.picks)}
+    said = " ".join(graphfix(command.name, "--help").stdout.decode().split())
+    for one in picked(command.picks):
+        assert command.texts.get(one.name, one.metadata["typed"].help) in said
+    if command.name == "trace":
+        assert "fixtures" not in said and "verdict" not in said
+
+
+def test_a_folder_without_programs_is_named(tmp_path: Path, graphfix: Run) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "page.md").write_text("text")
+    (tmp_path / "x.py").write_text("x = 1\n")
+    done = graphfix("check", "docs", "x.py")
+    assert (done.returncode, done.stderr) == (0, b"warning: no Python files or notebooks under docs\n")
+    assert graphfix("check", ".").stderr == b""
+    # what is left out on purpose is there
+    assert graphfix("check", "--extend-exclude", "*.py", ".").stderr == b""

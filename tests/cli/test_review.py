@@ -88,6 +88,19 @@ def test_taken_fixes_are_written_once_confirmed(folder: Path, start: Start) -> N
     assert not list((folder.parent / "state").rglob("*.json"))
 
 
+def test_it_ends_with_what_takes_it_back(folder: Path, start: Start) -> None:
+    for words in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "all"]):
+        subprocess.run(["git", *words], cwd=folder, check=True)
+    before = contents(folder)
+    sitting = start()
+    sitting.answer("yny")
+    sitting.answer("y", CONFIRMS)
+    said, code = sitting.end()
+    assert (said.splitlines()[-1], code) == ("Undo: git restore a.py b.py", 1)
+    subprocess.run(["bash", "-c", said.splitlines()[-1].removeprefix("Undo: ")], cwd=folder, check=True)
+    assert contents(folder) == before
+
+
 def test_left_findings_stay_and_count(folder: Path, start: Start) -> None:
     before = contents(folder)
     sitting = start()
@@ -267,7 +280,7 @@ def test_a_new_start_forgets(folder: Path, start: Start) -> None:
 
 def test_the_page_of_the_rule_is_at_hand(folder: Path, start: Start) -> None:
     sitting = start("b.py")
-    assert "## Fix safety" in sitting.answer("?q")
+    assert "\nFix safety\n" in sitting.answer("?q")
 
 
 @pytest.mark.parametrize(

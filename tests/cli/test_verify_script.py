@@ -122,7 +122,9 @@ def test_a_module_and_its_picture(project: Path, graphfix: Run) -> None:
     assert "live autograd nodes" in (project / "graph.svg").read_text()
 
 
-def test_links_that_lead_out_are_named_before_anything_runs(project: Path, graphfix: Run, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_links_that_lead_out_are_named_before_anything_runs(
+    project: Path, graphfix: Run, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     (project / "results").mkdir()
     (project / "absolute").symlink_to(project / "results")
@@ -287,3 +289,15 @@ def test_interrupted_while_it_runs_nothing_is_written(project: Path, number: sig
     process.communicate(timeout=300)
     assert process.returncode == (-number if number is signal.SIGKILL else 128 + number)
     assert snapshot(project) == before
+
+
+@pytest.mark.parametrize("name", ["trace", "verify"])
+def test_an_interpreter_without_torch_is_named(tmp_path: Path, graphfix: Run, name: str) -> None:
+    bare = tmp_path / "bare"
+    bare.write_text(f'#!/bin/sh\nexec {PYTHON} -S "$@"\n')
+    bare.chmod(0o755)
+    (tmp_path / "train.py").write_text(TRAIN.replace("import log\n", "").replace("    log.note(step, loss)\n", ""))
+    done = graphfix(name, "--python", str(bare), "train.py")
+    said = f"graphfix: {bare} has no PyTorch; --python names an interpreter that has it"
+    assert done.stderr.decode().splitlines()[-1] == said
+    assert done.returncode == (1 if name == "trace" else 2)

@@ -130,6 +130,32 @@ def test_a_fault_of_ours_is_2_and_names_the_file(tmp_path: Path, loops: SimpleNa
     assert (tmp_path / "x.py").read_text() == loops.total
 
 
+ENDS_EARLY = """
+import dataclasses
+import graphfix.run.engine
+real = graphfix.run.engine.analyse
+def analyse(*words):
+    return dataclasses.replace(real(*words), unfinished="the analysis budget ran out")
+graphfix.run.engine.analyse = analyse
+from graphfix.cli import main
+import sys
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "code"), [(["check"], 0), (["check", "--strict", "--exit-zero"], 2), (["diff", "--strict"], 2)]
+)
+def test_a_file_not_analysed_to_the_end_is_2_only_where_that_is_asked_for(
+    tmp_path: Path, loops: SimpleNamespace, words: list[str], code: int
+) -> None:
+    (tmp_path / "x.py").write_text(loops.clean)
+    done = subprocess.run([sys.executable, "-c", ENDS_EARLY, *words, "--no-cache", "x.py"], cwd=tmp_path, capture_output=True)
+    assert done.returncode == code
+    assert b"x.py: not analysed to the end: the analysis budget ran out" in done.stderr
+    assert b"checked 1 file, 1 not to the end" in done.stdout + done.stderr
+
+
 def test_version_help_and_rules_are_0(graphfix: Run) -> None:
     assert graphfix("--version").stdout.startswith(b"graphfix ")
     for words in (["--help"], ["check", "--help"], ["rule"], ["rule", "gf101"]):

@@ -329,3 +329,22 @@ def test_what_cannot_be_written_costs_itself_and_is_named(form: str) -> None:
     assert "first.py" in told and "last.py" in told
     assert list(report.problems()) == ["faulty.py: internal error: missing from the report: ValueError: no lines"]
     assert report.exit_code(changes_count=False) == 2
+
+
+@pytest.mark.parametrize("form", [name for name, form in FORMS.items() if form.plain])
+def test_a_file_not_analysed_to_the_end_is_in_every_form(form: str) -> None:
+    outcomes = [Outcome(Path("a.py")), Outcome(Path("big\n.py"), unfinished="the analysis budget ran out")]
+    lines = FORMS[form].lines(View(outcomes, (), Path.cwd()))
+    text = "\n".join(piece.text for line in lines for piece in line)
+    assert "not analysed to the end: the analysis budget ran out; findings may be missing" in text
+    if form in ("sarif", "github"):
+        assert "checked 2 files, 1 not to the end" in text
+    if form == "rdjson":
+        Draft7Validator(RDJSON).validate(json.loads(text))
+    if form == "gitlab":
+        Draft7Validator(GITLAB).validate(json.loads(text))
+    if form == "junit":
+        report = JUnitXml.fromstring(text.encode())
+        assert (report.tests, report.skipped, report.failures, report.errors) == (1, 1, 0, 0)
+    if form == "sarif":
+        assert next(iter(json.loads(text)["runs"]))["invocations"][0]["executionSuccessful"]

@@ -120,3 +120,13 @@ def test_a_file_that_was_not_analysed_to_the_end_is_in_json() -> None:
     (record,) = json.loads(json.dumps(list(records([outcome]))))
     assert (record["code"], record["filename"], record["severity"], record["fix"]) == ("unfinished", "big.py", "note", None)
     assert "not analysed to the end: the analysis budget" in record["message"]
+
+
+def test_a_file_not_analysed_to_the_end_is_counted_and_fails_where_that_is_asked_for() -> None:
+    outcomes = [Outcome(Path("a.py")), Outcome(Path("big.py"), unfinished="the analysis budget ran out")]
+    report = Report(outcomes=outcomes)
+    assert report.found() == "No findings; checked 2 files, 1 not to the end"
+    assert report.repaired(dry_run=False) == "Nothing to fix; checked 2 files, 1 not to the end"
+    assert report.exit_code(changes_count=False) == 0
+    assert Report(outcomes=outcomes, whole=True).exit_code(changes_count=False) == 2
+    assert Report(outcomes=outcomes[:1], whole=True).exit_code(changes_count=False) == 0

@@ -53,7 +53,7 @@ def test_the_longer_prefix_wins(select: tuple[str, ...], ignore: tuple[str, ...]
         ("# graphfix: ignore[]", False),
         ("# graphfix: ignored", False),
         ("# noqa: E501", False),
-        ("# noqa", False),
+        ("# noqa", True),
         ("; s = '# graphfix: ignore'", False),
     ],
 )

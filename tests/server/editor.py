@@ -127,6 +127,10 @@ class Editor(LanguageClient):
         answer = await self.text_document_code_action_async(lsp.CodeActionParams(document, where, context))
         return list(answer or [])  # type: ignore[arg-type]
 
+    async def fixes(self, name: str, where: lsp.Range, only: Sequence[str] | None = None) -> list[lsp.CodeAction]:
+        """The actions that repair something."""
+        return [action for action in await self.actions(name, where, only) if not action.title.startswith("Disable ")]
+
     async def hover(self, name: str, position: lsp.Position) -> lsp.Hover | None:
         return await self.text_document_hover_async(lsp.HoverParams(lsp.TextDocumentIdentifier(self._document(name)), position))
 

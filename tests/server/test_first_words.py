@@ -63,13 +63,23 @@ def hover(uri: str, id: int) -> bytes:
 def fixes(uri: str, id: int) -> bytes:
     """Answered once the document has been examined."""
     start = {"line": 0, "character": 0}
-    return written("textDocument/codeAction", {"textDocument": {"uri": uri}, "range": {"start": start, "end": start}, "context": {"diagnostics": []}}, id)
+    return written(
+        "textDocument/codeAction",
+        {"textDocument": {"uri": uri}, "range": {"start": start, "end": start}, "context": {"diagnostics": []}},
+        id,
+    )
 
 
-def test_nothing_is_answered_before_the_client_has_introduced_itself(command: str, tmp_path: Path, loops: SimpleNamespace) -> None:
+def test_nothing_is_answered_before_the_client_has_introduced_itself(
+    command: str, tmp_path: Path, loops: SimpleNamespace
+) -> None:
     early, late = (tmp_path / "early.py").as_uri(), (tmp_path / "late.py").as_uri()
     said = hover(early, 1) + opened(early, loops.total) + written("shutdown", id=2) + written("no/such", id=3)
-    said += written("initialize", {"processId": None, "rootUri": None, "capabilities": {}}, 4) + opened(late, loops.total) + fixes(late, 5)
+    said += (
+        written("initialize", {"processId": None, "rootUri": None, "capabilities": {}}, 4)
+        + opened(late, loops.total)
+        + fixes(late, 5)
+    )
     told = conversation(command, tmp_path, said, 5)
     assert [(each["id"], each["error"]["code"]) for each in told[:3]] == [(1, -32002), (2, -32002), (3, -32002)]
     assert "capabilities" in told[3]["result"]
@@ -84,6 +94,10 @@ def test_what_names_no_file_costs_itself(command: str, tmp_path: Path, loops: Si
         said += opened(uri, loops.total) + hover(uri, 2)
     said += opened(good, loops.total) + fixes(good, 3)
     told = conversation(command, tmp_path, said, 3)
-    found = {each["params"]["uri"]: each["params"]["diagnostics"] for each in told if each.get("method") == "textDocument/publishDiagnostics"}
+    found = {
+        each["params"]["uri"]: each["params"]["diagnostics"]
+        for each in told
+        if each.get("method") == "textDocument/publishDiagnostics"
+    }
     assert set(found) == {good} and len(found[good]) == 1
     assert not [each for each in told if each.get("method") == "window/logMessage" and "null" in str(each)]

@@ -134,11 +134,14 @@ def test_a_quick_fix_edits_its_cell_and_leaves_ipython_alone(tmp_path: Path, wor
         editor.open_notebook("n.ipynb", cells)
         for name, text in (("loop", LOOP), ("timed", cells[3][2])):
             (found,) = await editor.diagnostics(name)
-            (action,) = await editor.actions(name, found.range, ["quickfix"])
+            action, silencer = await editor.actions(name, found.range, ["quickfix"])
             assert list(action.diagnostics or ()) == [found]
             ((uri, edits),) = edits_by_document(action).items()
             assert uri == cell_uri(name)
             assert applied(text, edits) == text.replace("total += loss", "total += loss.item()")
+            ((uri, edits),) = edits_by_document(silencer).items()
+            assert uri == cell_uri(name)
+            assert applied(text, edits) == text.replace("total += loss", "total += loss  # graphfix: ignore[GF101]")
         for name in ("setup", "prose", "bash"):
             assert await editor.actions(name, EVERYWHERE, ["quickfix"]) == []
 

@@ -69,14 +69,14 @@ def test_a_quick_fix_has_the_edits_of_its_fix_alone(tmp_path: Path, words: list[
     async def act(editor: Editor) -> None:
         editor.open("x.py", loops.both)
         legacy, total = await editor.diagnostics("x.py")
-        (action,) = await editor.actions("x.py", total.range, [lsp.CodeActionKind.QuickFix])
+        (action,) = await editor.fixes("x.py", total.range, [lsp.CodeActionKind.QuickFix])
         assert (action.title, action.kind, action.is_preferred) == ("store `loss.item()`", lsp.CodeActionKind.QuickFix, True)
         assert list(action.diagnostics or ()) == [total]
         assert applied(loops.both, edits_of(action)) == loops.both.replace("total += loss", "total += loss.item()")
         assert action.edit is not None and action.edit.document_changes is not None
         (change,) = action.edit.document_changes
         assert isinstance(change, lsp.TextDocumentEdit) and change.text_document.version == 1
-        assert len(await editor.actions("x.py", EVERYWHERE, [lsp.CodeActionKind.QuickFix])) == 2
+        assert len(await editor.fixes("x.py", EVERYWHERE, [lsp.CodeActionKind.QuickFix])) == 2
         assert await editor.actions("x.py", lsp.Range(lsp.Position(0, 0), lsp.Position(0, 1)), ["quickfix"]) == []
         assert legacy.range != total.range
 
@@ -101,7 +101,7 @@ def test_fix_all_makes_the_bytes_that_apply_writes(
             (action,) = await editor.actions("train.py", EVERYWHERE, only)
             assert action.kind == FIX_ALL
         made.append(applied(text, edits_of(action)))
-        assert [one.kind for one in await editor.actions("train.py", EVERYWHERE)] == ["quickfix", "quickfix", FIX_ALL]
+        assert [one.kind for one in await editor.fixes("train.py", EVERYWHERE)] == ["quickfix", "quickfix", FIX_ALL]
         assert await editor.actions("train.py", EVERYWHERE, ["source.fixAll.other", "refactor"]) == []
         editor.change("train.py", made[0])
         assert await editor.diagnostics("train.py") == ()
@@ -113,11 +113,29 @@ def test_fix_all_makes_the_bytes_that_apply_writes(
     assert (tmp_path / "train.py").read_bytes() == made[0].encode()
 
 
+@pytest.mark.parametrize("change", [str, lambda text: text.replace("\n", "\r\n"), lambda text: "\ufeff# 🔥\n" + text])
+def test_a_finding_can_be_disabled_for_its_line(tmp_path: Path, words: list[str], change: Callable[[str], str]) -> None:
+    text = change(EXAMPLE.replace("total += loss", "total += loss  # 🔥"))
+
+    async def act(editor: Editor) -> None:
+        editor.open("train.py", text)
+        carried, total = await editor.diagnostics("train.py")
+        offered = await editor.actions("train.py", total.range, ["quickfix"])
+        action = next(action for action in offered if action.title == "Disable GF101 for this line")
+        assert list(action.diagnostics or ()) == [total] and not action.is_preferred
+        made = applied(text, edits_of(action))
+        assert made == text.replace("total += loss  # 🔥", "total += loss  # 🔥  # graphfix: ignore[GF101]")
+        editor.change("train.py", made)
+        assert [one.code for one in await editor.diagnostics("train.py")] == ["GF201"]
+
+    drive(words, tmp_path, act)
+
+
 def test_an_unsafe_fix_says_so_and_is_in_no_fix_of_all(tmp_path: Path, words: list[str]) -> None:
     async def act(editor: Editor) -> None:
         editor.open("x.py", UNSAFE)
         assert await editor.diagnostics("x.py")
-        (action,) = await editor.actions("x.py", EVERYWHERE)
+        (action,) = await editor.fixes("x.py", EVERYWHERE)
         assert action.title.endswith(" (unsafe)")
         assert not action.is_preferred
         assert await editor.actions("x.py", EVERYWHERE, [FIX_ALL]) == []
@@ -128,7 +146,7 @@ def test_an_unsafe_fix_says_so_and_is_in_no_fix_of_all(tmp_path: Path, words: li
 def test_edits_have_no_version_where_the_editor_takes_none(tmp_path: Path, words: list[str], loops: SimpleNamespace) -> None:
     async def act(editor: Editor) -> None:
         editor.open("x.py", loops.total)
-        (action,) = await editor.actions("x.py", EVERYWHERE, ["quickfix"])
+        (action,) = await editor.fixes("x.py", EVERYWHERE, ["quickfix"])
         assert action.edit is not None and list(action.edit.changes or {}) == [editor.uri("x.py")]
         assert applied(loops.total, edits_of(action)) == loops.total_fixed
 
@@ -146,7 +164,7 @@ def test_columns_are_counted_as_the_editor_counts(
         (found,) = await editor.diagnostics("x.py")
         start = len("    note = ''; ") + width
         assert places([found]) == [("GF101", 12, start, 12, start + len("total += loss"))]
-        (action,) = await editor.actions("x.py", found.range, ["quickfix"])
+        (action,) = await editor.fixes("x.py", found.range, ["quickfix"])
         (edit,) = edits_of(action)
         assert edit.range.end.character == start + len("total += loss")
 

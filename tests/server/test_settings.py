@@ -97,7 +97,7 @@ def test_unsafe_fixes_that_settings_want_are_in_the_fix_of_all(tmp_path: Path, w
 
     async def act(editor: Editor) -> None:
         editor.open("x.py", text)
-        assert [one.kind for one in await editor.actions("x.py", EVERYWHERE)] == ["quickfix", FIX_ALL]
+        assert [one.kind for one in await editor.fixes("x.py", EVERYWHERE)] == ["quickfix", FIX_ALL]
 
     drive(words, tmp_path, act)
 

@@ -33,12 +33,14 @@ class Discovered:
     """Files to examine in order, real folders that bound every write, and named files left out with a reason.
 
     `submodules`: work trees of other repositories, left alone because only the folder above them was named.
+    `empty`: named folders without any Python file or notebook, excluded or not.
     """
 
     files: tuple[Path, ...]
     roots: tuple[Path, ...]
     skipped: tuple[tuple[Path, str], ...] = ()
     submodules: tuple[Path, ...] = ()
+    empty: tuple[Path, ...] = ()
 
 
 def _nothing(path: Path, is_folder: bool) -> bool:
@@ -54,6 +56,7 @@ def discover(paths: Sequence[Path], excludes: Excludes = _nothing, *, force: boo
     files: dict[str, Path] = {}
     skipped: dict[Path, str] = {}
     submodules: list[Path] = []
+    empty: list[Path] = []
     for path in paths:
         is_folder = os.path.isdir(path)
         excluded = excludes(path, is_folder)
@@ -61,8 +64,13 @@ def discover(paths: Sequence[Path], excludes: Excludes = _nothing, *, force: boo
             continue
         if is_folder:
             # what lies in an excluded folder is excluded, too: naming the folder lifts that
-            for found in walk(path, _nothing if excluded else excludes, submodules):
+            inside_others: list[Path] = []
+            below = list(walk(path, _nothing if excluded else excludes, inside_others))
+            submodules += inside_others
+            for found in below:
                 files.setdefault(os.path.realpath(found), found)
+            # what is excluded, or in submodules, is left out on purpose
+            empty += [] if below or inside_others or any(True for _ in walk(path)) else [path]
             continue
         reason = _why_not(path, roots)
         if reason:
@@ -72,7 +80,7 @@ def discover(paths: Sequence[Path], excludes: Excludes = _nothing, *, force: boo
     ordered = sorted(files.values(), key=lambda path: path.parts)
     named = {os.path.realpath(path) for path in paths}
     left = {path for path in submodules if os.path.realpath(path) not in named}
-    return Discovered(tuple(ordered), roots, tuple(sorted(skipped.items())), tuple(sorted(left)))
+    return Discovered(tuple(ordered), roots, tuple(sorted(skipped.items())), tuple(sorted(left)), tuple(empty))
 
 
 def root_of(path: Path) -> Path:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
 import unicodedata
 
 # C0, DEL and C1 controls, line and paragraph separators, bidirectional controls, surrogates
@@ -13,6 +15,23 @@ TAB = 4
 def escaped(text: str) -> str:
     """`text` with every character that is not plainly visible written as an escape."""
     return _UNSAFE.sub(_escape, text)
+
+
+def typed(*words: str) -> str:
+    """A command as a shell takes it from the clipboard: a word with characters that are not plainly visible as `$'...'`."""
+    return " ".join(_quoted(word) for word in words)
+
+
+def as_argument(path: str) -> str:
+    """`path` as a command takes it for a path and not for an option."""
+    return f"./{path}" if path.startswith("-") and path != "-" else path
+
+
+def _quoted(word: str) -> str:
+    if not _UNSAFE.search(word):
+        return shlex.quote(word)
+    plain = word.replace("\\", r"\\").replace("'", r"\'")
+    return "$'" + _UNSAFE.sub(lambda match: "".join(f"\\x{byte:02x}" for byte in os.fsencode(match.group())), plain) + "'"
 
 
 def _escape(match: re.Match[str]) -> str:

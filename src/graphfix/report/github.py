@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from graphfix.report.escape import escaped
 from graphfix.report.places import Region
 from graphfix.report.remedy import remedy
-from graphfix.report.report import problem
+from graphfix.report.report import extent, problem, unfinished
 from graphfix.report.text import Line, Piece
 from graphfix.report.view import Told, View, plain, rooted
 from graphfix.run.outcome import Outcome, Status
@@ -20,6 +20,10 @@ def lines(view: View) -> Iterator[Line]:
     view = rooted(view, "GITHUB_WORKSPACE")
     yield from view.each(view.failed(), lambda outcome: [_failure(view, outcome)])
     yield from view.each(view.told(), lambda told: [_finding(view, told)])
+    cut = list(view.each(view.unfinished(), lambda outcome: [_unfinished(view, outcome)]))
+    yield from cut
+    if cut:
+        yield _command("notice", {"title": "graphfix"}, extent(view.outcomes))
 
 
 def _failure(view: View, outcome: Outcome) -> Line:
@@ -27,6 +31,10 @@ def _failure(view: View, outcome: Outcome) -> Line:
     place = {"line": outcome.row, "col": outcome.column} if outcome.row and outcome.cell is None else {}
     properties = {"title": "graphfix", "file": view.name(outcome.path), **place}
     return _command(level, properties, problem(outcome))
+
+
+def _unfinished(view: View, outcome: Outcome) -> Line:
+    return _command("notice", {"title": "graphfix", "file": view.name(outcome.path)}, unfinished(outcome))
 
 
 def _finding(view: View, told: Told) -> Line:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 
 from graphfix.model import Severity
-from graphfix.report.report import problem
+from graphfix.report.report import problem, unfinished
 from graphfix.report.text import Line, Piece
 from graphfix.report.view import Told, View, plain, rooted
 from graphfix.run.outcome import Outcome
@@ -18,7 +18,8 @@ _SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor"}
 def lines(view: View) -> Iterator[Line]:
     view = rooted(view, "CI_PROJECT_DIR")
     failures = view.each(view.failed(), lambda outcome: [_failure(view, outcome)])
-    records = [*failures, *view.each(view.told(), lambda told: [_record(view, told)])]
+    cut = view.each(view.unfinished(), lambda outcome: [_note(view, outcome)])
+    records = [*failures, *view.each(view.told(), lambda told: [_record(view, told)]), *cut]
     yield (Piece(json.dumps(records, indent=2)),)
 
 
@@ -36,11 +37,19 @@ def _record(view: View, told: Told) -> dict[str, object]:
 
 
 def _failure(view: View, outcome: Outcome) -> dict[str, object]:
+    return _of_file(view, outcome, outcome.status.value, problem(outcome), "minor")
+
+
+def _note(view: View, outcome: Outcome) -> dict[str, object]:
+    return _of_file(view, outcome, "not analysed to the end", unfinished(outcome), "info")
+
+
+def _of_file(view: View, outcome: Outcome, kind: str, description: str, severity: str) -> dict[str, object]:
     name = plain(view.name(outcome.path))
     return {
-        "description": plain(problem(outcome)),
-        "check_name": outcome.status.value.replace(" ", "-"),
-        "fingerprint": hashlib.sha256(f"{outcome.status.value}\0{name}".encode()).hexdigest()[:32],
-        "severity": "minor",
+        "description": plain(description),
+        "check_name": kind.replace(" ", "-"),
+        "fingerprint": hashlib.sha256(f"{kind}\0{name}".encode()).hexdigest()[:32],
+        "severity": severity,
         "location": {"path": name, "lines": {"begin": outcome.row if outcome.row and outcome.cell is None else 1}},
     }

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from graphfix.model import Edit, Finding, Span
 from graphfix.report.remedy import UNKNOWN
+from graphfix.report.report import unfinished
 from graphfix.report.text import Indexes, Line, Piece, indexes_of
 from graphfix.run.outcome import Outcome
 from graphfix.source.lines import LineIndex
@@ -58,7 +59,7 @@ def _unfinished(outcome: Outcome) -> dict[str, object]:
         "code": "unfinished",
         "name": "not-analysed-to-the-end",
         "severity": "note",
-        "message": f"not analysed to the end: {outcome.unfinished}; findings may be missing",
+        "message": unfinished(outcome),
         "filename": _plain(str(outcome.path)),
         "location": start,
         "end_location": start,

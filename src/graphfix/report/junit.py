@@ -1,4 +1,4 @@
-"""Findings as a JUnit report: one suite for each file, a failure for each finding."""
+"""Findings as a JUnit report: one suite for each file, a failure for each finding; what was not analysed is a skipped test."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from xml.etree import ElementTree
 
 from graphfix.model import Finding
 from graphfix.report.escape import escaped
-from graphfix.report.report import problem
+from graphfix.report.report import problem, unfinished
 from graphfix.report.text import Line, Piece, indexes_of, story
 from graphfix.report.view import View, plain
 from graphfix.run.outcome import Outcome
 
 
 def lines(view: View) -> Iterator[Line]:
-    wanted = (outcome for outcome in view.outcomes if outcome.findings or outcome.failed)
+    wanted = (outcome for outcome in view.outcomes if outcome.findings or outcome.failed or outcome.unfinished)
     suites = list(view.each(wanted, lambda outcome: [_suite(view, outcome)]))
     if not suites:
         # a report without a test is taken for one that did not run
         suites = [ElementTree.Element("testsuite", name="graphfix", tests="1", failures="0", errors="0")]
         ElementTree.SubElement(suites[0], "testcase", name="no findings", classname="graphfix")
     root = ElementTree.Element("testsuites", name="graphfix")
-    for name in ("tests", "failures", "errors"):
+    for name in ("tests", "failures", "errors", "skipped"):
         root.set(name, str(sum(int(suite.get(name, "0")) for suite in suites)))
     root.extend(suites)
     ElementTree.indent(root)
@@ -30,14 +30,16 @@ def lines(view: View) -> Iterator[Line]:
 
 def _suite(view: View, outcome: Outcome) -> ElementTree.Element:
     name = _text(view.name(outcome.path))
-    errors = outcome.failed
+    errors, skipped = int(outcome.failed), int(bool(outcome.unfinished))
     count = len(outcome.findings)
-    suite = ElementTree.Element(
-        "testsuite", name=name, tests=str(count + errors), failures=str(count), errors=str(int(errors)), package="graphfix"
-    )
+    numbers = {"tests": count + errors + skipped, "failures": count, "errors": errors, "skipped": skipped}
+    suite = ElementTree.Element("testsuite", {key: str(number) for key, number in numbers.items()}, name=name, package="graphfix")
     if errors:
         case = ElementTree.SubElement(suite, "testcase", name=outcome.status.value, classname=name, file=name)
         ElementTree.SubElement(case, "error", message=_text(problem(outcome)), type=outcome.status.value)
+    if skipped:
+        case = ElementTree.SubElement(suite, "testcase", name="the rest of the file", classname=name, file=name)
+        ElementTree.SubElement(case, "skipped", message=_text(unfinished(outcome)))
     for finding in outcome.findings:
         suite.append(_case(outcome, finding, name))
     return suite

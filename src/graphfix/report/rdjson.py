@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from graphfix.model import Severity
 from graphfix.report.places import Region
-from graphfix.report.report import problem
+from graphfix.report.report import problem, unfinished
 from graphfix.report.suggestion import merged
 from graphfix.report.text import Line, Piece
 from graphfix.report.view import Told, View, plain
@@ -21,6 +21,7 @@ def lines(view: View) -> Iterator[Line]:
         "diagnostics": [
             *view.each(view.failed(), lambda outcome: [_failure(view, outcome)]),
             *view.each(view.told(), lambda told: [_diagnostic(view, told)]),
+            *view.each(view.unfinished(), lambda outcome: [_unfinished(view, outcome)]),
         ],
     }
     yield (Piece(json.dumps(document, indent=2)),)
@@ -50,6 +51,10 @@ def _range(region: Region) -> dict[str, dict[str, int]]:
         return {"start": {"line": region.start.row}, "end": {"line": region.end.row}}
     start, end = region.start, region.end
     return {"start": {"line": start.row, "column": start.utf8}, "end": {"line": end.row, "column": end.utf8}}
+
+
+def _unfinished(view: View, outcome: Outcome) -> dict[str, object]:
+    return {"message": plain(unfinished(outcome)), "location": {"path": plain(view.name(outcome.path))}, "severity": "INFO"}
 
 
 def _failure(view: View, outcome: Outcome) -> dict[str, object]:

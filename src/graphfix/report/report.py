@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import functools
 import itertools
-import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from graphfix.model import Applicability, Finding
-from graphfix.report.escape import escaped
+from graphfix.report.escape import as_argument, escaped, typed
 from graphfix.run.outcome import Outcome, Status
 from graphfix.run.selection import UnknownCode, parse_codes
 from graphfix.source.lines import shown_cell
 from graphfix.source.quote import is_word
 
-SHORT = 40  # characters of paths that are typed once more
+if TYPE_CHECKING:
+    from graphfix.report.text import Line
+
+SHORT = 80  # characters of several paths that are typed once more; beyond them, one file is a beginning
 FEW = 5  # names in a line
 MANY = 10  # suppressions that silence nothing
 
@@ -25,16 +28,19 @@ MANY = 10  # suppressions that silence nothing
 class Report:
     """All outcomes of one run, in order.
 
-    `strict`: an unused suppression counts as a finding. `gone`: entries of the `baseline` for files that are no more.
-    `submodules`: work trees of other repositories that were left alone. `lost`: files of which something could not be written down.
+    `strict`: an unused suppression counts as a finding. `whole`: a file not analysed to the end counts as a failure.
+    `gone`: entries of the `baseline` for files that are no more. `submodules`: work trees of other repositories that were left alone.
+    `empty`: folders without any Python file or notebook. `lost`: files of which something could not be written down.
     """
 
     unsafe: bool = False
     outcomes: list[Outcome] = field(default_factory=list)
     strict: bool = False
+    whole: bool = False
     baseline: str = ""
     gone: int = 0
     submodules: tuple[Path, ...] = ()
+    empty: tuple[Path, ...] = ()
     lost: list[tuple[Path, Exception]] = field(default_factory=list)
 
     def add(self, outcome: Outcome) -> None:
@@ -62,7 +68,7 @@ class Report:
 
     def exit_code(self, *, changes_count: bool) -> int:
         """0 nothing left to do, 1 findings (or pending changes), 2 something failed."""
-        if self.failed():
+        if self.failed() or self.whole and any(outcome.unfinished for outcome in self.outcomes):
             return 2
         pending = changes_count and bool(self.changed)
         unused = self.strict and any(outcome.unused for outcome in self.outcomes)
@@ -83,11 +89,13 @@ class Report:
     def notes(self) -> Iterator[str]:
         """One line for every file not analysed to its end and every suppression that silences nothing, one for a stale baseline.
 
-        One line for all submodules, too.
+        One line for each folder without any Python file or notebook and one for all submodules, too.
         """
+        for folder in self.empty:
+            yield f"warning: no Python files or notebooks under {escaped(str(folder))}"
         for outcome in self.outcomes:
             if outcome.unfinished:
-                yield f"{escaped(str(outcome.path))}: not analysed to the end: {outcome.unfinished}; findings may be missing"
+                yield f"{escaped(str(outcome.path))}: {unfinished(outcome)}"
         yield from self._unused()
         stale = self.gone + sum(outcome.stale for outcome in self.outcomes)
         if stale:
@@ -128,18 +136,26 @@ class Report:
             head = f"Found {count(len(findings), 'finding')} in {count(files, 'file')}{self._fixable(findings)}"
         return f"{head}; {self._checked()}"
 
-    def next_step(self, paths: Sequence[str]) -> str:
-        """What to type behind `check`; empty where nothing is left to do."""
+    def next_step(self, paths: Sequence[str], seen: Sequence[str] = ()) -> Line:
+        """What to type behind `check` on the `paths` with the options `seen`; empty where nothing is left to do."""
+        from graphfix.report.text import Piece
+
         findings = self.findings
         if not findings:
-            return ""
-        explain = f"graphfix rule {findings[0].code}"
-        safe, unsafe = _fixes(findings, Applicability.SAFE), _fixes(findings, Applicability.UNSAFE)
-        if not safe and not unsafe:
-            return f"Next: {explain}"
-        words = " ".join(map(shlex.quote, map(escaped, paths)))
-        words = (words if len(words) <= SHORT else "PATHS") + ("" if safe else " --unsafe-fixes")
-        return f"Next: graphfix diff {words}, graphfix apply {words}, {explain}"
+            return ()
+        commands = [f"graphfix rule {findings[0].code}"]
+        wanted = Applicability.SAFE if _fixes(findings, Applicability.SAFE) else Applicability.UNSAFE
+        fixed = next((each.path for each in findings if each.fix is not None and each.fix.applicability is wanted), None)
+        if fixed is not None:
+            options = [] if wanted is Applicability.SAFE else ["--unsafe-fixes"]
+            words = typed(*map(as_argument, paths), *seen, *options)
+            if len(words) > SHORT and len(paths) > 1:
+                words = typed(as_argument(fixed), *seen, *options)
+            commands = [f"graphfix diff {words}", f"graphfix apply {words}", *commands]
+        parts = [
+            Piece(command + ("," if number < len(commands) else ""), whole=True) for number, command in enumerate(commands, 1)
+        ]
+        return (Piece("Next:"), *(piece for part in parts for piece in (Piece(" "), part)))
 
     def repaired(self, *, dry_run: bool) -> str:
         """The last line of `apply` and `diff`."""
@@ -178,24 +194,34 @@ class Report:
         return f" ({unsafe} fixable with --unsafe-fixes)" if unsafe else ""
 
     def _checked(self) -> str:
-        accepted = sum(outcome.accepted for outcome in self.outcomes)
-        by_status = {
-            status: sum(outcome.status is status and not outcome.accepted for outcome in self.outcomes) for status in Status
-        }
-        reached = by_status[Status.EXAMINED] + by_status[Status.UNWRITABLE]
-        words = {
-            Status.UNREADABLE: "could not be read",
-            Status.SKIPPED: "skipped",
-            Status.UNWRITABLE: "could not be written",
-            Status.INTERNAL: "failed inside graphfix",
-        }
-        parts = [f"{by_status[status]} {word}" for status, word in words.items() if by_status[status]]
-        parts += [f"{accepted} accepted as unreadable"] if accepted else []
         known = self._known()
-        return ", ".join([f"checked {count(reached, 'file')}", *parts, *([f"{known} in the baseline"] if known else [])])
+        return extent(self.outcomes) + (f", {known} in the baseline" if known else "")
 
     def _known(self) -> int:
         return sum(outcome.known for outcome in self.outcomes)
+
+
+def extent(outcomes: Sequence[Outcome]) -> str:
+    """How many files were checked, how many of them not to the end, and what came of the others."""
+    accepted = sum(outcome.accepted for outcome in outcomes)
+    by_status = {status: sum(outcome.status is status and not outcome.accepted for outcome in outcomes) for status in Status}
+    reached = by_status[Status.EXAMINED] + by_status[Status.UNWRITABLE]
+    words = {
+        Status.UNREADABLE: "could not be read",
+        Status.SKIPPED: "skipped",
+        Status.UNWRITABLE: "could not be written",
+        Status.INTERNAL: "failed inside graphfix",
+    }
+    cut = sum(bool(outcome.unfinished) for outcome in outcomes)
+    parts = [f"{cut} not to the end"] if cut else []
+    parts += [f"{by_status[status]} {word}" for status, word in words.items() if by_status[status]]
+    parts += [f"{accepted} accepted as unreadable"] if accepted else []
+    return ", ".join([f"checked {count(reached, 'file')}", *parts])
+
+
+def unfinished(outcome: Outcome) -> str:
+    """That a file was not analysed to the end, why, and what that means."""
+    return f"not analysed to the end: {outcome.unfinished}; findings may be missing"
 
 
 def problem(outcome: Outcome) -> str:

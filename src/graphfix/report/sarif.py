@@ -12,7 +12,7 @@ from urllib.parse import quote
 from graphfix import __version__
 from graphfix.model import Span
 from graphfix.report.places import Point, Region
-from graphfix.report.report import problem
+from graphfix.report.report import extent, problem, unfinished
 from graphfix.report.text import Line, Piece
 from graphfix.report.view import Told, View, plain
 from graphfix.run.outcome import Outcome, Status
@@ -45,8 +45,9 @@ def _run(view: View) -> Record:
                 "executionSuccessful": all(outcome.status is Status.SKIPPED for outcome in failed),
                 "toolExecutionNotifications": [
                     *view.each(failed, lambda outcome: [_notification(view, outcome)]),
-                    *view.each((each for each in view.outcomes if each.unfinished), lambda outcome: [_unfinished(view, outcome)]),
+                    *view.each(view.unfinished(), lambda outcome: [_unfinished(view, outcome)]),
                 ],
+                "properties": {"summary": extent(view.outcomes)},
             }
         ],
         "results": list(view.each(view.told(), lambda told: [_result(view, told, places)])),
@@ -136,7 +137,7 @@ def _unfinished(view: View, outcome: Outcome) -> Record:
     """A file that was not analysed to the end, so that findings may be missing."""
     return {
         "level": "note",
-        "message": {"text": plain(f"not analysed to the end: {outcome.unfinished}; findings may be missing")},
+        "message": {"text": plain(unfinished(outcome))},
         "locations": [{"physicalLocation": {"artifactLocation": _artifact(view, outcome.path)}}],
     }
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 from urllib.parse import quote
 
 from graphfix.model import Applicability, Edit, Finding, Label, Severity, Span
@@ -26,16 +27,20 @@ if TYPE_CHECKING:
 
 MAX_WIDTH = 160
 NARROW = 40  # no terminal is narrower
+USUAL = 80
+LONG_CODE = 50  # characters of code in a headline
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Some text and the style a terminal gives it."""
+    """Some text and the style a terminal gives it. `whole`: code or a command, which is not broken where a line is too long."""
 
     text: str
     style: str = ""
+    whole: bool = False
 
 
+_CODE = re.compile(f"`([^`]{{{LONG_CODE + 1},}})`")
 Line = tuple[Piece, ...]
 Indexes = Callable[[str], LineIndex | None]
 
@@ -76,10 +81,10 @@ def concise(finding: Finding, index: LineIndex) -> Line:
     """`path:row:col: GF101 [*] message`."""
     star = "[*] " if finding.fix is not None and finding.fix.applicability is Applicability.SAFE else ""
     return (
-        Piece(escaped(finding.path), "bold"),
-        Piece(f":{index.where(finding.span.start)}: "),
-        Piece(finding.code, "bold red"),
-        Piece(f" {star}{escaped(finding.message)}"),
+        Piece(escaped(finding.path), "bold", whole=True),
+        Piece(f":{index.where(finding.span.start)}: ", whole=True),
+        Piece(finding.code, "bold red", whole=True),
+        Piece(f" {star}{escaped(finding.message)}", whole=True),
     )
 
 
@@ -96,14 +101,20 @@ def story(finding: Finding, indexes: Indexes, edits: Sequence[Edit] = (), *, exp
     link = f" link {finding.url}" if explained else ""
     yield (
         Piece(f"{finding.severity.value}[{finding.code}]", style + link),
-        Piece(f" {finding.name}: {escaped(finding.message)}", "bold"),
+        Piece(f" {finding.name}: {with_short_code(escaped(finding.message))}", "bold"),
     )
     place = f"{escaped(finding.path)}:{index.where(finding.span.start)}"
-    yield (Piece("  --> ", "blue"), Piece(place, f"link file://{quote(os.fsencode(os.path.abspath(finding.path)))}"))
+    file = f"link file://{quote(os.fsencode(os.path.abspath(finding.path)))}"
+    yield (Piece("  --> ", "blue", whole=True), Piece(place, file, whole=True))
     gutter = max(len(str(_row(label, indexes))) for label in labels)
     yield (Piece(" " * gutter + " |", "blue"),)
     yield from _excerpts(finding, labels, indexes, gutter)
     yield from _ending(finding, index, edits, gutter, explained=explained)
+
+
+def with_short_code(text: str) -> str:
+    """`text` with the middle left out of long code in backticks: behind it nobody would find the end of the sentence."""
+    return _CODE.sub(lambda code: f"`{code[1][: LONG_CODE // 2]}...{code[1][-LONG_CODE // 2 :]}`", text)
 
 
 def _ending(finding: Finding, index: LineIndex, edits: Sequence[Edit], gutter: int, *, explained: bool) -> Iterator[Line]:
@@ -112,11 +123,11 @@ def _ending(finding: Finding, index: LineIndex, edits: Sequence[Edit], gutter: i
     shows = effect(finding) if explained else ""
     if shows:
         yield (head, Piece(f"symptom: {shows}"))
-    yield from ((head, Piece(escaped(sentence))) for sentence in remedy(finding))
+    yield from ((head, Piece(with_short_code(escaped(sentence)))) for sentence in remedy(finding))
     made = _one_line(index, edits)
     if made is not None:
         row, text = made
-        yield (Piece(f"{row:>{gutter}} +", "green"), Piece(" " + shown(text), "green"))
+        yield (Piece(f"{row:>{gutter}} +", "green", whole=True), Piece(" " + shown(text), "green", whole=True))
 
 
 def _one_line(index: LineIndex, edits: Sequence[Edit]) -> tuple[int, str] | None:
@@ -163,11 +174,11 @@ def _excerpts(finding: Finding, labels: tuple[Label, ...], indexes: Indexes, gut
         if above and row not in (above, above + 1):
             yield (Piece("...", "blue"),)
         if row != above:
-            yield (Piece(f"{row:>{gutter}} |", "blue"), Piece((" " + source).rstrip()))
+            yield (Piece(f"{row:>{gutter}} |", "blue", whole=True), Piece((" " + source).rstrip(), whole=True))
         style = "bold red" if blamed else "blue"
         for line in below:
             if line.strip():
-                yield (Piece(" " * gutter + " |", "blue"), Piece(" " + line, style))
+                yield (Piece(" " * gutter + " |", "blue", whole=True), Piece(" " + line, style, whole=True))
         above, marked = row, label.span
 
 
@@ -188,13 +199,15 @@ def _primary(finding: Finding, labels: tuple[Label, ...]) -> int:
     return 0
 
 
-def columns() -> int:
-    """How wide a line may be: as the terminal is, and wide where there is none."""
+def columns(stream: TextIO | None = None) -> int:
+    """How wide a line may be: as the terminal behind `stream` (standard output) is, and wide where there is none."""
+    stream = sys.stdout if stream is None else stream
     given = os.environ.get("COLUMNS", "")
     if given.isdigit() and int(given):
         return max(NARROW, int(given))
     try:
-        return max(NARROW, os.get_terminal_size(sys.stdout.fileno()).columns) if sys.stdout.isatty() else MAX_WIDTH + NARROW
+        # a terminal that nobody has given a size has none
+        return max(NARROW, os.get_terminal_size(stream.fileno()).columns or USUAL) if stream.isatty() else MAX_WIDTH + NARROW
     except (OSError, ValueError):
         return MAX_WIDTH + NARROW
 

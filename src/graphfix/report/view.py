@@ -74,6 +74,10 @@ class View:
         """Every file that was not examined."""
         return (outcome for outcome in self.outcomes if outcome.failed)
 
+    def unfinished(self) -> Iterator[Outcome]:
+        """Every file that was not analysed to the end."""
+        return (outcome for outcome in self.outcomes if outcome.unfinished)
+
     def name(self, path: str | Path) -> str:
         """The path relative to the root if it lies below it, else absolute; with slashes."""
         if str(path).startswith("<"):

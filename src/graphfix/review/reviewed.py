@@ -14,10 +14,10 @@ from graphfix.rewrite import apply_fixes
 from graphfix.run.examine import Job
 from graphfix.run.fingerprint import Mark, marks
 from graphfix.run.outcome import Status
+from graphfix.run.silencing import silenced, with_edits
 from graphfix.run.workers import examined_here
 from graphfix.source.decode import decode
 from graphfix.source.errors import SourceError
-from graphfix.source.lines import LineIndex
 from graphfix.source.text import Source
 
 
@@ -129,23 +129,10 @@ def _carried(reviewed: Reviewed, text: str, findings: tuple[Finding, ...]) -> Co
 
 def _suppressed(reviewed: Reviewed, finding: Finding, decision: Decision, job: Job) -> Reviewed:
     """With a comment on the first line of the finding, or on its last one where a comment has no room there."""
-    data = reviewed.source.text.encode("utf-8", "surrogatepass")
-    comment = f"  # graphfix: ignore[{finding.code}] {decision.reason}"
-    index = LineIndex(reviewed.source.text)
-    why = "none of its lines can take a comment"
-    for offset in dict.fromkeys((finding.span.start, max(finding.span.start, finding.span.end - 1))):
-        end = _end_of_line(index, data, offset)
-        text = (data[:end].rstrip(b" \t") + comment.encode() + data[end:]).decode("utf-8", "surrogatepass")
-        try:
-            made = with_text(reviewed, text, job)
-        except Refused as error:
-            why = str(error)
-            continue
-        if made.count(decision.mark) < reviewed.count(decision.mark):
-            return made
-    raise Refused(why)
-
-
-def _end_of_line(index: LineIndex, data: bytes, offset: int) -> int:
-    row, _ = index.place(offset)
-    return index.offset(row, 1) + len(index.line(row).encode("utf-8", "surrogatepass"))
+    comments = silenced(reviewed.source.text, [finding], decision.reason)
+    if comments.left:
+        raise Refused("none of its lines can take a comment")
+    made = with_text(reviewed, with_edits(reviewed.source.text, comments.edits), job)
+    if made.count(decision.mark) < reviewed.count(decision.mark):
+        return made
+    raise Refused("no comment on its lines silences it")

@@ -1,4 +1,4 @@
-"""Comments that silence findings: `# graphfix: ignore[GF201, carried-state]`, `# graphfix: skip-file`, `# noqa: GF201`."""
+"""Comments that silence findings: `# graphfix: ignore[GF201, carried-state]`, `# graphfix: skip-file`, `# noqa: GF201`, `# noqa`."""
 
 from __future__ import annotations
 
@@ -13,34 +13,42 @@ from graphfix.model import Finding
 from graphfix.source.lines import LineIndex
 
 # what silences nothing of graphfix need not be told from strings
-_MARKER = re.compile(r"graphfix:|noqa\s*:[^\r\n]*GF", re.IGNORECASE)
+_MARKER = re.compile(r"graphfix:|noqa(?:\s*:[^\r\n]*GF|(?!\s*:))", re.IGNORECASE)
 # few files have what the others match: `re` compiles these at their first use, and keeps them
 _IGNORE = r"(?i)#\s*graphfix:\s*ignore(?![-\w])(?:\[(?P<codes>[^\]]*)\])?"
 _SKIP_FILE = r"(?i)#\s*graphfix:\s*skip-file(?![-\w])"
+# as for ruff and flake8: without codes it is meant for all tools; a colon without codes behind it is a slip
+_BARE_NOQA = r"(?i)#\s*noqa\b(?!\s*:)"
 _NOQA = r"(?i)#\s*noqa\s*:\s*(?P<codes>[A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*)"
 
 
 @dataclass(frozen=True)
 class Suppressions:
-    """Codes and names silenced by row; an empty code silences all rules."""
+    """Codes and names silenced by row; an empty code silences all rules. `bare`: rows whose `# noqa` is meant for all tools."""
 
     index: LineIndex | None = None
     skip_file: bool = False
     rows: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    bare: frozenset[int] = frozenset()
 
     def silences(self, finding: Finding) -> bool:
-        """Whether a comment on the first or the last line of the finding names its code."""
+        """Whether a comment on the first or the last line of the finding names its code, or all codes of all tools."""
         if self.skip_file:
             return True
         if self.index is None:
             return False
         first, _ = self.index.place(finding.span.start)
         last, _ = self.index.place(max(finding.span.start, finding.span.end - 1))
+        if not self.bare.isdisjoint((first, last)):
+            return True
         codes = self.rows.get(first, ()) + self.rows.get(last, ())
         return any(_means(code, finding) for code in codes)
 
     def unused(self, findings: Iterable[Finding]) -> list[tuple[int, str]]:
-        """The offset of the line and the code of every suppression that silences none of the `findings`."""
+        """The offset of the line and the code of every suppression that silences none of the `findings`.
+
+        A bare `# noqa` is never one: it may be there for another tool.
+        """
         if self.index is None:
             return []
         used: set[tuple[int, str]] = set()
@@ -58,13 +66,16 @@ def suppressions(text: str) -> Suppressions:
     if not _MARKER.search(text):
         return Suppressions()
     rows: dict[int, tuple[str, ...]] = {}
+    bare: set[int] = set()
     for row, comment in _comments(text):
         if re.search(_SKIP_FILE, comment):
             return Suppressions(skip_file=True)
         codes = _codes(comment)
         if codes:
             rows[row] = codes
-    return Suppressions(LineIndex(text), rows=rows)
+        if re.search(_BARE_NOQA, comment):
+            bare.add(row)
+    return Suppressions(LineIndex(text), rows=rows, bare=frozenset(bare))
 
 
 def _codes(comment: str) -> tuple[str, ...]:

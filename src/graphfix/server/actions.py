@@ -1,8 +1,9 @@
-"""Fixes as code actions: one for each fix, and one for all that are safe."""
+"""Code actions: one for each fix, one for all that are safe, and one for each finding that silences it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from lsprotocol import types as lsp
@@ -10,8 +11,10 @@ from lsprotocol import types as lsp
 from graphfix.model import Applicability
 from graphfix.report.view import plain
 from graphfix.run.outcome import Outcome
+from graphfix.run.silencing import silenced
 from graphfix.server.diagnostics import diagnostic
 from graphfix.server.documents import Changes, Document
+from graphfix.source.errors import SourceError, Torn
 
 FIX_ALL = "source.fixAll.graphfix"
 KINDS = (lsp.CodeActionKind.QuickFix, FIX_ALL)
@@ -45,10 +48,10 @@ def quick_fixes(outcome: Outcome, document: Document, target: Target, where: lsp
     """One action for each fix of the findings that touch `where`, with exactly its edits; what is only shown is none."""
     places = document.places
     for finding, edits in zip(outcome.findings, outcome.edits, strict=False):
-        fix, place = finding.fix, places.place(finding.span)
-        if fix is None or not edits or fix.applicability is Applicability.DISPLAY or place.uri != where.uri:
+        fix = finding.fix
+        if fix is None or not edits or fix.applicability is Applicability.DISPLAY:
             continue
-        if place.range.start <= where.range.end and where.range.start <= place.range.end:
+        if _touches(places.place(finding.span), where):
             safe = fix.applicability is Applicability.SAFE
             yield lsp.CodeAction(
                 plain(fix.title) + ("" if safe else " (unsafe)"),
@@ -57,6 +60,28 @@ def quick_fixes(outcome: Outcome, document: Document, target: Target, where: lsp
                 is_preferred=safe or None,
                 edit=target.edited(document.edited(edits)),
             )
+
+
+def silencers(outcome: Outcome, document: Document, target: Target, where: lsp.Location) -> Iterator[lsp.CodeAction]:
+    """One action for each finding that touches `where`: the comment that silences it, where one can stand on its lines."""
+    places = document.places
+    text = outcome.source.text if outcome.source is not None else ""
+    for finding in outcome.findings:
+        if not _touches(places.place(finding.span), where):
+            continue
+        comments = silenced(text, [finding])
+        with suppress(SourceError, Torn):  # a command of IPython is no line for a comment
+            for edit in comments.edits:
+                yield lsp.CodeAction(
+                    f"Disable {finding.code} for this line",
+                    kind=lsp.CodeActionKind.QuickFix,
+                    diagnostics=[diagnostic(finding, places)],
+                    edit=target.edited(document.edited([edit])),
+                )
+
+
+def _touches(place: lsp.Location, where: lsp.Location) -> bool:
+    return place.uri == where.uri and place.range.start <= where.range.end and where.range.start <= place.range.end
 
 
 def fix_all(after: str, document: Document, target: Target) -> lsp.CodeAction:

@@ -15,7 +15,7 @@ from graphfix import __version__
 from graphfix.report.report import Report
 from graphfix.run.outcome import Outcome, Status
 from graphfix.run.pool import warm
-from graphfix.server.actions import FIX_ALL, KINDS, Target, fix_all, is_wanted, quick_fixes
+from graphfix.server.actions import FIX_ALL, KINDS, Target, fix_all, is_wanted, quick_fixes, silencers
 from graphfix.server.diagnostics import diagnostic, hover
 from graphfix.server.documents import Document, document_of
 from graphfix.server.notebooks import OpenNotebooks
@@ -233,7 +233,9 @@ async def _actions(server: Server, params: lsp.CodeActionParams) -> list[lsp.Cod
     target = server.target(reading)
     actions: list[lsp.CodeAction] = []
     if is_wanted(lsp.CodeActionKind.QuickFix, only):
-        actions += quick_fixes(outcome, document, target, lsp.Location(uri, params.range))
+        where = lsp.Location(uri, params.range)
+        actions += quick_fixes(outcome, document, target, where)
+        actions += silencers(outcome, document, target, where)
     if is_wanted(FIX_ALL, only):
         after = await asyncio.shield(reading.repaired)
         if after is not None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from graphfix.model import Finding
 from graphfix.report.escape import escaped
 from graphfix.report.remedy import remedy
-from graphfix.report.text import Line, Piece
+from graphfix.report.text import Line, Piece, with_short_code
 from graphfix.run.outcome import Outcome
 from graphfix.source.text import Source
 from graphfix.traced.record import CELL, Place, Trace
@@ -56,7 +56,7 @@ def has_fix(finding: Finding) -> bool:
 def headed(findings: Iterable[Finding], name: str) -> Iterator[Line]:
     """Each finding of the file `name`, with what its fix does and how sure that is."""
     for finding in findings:
-        yield (Piece(f"{finding.code} ", "bold"), Piece(f"{escaped(finding.message)} ({escaped(name)})"))
+        yield (Piece(f"{finding.code} ", "bold"), Piece(f"{escaped(name)}: {with_short_code(escaped(finding.message))}"))
         yield from ((Piece(f"       {escaped(sentence)}", "blue"),) for sentence in remedy(finding))
 
 

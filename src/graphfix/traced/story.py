@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from graphfix.report.escape import escaped, shown
-from graphfix.report.text import Line, Piece
+from graphfix.report.text import Line, Piece, columns
 from graphfix.traced import screen
 from graphfix.traced.record import CELL, NEVER, Carrier, Failure, Holder, Look, Place, Trace
 from graphfix.traced.screen import Meaning
@@ -20,7 +20,7 @@ from graphfix.verify.record import Ending
 SECOND = "RuntimeError: Trying to backward through the graph a second time"
 CHANGED = "RuntimeError: a variable needed for gradient computation has been modified by an inplace operation"
 GROWING = "memory grows"
-WIDTH = 100
+WIDTH = 100  # and less on a narrower terminal
 LEAST = 3  # iterations that show a rise
 SMALL = 64  # nodes that are lost are not worth a line
 # https://docs.pytorch.org/docs/stable/multiprocessing.html#spawning-subprocesses, and torchrun's
@@ -65,7 +65,9 @@ def in_passing(trace: Trace) -> Iterator[Line]:
 
 
 def _in_figures(trace: Trace) -> Iterator[Line]:
-    for text in textwrap.wrap(f"graphfix trace: {_figures(trace)}; {_verdict(trace)}", WIDTH, break_on_hyphens=False):
+    for text in textwrap.wrap(
+        f"graphfix trace: {_figures(trace)}; {_verdict(trace)}", min(WIDTH, columns()), break_on_hyphens=False
+    ):
         yield (Piece(text, "bold"),)
 
 
@@ -82,7 +84,9 @@ def _prose(meaning: Meaning) -> Iterator[Line]:
     for text in (meaning.brief, meaning.repair):
         words = escaped(" ".join(text.split()))
         indent = " " * 7
-        for line in textwrap.wrap(words, WIDTH, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False):
+        for line in textwrap.wrap(
+            words, min(WIDTH, columns()), initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
+        ):
             yield (Piece(line),)
 
 
@@ -196,7 +200,7 @@ def _short(file: str) -> str:
 def _source(place: Place) -> str:
     """The line of code, as much of it as stands beside its place."""
     text = linecache.getline(place.file, place.line).strip()
-    room = max(40, WIDTH - 9 - len(_where(place)))
+    room = max(40, min(WIDTH, columns()) - 9 - len(_where(place)))
     return shown(text if len(text) <= room else text[: room - 3] + "...")
 
 

@@ -109,6 +109,11 @@ class Run:
         """Whether the script finished as one wishes."""
         return self.ending is Ending.FINISHED and not self.thread_failures
 
+    @property
+    def lacks_torch(self) -> bool:
+        """Whether it failed because its interpreter has no PyTorch."""
+        return self.torch is None and self.failure is not None and "No module named 'torch'" in self.failure.message
+
     @cached_property
     def nodes(self) -> tuple[int, ...]:
         """Live nodes behind each walk."""

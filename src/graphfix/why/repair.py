@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import difflib
-import shlex
 from collections.abc import Iterator
 
 from graphfix.model import Applicability
+from graphfix.report.escape import as_argument, typed
 from graphfix.rewrite import apply_fixes
 from graphfix.run.engine import by_failure
 from graphfix.source.errors import SourceError, Torn
@@ -51,7 +51,7 @@ def _changed(before: list[str], after: list[str]) -> Iterator[str]:
 def commands(cause: Cause) -> list[tuple[str, str]]:
     """What to type next, each with what it does."""
     finding = cause.finding
-    name = shlex.quote(finding.path)
+    name = typed(as_argument(finding.path))
     by_hand = finding.fix is None or not finding.fix.operations or finding.fix.applicability is Applicability.DISPLAY
     if by_hand or by_failure(finding):
         return [(f"graphfix rule {finding.code}", "explains it, and what to write instead")]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from graphfix.model import Applicability
 from graphfix.report.escape import escaped, shown
-from graphfix.report.text import Line, Piece, indexes_of, story
+from graphfix.report.text import Line, Piece, columns, indexes_of, story
 from graphfix.run.engine import by_failure
 from graphfix.source.lines import shown_cell
 from graphfix.why.detail import detail_of
@@ -21,7 +21,7 @@ from graphfix.why.repair import commands, patch_of
 from graphfix.why.trace import trace_of
 from graphfix.why.whose import below, owner, users
 
-WIDTH = 80
+WIDTH = 80  # and less on a narrower terminal
 ROOM = 58  # for a path
 _STYLES = {"+": "green", "-": "red"}
 _LEADS = {
@@ -65,7 +65,7 @@ _COUNTS = {2: "Two", 3: "Three", 4: "Four", 5: "Five", 6: "Six"}
 def _way(number: int, way: Way) -> Iterator[Line]:
     rules = f" ({', '.join(way.codes)})" if way.codes else ""
     indent = f"{number}. "
-    for line in textwrap.wrap(f"{indent}{way.title}{rules}", WIDTH, subsequent_indent=" " * len(indent)):
+    for line in textwrap.wrap(f"{indent}{way.title}{rules}", _columns(), subsequent_indent=" " * len(indent)):
         yield (Piece(line, "bold"),)
     for line in way.change.split("\n"):
         yield (Piece(f"   {line}", _STYLES.get(line[:1], "")),)
@@ -74,7 +74,7 @@ def _way(number: int, way: Way) -> Iterator[Line]:
 def told(diagnosis: Diagnosis) -> Iterator[Line]:
     """What is known of an error with its traceback: what it is, where, why, and what to type next."""
     headline = diagnosis.trouble.headline or "a traceback that does not end in an error"
-    for line in textwrap.wrap(escaped(headline), WIDTH, max_lines=2, placeholder=" ...", break_on_hyphens=False):
+    for line in textwrap.wrap(escaped(headline), _columns(), max_lines=2, placeholder=" ...", break_on_hyphens=False):
         yield (Piece(line, "bold red"),)
     yield from _where(diagnosis)
     if diagnosis.kind is None:
@@ -157,13 +157,13 @@ def _code(frame: Frame) -> Iterator[Line]:
 
 def _indented(code: str) -> Line:
     text = shown(code)
-    return (Piece(" " * 15 + (text if len(text) <= WIDTH - 15 else text[: WIDTH - 19] + " ...")),)
+    return (Piece(" " * 15 + (text if len(text) <= _columns() - 15 else text[: _columns() - 19] + " ...")),)
 
 
 def _labelled(label: str, text: str) -> Iterator[Line]:
     first = f"  {label:<11}"
     for line in textwrap.wrap(
-        escaped(text), WIDTH, initial_indent=first, subsequent_indent=" " * len(first), break_on_hyphens=False
+        escaped(text), _columns(), initial_indent=first, subsequent_indent=" " * len(first), break_on_hyphens=False
     ):
         yield _plain(line)
 
@@ -191,11 +191,11 @@ def _next(lines: list[tuple[str, str]]) -> Iterator[Line]:
     yield _plain("Next:")
     width = max(len(command) for command, _ in lines)
     for command, does in lines:
-        if width + len(does) + 5 > WIDTH:
-            yield (Piece(f"  {escaped(command)}", "bold"),)
+        if width + len(does) + 5 > _columns():
+            yield (Piece(f"  {command}", "bold", whole=True),)
             yield _plain(f"    {does}")
             continue
-        yield (Piece(f"  {escaped(command):<{width}}", "bold"), Piece(f"   {does}"))
+        yield (Piece(f"  {command:<{width}}", "bold", whole=True), Piece(f"   {does}"))
 
 
 def _unexplained(diagnosis: Diagnosis, kind: Kind) -> Iterator[Line]:
@@ -249,9 +249,13 @@ def _unknown(diagnosis: Diagnosis) -> Iterator[Line]:
 
 
 def _prose(text: str) -> Iterator[Line]:
-    for line in textwrap.wrap(escaped(" ".join(text.split())), WIDTH - 2, break_on_hyphens=False, break_long_words=False):
+    for line in textwrap.wrap(escaped(" ".join(text.split())), _columns() - 2, break_on_hyphens=False, break_long_words=False):
         yield _plain(line)
 
 
 def _plain(text: str) -> Line:
     return (Piece(text),)
+
+
+def _columns() -> int:
+    return min(WIDTH, columns())

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
-
+from graphfix.report.escape import as_argument, typed
 from graphfix.why.diagnosis import Diagnosis
 from graphfix.why.places import Place
 
@@ -15,10 +14,10 @@ def trace_of(diagnosis: Diagnosis) -> list[tuple[str, str]]:
         return []
     name = str(script.source.path)
     if script.cell is None:
-        return [(f"graphfix trace {shlex.quote(name)}", "runs it and traces its graph")]
+        return [(f"graphfix trace {typed(as_argument(name))}", "runs it and traces its graph")]
     return [
-        (f"jupyter nbconvert --to script {shlex.quote(name)}", "makes a script of the notebook"),
-        (f"graphfix trace {shlex.quote(_script(script))}", "runs it and traces its graph"),
+        (f"jupyter nbconvert --to script {typed(as_argument(name))}", "makes a script of the notebook"),
+        (f"graphfix trace {typed(as_argument(_script(script)))}", "runs it and traces its graph"),
     ]
 
 
