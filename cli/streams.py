@@ -50,7 +50,7 @@ class Output(io.RawIOBase):
     def _failed(self, error: OSError) -> None:
         if isinstance(error, BrokenPipeError):
             # without the number by which typer knows it: its exit code for that means findings
-            raise ReaderGone("nobody reads standard output") from error
+            raise ReaderGone("standard output is closed") from error
         raise LostOutput(f"cannot write to standard output: {reason(error)}") from error
 
 

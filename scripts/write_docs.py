@@ -21,7 +21,7 @@ REPAIRS = {
     "GF201": "detached where it enters",
     "GF202": "detached where it enters, or at the store",
     "GF203": "moved in, or detached",
-    "GF204": "set up inside, or kept as a log",
+    "GF204": "initialised inside, or kept as a log",
     "GF205": "made a leaf, computed with where it is read",
     "GF301": "one sum, or `retain_graph=True` on the first",
     "GF302": "the second `backward()` goes",

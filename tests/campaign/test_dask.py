@@ -154,7 +154,7 @@ def test_without_a_scheduler_the_campaign_goes_on_later(
         time.sleep(0.05)
     os.killpg(cluster.processes[0].pid, signal.SIGKILL)
     said, _ = running.communicate(timeout=240)
-    assert running.returncode == 2 and b"campaign run goes on where it was" in said, said.decode()
+    assert running.returncode == 2 and b"graphfix campaign run` again to continue" in said, said.decode()
     assert b"Traceback" not in said
     assert "failed" not in campaign.stages().values()
     assert campaign("run").returncode == 0

@@ -96,8 +96,8 @@ def test_without_a_token_the_branch_is_pushed_and_the_reason_told(campaign: Camp
 @pytest.mark.parametrize(
     ("limit", "told"),
     [
-        ("open", b"as many pull requests are open as may be: 1 (limits.open)"),
-        ("a-day", b"as many were opened in 24 hours as may be: 1 (limits.a-day)"),
+        ("open", b"the limit of open pull requests is reached: 1 (limits.open)"),
+        ("a-day", b"the limit of pull requests in 24 hours is reached: 1 (limits.a-day)"),
     ],
 )
 def test_no_more_are_opened_than_the_limits_allow(

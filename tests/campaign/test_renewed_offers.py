@@ -89,7 +89,7 @@ def test_one_of_a_clean_repository_counts_as_open(campaign: Campaign, forge: Any
     campaign.move_on("trainer", {"train.py": loops.total_fixed})
     campaign.move_on("other", {"train.py": loops.total})
     done = campaign("update", "--push", "--open")
-    assert done.returncode == 0 and b"as many pull requests are open as may be: 1 (limits.open)" in done.stderr
+    assert done.returncode == 0 and b"the limit of open pull requests is reached: 1 (limits.open)" in done.stderr
     assert campaign.stages() == {"acme+trainer": "clean", "acme+other": "pushed"} and verbs(forge) == ["POST"]
 
 

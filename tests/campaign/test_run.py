@@ -167,7 +167,7 @@ def test_a_campaign_over_findings_of_earlier_runs(campaign: Campaign, loops: Sim
     assert campaign.report()["repaired"] == {"GF101": 1}
     found.write_text(json.dumps({"no": "findings"}))
     done = campaign("plan", "--from-findings", str(found))
-    assert done.returncode == 2 and b"neither SARIF nor findings" in done.stderr
+    assert done.returncode == 2 and b"neither SARIF nor graphfix" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -52,16 +52,16 @@ BROKEN: dict[str, tuple[Callable[[Path], None], str]] = {
     "no database": (lambda path: path.write_bytes(b"not a database\n" * 99), "file is not a database"),
     "cut off": (lambda path: path.write_bytes(path.read_bytes()[:5000]), "malformed"),
     "overwritten": (spoil, "malformed"),
-    "another database": (other_database, "not the state of a campaign"),
-    "rows are gone": (lambda path: change(path, "DELETE FROM campaign"), "not the state of a campaign"),
+    "another database": (other_database, "does not hold the state of a campaign"),
+    "rows are gone": (lambda path: change(path, "DELETE FROM campaign"), "does not hold the state of a campaign"),
     "no such column": (lambda path: change(path, "ALTER TABLE target DROP COLUMN facts"), "no such column"),
     "no such stage": (lambda path: change(path, "UPDATE target SET stage = 'eaten'"), "is damaged: 'eaten' is not a valid Stage"),
     "no JSON": (lambda path: change(path, "UPDATE target SET facts = '{'"), "is damaged"),
     "other JSON": (lambda path: change(path, "UPDATE target SET facts = '[]'"), "is damaged: the facts of one are no object"),
     "no text": (lambda path: change(path, "UPDATE target SET facts = x'ff00'"), "is damaged"),
     "no number": (lambda path: change(path, "UPDATE step SET at = 'then'"), "is damaged"),
-    "a folder": (folder, "has to be a file"),
-    "a pipe": (pipe, "has to be a file"),
+    "a folder": (folder, "must be a file"),
+    "a pipe": (pipe, "must be a file"),
 }
 
 

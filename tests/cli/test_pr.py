@@ -172,7 +172,7 @@ def test_what_is_wrong_is_one_line(repository: Path, pr: Run, tmp_path: Path, gr
         (["--push", "up"], "there is no remote up, only origin"), (["--base", "no"], "there is no branch no"),
         (["--branch", "a..b"], "'a..b' cannot be the name of a branch"), (["--branch", "main"], "the branch main exists"),
         (["--branch", "main", "--update"], "the branch main is checked out"), (["-"], "pr makes commits of files"),
-        (["--check", "'"], "is no command"), (["--split", "owner"], "there is no CODEOWNERS"),
+        (["--check", "'"], "is not a command"), (["--split", "owner"], "there is no CODEOWNERS"),
         (["--push", "origin", "--open"], "is not known to be of GitHub or GitLab; --forge says so"),
     ):  # fmt: skip
         done = pr(*words)

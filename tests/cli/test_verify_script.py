@@ -222,7 +222,7 @@ def test_a_program_with_other_numbers_each_time_is_no_verdict(project: Path, gra
     done = graphfix("apply", "-q", "--verify", f"{PYTHON} train.py", ".")
     assert (done.returncode, done.stdout) == (2, b"")
     (line,) = done.stderr.decode().splitlines()
-    assert line.startswith("graphfix: error: --verify: no verdict, and nothing was changed: your program gives other numbers")
+    assert line.startswith("graphfix: error: --verify: no verdict, and nothing was changed: your program computes other numbers")
     assert snapshot(project) == before
 
 

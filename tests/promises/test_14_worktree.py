@@ -151,5 +151,5 @@ def test_odd_names_are_taken_as_they_are(repository: Path) -> None:
 
 def test_a_git_that_does_not_answer_is_no_consent(repository: Path) -> None:
     (repository / ".git/index").write_bytes(b"not an index")
-    with pytest.raises(GitFailed, match="cannot tell the state"):
+    with pytest.raises(GitFailed, match="cannot read the git status"):
         dirty([repository / "x.py"])

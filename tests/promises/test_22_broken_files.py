@@ -24,7 +24,7 @@ BROKEN: dict[str, tuple[bytes, str]] = {
     "unknown cookie": (b"# coding: klingon\n# \xe9\n", "unknown encoding klingon in the coding cookie"),
     "cookie of no text": (b"# coding: hex\n", "unknown encoding 'hex' in the coding cookie"),
     "cookie against the mark": (b"\xef\xbb\xbf# coding: latin-1\n", "contradicts the byte order mark"),
-    "escapes as an encoding": (b"# coding: unicode_escape\n# \\x41\n", "does not give back the same bytes"),
+    "escapes as an encoding": (b"# coding: unicode_escape\n# \\x41\n", "does not round-trip to the same bytes"),
     "print statement": (b"print 'x'\nf = lambda (a, b): a\n", ":1:1: cannot be read: Python 2 syntax: print statement"),
     "except with a comma": (
         b"try:\n    f()\nexcept E, e:\n    pass\nlambda (a, b): a\n",

@@ -60,7 +60,7 @@ def test_what_was_seen_in_passing_stands_below(installed: Any, tmp_path: Path) -
     script = HEAD + RETAINED + "scores = net(x).argmax(dim=1)  # cut\n(scores * 1.0).mean().backward()  # hit\n"
     done, _ = traced(installed, tmp_path, script)
     text = done.stderr.decode().rpartition("Traceback")[2]
-    answer, apart, passing = text.partition("seen in passing")
+    answer, apart, passing = text.partition("also seen, but")
     answer = answer.rpartition("RuntimeError")[2]
     assert apart and f"train.py:{line_of(script, 'cut')}" in answer and "argmax()" in answer
     assert "needless retain_graph=True" in passing and "2 times" in passing

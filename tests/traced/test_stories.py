@@ -41,4 +41,4 @@ if __name__ == "__main__":
 """
     done, _ = traced(installed, tmp_path, program, "--quiet")
     assert done.returncode == 1
-    assert "processes that it starts are not watched" in " ".join(done.stderr.decode().split())
+    assert "processes that it starts are not traced" in " ".join(done.stderr.decode().split())

@@ -130,7 +130,7 @@ def test_two_losses_of_one_graph_are_no_two_iterations(installed: Any, tmp_path:
 def test_an_error_that_has_nothing_to_do_with_graphs(installed: Any, tmp_path: Path) -> None:
     done, kept = traced(installed, tmp_path, HEAD + "net(x).sum().backward()\nint('one')\n", "--quiet")
     said = done.stderr.decode().rpartition("graphfix trace:")[2]
-    assert "it failed (ValueError: invalid literal for int() with base 10: 'one'), which is no error of graphs" in " ".join(said.split())
+    assert "it failed (ValueError: invalid literal for int() with base 10: 'one'), which is not a graph error" in " ".join(said.split())
     assert all(len(line) <= 100 for line in said.splitlines())
     done, kept = traced(installed, tmp_path, HEAD, "--quiet")
     assert "it never called backward()" in " ".join(done.stderr.decode().split())
