@@ -177,7 +177,7 @@ def test_a_forge_that_tells_nothing_is_named(campaign: Campaign, forge: Any) -> 
     campaign.about(targets={"organisation": "acme"})
     forge.refusals = [(404, {"message": "Not Found"})]
     done = campaign("plan")
-    assert done.returncode == 2 and b"github.com does not tell its repositories: 404: Not Found" in done.stderr
+    assert done.returncode == 2 and b"cannot list the repositories of github.com: 404: Not Found" in done.stderr
     campaign.variables = {}
     done = campaign("plan")
     assert done.returncode == 2 and b"there is no token for github.com" in done.stderr

@@ -48,7 +48,7 @@ def test_an_open_pull_request_is_renewed_when_asked(campaign: Campaign, forge: A
     assert git(bare, "log", "--format=%s", f"trunk..{BRANCH}").count("Repair ") == 2
     assert verbs(forge)[1:] in (["PATCH"], ["PUT"])
     _, _, data = forge.told[-1]
-    assert data["title"] == "Repair 2 kinds of misuse of autograd graphs" and "legacy-scalar" in str(data)
+    assert data["title"] == "Fix 2 kinds of autograd graph misuse" and "legacy-scalar" in str(data)
     assert "trunk" in (data.get("base"), data.get("target_branch"))  # the same pull request, whatever its base is called now
 
 

@@ -116,7 +116,7 @@ real.sum().backward()
 """
     done, kept = traced(installed, tmp_path, HEAD + program, "--quiet")
     text = done.stderr.decode()
-    assert f"it came in at train.py:{line_of(HEAD + program, 'given away')}  real = judge(fake)" in text
+    assert f"it entered the graph at train.py:{line_of(HEAD + program, 'given away')}  real = judge(fake)" in text
     assert "memory grows" not in text
 
 
