@@ -27,6 +27,7 @@ ABOUT_GRAPHS = re.compile(r"grad|graph|backward|detach|tensor|\.item|\.data|vola
 AT_LINE = re.compile(r"^(?P<file>[^:\n]+):(?P<row>\d+)(?::\d+)?:\s*(?P<message>.*)$", re.MULTILINE)
 SHOWN = re.compile(r'File "(?P<file>[^"]+)", line (?P<row>\d+)')
 ANOMALY = "import sys, runpy, torch; torch.autograd.set_detect_anomaly(True); runpy.run_path(sys.argv[1], run_name='__main__')"
+CACHE = Path(tempfile.gettempdir()) / "graphfix-comparison-mypy"  # of torch's modules, for all scripts
 Named = Callable[[Path], Iterator[int]]
 
 
@@ -87,7 +88,7 @@ def torchfix(script: Path) -> Iterator[int]:
 
 
 def mypy(script: Path) -> Iterator[int]:
-    yield from said(output(sys.executable, "-m", "mypy", "--strict", "--no-incremental", "--cache-dir", "/dev/null", str(script)))
+    yield from said(output(sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(CACHE), str(script)))
 
 
 def anomaly_mode(script: Path) -> Iterator[int]:

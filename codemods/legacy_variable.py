@@ -271,7 +271,7 @@ def gradients(evidence: Evidence) -> Iterator[Finding]:
         repair = fix("remove its dimension with `.squeeze()`", Append(evidence.span(given), ".squeeze()"), ground=Ground.RAISES)
         names = short(evidence.document.source(given), 25), short(evidence.document.source(root), 25)
         message = f"`{names[0]}` has one dimension, `{names[1]}` has none"
-        yield RULE.finding(evidence, message, evidence.blamed(site), story, repair, severity=Severity.ERROR)
+        yield RULE.finding(evidence, message, evidence.blamed(site), story, repair, severity=Severity.ERROR, shown=1)
 
 
 def imports(evidence: Evidence) -> Iterator[Finding]:

@@ -42,7 +42,7 @@ def test_check_counts_what_apply_fixes(wrapped: Path, graphfix: Run) -> None:
 def test_it_is_told_where_it_stands_and_what_has_to_come_first(wrapped: Path, graphfix: Run) -> None:
     (later, first) = json.loads(graphfix("check", "--output-format", "json", *SELECT).stdout)
     assert (later["location"], later["end_location"]) == ({"row": 2, "column": 1}, {"row": 2, "column": 36})
-    assert later["fix"] == {"applicability": "safe", "message": "remove the import, after the other fixes are applied", "edits": []}
+    assert later["fix"] == {"applicability": "safe", "message": "remove the import, after the other fixes are applied", "reason": None, "edits": []}
     assert first["fix"]["edits"]
 
 

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
-NOTE = "left alone: 1 git submodule (vendor/theirs); name one to check it"
+NOTE = "skipped: 1 git submodule (vendor/theirs); name one to check it"
 
 
 def git(folder: Path, *words: str) -> None:
@@ -87,4 +87,4 @@ def test_more_than_a_few_are_counted(tmp_path: Path, graphfix: Run) -> None:
         (tmp_path / f"s{number}").mkdir()
         (tmp_path / f"s{number}/.git").write_text(f"gitdir: ../.git/modules/s{number}\n")
     done = graphfix("check")
-    assert done.stderr.decode() == "left alone: 7 git submodules (s0, s1, s2, s3, s4 and 2 more); name one to check it\n"
+    assert done.stderr.decode() == "skipped: 7 git submodules (s0, s1, s2, s3, s4 and 2 more); name one to check it\n"

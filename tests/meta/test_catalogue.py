@@ -14,7 +14,7 @@ import pytest
 
 from graphfix.codemods import RULES
 from graphfix.codemods.base import Rule
-from graphfix.model import Finding, Span
+from graphfix.model import Applicability, Finding, Span
 from graphfix.run.examine import Job, examine
 from graphfix.run.selection import Wanted
 
@@ -144,6 +144,15 @@ def test_messages_are_short_and_name_something(rule: Rule) -> None:
         if finding.code == rule.code:
             assert len(finding.message) < 80, finding.message
             assert "`" in finding.message, finding.message
+
+
+def test_what_is_not_proven_or_not_repaired_says_why(rule: Rule) -> None:
+    for finding in findings():
+        if finding.code == rule.code:
+            unsafe = finding.fix is not None and finding.fix.applicability is Applicability.UNSAFE
+            assert bool(finding.fix and finding.fix.doubt) is unsafe, finding
+            assert finding.fix is not None or finding.unfixed, finding
+            assert finding.by_hand and "{}" not in finding.by_hand
 
 
 def test_texts_read_alike(rule: Rule) -> None:

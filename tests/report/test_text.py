@@ -7,7 +7,7 @@ import pytest
 
 from graphfix.model import Append, Applicability, Edit, Finding, Fix, Label, Span, in_time
 from graphfix.report.escape import escaped
-from graphfix.report.text import Line, concise, indexes_of, story
+from graphfix.report.text import Line, concise, indexes_of, story, with_short_code
 from graphfix.source.lines import LineIndex
 from graphfix.source.text import Source
 
@@ -179,3 +179,9 @@ def test_the_line_that_a_fix_makes_is_shown() -> None:
     index = LineIndex(CODE)
     lines = ["".join(piece.text for piece in line) for line in story(finding(CODE, span), lambda path: index, (edit,))]
     assert lines[-1].endswith("h = rnn(x, h.detach())") and lines[-1].split()[1] == "+"
+
+
+def test_only_code_is_shortened_and_not_what_stands_between() -> None:
+    between = "a sentence between two names that is longer than the code that a headline may show"
+    assert with_short_code(f"`a` {between} `b`") == f"`a` {between} `b`"
+    assert with_short_code(f"`{'x' * 80}` is long") == f"`{'x' * 25}...{'x' * 25}` is long"

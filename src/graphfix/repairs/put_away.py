@@ -14,6 +14,8 @@ from graphfix.repairs.cut import plan
 from graphfix.repairs.fixes import Tell, fix, unless
 from graphfix.source.quote import short
 
+RAISING = 2  # the symptom of GF102 where a later backward() goes through what is kept
+
 
 def piled_up(evidence: Evidence, pile: GrowingPlace, tell: Tell) -> Finding | None:
     """The finding for a place that keeps graphs; None where it is another file that puts them there."""
@@ -40,7 +42,7 @@ def piled_up(evidence: Evidence, pile: GrowingPlace, tell: Tell) -> Finding | No
     if own and evidence.document.statement_of(own[0].target) is not blamed:
         story.append(evidence.label(own[0].target, "it is kept here"))
     message = f"`{what}` keeps the graph of {'the iteration that it is from' if pile.keeps_one else 'every value put into it'}"
-    return tell(evidence, message, evidence.span(blamed), story, repair)
+    return tell(evidence, message, evidence.span(blamed), story, repair, shown=RAISING if pile.raises else 0)
 
 
 def name_of(pile: GrowingPlace) -> str:

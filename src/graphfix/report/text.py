@@ -40,7 +40,7 @@ class Piece:
     whole: bool = False
 
 
-_CODE = re.compile(f"`([^`]{{{LONG_CODE + 1},}})`")
+_CODE = re.compile("`([^`]*)`")
 Line = tuple[Piece, ...]
 Indexes = Callable[[str], LineIndex | None]
 
@@ -113,8 +113,13 @@ def story(finding: Finding, indexes: Indexes, edits: Sequence[Edit] = (), *, exp
 
 
 def with_short_code(text: str) -> str:
-    """`text` with the middle left out of long code in backticks: behind it nobody would find the end of the sentence."""
-    return _CODE.sub(lambda code: f"`{code[1][: LONG_CODE // 2]}...{code[1][-LONG_CODE // 2 :]}`", text)
+    """`text` with the middle left out of long code in backticks: a reader would not find the end of the sentence behind it."""
+
+    def shortened(code: re.Match[str]) -> str:
+        inner = code[1]
+        return code[0] if len(inner) <= LONG_CODE else f"`{inner[: LONG_CODE // 2]}...{inner[-LONG_CODE // 2 :]}`"
+
+    return _CODE.sub(shortened, text)
 
 
 def _ending(finding: Finding, index: LineIndex, edits: Sequence[Edit], gutter: int, *, explained: bool) -> Iterator[Line]:
