@@ -112,8 +112,9 @@ def test_why_has_the_option(project: Path, graphfix: Run) -> None:
     assert b"\x1b[" in graphfix("why", "--color", "always", input=TRACEBACK).stdout
 
 
-def test_trace_and_verify_have_the_option(project: Path, graphfix: Run) -> None:
+def test_trace_and_verify_have_the_option(project: Path, graphfix: Run, loops: SimpleNamespace) -> None:
     pytest.importorskip("torch")
+    (project / "x.py").write_text(loops.quick)
     assert b"\x1b" not in graphfix("trace", "x.py").stderr
     assert b"\x1b[" in graphfix("trace", "--color", "always", "x.py").stderr
     words = ("verify", "--case", "ok_micro_batches", "--device", "cpu")

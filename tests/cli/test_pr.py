@@ -293,7 +293,9 @@ def test_in_a_linked_work_tree_and_a_folder_below(repository: Path, graphfix: Ru
     assert b"cd a\ngraphfix apply .\n" in done.stdout
 
 
-def test_verified_repairs_carry_their_measures(repository: Path, pr: Run) -> None:
+def test_verified_repairs_carry_their_measures(repository: Path, pr: Run, loops: SimpleNamespace) -> None:
+    (repository / "a/both.py").write_text(loops.quick.replace("total +=", "print(loss.data[0])\n    total +="))
+    git(repository, "commit", "-qam", "quick")
     command = f"{shlex.quote(sys.executable)} a/both.py"
     done = pr("a", "--verify", command, "--select", "GF901")
     assert done.returncode == 0, done.stderr

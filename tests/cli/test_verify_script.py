@@ -48,14 +48,15 @@ CARRIED = """\
 import torch
 
 cell = torch.nn.GRUCell(3, 5)
-optimizer = torch.optim.Adam(cell.parameters(), lr=0.01)
 h = torch.zeros(2, 5)
 for step in range(6):
     h = cell(torch.randn(2, 3), h)
     loss = h.pow(2).mean()
-    optimizer.zero_grad()
+    cell.zero_grad()
     loss.backward()
-    optimizer.step()
+    with torch.no_grad():
+        for parameter in cell.parameters():
+            parameter -= 0.01 * parameter.grad
     print(step, loss.item())
 """
 # runs, and its graph grows: to cut it is another training, of which only the author knows whether it is wanted

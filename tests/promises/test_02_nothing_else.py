@@ -62,24 +62,14 @@ def replaced(old: list[ast.stmt], new: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 @pytest.mark.parametrize("folder", PAIRS, ids=label)
-def test_the_trees_differ_in_edited_statements_only(folder: Path) -> None:
+def test_only_what_the_edits_name_changes(folder: Path) -> None:
+    """The trees differ in edited statements, every comment stays, and every line that no edit names keeps its bytes."""
     path = folder / "before.py"
     outcome, lines = repaired(path), touched(path)
     trees = [ast.parse(data) for data in (outcome.before, outcome.after)]
     for node in changed(trees[0].body, trees[1].body):
         assert lines & set(range(node.lineno, (node.end_lineno or 0) + 1)), ast.unparse(node)
-
-
-@pytest.mark.parametrize("folder", PAIRS, ids=label)
-def test_every_comment_stays(folder: Path) -> None:
-    outcome = repaired(folder / "before.py")
     assert not comments(outcome.before) - comments(outcome.after)
-
-
-@pytest.mark.parametrize("folder", PAIRS, ids=label)
-def test_every_line_that_no_edit_names_keeps_its_bytes(folder: Path) -> None:
-    path = folder / "before.py"
-    outcome, lines = repaired(path), touched(path)
     kept = [line for number, line in enumerate(outcome.before.split(b"\n"), 1) if number not in lines]
     remaining = iter(outcome.after.split(b"\n"))
     assert all(line in remaining for line in kept)

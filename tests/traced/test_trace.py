@@ -44,9 +44,8 @@ GROWS = """
 history = []
 for _ in range(12):
     loss = net(x).pow(2).mean()
-    optimizer.zero_grad()
+    net.zero_grad()
     loss.backward()
-    optimizer.step()
     history.append(loss)
 """
 
