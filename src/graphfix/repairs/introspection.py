@@ -70,13 +70,13 @@ def replaced(flow: Flow) -> Iterator[Open]:
     for document in flow.code.documents.values():
         for part in subtree(document.tree):
             if isinstance(part, ast.Attribute) and replaces(flow, part, document.parents.get(part)):
-                yield Open(part, "replaces a method at run time")
+                yield Open(part, "replaces a method, or an attribute of a library, at run time")
                 return
     for call, dotted in flow.code.calls.items():
         if dotted == "setattr" and len(call.args) == 3:
             named = isinstance(call.args[1], ast.Constant) and call.args[1].value in CALLED
             if named or flow.code.dotted_in(call.args[0]):
-                yield Open(call, "replaces a method at run time")
+                yield Open(call, "replaces a method, or an attribute of a library, at run time")
                 return
 
 

@@ -257,7 +257,7 @@ class Unrecorded(Inquiry):
                 if name in LEFT_IN_MODULES or name.startswith(("register_forward", "register_module_forward")):
                     yield Open(part, "may store a result in a module")
                 elif name == "deepcopy" and swallowed(self.flow, part):
-                    yield Open(part, "raises on copying a module that keeps a tensor with its graph")
+                    yield Open(part, "raises if it copies a tensor with a graph, which a module may keep")
         for call, dotted in self.flow.code.calls.items():
             if dotted.startswith(PRUNES):
                 yield Open(call, "may store a result in a module")
