@@ -16,6 +16,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.golden.corpora import BadCorpus, Corpus, enlist, given, listed, own, write_own
@@ -66,9 +67,9 @@ def run_write(options: argparse.Namespace) -> int:
     write_own(options.folder, [each.name for each in chosen if each.name in inside])
     for corpus in chosen:
         started = time.perf_counter()
-        programs = corpus.programs()
-        count = write(file_of(options.folder, corpus), analysed(programs, parts_of(options), options.workers))
-        enlist(options.folder, [corpus])
+        parts = parts_of(options, corpus)
+        count = write(file_of(options.folder, corpus), analysed(corpus.programs(), parts, options.workers))
+        enlist(options.folder, [replace(corpus, parts=parts)])
         print(f"{corpus.name}: {count} programs in {time.perf_counter() - started:.0f} seconds", flush=True)
     return 0
 
@@ -79,7 +80,9 @@ def run_compare(options: argparse.Namespace) -> int:
     for corpus in chosen_from(listed(options.folder), options.names):
         started = time.perf_counter()
         before = sum(map(len, found.values()))
-        for each in compared(options.folder, corpus, parts_of(options), options.workers, with_texts=options.ignore is None):
+        for each in compared(
+            options.folder, corpus, parts_of(options, corpus), options.workers, with_texts=options.ignore is None
+        ):
             found[each.kind].append(Difference(each.kind, f"{corpus.name}: {each.place}", each.detail))
         count = sum(map(len, found.values())) - before
         print(f"{corpus.name}: {count} differences ({time.perf_counter() - started:.0f} seconds)", flush=True)
@@ -116,8 +119,12 @@ def chosen_from(corpora: dict[str, Corpus], names: Sequence[str]) -> list[Corpus
     return [corpus for name, corpus in corpora.items() if not names or name in names]
 
 
-def parts_of(options: argparse.Namespace) -> frozenset[str]:
-    return frozenset(options.only or PARTS)
+def parts_of(options: argparse.Namespace, corpus: Corpus) -> frozenset[str]:
+    """The parts that are asked for; all that there are without any."""
+    missing = sorted(set(options.only or ()) - corpus.parts)
+    if missing:
+        raise BadCorpus(f"{corpus.name}: its golden file does not tell of {missing[0]}")
+    return frozenset(options.only or corpus.parts)
 
 
 def file_of(folder: Path, corpus: Corpus) -> Path:

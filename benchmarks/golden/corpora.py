@@ -7,10 +7,10 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchmarks.golden.recording import Program
+from benchmarks.golden.recording import PARTS, Program
 
 REPOSITORY = Path(__file__).parents[2]
 LIST = "corpora.json"
@@ -27,11 +27,12 @@ class BadCorpus(Exception):
 
 @dataclass(frozen=True)
 class Corpus:
-    """A folder of programs: one project, or each folder in it is `apart`, a project of its own."""
+    """A folder of programs: one project, or each folder in it is `apart`, a project of its own. `parts`: what its golden file tells of."""
 
     name: str
     path: Path
     apart: bool = False
+    parts: frozenset[str] = frozenset(PARTS)
 
     def programs(self) -> list[Program]:
         """All files, in the order of their names."""
@@ -106,17 +107,21 @@ def listed(folder: Path) -> dict[str, Corpus]:
     """The corpora of which `folder` has golden files."""
     if not (folder / LIST).is_file():
         raise BadCorpus(f"there is no golden file in {folder}")
-    known = own(folder)
+    inside = own(folder)
+    found = {}
     for name, each in json.loads((folder / LIST).read_text("utf-8")).items():
-        known.setdefault(name, Corpus(name, Path(each["path"]), each["apart"]))
-    return {name: known[name] for name in json.loads((folder / LIST).read_text("utf-8"))}
+        corpus = inside.get(name, Corpus(name, Path(each["path"]), each["apart"]))
+        found[name] = replace(corpus, parts=frozenset(each["parts"]))
+    return found
 
 
 def enlist(folder: Path, corpora: Iterable[Corpus]) -> None:
     """Add these to the list of `folder`."""
     place = folder / LIST
     known = json.loads(place.read_text("utf-8")) if place.is_file() else {}
-    known |= {each.name: {"path": str(each.path.absolute()), "apart": each.apart} for each in corpora}
+    known |= {
+        each.name: {"path": str(each.path.absolute()), "apart": each.apart, "parts": sorted(each.parts)} for each in corpora
+    }
     place.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", "utf-8")
 
 

@@ -140,6 +140,12 @@ def of_runs(old: Record, new: Record, with_texts: bool) -> Iterator[tuple[str, s
             yield f"other {name}", f"{old.get(name, 0)} -> {new.get(name, 0)}"
 
 
+def of_health(old: Record, new: Record, with_texts: bool) -> Iterator[tuple[str, str]]:
+    for name in ("walks", "misused", "empty"):
+        if old.get(name) != new.get(name):
+            yield f"other {name}", f"{shown(old.get(name, 0))} -> {shown(new.get(name, 0))}"
+
+
 def of_repairs(old: Record, new: Record, with_texts: bool) -> Iterator[tuple[str, str]]:
     for name in ("patch", "passes", "refused", "broken", "left", "ended"):
         if old.get(name) != new.get(name):
@@ -157,6 +163,7 @@ KEYS: dict[str, Callable[[Record], tuple[str, ...]]] = {
     "finding": lambda record: (record["place"], record["rule"]),
     "proof": lambda record: (record["place"], record["rule"]),
     "run": lambda record: (record.get("caller", ""), record["entry"], record["policy"]),
+    "health": lambda record: (),
     "repair": lambda record: (record["wanted"],),
 }
 COMPARED: dict[str, Callable[[Record, Record, bool], Iterator[tuple[str, str]]]] = {
@@ -164,5 +171,6 @@ COMPARED: dict[str, Callable[[Record, Record, bool], Iterator[tuple[str, str]]]]
     "finding": of_findings,
     "proof": of_proofs,
     "run": of_runs,
+    "health": of_health,
     "repair": of_repairs,
 }

@@ -1,7 +1,8 @@
 """What graphfix says of one program, as plain records.
 
 Each record has a `kind`: "file" (how its analysis ended), "finding", "proof" (what was asked of a fix, and what is left open of it),
-"run" (one run of an entry) and "repair" (what all fixes together make of the file).
+"run" (one run of an entry), "health" (what runs come to, by which repairs are tried) and "repair" (what all fixes together make of the
+file).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from unittest import mock
 
 from graphfix.analysis.explore import Explorer, Tape
 from graphfix.analysis.runs import Run
+from graphfix.autograd.health import Health
 from graphfix.interpreter.conventions import NO_CONVENTIONS
 from graphfix.model import Finding, Fix
 from graphfix.repairs.inquiry import Open
@@ -36,7 +38,7 @@ from graphfix.source.reading import read_bytes
 from graphfix.source.text import Source
 
 Record = dict[str, Any]
-PARTS = {"findings": ("finding",), "proofs": ("proof",), "entries": ("run",), "repairs": ("repair",)}
+PARTS = {"findings": ("finding",), "proofs": ("proof",), "entries": ("run", "health"), "repairs": ("repair",)}
 SECONDS = 300.0  # of a file that never ends: far more than any takes, as results must not depend on the clock
 DEEP = 10_000  # frames, as graphfix has them
 RULES = ("GF9",)  # that are told only where they are asked for
@@ -176,8 +178,17 @@ def _records(program: Program, *, with_repairs: bool) -> Iterator[Record]:
     for finding in analysis.findings:
         yield finding_record(program, source, texts, finding)
     yield from notes.records
+    if analysis.health is not None:
+        yield health_record(analysis.health)
     if with_repairs:
         yield from repair_records(source, texts, analysis)
+
+
+def health_record(health: Health) -> Record:
+    """Of each run, how many nodes each walk gives a gradient that may be used, with a cross at the end where one raises."""
+    walks = [" ".join([*map(str, counts), *(["x"] if raises else [])]) for counts, raises in health.walks]
+    said = {"walks": walks, "misused": health.misused, "empty": health.empty}
+    return {"kind": "health", **{name: value for name, value in said.items() if value}}
 
 
 def finding_record(program: Program, source: Source, texts: Texts, finding: Finding) -> Record:

@@ -128,9 +128,16 @@ def test_what_is_wrong_with_the_words_is_told(golden: Path, capsys: pytest.Captu
     assert main(["compare", str(tmp_path)]) == 2
     assert main(["compare", str(golden), "three"]) == 2
     assert main(["write", str(golden), "three", "--corpus", "three"]) == 2
+    assert (
+        main(
+            ["write", str(golden), "four", "--only", "findings", "--programs", f"four={golden.parent / 'two'}", "--workers", "1"]
+        )
+        == 0
+    )
+    assert main(["compare", str(golden), "four", "--only", "proofs"]) == 2
     assert main(["write", str(golden), "three", "--corpus", f"three={tmp_path / 'nowhere'}"]) == 2
     told = capsys.readouterr().err.splitlines()
-    assert [line.partition(":")[0] for line in told] == ["golden"] * 4
+    assert [line.partition(":")[0] for line in told] == ["golden"] * 5
 
 
 def test_one_of_two_projects_that_are_the_same_is_left_out(tmp_path: Path) -> None:
