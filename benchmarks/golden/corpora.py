@@ -18,7 +18,7 @@ SUFFIXES = (".py", ".ipynb")
 ROOMS = ("codemods", "interpreter", "repairs", "analysis", "autograd")
 SEEDS = (0, 10_000)  # of the first program of each series
 SERIES = 100
-LINES = 600  # of a file that is too large for its budget
+LINES = 1_500  # of a file that is too large for the budget of its runs, and for the questions about its flow
 
 
 class BadCorpus(Exception):
