@@ -1,6 +1,6 @@
 """Write down all that graphfix says of a set of programs, and compare it with what it says later.
 
-usage: python -m benchmarks.golden write FOLDER [NAME...] [--corpus NAME=PATH] [--programs NAME=PATH]
+usage: python -m benchmarks.golden write FOLDER [NAME...] [--only PART] [--corpus NAME=PATH] [--programs NAME=PATH]
        python -m benchmarks.golden compare FOLDER [NAME...] [--only PART] [--ignore messages] [--most N | --all]
 
 FOLDER gets NAME.jsonl (or .jsonl.gz) for each corpus: the findings with their patches, what was asked of each fix with its answer,

@@ -18,7 +18,7 @@ SUFFIXES = (".py", ".ipynb")
 ROOMS = ("codemods", "interpreter", "repairs", "analysis", "autograd")
 SEEDS = (0, 10_000)  # of the first program of each series
 SERIES = 100
-LINES = 1_500  # of a file that is too large for the budget of its runs, and for the questions about its flow
+LINES = 600  # of a file that is too large for the budget of its runs
 
 
 class BadCorpus(Exception):
@@ -94,10 +94,10 @@ def leave_out_repeated(folder: Path) -> None:
 
 def write_generated(folder: Path) -> None:
     from benchmarks.generated.programs import program
-    from benchmarks.sources import deep, ordinary
+    from benchmarks.sources import deep, ordinary, wide
 
     texts = {f"{seed:06d}": program(seed) for first in SEEDS for seed in range(first, first + SERIES)}
-    for name, text in {**texts, "ordinary": ordinary(), "deep": deep(LINES)}.items():
+    for name, text in {**texts, "ordinary": ordinary(), "deep": deep(LINES), "wide": wide()}.items():
         place = folder / name / "train.py"
         place.parent.mkdir(parents=True)
         place.write_text(text, "utf-8")

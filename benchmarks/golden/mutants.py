@@ -152,10 +152,6 @@ def without_coinduction() -> None:
                     setattr(holder, name, inductive(question.__wrapped__))
 
 
-def plainly_measured(value: Any) -> object:
-    return value.identity
-
-
 def enter_anew(m: Any, function: Any, arguments: Any, keywords: Any, site: Any) -> object:
     from graphfix.interpreter.calls import run_function
 
@@ -204,7 +200,6 @@ MUTANTS: dict[str, Callable[[], None]] = {
     "escapes through all parents": partial(put, "interpreter.interpreter:Interpreter.escape", shallow),
     "in hand at the end of a budget": partial(put, "interpreter.interpreter:Interpreter.in_hand", lambda m: []),
     "memos": partial(put, "interpreter.calls:enter", enter_anew),
-    "lengths by identity": partial(put, "models.python:measured", plainly_measured),
     "swallowed": partial(put, "analysis.flow.swallowed:swallowed", NONE),
     "swallowed: tasks": partial(put, "analysis.flow.swallowed:is_awaited", YES),
     "swallowed: xfail": partial(put, "analysis.flow.swallowed:EXPECTING", ()),
