@@ -1,4 +1,4 @@
-"""Source files to measure with: an ordinary training script, and one that is large, deep and full of branches."""
+"""Source files to measure with: an ordinary training script, one that is large, deep and full of branches, and one with many names."""
 
 from __future__ import annotations
 
@@ -119,3 +119,12 @@ def deep_function(number: int, depth: int = 6) -> Iterator[str]:
         yield f"    return run{number - 1}(net, flags, total)"
     else:
         yield "    return total, logs"
+
+
+def wide(names: int = 300) -> str:
+    """A total that lies under `names` keys of a dict with as many names: as many places to follow it to as their product."""
+    begin = "w = torch.ones(3, requires_grad=True)\ntotal = 0.0\n"
+    loop = "for step in range(3):\n    (w * w).sum().backward()\n    penalty = w.abs().sum()\n    total += penalty\ntable0 = {}\n"
+    keys = "".join(f"table0['{number}'] = total\n" for number in range(names))
+    aliases = "".join(f"table{number + 1} = table{number}\n" for number in range(names))
+    return f"{HEAD}{begin}{loop}{keys}{aliases}print(len(table{names}))\n"
