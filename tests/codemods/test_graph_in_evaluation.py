@@ -148,8 +148,8 @@ def test_a_file_that_imports_only_parts_of_torch_gets_the_name(tmp_path: Path, p
     loop = "for x, y in valid:\n    print(F.mse_loss(net(x), y).item())\n"
     path.write_text(parts + rest + loop)
     outcome = examine(path, Job((tmp_path,), Wanted(("GF103",)), repair=True))
-    indented = "".join(f"    {line}\n" for line in loop.splitlines())
-    assert outcome.after.decode() == f"import torch\n{parts}{rest}with torch.no_grad():\n{indented}"
+    head, line = loop.splitlines()
+    assert outcome.after.decode() == f"import torch\n{parts}{rest}{head}\n    with torch.no_grad():\n    {line}\n"
 
 
 def test_a_name_that_is_something_else_is_left_alone(tmp_path: Path) -> None:

@@ -38,13 +38,38 @@ GRADIENT = "x, = torch.autograd.grad(net(x.requires_grad_()).sum(), x)"
         ("", "live = 'grad_fn' in repr(out)", "", []),
         ("", "live = 'loss' in repr(x)", "", ["GF103"]),
         ("", "rows.append(memory[0])", "", ["GF103"]),
-        ("", "rows.append(memory[0])", "rows[0].add_(net(torch.ones(3)).sum())", []),
+        ("", "rows.append(memory[0])", "rows[0].add_(net(torch.ones(3)).sum())", ["GF103"]),
     ],
     ids=("plain", "the items need a gradient", "the text says it", "another text", "views", "views that are written"),
 )
 def test_evaluations_and_what_lies_behind_them(made: str, used: str, after: str, codes: list[str]) -> None:
     text = EVALUATED.format(made=made or "pass", used=used or "pass", after=after)
     assert [code for code, _ in safe_titles(SETUP + text) if code == "GF103"] == codes
+
+
+BESIDE = """
+for x in torch.randn(10, 2, 3):
+    loss = net(x).sum()
+    loss.backward()
+    net.eval()
+    out = net(x).exp()
+    {used}
+    net.train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("used", "codes"),
+    [
+        ("print(out)", ["GF103"]),
+        ("live = 'grad_fn' in repr(out)", []),
+        ("print(len(str(out)))", []),
+        ("print(f'{out.item()}')", ["GF103"]),
+    ],
+)
+def test_the_text_of_an_output_behind_the_evaluation(used: str, codes: list[str]) -> None:
+    """What is only printed may lose its gradient function; a program may go by any other text."""
+    assert [code for code, _ in safe_titles(SETUP + BESIDE.format(used=used)) if code == "GF103"] == codes
 
 
 TOTAL = """

@@ -78,10 +78,14 @@ class Objects:
                 refuses |= use.how == "attribute" and use.name in REFUSED
                 if refuses and swallowed(self.flow, use.site):
                     yield Open(use.site, "raises on a tensor that has a graph")
-                elif spells_out(use) and not is_shown(self.flow, use.site) or is_caught(self.flow, use):
+                elif self.keeps_text(use):
                     yield Open(use.site, "keeps its text, which shows its graph")
                 elif use.how == "argument" and use.name in FORMATS and self.asks_in_text(use):
                     yield Open(use.site, "may read its attributes")
+
+    def keeps_text(self, use: Use) -> bool:
+        """Whether the text of a value becomes more than something that is only shown."""
+        return spells_out(use) and not is_shown(self.flow, use.site) or is_caught(self.flow, use)
 
     def texts_of_tensors(self, reach: Reach) -> Iterator[Open]:
         """The texts, other than those that are only shown, of what may have a dimension: such a tensor has no format but its own."""

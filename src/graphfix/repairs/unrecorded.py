@@ -16,6 +16,7 @@ from graphfix.models.table import facts
 from graphfix.models.words import WALKS
 from graphfix.repairs.inquiry import Inquiry, Open
 from graphfix.repairs.introspection import word_of
+from graphfix.repairs.objects import Objects
 from graphfix.repairs.readers import Readers
 from graphfix.source.subtree import subtree
 
@@ -82,6 +83,11 @@ class Unrecorded(Inquiry):
                 # a run that walked there, and nothing of this, is a witness; another file's walks are another program's
                 surely = arrival.sink is Sink.WALKED and arrival.site not in walked and self.evidence.holds(arrival.site)
                 yield Open(arrival.site, arrival.sink.value, surely)
+        objects = Objects(self.flow)
+        for place, _ in reach.places:
+            for use in self.graph.uses.get(place, ()):
+                if objects.keeps_text(use):
+                    yield Open(use.site, "keeps its text, which shows its graph")
         for writer in self.written(inside):
             yield Open(writer, "may write to a view of it")
         for each in inside:
