@@ -62,6 +62,8 @@ def reason_of(each: Open) -> str:
 
     What a function returns goes to its callers: it is they who are unknown.
     """
+    if isinstance(each.site, ast.Pass):  # stands for a place that is no code: where the flow was given up
+        return "its value reaches more places than the analysis follows"
     what = f"`{subject(each.site)}`"
     if each.reason.startswith(Sink.ESCAPES.value) and isinstance(each.site, ast.Call):
         return f"{what} {Sink.ESCAPES.value}"
