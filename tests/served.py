@@ -114,8 +114,8 @@ def leave(code: object) -> None:
     # what it does before: https://docs.python.org/3/c-api/init.html#c.Py_FinalizeEx
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
-    for stream in (sys.stdout, sys.stderr):
-        stream.flush()
+    for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):  # what was imported before `main` has the first ones
+        stream.flush()  # type: ignore[union-attr]
     os._exit(code if isinstance(code, int) else 1)
 
 

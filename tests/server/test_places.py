@@ -29,6 +29,8 @@ def test_a_story_leads_into_other_files(tmp_path: Path) -> None:
     assert [(step.message, step.location.uri, step.location.range.start.character) for step in told] == [
         ("(2) here", "file:///client/own.py", 0),
         ("(1) there", (tmp_path / "other.py").as_uri(), 6),
+        ("no fix: no edit is certain to keep the results", "file:///client/own.py", 0),
+        ("help: see `graphfix rule GF101`", "file:///client/own.py", 0),
     ]
 
 

@@ -115,7 +115,7 @@ def test_a_form_feed_ends_no_line() -> None:
 
 def test_messages_quote_names_as_the_file_writes_them(tmp_path: Path) -> None:
     code = "import torch\nfrom torch.autograd import Variable\nnet = torch.nn.Linear(2, 2)\n"
-    code += "x = Variable(load().cuda(async=True), volatile=True)\nprint net(x)\n"
+    code += "x = Variable(load(async=True), volatile=True)\nprint net(x)\n"
     (tmp_path / "old.py").write_text(code)
     told = examine(tmp_path / "old.py", Job((tmp_path,))).findings
     assert told and all("a0ync" not in text for each in told for text in (each.message, *(label.message for label in each.story)))
