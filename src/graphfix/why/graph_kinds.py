@@ -19,8 +19,8 @@ SECOND_BACKWARD = Kind(
         "GF902",
     ),
     """\
-A backward() came to operations whose saved tensors an earlier backward() had
-used up and freed: some tensor still carries the graph of an earlier loss.""",
+A backward() reached operations whose saved tensors an earlier backward() has
+freed: some tensor still carries the graph of an earlier loss.""",
     """\
 While a forward pass runs, PyTorch records it as a graph, and keeps in that
 graph the tensors that the gradients need. backward() uses these tensors once
