@@ -56,7 +56,7 @@ def has_fix(finding: Finding) -> bool:
 def headed(findings: Iterable[Finding], name: str) -> Iterator[Line]:
     """Each finding of the file `name`, with what its fix does and how sure that is."""
     for finding in findings:
-        yield (Piece(f"{finding.code} ", "bold"), Piece(f"{escaped(name)}: {with_short_code(escaped(finding.message))}"))
+        yield (Piece(f"{finding.code} ", "bold"), Piece(f"{with_short_code(escaped(finding.message))} ({escaped(name)})"))
         yield from ((Piece(f"       {escaped(sentence)}", "blue"),) for sentence in remedy(finding))
 
 
