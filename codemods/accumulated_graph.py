@@ -54,14 +54,14 @@ from graphfix.analysis.growing_places import GrowingPlace
 from graphfix.analysis.second_backward import document_of
 from graphfix.analysis.totals import faulty_totals
 from graphfix.autograd.graph import history
+from graphfix.autograd.symptoms import GROWS, SECOND_WALK
 from graphfix.codemods.base import rule
 from graphfix.interpreter.values import Instance
-from graphfix.model import Finding, Fix, Label, NoFix
+from graphfix.model import OUTSIDE, Finding, Fix, Label, NoFix
 from graphfix.repairs.cut import Cut, plan
 from graphfix.repairs.fixes import fix, unless
 from graphfix.repairs.no_grad import UNDER_NO_GRAD
 from graphfix.source.quote import short
-from graphfix.verify.symptoms import GROWS, SECOND_WALK
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
@@ -98,7 +98,7 @@ def report(evidence: Evidence, total: GrowingPlace) -> Finding | None:
     story.extend(other_places(evidence, total, cut, blamed))
     repair: Fix | NoFix = NoFix("the value that is added is computed in another file, or not by one expression")
     if cut is not None:
-        doubt = unless(total.freed or not total.escaped, f"code outside the analysed code may use the graph of `{name}`")
+        doubt = unless(total.freed or not total.escaped, f"{OUTSIDE}may use the graph of `{name}`")
         repair = fix(cut.title, *cut.operations(evidence), doubt=doubt)
     return RULE.finding(evidence, f"`{name}` keeps the graph of every iteration alive", evidence.span(blamed), story, repair)
 

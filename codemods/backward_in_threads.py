@@ -45,12 +45,12 @@ from collections.abc import Iterator
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.second_backward import Cause
+from graphfix.autograd.symptoms import SECOND_WALK
 from graphfix.codemods.base import rule
 from graphfix.model import AddArgument, Finding, Fix, NoFix
 from graphfix.repairs.fixes import fix
 from graphfix.source.quote import short
 from graphfix.verify.expected import Expected
-from graphfix.verify.symptoms import SECOND_WALK
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:

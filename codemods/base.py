@@ -11,9 +11,9 @@ from typing import Any
 
 from graphfix.analysis.evidence import Cuts, Evidence
 from graphfix.analysis.testing import is_test
+from graphfix.autograd.symptoms import Symptom
 from graphfix.model import PAGE, Finding, Fix, Label, NoFix, Severity, Span
 from graphfix.verify.expected import SAME, Expected
-from graphfix.verify.symptoms import Symptom
 
 
 def nothing(evidence: Evidence) -> Iterator[ast.expr]:
@@ -60,21 +60,32 @@ class Rule:
 
     def finding(
         self, evidence: Evidence, message: str, span: Span, story: Iterable[Label], fix: Fix | NoFix | None = None,
-        *, severity: Severity | None = None, optional: bool = False, shown: int = 0,
+        *, severity: Severity | None = None, optional: bool = False, shown: Symptom | None = None,
     ) -> Finding:  # fmt: skip
         """A finding of this rule in the file of `evidence`, with its fix or why there is none.
 
-        `shown`: which of `shows` it shows itself as first.
+        `shown`: which of `shows` is its symptom; by default the first.
         """
         path = evidence.document.path
         optional = optional or self.bounded and is_test(evidence.document)
         unfixed = fix.reason if isinstance(fix, NoFix) else ""
         repair = fix if isinstance(fix, Fix) else None
-        shows = (*self.shows[shown:], *self.shows[:shown])
+        shows = self.shows if shown is None else (shown, *(each for each in self.shows if each != shown))
         named = re.search("`([^`]*)`", message)
         by_hand = self.by_hand.replace("{}", named[1] if named is not None else "it")
         return Finding(
-            self.code, self.name, message, path, span, tuple(story), repair, severity or self.severity, optional, unfixed, by_hand, shows
+            self.code,
+            self.name,
+            message,
+            path,
+            span,
+            tuple(story),
+            repair,
+            severity or self.severity,
+            optional,
+            unfixed,
+            by_hand,
+            shows,
         )
 
 

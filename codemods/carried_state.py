@@ -53,12 +53,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from graphfix.analysis.evidence import Evidence
+from graphfix.autograd.symptoms import GROWS, SECOND_WALK, WRITTEN_IN_PLACE
 from graphfix.codemods.base import rule
 from graphfix.model import Finding
 from graphfix.repairs.detach import carried
 from graphfix.repairs.unwalked import unwalked
 from graphfix.verify.expected import CUT
-from graphfix.verify.symptoms import GROWS, SECOND_WALK, WRITTEN_IN_PLACE
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:

@@ -47,6 +47,7 @@ results do not depend on grad mode. It is unsafe if the evaluation calls a modul
 `torch.autograd.grad` inside would fail. It is also unsafe if torch uses another implementation when nothing is recorded, which rounds
 differently or warns: the fast path of transformer layers, attention kernels, products with computed factors, singular values alone,
 checkpoints.
+In a loop in which a single statement records, the fix wraps that statement alone.
 A forward pass that runs only once is not reported, nor is one that is detached in the same statement (except for numpy). A forward pass
 that training shares gets an unsafe fix that records it in training mode only. `@torch.no_grad()` is placed below existing decorators,
 because above `@property` or a registration it would have no effect; it is placed above decorators that compile the function's source.
@@ -66,12 +67,20 @@ from graphfix.analysis.passes_in_both_modes import passes_in_both_modes
 from graphfix.analysis.region import Region
 from graphfix.analysis.unrecorded_callers import called_unrecorded, calls_of, is_unrecorded
 from graphfix.analysis.volatile import computed_from_flagged, flagged_in
+from graphfix.autograd.symptoms import MAKES_MORE, SECOND_WALK
 from graphfix.codemods.base import rule
 from graphfix.model import Finding, Severity
 from graphfix.repairs.fixes import fix
-from graphfix.repairs.no_grad import evaluation_mode, no_grad_around, recorded_in_training, story_of, unnamed
+from graphfix.repairs.no_grad import (
+    doubt_of,
+    doubted_at,
+    evaluation_mode,
+    no_grad_around,
+    recorded_in_training,
+    story_of,
+    unnamed,
+)
 from graphfix.source.quote import short
-from graphfix.verify.symptoms import MAKES_MORE, SECOND_WALK
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
@@ -106,9 +115,10 @@ def report(evidence: Evidence, region: Region) -> Finding:
     function = region.function
     name = short(function.name if function is not None else ast.unparse(region.parts[0]).splitlines()[0].rstrip(":"))
     around = no_grad_around(evidence, region)
-    repair = fix(around[0], *around[1], doubt=region.doubt) if around is not None else unnamed(evidence)
+    repair = fix(around[0], *around[1], doubt=doubt_of(region)) if around is not None else unnamed(evidence)
     message = f"`{name}` records a graph that no backward() uses"
-    return RULE.finding(evidence, message, evidence.span(region.first), story_of(evidence, region), repair)
+    story = [*story_of(evidence, region), *(doubted_at(evidence, region) if around is not None else ())]
+    return RULE.finding(evidence, message, evidence.span(region.first), story, repair)
 
 
 RULE = rule(

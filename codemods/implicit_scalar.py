@@ -41,13 +41,13 @@ from collections.abc import Iterator
 from graphfix.analysis.call_graph import word
 from graphfix.analysis.contributors import Facts
 from graphfix.analysis.evidence import Evidence
+from graphfix.autograd.symptoms import OLD_NUMBER
 from graphfix.codemods.base import rule
 from graphfix.interpreter.recording import Number
 from graphfix.interpreter.values import Tensor, Unknown
 from graphfix.model import Append, Finding, Operation, Replace, Severity
 from graphfix.repairs.fixes import fix, operand, unless
 from graphfix.source.quote import short
-from graphfix.verify.symptoms import OLD_NUMBER
 
 CONVERSIONS = frozenset(("float", "int", "complex"))
 

@@ -63,6 +63,7 @@ from graphfix.analysis.explore import Run
 from graphfix.autograd.backward import BackwardPass, Overwritten
 from graphfix.autograd.graph import Node, Write, history
 from graphfix.autograd.iteration import CallStack
+from graphfix.autograd.symptoms import WRITTEN_IN_PLACE
 from graphfix.codemods.base import rule
 from graphfix.interpreter.values import TorchModule
 from graphfix.model import (
@@ -84,7 +85,6 @@ from graphfix.models.words import spelled_by_code
 from graphfix.repairs.fixes import fix, unless
 from graphfix.source.quote import short
 from graphfix.verify.expected import Expected
-from graphfix.verify.symptoms import WRITTEN_IN_PLACE
 
 OPERATORS: dict[type, str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**", ast.MatMult: "@"}
 # what makes, or turns a tensor into, one of another type than the default

@@ -41,13 +41,13 @@ from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
 from graphfix.analysis.old_numbers import no_dimension, summed_up
 from graphfix.analysis.sharing import chain, memory_of, origin
+from graphfix.autograd.symptoms import SECOND_WALK
 from graphfix.codemods.base import rule
 from graphfix.interpreter.recording import Alias, AliasKind
 from graphfix.interpreter.values import NonTensor, Tensor
-from graphfix.model import Finding, Replace, Severity
+from graphfix.model import OUTSIDE, Finding, Replace, Severity
 from graphfix.repairs.fixes import fix, operand, unless
 from graphfix.source.quote import short
-from graphfix.verify.symptoms import SECOND_WALK
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
@@ -65,7 +65,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
             continue
         safe = all(is_out_of_reach(run, alias) for run, alias in seen)
         text = f"{operand(evidence, site.value)}.detach()"
-        doubt = unless(safe, "code outside the analysed code may write to this memory in place, which autograd would then notice")
+        doubt = unless(safe, f"{OUTSIDE}may write to this memory in place, which autograd would then notice")
         repair = fix(f"cut the graph with `{short(text)}`", Replace(evidence.span(site), text), doubt=doubt)
         story = (evidence.label(site, "autograd does not notice writes to `.data`"),)
         message = f"`{short(evidence.document.source(site))}` cuts the graph, unnoticed by autograd"

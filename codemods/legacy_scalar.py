@@ -39,13 +39,13 @@ from collections.abc import Iterator
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
 from graphfix.analysis.old_numbers import Total, indexed, running_total
+from graphfix.autograd.symptoms import NO_ELEMENT
 from graphfix.codemods.base import rule
 from graphfix.interpreter.recording import AliasKind, Read
 from graphfix.model import Finding, Fix, Ground, Replace
 from graphfix.repairs.fixes import fix, operand, unless
 from graphfix.source.quote import short
 from graphfix.verify.expected import Expected
-from graphfix.verify.symptoms import NO_ELEMENT
 
 STRIPPED = frozenset(("cpu", "numpy", "detach", "tolist", "clone", "cuda"))
 

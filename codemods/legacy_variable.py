@@ -51,10 +51,12 @@ from graphfix.analysis.region import Region as Evaluation
 from graphfix.analysis.volatile import Region, flag, flagged, flagged_in, handed_on, region, trial
 from graphfix.analysis.walked_again import in_sight, needed
 from graphfix.autograd.backward import BackwardPass, WalkKind
+from graphfix.autograd.symptoms import OLD_ARGUMENT, OLD_FLAG, OLD_SHAPE
 from graphfix.codemods.base import rule
 from graphfix.interpreter.recording import AliasKind, Seed
 from graphfix.interpreter.shapes import ONE, SCALAR, shape_of
 from graphfix.model import (
+    OUTSIDE,
     AddArgument,
     Append,
     Delete,
@@ -71,14 +73,13 @@ from graphfix.model import (
     Wrap,
 )
 from graphfix.repairs.fixes import fix, naming_torch, unless
-from graphfix.repairs.no_grad import no_grad_around, story_of
+from graphfix.repairs.no_grad import doubt_of, doubted_at, no_grad_around, story_of
 from graphfix.repairs.unwrap import Seen, Unwrapped, operations, unwrapped
 from graphfix.source.quote import short
 from graphfix.source.subtree import subtree
 from graphfix.verify.expected import Expected
-from graphfix.verify.symptoms import OLD_ARGUMENT, OLD_FLAG, OLD_SHAPE
 
-MAY_BE_USED = "code outside the analysed code may call backward() on what is computed there"
+MAY_BE_USED = f"{OUTSIDE}may call backward() on what is computed there"
 OTHERS_HOLD = "the tensor that is wrapped may be used elsewhere, where it would no longer be the same object"
 IGNORED = "is ignored: the graph is recorded"
 NO_PLACE = "the statements of the evaluation do not stand together in one block"
@@ -152,9 +153,10 @@ def in_evaluation(
         if ready:
             edits += operations(evidence, {site: made.text for site, made in ready.items()}, held.function is not None)
     around = no_grad_around(evidence, held)
-    doubt = held.doubt or unless(alone, OTHERS_HOLD)
+    doubt = doubt_of(held) or unless(alone, OTHERS_HOLD)
     repair = fix(around[0], *edits, *around[1], doubt=doubt) if around is not None else NoFix(NO_PLACE)
-    return told(evidence, old, IGNORED, story_of(evidence, held), repair)
+    story = [*story_of(evidence, held), *(doubted_at(evidence, held) if around is not None else ())]
+    return told(evidence, old, IGNORED, story, repair)
 
 
 def told(evidence: Evidence, old: set[ast.Call], what: str, story: Iterable[Label], repair: Fix | NoFix) -> Finding:
@@ -271,7 +273,7 @@ def gradients(evidence: Evidence) -> Iterator[Finding]:
         repair = fix("remove its dimension with `.squeeze()`", Append(evidence.span(given), ".squeeze()"), ground=Ground.RAISES)
         names = short(evidence.document.source(given), 25), short(evidence.document.source(root), 25)
         message = f"`{names[0]}` has one dimension, `{names[1]}` has none"
-        yield RULE.finding(evidence, message, evidence.blamed(site), story, repair, severity=Severity.ERROR, shown=1)
+        yield RULE.finding(evidence, message, evidence.blamed(site), story, repair, severity=Severity.ERROR, shown=OLD_SHAPE)
 
 
 def imports(evidence: Evidence) -> Iterator[Finding]:

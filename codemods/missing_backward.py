@@ -45,13 +45,13 @@ from collections.abc import Iterator
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.missing_backwards import MissingBackward, missing_backwards
+from graphfix.autograd.symptoms import UNWALKED
 from graphfix.codemods.base import rule
 from graphfix.model import Finding, Fix, InsertBefore, NoFix, Severity, in_time
 from graphfix.repairs.fixes import fix
 from graphfix.source.quote import short
 from graphfix.source.subtree import subtree
 from graphfix.verify.expected import Expected
-from graphfix.verify.symptoms import UNWALKED
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:

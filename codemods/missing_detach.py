@@ -63,12 +63,12 @@ from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.idle_networks import IdleNetwork, idle_networks
 from graphfix.analysis.unretained import unretained
 from graphfix.analysis.walked_again import in_sight
+from graphfix.autograd.symptoms import RETAINS, SECOND_WALK, WALKS_MORE, WRITTEN_IN_PLACE
 from graphfix.codemods.base import rule
 from graphfix.model import Append, Finding, Ground, Operation, RemoveArgument, Severity, in_time
 from graphfix.repairs.fixes import fix, unless
 from graphfix.source.quote import short
 from graphfix.verify.expected import Expected
-from graphfix.verify.symptoms import RETAINS, SECOND_WALK, WALKS_MORE, WRITTEN_IN_PLACE
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
@@ -110,7 +110,8 @@ def report(evidence: Evidence, meeting: Meeting, cuts: list[ast.expr]) -> Findin
     blamed = document.statement_of(cuts[0])
     message = f"{short(names)} connects a loss to a network that it does not train"
     severity = Severity.WARNING if meeting.retained else Severity.ERROR
-    shown = 0 if meeting.retained else 3 if meeting.is_stale and all(each.first is None for each in meeting.conflicts) else 2
+    written = meeting.is_stale and all(each.first is None for each in meeting.conflicts)
+    shown = RETAINS if meeting.retained else WRITTEN_IN_PLACE if written else SECOND_WALK
     return RULE.finding(evidence, message, evidence.span(blamed), in_time(*story), repair, severity=severity, shown=shown)
 
 
@@ -127,7 +128,13 @@ def report_idle(evidence: Evidence, network: IdleNetwork) -> Finding:
     )
     message = f"{short(names)} connects a loss to a network that no optimizer trains"
     return RULE.finding(
-        evidence, message, evidence.span(document.statement_of(cuts[0])), in_time(*story), repair, severity=Severity.WARNING, shown=1
+        evidence,
+        message,
+        evidence.span(document.statement_of(cuts[0])),
+        in_time(*story),
+        repair,
+        severity=Severity.WARNING,
+        shown=WALKS_MORE,
     )
 
 

@@ -44,12 +44,12 @@ from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
 from graphfix.analysis.walked_again import in_sight, needed
 from graphfix.autograd.backward import BackwardPass, WalkKind
+from graphfix.autograd.symptoms import RETAINS, SECOND_WALK
 from graphfix.codemods.base import rule
 from graphfix.interpreter.values import Instance
-from graphfix.model import AddArgument, Finding, Operation, RemoveArgument, Severity
+from graphfix.model import OUTSIDE, AddArgument, Finding, Operation, RemoveArgument, Severity
 from graphfix.repairs.fixes import fix, unless
 from graphfix.source.subtree import subtree
-from graphfix.verify.symptoms import RETAINS, SECOND_WALK
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
@@ -94,7 +94,7 @@ def report(evidence: Evidence, site: ast.Call, keyword: ast.keyword, events: lis
     operations: list[Operation] = [RemoveArgument(evidence.span(site), "create_graph")]
     if any(needed(event, None) for _, event in events) and all(k.arg != "retain_graph" for k in site.keywords):
         operations.append(AddArgument(evidence.span(site), "retain_graph", "True"))
-    doubt = unless(sure, "code outside the analysed code may call backward() on these gradients")
+    doubt = unless(sure, f"{OUTSIDE}may call backward() on these gradients")
     repair = fix("remove `create_graph=True`", *operations, doubt=doubt)
     story = (evidence.label(keyword.value, "no backward() goes through the graph of these gradients"),)
     blamed = evidence.document.statement_of(site)

@@ -46,12 +46,12 @@ from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
 from graphfix.analysis.walked_again import behind_recorded_gradients, in_sight, needed, shared_with_given, walks_from_pile
 from graphfix.autograd.backward import BackwardPass, WalkKind
+from graphfix.autograd.symptoms import RETAINS, SECOND_WALK
 from graphfix.codemods.base import rule
 from graphfix.interpreter.interning import kind_of
-from graphfix.model import AddArgument, Finding, Operation, RemoveArgument, Replace, Severity
+from graphfix.model import OUTSIDE, AddArgument, Finding, Operation, RemoveArgument, Replace, Severity
 from graphfix.repairs.fixes import fix, unless
 from graphfix.source.subtree import subtree
-from graphfix.verify.symptoms import RETAINS, SECOND_WALK
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
@@ -80,7 +80,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
         sure = all(in_sight(run, event) for run, event in events)
         statement = evidence.document.statement_of(site)
         story = (evidence.label(keyword.value, "no later backward() goes through this graph"),)
-        doubt = unless(sure, "code outside the analysed code may call backward() on this graph again")
+        doubt = unless(sure, f"{OUTSIDE}may call backward() on this graph again")
         repair = fix("remove `retain_graph=True`", RemoveArgument(evidence.span(site), "retain_graph"), doubt=doubt)
         yield RULE.finding(
             evidence, "`retain_graph=True` keeps a graph that no later backward() uses", evidence.span(statement), story, repair

@@ -67,6 +67,7 @@ from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.flow.circular import true_of_itself
 from graphfix.analysis.nameless_leaves import nameless, refused
 from graphfix.autograd.graph import Node
+from graphfix.autograd.symptoms import NOT_A_LEAF, SECOND_WALK
 from graphfix.codemods.base import rule
 from graphfix.interpreter.recording import Read
 from graphfix.model import Append, Finding, Fix, Ground, NoFix, RemoveArgument, Replace, in_time
@@ -74,7 +75,6 @@ from graphfix.repairs.fixes import fix, unless
 from graphfix.source.quote import short
 from graphfix.source.subtree import subtree
 from graphfix.verify.expected import Expected
-from graphfix.verify.symptoms import NOT_A_LEAF, SECOND_WALK
 
 # methods that make of each element another one: https://docs.pytorch.org/docs/stable/tensors.html
 ELEMENTWISE = frozenset("to cuda cpu float double half type mul div add sub abs exp sqrt neg clone contiguous".split())
@@ -95,7 +95,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
             evidence.span(statement),
             story,
             repair_of(evidence, statement, leaf.site),
-            shown=0 if refuses else 1,
+            shown=NOT_A_LEAF if refuses else SECOND_WALK,
         )
     told: set[ast.AST] = set()
     for node, read in refused(evidence).items():

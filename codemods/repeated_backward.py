@@ -44,6 +44,7 @@ from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.outer_graph import external_nodes, statements_of
 from graphfix.analysis.second_backward import Cause, SecondBackward
 from graphfix.autograd.graph import Node
+from graphfix.autograd.symptoms import SECOND_WALK
 from graphfix.codemods.base import rule
 from graphfix.model import Delete, Finding, Fix, Ground, InsertBefore, Move, NoFix, Operation, Replace, in_time
 from graphfix.repairs.fixes import fix
@@ -53,7 +54,6 @@ from graphfix.source.names import names_in
 from graphfix.source.quote import short
 from graphfix.source.subtree import subtree
 from graphfix.verify.expected import Expected
-from graphfix.verify.symptoms import SECOND_WALK
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:

@@ -53,6 +53,7 @@ from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.hidden import Hidden, hidden
 from graphfix.analysis.second_backward import Cause, SecondBackward
 from graphfix.analysis.unretained import Unretained, across_iterations
+from graphfix.autograd.symptoms import GROWS, SECOND_WALK, WRITTEN_IN_PLACE
 from graphfix.codemods.base import rule
 from graphfix.model import Finding, Fix, Ground, NoFix, Operation, RemoveArgument, Severity, in_time
 from graphfix.repairs.detach import boundary_fix, carried_finding
@@ -62,7 +63,6 @@ from graphfix.repairs.recompute import external
 from graphfix.repairs.set_up import accumulated
 from graphfix.source.quote import short
 from graphfix.verify.expected import Expected
-from graphfix.verify.symptoms import GROWS, SECOND_WALK, WRITTEN_IN_PLACE
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
@@ -131,7 +131,9 @@ def told(evidence: Evidence, trial: Unretained, sites: list[ast.Call], finding: 
         whole = fix(title, *repair.operations, *removed, ground=Ground.RAISES, doubt=unless(raises, CHANGES))
     message = f"`{trial.sites[sites[0]].arg}=True` hides that {finding.message}"
     severity = Severity.ERROR if raises else Severity.WARNING
-    return RULE.finding(evidence, message, evidence.span(statement), story, whole, severity=severity, shown=2 if raises else 0)
+    return RULE.finding(
+        evidence, message, evidence.span(statement), story, whole, severity=severity, shown=WRITTEN_IN_PLACE if raises else None
+    )
 
 
 def raises_anyway(evidence: Evidence, sites: list[ast.Call]) -> bool:

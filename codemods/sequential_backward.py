@@ -46,6 +46,7 @@ from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
 from graphfix.analysis.second_backward import Cause, SecondBackward, statement_in
 from graphfix.autograd.backward import BackwardPass, WalkKind
+from graphfix.autograd.symptoms import SECOND_WALK
 from graphfix.codemods.base import rule
 from graphfix.interpreter.recording import Store, StoreKind
 from graphfix.model import AddArgument, Delete, Finding, Fix, Ground, InsertAfter, InsertBefore, NoFix, Replace, in_time
@@ -54,7 +55,6 @@ from graphfix.repairs.reorder import is_harmless
 from graphfix.source.quote import short
 from graphfix.source.subtree import subtree
 from graphfix.verify.expected import Expected
-from graphfix.verify.symptoms import SECOND_WALK
 
 ONLY_SOME = "only in some runs has an earlier backward() freed the graph"
 
@@ -73,7 +73,9 @@ def report(evidence: Evidence, site: ast.AST, walks: list[SecondBackward]) -> Fi
     frees = list(dict.fromkeys(walk.freed_by.site for walk in walks))
     blamed = evidence.document.statement_of(caller_site(evidence, walks[0], site))
     story = [
-        evidence.label(free, "this frees the graph that both losses share") for free in frees if evidence.holds(free) and free is not site
+        evidence.label(free, "this frees the graph that both losses share")
+        for free in frees
+        if evidence.holds(free) and free is not site
     ]
     story.append(evidence.label(blamed, "this backward() goes through the freed part again and raises"))
     message = f"`{short(evidence.document.source(blamed))}` goes through a graph that is already freed"

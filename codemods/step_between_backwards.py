@@ -49,12 +49,12 @@ from collections.abc import Iterator
 
 from graphfix.analysis.conflicts import Meeting, meetings
 from graphfix.analysis.evidence import Evidence
+from graphfix.autograd.symptoms import SECOND_WALK, WRITTEN_IN_PLACE
 from graphfix.codemods.base import rule
 from graphfix.model import Finding, Label, in_time
 from graphfix.repairs.reorder import reordered
 from graphfix.source.quote import short
 from graphfix.verify.expected import Expected
-from graphfix.verify.symptoms import SECOND_WALK, WRITTEN_IN_PLACE
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
@@ -80,7 +80,7 @@ def report(evidence: Evidence, meeting: Meeting) -> Finding:
     blamed = document.statement_of(meeting.site)
     repair = reordered(evidence, meeting)
     # where the graph is freed as well, that is what raises
-    shown = 1 if all(conflict.first is None for conflict in meeting.conflicts) else 0
+    shown = WRITTEN_IN_PLACE if all(conflict.first is None for conflict in meeting.conflicts) else SECOND_WALK
     return RULE.finding(evidence, message, evidence.span(blamed), in_time(*story), repair, shown=shown)
 
 

@@ -51,12 +51,12 @@ from collections.abc import Iterator
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.piles import faulty_piles
 from graphfix.analysis.region import Region
+from graphfix.autograd.symptoms import GROWS, RETAINS, SECOND_WALK
 from graphfix.codemods.base import rule
 from graphfix.model import Finding, Span
 from graphfix.repairs.no_grad import UNDER_NO_GRAD
 from graphfix.repairs.put_away import name_of, piled_up
 from graphfix.verify.expected import CUT
-from graphfix.verify.symptoms import GROWS, RETAINS, SECOND_WALK
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from graphfix.verify.symptoms import Symptom
+    from graphfix.autograd.symptoms import Symptom
 
 PAGE = "https://github.com/graphfix/graphfix/blob/main/docs/rules/{code}.md"
 
@@ -132,6 +132,9 @@ class Ground(enum.Enum):
     UNTRAINED = "what it cuts leads to no parameter that is trained"
     JOINED = "backward passes that raise today become one, or keep the graph for each other"
     RAISES = "every run raises where it makes a difference"
+
+
+OUTSIDE = "code outside the analysed code "  # begins a doubt that no single place stands for
 
 
 @dataclass(frozen=True)

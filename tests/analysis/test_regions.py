@@ -12,7 +12,7 @@ import pytest
 from graphfix.analysis.contributors import Facts
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Explorer
-from graphfix.analysis.region import Region, told_once
+from graphfix.analysis.region import Doubt, Region, told_once
 from graphfix.interpreter import interpreter
 from graphfix.source.document import Document
 
@@ -152,7 +152,9 @@ def test_a_loop_and_the_function_that_it_calls_are_told_once() -> None:
 
     def both(*forwards: Any, grows: bool = False, sure: bool = True) -> list[Region]:
         called = Region((function,), [(inside, function.body[0])])
-        around = Region((loop,), [(node, loop) for node in forwards], grows=grows, doubt="" if sure else "unknown callers")
+        around = Region(
+            (loop,), [(node, loop) for node in forwards], grows=grows, doubt=None if sure else Doubt("unknown callers")
+        )
         return told_once([called, around])
 
     assert [region.function for region in both(inside)] == [function]  # it runs all of them

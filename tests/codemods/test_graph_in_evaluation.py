@@ -330,3 +330,20 @@ def test_a_layer_that_learns_nothing() -> None:
     program = "norm = nn.BatchNorm1d(4{how})\nnorm.eval()\nfor x in torch.ones(9, 3, 4):\n    print(norm(x).sum().item())\n"
     assert told(program.format(how=", affine=False")) == set()
     assert told(program.format(how="")) == {"GF103"}
+
+
+@pytest.mark.parametrize(
+    ("body", "wrapped"),
+    [
+        (["seen = 1", "print(F.mse_loss(net(x), y).item())"], "    seen = 1\n    with torch.no_grad():\n        print("),
+        (["out = net(x)", "print(F.mse_loss(out, y).item())"], "with torch.no_grad():\n    for x, y in valid:\n        out = net(x)\n"),
+        (["if seen:", "    print(F.mse_loss(net(x), y).item())"], "    if seen:\n        with torch.no_grad():\n            print("),
+    ],
+    ids=("one statement records", "several do", "one in a block"),
+)
+def test_a_loop_is_not_indented_where_one_statement_records(tmp_path: Path, body: list[str], wrapped: str) -> None:
+    path = tmp_path / "toy.py"
+    loop = "for x, y in valid:\n" + "".join(f"    {line}\n" for line in body)
+    path.write_text("import torch\n" + NET + "net.eval()\nseen = 3\n" + loop)
+    outcome = examine(path, Job((tmp_path,), Wanted(("GF103",)), repair=True))
+    assert wrapped in outcome.after.decode()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from graphfix.analysis.flow.places import Sink
+from graphfix.analysis.flow.places import GivenUp, Sink
 from graphfix.model import Finding
 from graphfix.repairs.inquiry import Open
 from graphfix.repairs.proof import reason_of
@@ -221,6 +221,11 @@ def marked(text: str, reason: str) -> list[str]:
 def test_a_file_without_torch_is_doubted_where_the_value_is() -> None:
     text = "import os\nfrom lib import F, net, load\n" + LOGS
     assert marked(text, "may come from another library than torch") == ["total += loss"]
+
+
+def test_a_place_that_is_not_code_has_a_sentence_of_its_own() -> None:
+    assert reason_of(Open(GivenUp(), Sink.ESCAPES.value)) == "its value reaches more places than the analysis follows"
+    assert reason_of(Open(ast.Pass(), Sink.ESCAPES.value)).startswith("code outside the analysed code may read it")
 
 
 def test_what_a_function_returns_is_doubted_for_its_callers() -> None:

@@ -118,7 +118,7 @@ def test_what_rules_declare_of_runs_is_mere_words() -> None:
     """Rules name symptoms and expectations; what looks for them stands above the rules."""
     rules = [path for path in FOLDERS["graphfix.codemods"].glob("*.py")]
     named = {name for path in rules for name in imported(path) if inside(name, "graphfix.verify")}
-    words = {"graphfix.verify.expected", "graphfix.verify.symptoms"}
+    words = {"graphfix.verify.expected", "graphfix.autograd.symptoms"}
     assert {name for name in named if not any(inside(name, word) for word in words)} == set()
     for name in words:
         assert not [part for part in imported(ROOT / f"src/{name.replace('.', '/')}.py") if inside(part, "graphfix")]

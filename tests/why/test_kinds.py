@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
+from graphfix.autograd.symptoms import SECOND_WALK, WRITTEN_IN_PLACE
 from graphfix.codemods import RULES
-from graphfix.verify.symptoms import SECOND_WALK, WRITTEN_IN_PLACE
 from graphfix.why.detail import detail_of
 from graphfix.why.kinds import Kind, all_kinds, kind_of, kind_of_words
 from graphfix.why.text import explanation

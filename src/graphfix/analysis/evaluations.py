@@ -23,25 +23,24 @@ from graphfix.analysis.forwards import (
     trained_by_method,
 )
 from graphfix.analysis.outliving import attribute_of, is_kept, out_of_sight, outlives
-from graphfix.analysis.region import Region, alone_in, told_once
+from graphfix.analysis.region import Doubt, Region, alone_in, told_once
+from graphfix.analysis.region_doubts import doubt_about, missed_in
 from graphfix.analysis.runs import Run
 from graphfix.autograd.graph import Leaf, Node, history
 from graphfix.autograd.iteration import Context, split_loop
 from graphfix.interpreter.frames import CallStack, Frame
 from graphfix.interpreter.recording import Store
 from graphfix.interpreter.values import nodes_in
+from graphfix.model import OUTSIDE
 from graphfix.models.words import ASKS
 from graphfix.source.document import Document
-from graphfix.source.quote import short
 from graphfix.source.subtree import children, subtree
 
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 SCOPES = (*FUNCTIONS, ast.Lambda, ast.ClassDef)
 YIELDS = (ast.Yield, ast.YieldFrom, ast.Await)
-# https://pytorch.org/docs/stable/generated/torch.nn.TransformerEncoder.html: these take a fast path where no gradient is recorded
-FAST_PATHS = ("Transformer", "MultiheadAttention")
-UNKNOWN_CALLERS = "code outside the analysed files may call it, and call backward() on what it computes"
+UNKNOWN_CALLERS = f"{OUTSIDE}may call it, and call backward() on what it computes"
 
 
 class Regions:
@@ -98,10 +97,10 @@ class Regions:
             if not any(start in other.parts for other in self.found):
                 region.parts = self.extent(start)
                 region.forwards.extend(f for p in region.parts[1:] if p in placed for f in placed[p].forwards)
-                if isinstance(start, LOOPS):
+                if isinstance(start, LOOPS) and missed_in((start,), self.tape) is None:
                     alone = alone_in(start, self.recording, self.makers)
                     region.recording = (alone,) if alone is not None else ()
-                region.doubt = region.doubt or self.doubt_about(region)
+                region.doubt = region.doubt or doubt_about(region, self.tape, self.foreign)
                 self.found.append(region)
         self.found = told_once(self.found)
 
@@ -228,7 +227,7 @@ class Regions:
                 region.evaluates |= node.training is False
                 region.grows |= node in self.carried or node in self.kept
                 if not run.entry.is_module:
-                    region.doubt = region.doubt or UNKNOWN_CALLERS
+                    region.doubt = region.doubt or Doubt(UNKNOWN_CALLERS)
                 return
 
     def chains(self, node: Node) -> list[tuple[Frame, ast.stmt, list[ast.stmt]]]:
@@ -382,27 +381,6 @@ class Regions:
         return tuple(block[start : end + 1])
 
     # What may be said of them
-
-    def doubt_about(self, region: Region) -> str:
-        """Why something in the region may want a gradient, or compute otherwise without; empty where all its code is in sight and ran."""
-        if self.tape.truncated:
-            return "the analysis budget ran out"
-        if any(part in self.foreign for part in region.repaired):
-            return f"`{self.foreign_in(region)}` is defined outside the analysed code, and may call backward() or need gradients"
-        executed = self.tape.executed
-        inner = (s for part in region.repaired for s in subtree(part) if isinstance(s, ast.stmt) and s is not part)
-        missed = next((statement for statement in inner if statement not in executed), None)
-        if missed is not None:
-            return f"no simulated run reaches `{short(self.document.source(missed))}` (line {missed.lineno}), which may need gradients"
-        layers = (layer for node, _ in region.forwards for below in history([node]) for layer in below.leaves)
-        fast = next((layer.name for layer in layers if layer.name.startswith(FAST_PATHS)), None)
-        return f"`{fast}` computes by another formula where no gradients are recorded" if fast is not None else ""
-
-    def foreign_in(self, region: Region) -> str:
-        """The name of the first callee outside the analysed code that the region calls."""
-        calls = (call for run in self.tape.runs for call in run.recording.foreign if region.holds(call.trace))
-        site = next((call.site for call in calls), None)
-        return short(ast.unparse(site.func if isinstance(site, ast.Call) else site)) if site is not None else "a callee"
 
     def covers(self, store: Store) -> bool:
         """Whether what is put away is made, and put away, in a region whose repair is safe: without graphs it keeps none."""

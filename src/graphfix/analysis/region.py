@@ -15,14 +15,22 @@ from graphfix.source.subtree import subtree
 BLOCKS = ("body", "handlers", "cases", "orelse", "finalbody")  # where statements hold others
 
 
+@dataclass(frozen=True, eq=False)
+class Doubt:
+    """Why something may want a gradient, and the code that does so, where a single place does."""
+
+    reason: str
+    site: ast.AST | None = None
+
+
 @dataclass(eq=False)
 class Region:
     """A function, a loop, or adjacent statements (`parts`) in which no gradient is wanted.
 
     `forwards`: the forward passes in it, each with the statement of the region's own frame that runs it. `evaluates`: a
     module in evaluation mode runs there. `grows`: an iteration's forward pass is made of an earlier one's, or is put away, so that
-    the graphs of all are kept. `doubt`: why something in it may want gradients; empty where nothing can. `within`: functions in which all of them happen, that
-    are evaluations themselves. `recording`: the statements that record all of it, where they are fewer than `parts`.
+    the graphs of all are kept. `doubt`: why something in it may want gradients, where something may. `within`: functions in which all of
+    them happen, that are evaluations themselves. `recording`: the statements that record all of it, where they are fewer than `parts`.
     """
 
     parts: tuple[ast.stmt, ...]
@@ -30,7 +38,7 @@ class Region:
     within: list[ast.FunctionDef] | None = None
     evaluates: bool = False
     grows: bool = False
-    doubt: str = ""
+    doubt: Doubt | None = None
     recording: tuple[ast.stmt, ...] = ()
 
     @property
@@ -40,8 +48,8 @@ class Region:
 
     @property
     def sure(self) -> bool:
-        """Whether everything that is called there is in sight, and can want no gradient."""
-        return not self.doubt
+        """Whether everything that is called there is analysed, and can want no gradient."""
+        return self.doubt is None
 
     @property
     def function(self) -> ast.FunctionDef | None:

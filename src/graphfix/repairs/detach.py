@@ -11,6 +11,7 @@ from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.second_backward import SecondBackward, held_at, statement_in
 from graphfix.autograd.graph import Node
 from graphfix.autograd.iteration import Context
+from graphfix.autograd.symptoms import SECOND_WALK, WRITTEN_IN_PLACE
 from graphfix.interpreter.recording import Boundary, Store
 from graphfix.interpreter.values import Instance, Mapping, Sequence, Tensor, Unknown, Value
 from graphfix.model import Finding, Fix, Ground, InsertAfter, InsertBefore, Label, NoFix, Operation, in_time
@@ -142,7 +143,9 @@ def carried_finding(
     blamed = evidence.document.statement_of(where)
     repair = NoFix(ONCE) if is_computed_once(walk, crossing) else boundary_fix(evidence, loop, carrier, walk)
     message = f"`{carrier}` brings the graph of the previous iteration into this one"
-    return tell(evidence, message, evidence.span(blamed), in_time(*story), repair, shown=int(stale))
+    return tell(
+        evidence, message, evidence.span(blamed), in_time(*story), repair, shown=WRITTEN_IN_PLACE if stale else SECOND_WALK
+    )
 
 
 def is_computed_once(walk: SecondBackward, node: Node) -> bool:

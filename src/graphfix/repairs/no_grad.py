@@ -11,7 +11,7 @@ from graphfix.analysis.runs import Run
 from graphfix.autograd.graph import Node
 from graphfix.interpreter.recording import Mode
 from graphfix.interpreter.values import Unknown, Value, leaves_in
-from graphfix.model import Decorate, Fix, Label, NoFix, Operation, Wrap
+from graphfix.model import OUTSIDE, Decorate, Fix, Label, NoFix, Operation, Wrap
 from graphfix.repairs.fixes import fix, naming_torch
 from graphfix.source.document import sure_statements
 from graphfix.source.quote import short
@@ -76,7 +76,7 @@ def recorded_in_training(evidence: Evidence, statement: ast.stmt, module: ast.ex
     if module is None or not isinstance(statement, (ast.Assign, ast.AnnAssign, ast.Expr)):
         return NoFix("the forward pass is part of a larger statement, or its module has no name")
     wrap = Wrap((evidence.span(statement),), f"with {torch}.set_grad_enabled({ast.unparse(module)}.training):")
-    doubt = "code outside the analysed code may call backward() on what is computed in evaluation mode"
+    doubt = f"{OUTSIDE}may call backward() on what is computed in evaluation mode"
     return fix("record it in training mode only", *naming_torch(evidence, wrap), doubt=doubt)
 
 
@@ -85,6 +85,17 @@ def story_of(evidence: Evidence, held: Region) -> Iterator[Label]:
     yield evidence.label(held.first, "this records a graph that no backward() uses")
     if held.evaluates:
         yield from evaluation_mode(evidence, [node for node, statement in held.forwards if statement is held.first])
+
+
+def doubted_at(evidence: Evidence, held: Region) -> Iterator[Label]:
+    """The code that may want a gradient, where a single place in this file does."""
+    if held.doubt is not None and held.doubt.site is not None and evidence.holds(held.doubt.site):
+        yield evidence.label(held.doubt.site, f"not proven safe: {held.doubt.reason}")
+
+
+def doubt_of(held: Region) -> str:
+    """Why running the evaluation without recording is not proven safe; empty where it is."""
+    return held.doubt.reason if held.doubt is not None else ""
 
 
 def evaluation_mode(evidence: Evidence, passes: Sequence[Node] = ()) -> Iterator[Label]:

@@ -7,16 +7,15 @@ import dataclasses
 from collections.abc import Iterable, Iterator
 
 from graphfix.analysis.evidence import Evidence
-from graphfix.analysis.flow.places import Sink
+from graphfix.analysis.flow.places import GivenUp, Sink
 from graphfix.analysis.flow.scopes import FUNCTIONS
 from graphfix.interpreter.shapes import SCALAR, shape_of
-from graphfix.model import Append, Applicability, Finding, Fix, Label
+from graphfix.model import OUTSIDE, Append, Applicability, Finding, Fix, Label
 from graphfix.repairs.inquiry import Open
 from graphfix.repairs.objects import is_identity
 from graphfix.repairs.obligations import MOST_PLACES, Proof
 from graphfix.source.quote import short
 
-UNKNOWN_CODE = "code outside the analysed "  # begins a doubt that names no place
 MOST_TOLD = 3  # places of one fix
 
 
@@ -44,7 +43,7 @@ def doubted(evidence: Evidence, finding: Finding, opened: list[Open]) -> Finding
     told = dict.fromkeys(label(evidence, finding, each) for each in opened)
     new = [each for each in told if each not in finding.story]
     repair = finding.fix.doubted(reason_of(opened[0]))
-    if repair.doubt.startswith(UNKNOWN_CODE):  # the places say which code that is
+    if repair.doubt.startswith(OUTSIDE):  # the places say which code that is
         repair = dataclasses.replace(repair, doubt=reason_of(opened[0]))
     return dataclasses.replace(finding, fix=repair, story=(*finding.story, *new[:MOST_TOLD]))
 
@@ -62,8 +61,10 @@ def reason_of(each: Open) -> str:
 
     What a function returns goes to its callers: it is they who are unknown.
     """
-    if isinstance(each.site, ast.Pass):  # stands for a place that is no code: where the flow was given up
+    if isinstance(each.site, GivenUp):
         return "its value reaches more places than the analysis follows"
+    if isinstance(each.site, ast.Pass):  # stands for a place that is not code, such as an attribute of any object
+        return "code outside the analysed code may read it, and call backward() on it or keep it"
     what = f"`{subject(each.site)}`"
     if each.reason.startswith(Sink.ESCAPES.value) and isinstance(each.site, ast.Call):
         return f"{what} {Sink.ESCAPES.value}"

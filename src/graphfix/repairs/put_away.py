@@ -7,14 +7,13 @@ import ast
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.growing_places import GrowingPlace
 from graphfix.analysis.second_backward import document_of
+from graphfix.autograd.symptoms import SECOND_WALK
 from graphfix.interpreter.recording import Store
 from graphfix.interpreter.values import Instance
-from graphfix.model import Finding, Ground, NoFix
+from graphfix.model import OUTSIDE, Finding, Ground, NoFix
 from graphfix.repairs.cut import plan
 from graphfix.repairs.fixes import Tell, fix, unless
 from graphfix.source.quote import short
-
-RAISING = 2  # the symptom of GF102 where a later backward() goes through what is kept
 
 
 def piled_up(evidence: Evidence, pile: GrowingPlace, tell: Tell) -> Finding | None:
@@ -30,7 +29,7 @@ def piled_up(evidence: Evidence, pile: GrowingPlace, tell: Tell) -> Finding | No
         return None
     what = name_of(pile)
     ground = Ground.RAISES if pile.raises else Ground.UNUSED
-    doubt = unless(pile.freed or not pile.escaped, f"code outside the analysed code may use what `{what}` keeps")
+    doubt = unless(pile.freed or not pile.escaped, f"{OUTSIDE}may use what `{what}` keeps")
     repair = (
         fix(cut.title, *cut.operations(evidence), ground=ground, doubt=doubt)
         if cut is not None
@@ -42,7 +41,7 @@ def piled_up(evidence: Evidence, pile: GrowingPlace, tell: Tell) -> Finding | No
     if own and evidence.document.statement_of(own[0].target) is not blamed:
         story.append(evidence.label(own[0].target, "it is kept here"))
     message = f"`{what}` keeps the graph of {'the iteration that it is from' if pile.keeps_one else 'every value put into it'}"
-    return tell(evidence, message, evidence.span(blamed), story, repair, shown=RAISING if pile.raises else 0)
+    return tell(evidence, message, evidence.span(blamed), story, repair, shown=SECOND_WALK if pile.raises else None)
 
 
 def name_of(pile: GrowingPlace) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from graphfix.autograd.symptoms import Count, Raises, Symptom
 from graphfix.model import Finding, Severity
-from graphfix.verify.symptoms import Count, Raises, Symptom
 
 WORDS = {
     Count.LIVE: "memory that grows with every iteration",

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from graphfix.autograd.symptoms import GROWS, MAKES_MORE, RETAINS, Symptom
 from graphfix.model import Finding
 from graphfix.report.escape import escaped
 from graphfix.report.remedy import remedy
@@ -15,7 +16,6 @@ from graphfix.source.text import Source
 from graphfix.traced.record import CELL, Place, Trace
 from graphfix.traced.screen import is_raised, places, shown
 from graphfix.traced.story import files_of, growth
-from graphfix.verify.symptoms import GROWS, MAKES_MORE, RETAINS, Symptom
 
 FILES = 4  # are analysed
 SHOWN = 3  # findings of each file

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from graphfix.autograd.symptoms import Raises
 from graphfix.traced.record import Failure, Place, Trace
 from graphfix.verify import record
 from graphfix.verify.record import Ending
-from graphfix.verify.symptoms import Raises
 
 
 @dataclass(frozen=True)

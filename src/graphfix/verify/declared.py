@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from graphfix.autograd.symptoms import SECOND_WALK, Symptom
 from graphfix.codemods import RULES
 from graphfix.settings.toml import BadToml, loads
 from graphfix.source.errors import SourceError
 from graphfix.source.reading import read_bytes
 from graphfix.verify.cases import Case
 from graphfix.verify.expected import SAME, Expected
-from graphfix.verify.symptoms import SECOND_WALK, Symptom
 
 BY_CODE = {rule.code: rule for rule in RULES}
 

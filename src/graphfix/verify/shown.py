@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from graphfix.autograd.symptoms import GROWS, MAKES_MORE, OLD_NUMBER, RETAINS, UNWALKED, WALKS_MORE, Raises, Symptom, Warns
 from graphfix.verify.cases import Case
 from graphfix.verify.compare import parameters_of
 from graphfix.verify.record import Run
-from graphfix.verify.symptoms import GROWS, MAKES_MORE, OLD_NUMBER, RETAINS, UNWALKED, WALKS_MORE, Raises, Symptom, Warns
 
 STEPS = 4  # in a row, before a rise counts as growth
 

@@ -62,7 +62,7 @@ def searched(
         if state in seen or place in without:
             continue
         if len(seen) > most:
-            told.add(Arrival(Sink.ESCAPES, place if isinstance(place, ast.AST) else None, True))  # type: ignore[arg-type]
+            told.add(Arrival(Sink.ESCAPES, None, True))  # type: ignore[arg-type]
             break
         if (place, part, crossed, None) in seen:
             continue

@@ -16,6 +16,7 @@ from graphfix.analysis.flow.places import (
     Arrival,
     Edge,
     Field,
+    GivenUp,
     Held,
     Kind,
     Part,
@@ -139,7 +140,7 @@ class Following:
             if state in seen or place in barred:
                 continue
             if len(seen) > most:
-                told[Arrival(Sink.ESCAPES, _site(self.places[place]), True)] = None
+                told[Arrival(Sink.ESCAPES, GivenUp(), True)] = None
                 break
             caller = state & CALLER
             if caller and state - caller in seen:

@@ -116,6 +116,10 @@ class Use(NamedTuple):
     site: ast.AST
 
 
+class GivenUp(ast.Pass):
+    """The site of an arrival that stands for all further places: there were too many to follow."""
+
+
 class Arrival(NamedTuple):
     """A sink that a value may reach. `crosses`: in another iteration than the one that made it."""
 

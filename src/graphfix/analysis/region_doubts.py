@@ -1,0 +1,47 @@
+"""Why code that is to run without recording may want a gradient all the same."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Container, Sequence
+
+from graphfix.analysis.explore import Tape
+from graphfix.analysis.region import Doubt, Region
+from graphfix.autograd.graph import history
+from graphfix.source.quote import short
+from graphfix.source.subtree import subtree
+
+# https://pytorch.org/docs/stable/generated/torch.nn.TransformerEncoder.html: these take a fast path where no gradient is recorded
+FAST_PATHS = ("Transformer", "MultiheadAttention")
+
+
+def doubt_about(region: Region, tape: Tape, foreign: Container[ast.AST]) -> Doubt | None:
+    """Why something in the region may want a gradient, or compute otherwise without; None where all its code is analysed and ran.
+
+    `foreign`: the statements that lead to calls of code that is not analysed.
+    """
+    if tape.truncated:
+        return Doubt("the analysis budget ran out")
+    if any(part in foreign for part in region.repaired):
+        site = foreign_in(region, tape)
+        named = f"`{short(ast.unparse(site.func if isinstance(site, ast.Call) else site))}`" if site is not None else "a callee"
+        return Doubt(f"{named} is defined outside the analysed code, and may call backward() or need gradients", site)
+    missed = missed_in(region.repaired, tape)
+    if missed is not None:
+        return Doubt("no simulated run reaches this statement, which may need gradients", missed)
+    layers = (layer for node, _ in region.forwards for below in history([node]) for layer in below.leaves)
+    fast = next((layer.name for layer in layers if layer.name.startswith(FAST_PATHS)), None)
+    return Doubt(f"`{fast}` computes by another formula where no gradients are recorded") if fast is not None else None
+
+
+def foreign_in(region: Region, tape: Tape) -> ast.AST | None:
+    """The first call in the region of code that is not analysed."""
+    calls = (call for run in tape.runs for call in run.recording.foreign if region.holds(call.trace))
+    return next((call.site for call in calls), None)
+
+
+def missed_in(parts: Sequence[ast.stmt], tape: Tape) -> ast.stmt | None:
+    """The first statement inside of `parts` that no run has come to."""
+    executed = tape.executed
+    inner = (s for part in parts for s in subtree(part) if isinstance(s, ast.stmt) and s is not part)
+    return next((statement for statement in inner if statement not in executed), None)
