@@ -16,7 +16,8 @@ from typing import Annotated, Any
 import typer
 import typer.core
 
-from graphfix.cli.options import PROCESS, SELECTION, SETTINGS, Options, When, picked
+from graphfix.cli.choices import When
+from graphfix.cli.options import PROCESS, SELECTION, SETTINGS, Options, picked
 from graphfix.cli.usage import GroupedCommand, GroupedCommands
 
 # with rich, typer escapes the brackets of its help for a markup that is off here

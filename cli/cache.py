@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from graphfix.cli import session
+from graphfix.cli.choices import Stock
 from graphfix.cli.exits import OK
-from graphfix.cli.options import Options, Stock
+from graphfix.cli.options import Options
 from graphfix.cli.terminal import OUT, quiet_pipe
 from graphfix.report.escape import escaped
 from graphfix.run import cache

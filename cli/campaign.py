@@ -19,8 +19,9 @@ from graphfix.campaign.progress import Progress
 from graphfix.campaign.stages import PATCH
 from graphfix.campaign.state import ENDED, Stage, State, StateError, Target
 from graphfix.cli import session
+from graphfix.cli.choices import Action, Engine, ReportFormat
 from graphfix.cli.exits import ERROR, FINDINGS, INTERRUPTED, OK
-from graphfix.cli.options import Action, Engine, Options, ReportFormat
+from graphfix.cli.options import Options
 from graphfix.cli.terminal import ERR, OUT, quiet_pipe
 from graphfix.files.git import GitFailed
 from graphfix.files.store import store

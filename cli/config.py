@@ -7,9 +7,10 @@ import os
 from pathlib import Path
 
 from graphfix.cli import session
+from graphfix.cli.choices import ListFormat
 from graphfix.cli.effective_options import resolved
 from graphfix.cli.exits import OK
-from graphfix.cli.options import ListFormat, Options
+from graphfix.cli.options import Options
 from graphfix.cli.terminal import OUT, quiet_pipe
 from graphfix.report.escape import escaped
 from graphfix.settings.effective import Setting

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from graphfix.cli import session
+from graphfix.cli.choices import Split
 from graphfix.cli.copying import name_links
 from graphfix.cli.delivery import Delivery, Target, claim, deliver, target_of
 from graphfix.cli.exits import ERROR, FINDINGS, INTERRUPTED, OK
-from graphfix.cli.options import Options, Split
+from graphfix.cli.options import Options
 from graphfix.cli.terminal import ERR, OUT, quiet_pipe
 from graphfix.files.git import GitFailed
 from graphfix.files.worktree import top_of

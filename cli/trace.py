@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from graphfix.cli import session
+from graphfix.cli.choices import ListFormat
 from graphfix.cli.exits import ERROR
-from graphfix.cli.options import ListFormat, Options
+from graphfix.cli.options import Options
 from graphfix.cli.terminal import ERR, OUT, Screen, quiet_pipe
 from graphfix.cli.verify_script import check_plot, python_of, say_no_torch
 from graphfix.model import Finding

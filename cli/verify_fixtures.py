@@ -8,8 +8,9 @@ from contextlib import closing
 from pathlib import Path
 
 from graphfix.cli import session
+from graphfix.cli.choices import Device, ListFormat
 from graphfix.cli.exits import FINDINGS, INTERRUPTED, OK
-from graphfix.cli.options import Device, ListFormat, Options
+from graphfix.cli.options import Options
 from graphfix.cli.progress import shown_progress
 from graphfix.cli.terminal import ERR, OUT, quiet_pipe
 from graphfix.run.selection import UnknownCode, parse_codes

@@ -9,9 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from graphfix.cli import session
+from graphfix.cli.choices import ListFormat
 from graphfix.cli.copying import name_links
 from graphfix.cli.exits import ERROR, FINDINGS, INTERRUPTED, OK
-from graphfix.cli.options import ListFormat, Options
+from graphfix.cli.options import Options
 from graphfix.cli.terminal import ERR, OUT, quiet_pipe
 from graphfix.files.place import project_of
 from graphfix.report.escape import escaped

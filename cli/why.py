@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphfix.cli import session
+from graphfix.cli.choices import ListFormat
 from graphfix.cli.exits import FINDINGS, INTERRUPTED, OK
-from graphfix.cli.options import ListFormat, Options
+from graphfix.cli.options import Options
 from graphfix.cli.terminal import ERR, OUT, quiet_pipe
 from graphfix.why.clean import MAX_BYTES, decoded, tail
 from graphfix.why.errors import Trouble
