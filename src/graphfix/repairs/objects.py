@@ -65,11 +65,11 @@ class Objects:
         for place, part in itself.places:
             for use in self.flow.graph.uses.get(place, ()):
                 if part is ITSELF and self.reads_own(use):
-                    yield Open(use.site, "reads an attribute that the new tensor does not have")
+                    yield Open(use.site, "may read an attribute that the new tensor does not have")
                 elif part is ITSELF and is_key(use, place):
-                    yield Open(use.site, "compares it by identity")
+                    yield Open(use.site, "may use it as a key, which is found by identity")
                 elif part is not ITSELF and compares_items(use, place):
-                    yield Open(use.site, "compares it by identity")
+                    yield Open(use.site, "may compare containers that hold it, first by identity")
                 elif is_loaded and use.how == "argument" and use.name in SAVES:
                     yield Open(use.site, "saves whether it requires a gradient")
         for place, _ in self.flow.graph.reach([expression]).places:

@@ -40,7 +40,9 @@ def proven(evidence: Evidence, findings: Iterable[Finding]) -> Iterator[Finding]
 def doubted(evidence: Evidence, finding: Finding, opened: list[Open]) -> Finding:
     """The finding with a fix that its user has to decide on, and the places that could not be excluded."""
     assert finding.fix is not None
-    told = dict.fromkeys(label(evidence, finding, each) for each in opened)
+    labels = (label(evidence, finding, each) for each in opened)
+    # `x.numpy` and the call of it are one place
+    told = {(each.path, each.span.start, each.message): each for each in labels}.values()
     new = [each for each in told if each not in finding.story]
     repair = finding.fix.doubted(reason_of(opened[0]))
     if repair.doubt.startswith(OUTSIDE):  # the places say which code that is
@@ -65,6 +67,8 @@ def reason_of(each: Open) -> str:
         return "its value reaches more places than the analysis follows"
     if isinstance(each.site, ast.Pass):  # stands for a place that is not code, such as an attribute of any object
         return "code outside the analysed code may read it, and call backward() on it or keep it"
+    if isinstance(each.site, ast.Module):
+        return "other files may import it, and call backward() on it or keep it"
     what = f"`{subject(each.site)}`"
     if each.reason.startswith(Sink.ESCAPES.value) and isinstance(each.site, ast.Call):
         return f"{what} {Sink.ESCAPES.value}"
@@ -72,7 +76,7 @@ def reason_of(each: Open) -> str:
         how = "returns it to callers" if isinstance(each.site, FUNCTIONS) else "passes it to code"
         return f"{what} {how} outside the analysed code, which may call backward() on it or keep it"
     if each.reason == Sink.ASKED.value:
-        return f"{what} compares it by identity" if is_identity(each.site) else f"{what} reads its graph"
+        return f"{what} compares it by identity" if is_identity(each.site) else f"{what} depends on whether it has a graph"
     return f"{what} {each.reason}"
 
 

@@ -62,7 +62,7 @@ class Sink(enum.Enum):
 
     WALKED = "may call backward() on it"
     ESCAPES = "is defined outside the analysed code, and may call backward() on it or keep it"
-    ASKED = "reads its graph, or compares it by identity"
+    ASKED = "depends on whether it has a graph, or compares it by identity"
 
     __hash__ = object.__hash__
 
