@@ -306,7 +306,7 @@ def _verification(story: Story) -> Iterator[str]:
     yield "## Verification"
     lines = [
         "- Every file parses after every commit, and a second run of graphfix changes nothing.",
-        "- Everything outside the fixed statements is unchanged, byte for byte: no formatting, no imports.",
+        "- Everything outside the fixed statements is unchanged, byte for byte: nothing is reformatted.",
     ]
     lines += [f"- {code(check.command)} passes on the result ({check.seconds:.0f} s)." for check in story.checks]
     if not story.checks and not story.proofs:
