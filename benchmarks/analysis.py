@@ -25,7 +25,6 @@ from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Explorer, Tape
 from graphfix.codemods import RULES
 from graphfix.files.discovery import discover
-from graphfix.interpreter.conventions import NO_CONVENTIONS
 from graphfix.rewrite.fixpoint import repair
 from graphfix.run.engine import is_relevant
 from graphfix.run.selection import Wanted
@@ -79,7 +78,7 @@ def stages_over(paths: Iterable[Path]) -> list[Stage]:
         assert isinstance(tape, Tape)
         found = ruling.timed(source, lambda tape=tape: findings(tape))
         if found:
-            rewriting.timed(source, lambda s=source: repair(Texts(s.path, (s.path.parent,), NO_CONVENTIONS), s.text, Wanted()))
+            rewriting.timed(source, lambda s=source: repair(Texts(s.path, (s.path.parent,)), s.text, Wanted()))
     return made
 
 

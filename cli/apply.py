@@ -11,7 +11,7 @@ from graphfix.cli import diff, session, undo
 from graphfix.cli.exits import ERROR, FINDINGS, INTERRUPTED, OK, without_findings
 from graphfix.cli.options import STANDARD_OUTPUT, Options
 from graphfix.cli.terminal import ERR, OUT, Screen, quiet_pipe
-from graphfix.cli.writing import recover, refuses, sweep, write_together
+from graphfix.cli.writing import journal_of, recover, refuses, sweep, write_together
 from graphfix.report.escape import escaped
 from graphfix.report.report import Report, count
 from graphfix.run.outcome import Outcome, Status
@@ -134,9 +134,38 @@ def _write_together(report: Report, work: session.Session, written: list[Path]) 
 
 
 def write(report: Report, work: session.Session, written: list[Path]) -> None:
-    for number, outcome in enumerate(report.outcomes):
-        if outcome.changed:
+    """Write each file; those that parts of one fix are in, all or none."""
+    places = {Path(os.path.realpath(outcome.path)): number for number, outcome in enumerate(report.outcomes) if outcome.changed}
+    done: set[int] = set()
+    for number in places.values():
+        outcome = report.outcomes[number]
+        if number in done:
+            continue
+        if not outcome.together:
             report.outcomes[number] = _written(outcome, work, written)
+            continue
+        group = [number, *(places[path] for path in sorted(outcome.together) if path in places)]
+        done.update(group)
+        made = _written_together([report.outcomes[each] for each in group], work, written)
+        for each, one in zip(group, made, strict=True):
+            report.outcomes[each] = one
+
+
+def _written_together(outcomes: list[Outcome], work: session.Session, written: list[Path]) -> list[Outcome]:
+    """The outcomes of files that parts of one fix are in, once all of them are written, or none."""
+    from graphfix.files.together import Change, replace_all
+    from graphfix.files.write import NotWritten
+
+    changes = [Change(Path(os.path.realpath(each.path)), each.before, each.after) for each in outcomes]
+    try:
+        if not set().union(*(each.together for each in outcomes)) <= {change.target for change in changes}:
+            raise NotWritten("another file that its fix changes could not be repaired")
+        replace_all(changes, journal_of(work))
+    except NotWritten as error:
+        why = f"{error}; a fix changes it together with other files"
+        return [replace(Outcome(each.path, Status.UNWRITABLE, why), refused=each.refused) for each in outcomes]
+    written += [each.path for each in outcomes]
+    return outcomes
 
 
 def _written(outcome: Outcome, work: session.Session, written: list[Path]) -> Outcome:

@@ -20,6 +20,8 @@ from graphfix.review.decisions import BadProgress, Progress, load, place_of, wri
 from graphfix.review.review import Review, resumed
 from graphfix.review.reviewed import Reviewed
 from graphfix.run.outcome import Outcome
+from graphfix.source.decode import decode, read_bytes
+from graphfix.source.homes import changed_by
 
 
 @dataclass
@@ -94,7 +96,18 @@ def _desk(found: list[Outcome], work: session.Session, *, restart: bool) -> Desk
         assert outcome.source is not None
         name = Path(os.path.relpath(os.path.realpath(outcome.path), project)).as_posix()
         files[name], shown[name] = Reviewed(outcome.source, outcome.findings), outcome.path
+    for path in _changed_besides(found, work):
+        name = Path(os.path.relpath(os.path.realpath(path), project)).as_posix()
+        files.setdefault(name, Reviewed(decode(path, read_bytes(path))))
+        shown.setdefault(name, path)
     return Desk(resumed(files, work.job, progress), project, place, shown)
+
+
+def _changed_besides(found: list[Outcome], work: session.Session) -> list[Path]:
+    """The files that are looked at and that only fixes of findings in other files change."""
+    changed = {path for outcome in found for finding in outcome.findings for path in changed_by(finding)}
+    own = {os.path.realpath(outcome.path) for outcome in found}
+    return [path for path in work.found.files if os.path.realpath(path) in changed and os.path.realpath(path) not in own]
 
 
 def _place(project: Path) -> Path:

@@ -20,8 +20,8 @@ def nothing(evidence: Evidence) -> Iterator[ast.expr]:
     return iter(())
 
 
-def never(evidence: Evidence, finding: Finding) -> bool:
-    return False
+def nowhere(evidence: Evidence) -> Iterator[Span]:
+    return iter(())
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Rule:
     `shows`: how its fault may show when a script runs. `results`: what the results of a repaired script are measured by.
     `bounded`: what it tells of is over when a test is; in modules of tests its findings are optional.
     `yields_to`: the codes of rules that tell, and repair, what both would find: it leaves that to them.
-    `refuted`: whether a run from another file shows that a finding is none.
+    `refuted`: where a program shows that a finding, which other programs may lead to, is none.
     """
 
     code: str
@@ -52,7 +52,7 @@ class Rule:
     cuts: Cuts = nothing
     witnessed: bool = False
     bounded: bool = False
-    refuted: Callable[[Evidence, Finding], bool] = never
+    refuted: Callable[[Evidence], Iterator[Span]] = nowhere
 
     @property
     def url(self) -> str:
@@ -62,12 +62,12 @@ class Rule:
         self, evidence: Evidence, message: str, span: Span, story: Iterable[Label], fix: Fix | NoFix | None = None,
         *, severity: Severity | None = None, optional: bool = False, shown: Symptom | None = None,
     ) -> Finding:  # fmt: skip
-        """A finding of this rule in the file of `evidence`, with its fix or why there is none.
+        """A finding of this rule in the program of `evidence`, with its fix or why there is none.
 
         `shown`: which of `shows` is its symptom; by default the first.
         """
-        path = evidence.document.path
-        optional = optional or self.bounded and is_test(evidence.document)
+        document = evidence.program.named(span.path)
+        optional = optional or self.bounded and is_test(document)
         unfixed = fix.reason if isinstance(fix, NoFix) else ""
         repair = fix if isinstance(fix, Fix) else None
         shows = self.shows if shown is None else (shown, *(each for each in self.shows if each != shown))
@@ -77,7 +77,7 @@ class Rule:
             self.code,
             self.name,
             message,
-            path,
+            document.path,
             span,
             tuple(story),
             repair,

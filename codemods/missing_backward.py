@@ -70,7 +70,7 @@ def report(evidence: Evidence, missing: MissingBackward) -> Finding:
         (missing.store.site, "this loss is computed from the parameters, but no backward() uses it"),
         (missing.step.site, steps),
     )
-    story = in_time(*(evidence.label(site, message) for site, message in events if evidence.holds(site)))
+    story = in_time(*(evidence.label(site, message) for site, message in events if evidence.program.holds(site)))
     message = f"`{name}` trains nothing: no backward() uses it before the step"
     severity = Severity.WARNING if missing.penalties else None
     blamed = evidence.blamed(missing.store.site)
@@ -79,15 +79,15 @@ def report(evidence: Evidence, missing: MissingBackward) -> Finding:
 
 def walked_before_step(evidence: Evidence, missing: MissingBackward) -> Fix | NoFix:
     """`loss.backward()` in front of the step, where the name is there and means that loss."""
-    document, target, site = evidence.document, missing.store.target, missing.step.site
+    program, target, site = evidence.program, missing.store.target, missing.step.site
     assert isinstance(site, ast.Call)
     if missing.losses > 1:
         return NoFix("several losses come before this step, and the code does not show which one is meant")
     if site.args or site.keywords:
         return NoFix("the step goes through a wrapper such as a gradient scaler, which may need a backward() of its own")
-    step = document.statement_of(site)
-    block = document.block_of(step)
-    made = document.statement_of(missing.store.site)
+    step = program.statement_of(site)
+    block = program.block_of(step)
+    made = program.statement_of(missing.store.site)
     if not isinstance(target, (ast.Name, ast.Attribute)) or made not in block or not isinstance(step, ast.Expr):
         return NoFix("the step does not follow the loss in the same block")
     name = ast.unparse(target)
@@ -97,7 +97,7 @@ def walked_before_step(evidence: Evidence, missing: MissingBackward) -> Fix | No
     title = f"call `{name}.backward()` before the step"
     return fix(
         title,
-        InsertBefore(evidence.span(step), f"{name}.backward()"),
+        InsertBefore(evidence.program.span(step), f"{name}.backward()"),
         doubt="the loss is trained from now on, which changes the results",
     )
 

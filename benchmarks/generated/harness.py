@@ -66,7 +66,7 @@ def fixed(text: str, seed: int = 0) -> tuple[str, tuple[str, ...], tuple[str, ..
     sys.setrecursionlimit(max(sys.getrecursionlimit(), 10_000))
     path = Path("/nowhere/train.py")
     wanted = Wanted(extend=("GF9",)) if seed % 2 else Wanted()
-    done = repair(Texts(path, (path.parent,), wanted.conventions), text, wanted)  # type: ignore[arg-type]
+    done = repair(Texts(path, (path.parent,), lambda _: wanted.conventions), text, wanted)  # type: ignore[arg-type]
     return done.text, *(tuple(sorted({named(finding) for finding in found})) for found in (done.fixed, done.left))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import functools
 import hashlib
 import sys
 from collections.abc import Iterator
@@ -21,12 +22,12 @@ from unittest import mock
 from graphfix.analysis.explore import Explorer, Tape
 from graphfix.analysis.runs import Run
 from graphfix.autograd.health import Health
-from graphfix.interpreter.conventions import NO_CONVENTIONS
 from graphfix.model import Finding, Fix
 from graphfix.repairs.inquiry import Open
 from graphfix.repairs.obligations import Proof
 from graphfix.rewrite import fixpoint
-from graphfix.run import limits
+from graphfix.run import engine, limits
+from graphfix.run.cache import Cache, opened
 from graphfix.run.engine import Analysis
 from graphfix.run.selection import Wanted, every
 from graphfix.run.stack import with_room
@@ -63,9 +64,7 @@ class Notes:
 
     def note_runs(self, tape: Tape) -> None:
         steps = {id(each.recording): each.steps for each in tape.interpreters}
-        path = Path(tape.document.path)
-        elsewhere = {} if same(path, self.program.path) else {"caller": inside(path, self.program.root)}
-        self.records += [{"kind": "run", **elsewhere, **run_record(run, steps[id(run.recording)])} for run in tape.runs]
+        self.records += [{"kind": "run", **run_record(run, steps[id(run.recording)])} for run in tape.runs]
 
     def note_question(self, proof: Proof, finding: Finding, opened: list[Open]) -> None:
         documents = proof.evidence.flow.code.documents.values()
@@ -74,7 +73,7 @@ class Notes:
         record = {
             "kind": "proof",
             "rule": finding.code,
-            "place": place(LineIndex(proof.evidence.document.text), finding.span.start, finding.span.end),
+            "place": self.site(proof.place_of(finding), proof.evidence.program.files),
             "ground": fix.ground.name,
             "operations": [type(each).__name__ for each in fix.operations],
             "open": [self.open_record(each, list(documents)) for each in opened],
@@ -143,13 +142,13 @@ def watched(notes: Notes) -> Iterator[None]:
         yield
 
 
-def records(program: Program, parts: frozenset[str]) -> list[Record]:
-    """What graphfix says of a program, as far as it belongs to these `parts`."""
+def records(program: Program, parts: frozenset[str], kept: Path) -> list[Record]:
+    """What graphfix says of a program, as far as it belongs to these `parts`. `kept`: where to keep what is worked out of each project."""
     sys.setrecursionlimit(max(sys.getrecursionlimit(), DEEP))
     kinds = {"file", *(kind for part in parts for kind in PARTS[part])}
     try:
         with mock.patch.object(limits, "SECONDS", SECONDS), limits.limited_time():
-            made = with_room(lambda: list(_records(program, with_repairs="repair" in kinds)))
+            made = with_room(lambda: list(_records(program, kinds, kept)))
     except limits.TookTooLong:
         made = [file_record(program, "took too long")]
     return [{"file": program.name, **record} for record in made if record["kind"] in kinds]
@@ -163,25 +162,34 @@ def file_record(program: Program, ended: str, **more: object) -> Record:
     return {"kind": "file", "digest": digest, "ended": ended, **{name: said for name, said in more.items() if said}}
 
 
-def _records(program: Program, *, with_repairs: bool) -> Iterator[Record]:
-    texts = Texts(program.path, (program.root,), NO_CONVENTIONS)
+def _records(program: Program, kinds: set[str], kept: Path) -> Iterator[Record]:
+    texts = Texts(program.path, (program.root,), cache=opened_once(program.root, kept))
     try:
         source = texts.decoded(read_bytes(program.path))
     except SourceError as error:
         yield file_record(program, f"unreadable: {error.reason}")
         return
     notes = Notes(program)
-    with watched(notes):
-        analysis = texts.analysed(source.text, every)
+    if kinds & {"run", "proof", "health"}:
+        with watched(notes):  # what is kept goes through nothing
+            own = engine.analyse(program.path.resolve(), source.text, (program.root.resolve(),), counts=every)
+        if own.health is not None:
+            notes.records.append(health_record(own.health))
+    analysis = texts.analysed(source.text, every)
     faults = [f"{fault.code}: {type(fault.error).__name__}: {fault.error}" for fault in analysis.faults]
     yield file_record(program, analysis.unfinished or "analysed to the end", faults=faults)
     for finding in analysis.findings:
         yield finding_record(program, source, texts, finding)
     yield from notes.records
-    if analysis.health is not None:
-        yield health_record(analysis.health)
-    if with_repairs:
+    if "repair" in kinds:
         yield from repair_records(source, texts, analysis)
+    texts.keep()
+
+
+@functools.lru_cache(maxsize=1)
+def opened_once(root: Path, kept: Path) -> Cache | None:
+    """What is worked out of the project at `root`, where a program is asked by each file that it comes to."""
+    return opened((root,), kept)
 
 
 def health_record(health: Health) -> Record:

@@ -6,6 +6,7 @@ import gzip
 import itertools
 import json
 import multiprocessing
+import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -18,16 +19,17 @@ LARGE = 2 << 20  # bytes, from which on a file is compressed
 
 def analysed(programs: Sequence[Program], parts: frozenset[str], workers: int) -> Iterator[list[Record]]:
     """The records of each program, in order."""
-    work = partial(of_program, parts=parts)
-    if workers <= 1:
-        yield from map(work, programs)
-        return
-    with multiprocessing.get_context("fork").Pool(workers, maxtasksperchild=100) as pool:
-        yield from pool.imap(work, programs, chunksize=2)
+    with tempfile.TemporaryDirectory(prefix="graphfix-golden-") as kept:
+        work = partial(of_program, parts=parts, kept=Path(kept))
+        if workers <= 1:
+            yield from map(work, programs)
+            return
+        with multiprocessing.get_context("fork").Pool(workers, maxtasksperchild=100) as pool:
+            yield from pool.imap(work, programs, chunksize=2)
 
 
-def of_program(program: Program, parts: frozenset[str]) -> list[Record]:
-    made = records(program, parts)
+def of_program(program: Program, parts: frozenset[str], kept: Path) -> list[Record]:
+    made = records(program, parts, kept)
     spare_memory()
     return made
 

@@ -33,10 +33,14 @@ class Severity(enum.Enum):
 
 @dataclass(frozen=True, order=True)
 class Span:
-    """Half-open range of UTF-8 byte offsets in the decoded text of one file."""
+    """Half-open range of UTF-8 byte offsets in the decoded text of one file.
+
+    `path`: that of the file, where it is another than that of the finding which the span belongs to.
+    """
 
     start: int
     end: int
+    path: str = ""
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from graphfix.analysis import importers
 from graphfix.model import Applicability
+from graphfix.project import importers
 from graphfix.run.engine import findings_of
 
 HEAD = """

@@ -58,8 +58,7 @@ def test_it_is_told_where_it_is_asked_for(tmp_path: Path, made: str) -> None:
     assert "`emb`" in finding.message
     assert finding.span.start == TRAINING.format(before="", start="pass").index("\nfor step")
     assert finding.fix is not None
-    if made != "net(x).tanh()":
-        assert finding.fix.applicability is Applicability.UNSAFE
+    assert finding.fix.applicability is Applicability.SAFE
 
 
 @pytest.mark.parametrize(

@@ -265,5 +265,5 @@ for x in torch.ones(4, 2, 3):
     path.write_text(program)
     found = [finding for finding in findings_of(path, program, (tmp_path,)) if finding.code == "GF903"]
     assert [(finding.message, finding.fix) for finding in found] == [
-        ("`volatile` of `made(x, volatile=True)` is ignored: the graph is recorded", None)
+        ("`volatile` of `Variable(x, volatile=vola...` is ignored: the graph is recorded", None)
     ]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from graphfix.run.engine import findings_of
+from graphfix.run.examine import Job, examine
 
 from .toys import PREAMBLE, repaired, told
 
@@ -166,7 +166,7 @@ for _ in range(9):
 """
     (tmp_path / "options.py").write_text(options)
     (tmp_path / "train.py").write_text(PREAMBLE + program)
-    assert {finding.code for finding in findings_of(tmp_path / "options.py", options, (tmp_path,))} == {"GF302"}
+    assert {finding.code for finding in examine(tmp_path / "options.py", Job((tmp_path,))).findings} == {"GF302"}
 
 
 def test_checks_of_which_one_always_refuses_end_the_run() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 ROOMS = (
-    "analysis", "autograd", "campaign", "files", "interpreter", "models", "pullrequest", "repairs", "report", "review", "rewrite", "run",
+    "analysis", "autograd", "campaign", "files", "interpreter", "models", "project", "pullrequest", "repairs", "report", "review", "rewrite", "run",
     "server", "settings", "source", "traced", "verify", "why",
 )  # fmt: skip
 FOLDERS = {
@@ -37,8 +37,9 @@ OUTSIDE = (
 FORBIDDEN = {
     "graphfix.source": ("autograd", "interpreter", "models", "analysis", "repairs", "files", *OUTSIDE),
     "graphfix.autograd": ("interpreter", "models", "analysis", "repairs", "source", "files", *OUTSIDE),
-    "graphfix.interpreter": ("models", "analysis", "repairs", "files", *OUTSIDE),
+    "graphfix.interpreter": ("models", "analysis", "repairs", "files", "project", *OUTSIDE),
     "graphfix.models": ("analysis", "repairs", "files", *OUTSIDE),
+    "graphfix.project": ("interpreter", "analysis", "repairs", *OUTSIDE),
     "graphfix.analysis": ("repairs", *OUTSIDE),
     "graphfix.repairs": OUTSIDE,
     "graphfix.files": ("autograd", "interpreter", "models", "analysis", "repairs", *OUTSIDE),

@@ -53,12 +53,12 @@ QUESTIONS: dict[str, Callable[[Evidence, ast.expr], object]] = {
 
 @pytest.fixture(scope="module")
 def evidence() -> Evidence:
-    return _evidence(Path("train.py"), PROGRAM, (), NO_CONVENTIONS)
+    return _evidence(Path("train.py"), PROGRAM, (), NO_CONVENTIONS, {})
 
 
 @pytest.mark.parametrize("question", QUESTIONS.values(), ids=QUESTIONS)
 def test_each_question_ends(evidence: Evidence, question: Callable[[Evidence, ast.expr], object]) -> None:
-    for node in ast.walk(evidence.document.tree):
+    for node in ast.walk(evidence.program.main.tree):
         if isinstance(node, ast.expr):
             assert question(evidence, node) in (True, False)
 
@@ -79,7 +79,7 @@ def test_each_question_ends(evidence: Evidence, question: Callable[[Evidence, as
 def test_all_else_decides(evidence: Evidence, question: str, name: str, answer: bool) -> None:
     nodes = [
         node
-        for node in ast.walk(evidence.document.tree)
+        for node in ast.walk(evidence.program.main.tree)
         if isinstance(node, ast.expr) and ast.unparse(node) == name and not isinstance(getattr(node, "ctx", None), ast.Store)
     ]
     assert nodes

@@ -9,14 +9,13 @@ import pytest
 import graphfix.rewrite
 import graphfix.run.engine
 from graphfix.autograd.health import Health
-from graphfix.interpreter.conventions import NO_CONVENTIONS
 from graphfix.model import Applicability, Finding, Fix, Replace, Span
 from graphfix.rewrite.fixpoint import TURNING, Repaired, repair
 from graphfix.run.engine import Analysis
 from graphfix.run.selection import Wanted
 from graphfix.run.texts import Texts
 
-HERE = Path("x.py")
+HERE = Path("x.py").absolute()
 
 
 def finding_of(text: str, part: str, content: str) -> Finding:
@@ -41,11 +40,11 @@ def rules(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Repaired]:
     monkeypatch.setattr(graphfix.rewrite, "apply_fixes", splice)
 
     def run(text: str, *pairs: tuple[str, str]) -> Repaired:
-        def analyse(path: Path, now: str, *how: object) -> Analysis:
+        def analyse(path: Path, now: str, *how: object, **more: object) -> Analysis:
             return Analysis(tuple(finding_of(now, part, content) for part, content in pairs if part in now))
 
         monkeypatch.setattr(graphfix.run.engine, "analyse", analyse)
-        return repair(Texts(HERE, (), NO_CONVENTIONS), text, Wanted())
+        return repair(Texts(HERE, ()), text, Wanted())
 
     return run
 
@@ -99,13 +98,13 @@ def test_a_fix_with_which_runs_are_worse_is_found_by_halving_and_left_out(monkey
     """Each of the others is sound beside it: only the one that makes a number of what is used as a tensor is refused."""
     pairs = [("one", "1"), ("two", "bad"), ("six", "6"), ("ten", "10")]
 
-    def analyse(path: Path, now: str, *how: object) -> Analysis:
+    def analyse(path: Path, now: str, *how: object, **more: object) -> Analysis:
         found = tuple(finding_of(now, part, content) for part, content in pairs if part in now)
         return Analysis(found, health=Health((), now.count("bad"), 0, False))
 
     monkeypatch.setattr(graphfix.rewrite, "apply_fixes", splice)
     monkeypatch.setattr(graphfix.run.engine, "analyse", analyse)
-    done = repair(Texts(HERE, (), NO_CONVENTIONS), "a = one\nb = two\nc = six\nd = ten\n", Wanted())
+    done = repair(Texts(HERE, ()), "a = one\nb = two\nc = six\nd = ten\n", Wanted())
     assert done.text == "a = 1\nb = two\nc = 6\nd = 10\n"
     assert [(finding.fix.title, reason) for finding, reason in done.refused if finding.fix is not None] == [
         ("two to bad", "with it, a number would be used as a tensor")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from graphfix.analysis import importers
-from graphfix.analysis.importers import importing
+from graphfix.project import importers
+from graphfix.project.importers import importing
 from graphfix.run import again
 from graphfix.run.again import imports_of, touched
 

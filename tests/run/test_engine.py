@@ -11,7 +11,6 @@ from types import SimpleNamespace
 import pytest
 
 import graphfix.analysis.explore
-import graphfix.analysis.told_by_callers
 import graphfix.codemods
 import graphfix.repairs.proof
 import graphfix.run.engine
@@ -72,22 +71,6 @@ def test_no_proof_is_sought_of_what_nobody_asked_for(tmp_path: Path, monkeypatch
     assert [finding.code for finding in examine(path, Job((tmp_path,))).findings] == asked == ["GF901"]
     told = examine(path, Job((tmp_path,), Wanted(extend=("GF903",)))).findings
     assert [finding.code for finding in told] == ["GF903", "GF901"]
-
-
-def test_what_nobody_asked_for_still_takes_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a file has told something, a caller tells nothing, whatever is selected: less selected is no more told."""
-    taken: list[str] = []
-
-    def told(evidence: object, known: list[Finding], finds: object) -> list[Finding]:
-        taken.extend(finding.code for finding in known)
-        return []
-
-    callers = SimpleNamespace(let_go=lambda: None)
-    monkeypatch.setattr(graphfix.analysis.told_by_callers, "caller_evidence", lambda *_, **named: [callers])
-    monkeypatch.setattr(graphfix.analysis.told_by_callers, "told_by_callers", told)
-    monkeypatch.setattr(graphfix.run.engine, "_refuted", lambda *_: False)
-    found = findings_of(HERE, OPTIONAL, counts=lambda finding: finding.code == "GF901")
-    assert [finding.code for finding in found] == ["GF901"] and sorted(taken) == ["GF901", "GF903"]
 
 
 def test_a_comment_that_silences_what_nobody_asked_for_is_needed(tmp_path: Path) -> None:

@@ -31,20 +31,21 @@ def project(tmp_path: Path) -> Path:
 
 
 def files(path: Path, project: Path) -> set[str]:
+    """The files of the one story that is told in `path`."""
     (finding,) = examine(path, Job((project,))).findings
     return {label.path for label in finding.story}
 
 
 def test_from_the_working_folder(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(project)
-    assert files(Path("train.py"), project) == {"train.py", "lib/layers.py"}
+    assert files(Path("lib/layers.py"), project) == {"train.py", "lib/layers.py"}
 
 
 def test_from_a_folder_beside_it(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(project / "lib")
-    assert files(Path("../train.py"), project) == {"../train.py", "layers.py"}
+    assert files(Path("layers.py"), project) == {"../train.py", "layers.py"}
 
 
 def test_in_full_where_the_finding_is(project: Path) -> None:
-    path = project / "train.py"
-    assert files(path, project) == {str(path), str(project / "lib" / "layers.py")}
+    path = project / "lib" / "layers.py"
+    assert files(path, project) == {str(path), str(project / "train.py")}

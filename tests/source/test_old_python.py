@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphfix.interpreter.conventions import NO_CONVENTIONS
 from graphfix.rewrite.fixpoint import repair
 from graphfix.run.examine import Job, examine
 from graphfix.run.selection import Wanted
@@ -89,7 +88,7 @@ def repaired(data: bytes) -> tuple[bytes, list[str]]:
         def applies(self, fix):
             return Wanted().applies(fix)
 
-    done = repair(Texts(Path("train.py"), (Path("."),), NO_CONVENTIONS), source.text, Confined())
+    done = repair(Texts(Path("train.py"), (Path("."),)), source.text, Confined())
     return source.edited(done.text).data, [finding.code for finding in done.left]
 
 

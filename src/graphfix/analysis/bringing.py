@@ -5,14 +5,15 @@ from __future__ import annotations
 import ast
 import functools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from graphfix.analysis.call_graph import CallGraph
-from graphfix.interpreter.imports import NEVER, Importer, parsed
+from graphfix.interpreter.imports import Importer, parsed
 from graphfix.models.words import BRINGING, INDEXED, NETWORKS
 from graphfix.source.decode import read_bytes
 from graphfix.source.errors import SourceError
+from graphfix.source.finder import NEVER
 from graphfix.source.reads import note_read
 
 # how many calls away from a word that brings a graph it is looked for: what lies further is met by the usual runs, or not at all
@@ -40,10 +41,20 @@ def bringing_words(
 
 
 class ImportedWords:
-    """The words by which graphs may come out of the files that a file imports, each of which is read when a word of it is asked for."""
+    """The words by which something comes out of the files that a file imports, each of which is read when a word of it is asked for.
 
-    def __init__(self, imports: Iterable[Import], path: Path, roots: tuple[Path, ...]) -> None:
+    `offering`: gives the names by which a file brings it; without any, graphs.
+    """
+
+    def __init__(
+        self,
+        imports: Iterable[Import],
+        path: Path,
+        roots: tuple[Path, ...],
+        offering: Callable[[Path], frozenset[str]] | None = None,
+    ) -> None:
         self.path = path
+        self.offering = offering or offered
         self.importer = Importer(path, roots)
         self.by_name: dict[str, list[tuple[str, str | None]]] = {}
         for name, module, member in imported_names(imports):
@@ -65,7 +76,7 @@ class ImportedWords:
         if target is None or target == self.path:
             return frozenset()
         note_read(target)
-        words = offered(target)
+        words = self.offering(target)
         if member is None or member == "*":
             return words
         return frozenset((name,)) if member in words else frozenset()

@@ -20,7 +20,7 @@ from graphfix.interpreter.frames import CallStack
 from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.recording import Store, Use
 from graphfix.interpreter.values import Instance, Tensor
-from graphfix.source.document import Document
+from graphfix.source.program import Program
 from graphfix.source.subtree import subtree
 
 DISPLAYS = (ast.Dict, ast.List, ast.Tuple)
@@ -205,11 +205,11 @@ def is_tensor_always(facts: Facts, expression: ast.expr) -> bool:
     return expression not in facts.plain and all(use.value.may_be_tensor for use in facts.uses.get(expression, ()))
 
 
-def at_caller(facts: Facts, document: Document, trace: CallStack, nodes: Iterable[Node]) -> list[ast.expr]:
+def at_caller(facts: Facts, program: Program, trace: CallStack, nodes: Iterable[Node]) -> list[ast.expr]:
     """The argument of a call, closest to the store, that brings `nodes` in and is always one tensor; of a display, its parts."""
     wanted = set(nodes)
     for frame, statement in reversed(trace[:-1]):
-        if frame.env.document is not document:
+        if not program.holds(statement):
             continue
         for part in subtree(statement):
             for argument in handed_over(part):

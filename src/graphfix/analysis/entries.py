@@ -33,17 +33,16 @@ class EntryKind(enum.Enum):
 class EntryPoint:
     """Where runs begin: what all runs have in common that differ only in their branches.
 
-    `name`: that of the function, or of class and method. `elsewhere`: it lies in another file, which uses the analysed one.
+    `name`: that of the function, or of class and method.
     """
 
     kind: EntryKind
     name: str = ""
-    elsewhere: bool = False
 
     @property
     def is_module(self) -> bool:
         """Whether it is the analysed file itself, as a script."""
-        return self.kind is EntryKind.MODULE and not self.elsewhere
+        return self.kind is EntryKind.MODULE
 
 
 MODULE = EntryPoint(EntryKind.MODULE)

@@ -33,7 +33,7 @@ from graphfix.interpreter.recording import Store
 from graphfix.interpreter.values import nodes_in
 from graphfix.model import OUTSIDE
 from graphfix.models.words import ASKS
-from graphfix.source.document import Document
+from graphfix.source.program import Program
 from graphfix.source.subtree import children, subtree
 
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
@@ -44,14 +44,14 @@ UNKNOWN_CALLERS = f"{OUTSIDE}may call it, and call backward() on what it compute
 
 
 class Regions:
-    """Finds the regions of one file."""
+    """Finds the regions of one program."""
 
-    def __init__(self, tape: Tape, facts: Facts, stays_inside: Callable[[str], bool]) -> None:
+    def __init__(self, program: Program, tape: Tape, facts: Facts, stays_inside: Callable[[str], bool]) -> None:
         """`stays_inside`: whether what attributes of this name hold gets to no walk, and not out of sight."""
         self.tape = tape
         self.facts = facts
         self.stays_inside = stays_inside
-        self.document: Document = tape.document
+        self.program = program
         self.touched: set[ast.AST] = set()
         self.asking: set[ast.AST] = set()
         self.building: set[ast.AST] = set()
@@ -70,11 +70,6 @@ class Regions:
         self.sound: dict[ast.stmt, bool] = {}
         self.inside: dict[ast.stmt, set[ast.AST]] = {}
         self.find()
-
-    @cached_property
-    def torch(self) -> str | None:
-        """The name by which the file knows torch, or can."""
-        return self.document.imported_as("torch") or ("torch" if self.document.importable("torch") is not None else None)
 
     def find(self) -> None:
         for run in self.tape.runs:
@@ -184,11 +179,11 @@ class Regions:
         """All statements and functions of this file in which `trace` lies."""
         for _, statement in trace:
             part: ast.AST | None = statement
-            while part is not None and part not in marked and part in self.document.parents:
+            while part is not None and part not in marked and self.program.holds(part):
                 marked.add(part)
                 if isinstance(part, SCOPES) and part is not statement:
                     break
-                part = self.document.parents.get(part)
+                part = self.program.parent(part)
 
     def is_forward(self, node: Node) -> bool:
         """Whether a module (or an operation on parameters) made the node and saved tensors for their gradient."""
@@ -238,7 +233,7 @@ class Regions:
                 break  # what a module does inside is its callers' affair
             if is_resumed(frame):
                 found.clear()  # what it makes becomes of whoever sends to it, and not of the call that began it
-            if statement in self.document.parents and not isinstance(statement, (*FUNCTIONS, ast.ClassDef)):
+            if self.program.holds(statement) and not isinstance(statement, (*FUNCTIONS, ast.ClassDef)):
                 found.append((frame, statement, [p for p in self.around(statement) if isinstance(p, (*FUNCTIONS, *LOOPS))]))
         return found
 
@@ -251,7 +246,7 @@ class Regions:
                 chain.append(part)
             if isinstance(part, SCOPES) and part is not statement:
                 break
-            part = self.document.parents.get(part)
+            part = self.program.parent(part)
         return chain[::-1]
 
     def qualifies(self, part: ast.stmt, node: Node, frames: list[Frame], frame: Frame, often: bool) -> bool:
@@ -362,16 +357,16 @@ class Regions:
 
     def contexts_of(self, part: ast.stmt) -> Iterator[ast.withitem]:
         """The contexts that its function has entered around `part`."""
-        above = self.document.parents.get(part)
+        above = self.program.parent(part)
         while above is not None and not isinstance(above, SCOPES):
             yield from above.items if isinstance(above, (ast.With, ast.AsyncWith)) else ()
-            above = self.document.parents.get(above)
+            above = self.program.parent(above)
 
     def extent(self, part: ast.stmt) -> tuple[ast.stmt, ...]:
         """A function or loop stands for itself; a statement goes together with those after it that go on with what it makes."""
         if isinstance(part, (*FUNCTIONS, *LOOPS)):
             return (part,)
-        block = self.document.block_of(part)
+        block = self.program.block_of(part)
         start = end = block.index(part)
         for index in range(start + 1, len(block)):
             if block[index] in self.touched or isinstance(block[index], (*SCOPES, ast.Return)) or not self.is_sound(block[index]):
@@ -384,7 +379,8 @@ class Regions:
 
     def covers(self, store: Store) -> bool:
         """Whether what is put away is made, and put away, in a region whose repair is safe: without graphs it keeps none."""
-        return self.torch is not None and self.covering(store) is not None
+        region = self.covering(store)
+        return region is not None and self.program.file_of(region.parts[0]).torch is not None
 
     def covering(self, store: Store) -> Region | None:
         """The region whose repair is safe in which what is put away is made, and put away."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import functools
 import itertools
+import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
@@ -14,17 +15,19 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 from graphfix.analysis.contributors import Facts
 from graphfix.analysis.evaluations import Regions
 from graphfix.analysis.explore import Tape
-from graphfix.analysis.importers import are_searched, importing, is_offered, spells
 from graphfix.analysis.runs import Run
 from graphfix.analysis.second_backward import SecondBackward, second_backwards
 from graphfix.autograd.graph import history
 from graphfix.autograd.iteration import is_further
-from graphfix.interpreter.imports import NEVER, Importer, parsed
+from graphfix.interpreter.imports import Importer, parsed
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.recording import ReadKind, Store
 from graphfix.interpreter.values import NonTensor, Tensor, Unknown, Value, nodes_in
 from graphfix.model import Finding, Label, Span
+from graphfix.project.importers import are_searched, importing, is_offered, is_packaged, spells
 from graphfix.source.document import Document
+from graphfix.source.finder import NEVER
+from graphfix.source.program import Program
 from graphfix.source.subtree import subtree
 
 if TYPE_CHECKING:
@@ -57,22 +60,15 @@ class Evidence:
     """What a rule is given: the runs over one file, and what they say together.
 
     `cuts`: for each rule what it would turn into numbers or detach, asked of this evidence.
-    `answers`: what other questions have found out about it (see `asked_once`).
+    `answers`: what other questions have found out about it (see `asked_once`). `homes`: the paths of the files that are to be changed, which
+    other programs may use, too; by default that in which the runs begin.
     """
 
     tape: Tape
     facts: Facts
     cuts: tuple[Cuts, ...] = ()
     answers: dict[tuple, Any] = field(default_factory=dict)
-
-    @property
-    def shows_all_uses(self) -> bool:
-        """Whether what no run does with a value is done by nobody, as far as the value does not escape."""
-        return True
-
-    def tells(self, store: Store) -> bool:
-        """Whether a fault of this store is told here, and not in another file."""
-        return True
+    homes: tuple[str, ...] = ()
 
     def told(self, report: Callable[..., Finding | None], *details: Any) -> Iterator[Finding]:
         """The finding that `report` makes of this evidence and `details`, where it makes one."""
@@ -80,9 +76,10 @@ class Evidence:
         if finding is not None:
             yield finding
 
-    @property
-    def document(self) -> Document:
-        return self.tape.document
+    @cached_property
+    def program(self) -> Program:
+        """The files that the runs have come to."""
+        return Program(self.tape.document, lambda: self.tape.documents)
 
     @cached_property
     def second_backwards(self) -> list[SecondBackward]:
@@ -109,12 +106,33 @@ class Evidence:
     @cached_property
     def regions(self) -> Regions:
         """The loops, functions and statements that build graphs which nobody walks."""
-        return Regions(self.tape, self.facts, self.stays_inside)
+        return Regions(self.program, self.tape, self.facts, self.stays_inside)
+
+    @asked_once
+    def of_homes(self, homes: tuple[str, ...]) -> Evidence:
+        """The same evidence for a change of the files at `homes`."""
+        return self if homes == (self.program.main.path,) else replace(self, answers={}, homes=homes)
+
+    @cached_property
+    def changing(self) -> list[Document]:
+        """The file that the runs begin in, and those that are to be changed."""
+        return list(dict.fromkeys((self.program.main, *map(self.program.named, self.homes))))
+
+    def changes(self, node: ast.AST) -> bool:
+        """Whether `node` stands in one of these files."""
+        return self.program.holds(node) and self.program.file_of(node) in self.changing
 
     @cached_property
     def importers(self) -> list[Path]:
-        """The closest programs of the project that import the file."""
-        return list(itertools.islice(importing(Path(self.document.path), self.tape.roots), MAX_IMPORTERS))
+        """The closest programs of the project that import the files that are to be changed, besides those that the runs come to."""
+        own = {os.path.realpath(document.path) for document in self.program.files}
+        found = dict.fromkeys(
+            path for document in self.changing for path in self._importing(document) if document is self.program.main or str(path) not in own
+        )
+        return list(itertools.islice(found, MAX_IMPORTERS))
+
+    def _importing(self, document: Document) -> Iterator[Path]:
+        return itertools.islice(importing(Path(document.path), self.tape.roots), MAX_IMPORTERS)
 
     @cached_property
     def knows_importers(self) -> bool:
@@ -179,7 +197,7 @@ class Evidence:
         """Where values may go, whatever the runs have shown."""
         from graphfix.analysis.flow.flow import flow_of
 
-        importer = Importer(Path(self.document.path), self.tape.roots)
+        importer = Importer(Path(self.program.main.path), self.tape.roots, self.tape.given)
         known: dict[Path, Document | None] = {}  # one document for a file, however it is named
 
         def find(name: str, importing: Document) -> Document | None:
@@ -192,31 +210,39 @@ class Evidence:
                 known[path] = importer.document_at(path, name)
             return known[path]
 
-        offered = is_offered(Path(self.document.path), self.tape.roots)
-        return flow_of(self.document, find, self.tape.conventions.walking, offered)
+        return flow_of(self.program.main, find, self.tape.conventions.walking, {each: self._offered(each) for each in self.changing})
+
+    def _offered(self, document: Document) -> list[ast.AST]:
+        """The functions of a file that code besides this program may call."""
+        from graphfix.analysis.flow.flow import public
+
+        path = Path(document.path)
+        if document is self.program.main or is_packaged(path) or not self.knows_importers:
+            return list(public(document.tree)) if is_offered(path, self.tape.roots) else []
+        return [each for each in public(document.tree) if self.importers_naming(getattr(each, "name", ""))]
 
     def let_go(self) -> None:
         """End it: most of what holds one another in circles goes now, and Python's collector need not look for it."""
         flow = vars(self).get("flow")
         if flow is not None:
             flow.let_go()
+        for other in (each for each in self.answers.values() if isinstance(each, Evidence) and each is not self):
+            other_flow = vars(other).get("flow")
+            if other_flow is not None:
+                other_flow.let_go()
+            vars(other).clear()
         self.tape.let_go()
         vars(self).clear()
 
-    def span(self, node: ast.AST) -> Span:
-        return self.document.span(node)
-
     def blamed(self, node: ast.AST) -> Span:
         """The statement that holds `node`, or `node` itself where that statement is a whole block."""
-        statement = self.document.statement_of(node)
-        return self.span(node if hasattr(statement, "body") else statement)
+        statement = self.program.statement_of(node)
+        return self.program.span(node if hasattr(statement, "body") else statement)
 
     def label(self, node: ast.AST, message: str) -> Label:
-        return Label(self.document.path, self.span(node), message)
-
-    def holds(self, node: ast.AST) -> bool:
-        """Whether `node` is part of the file under analysis (and not of one that it imports)."""
-        return node in self.document.parents or node is self.document.tree
+        """A step of a story at `node`, in the file that it stands in."""
+        document = self.program.file_of(node)
+        return Label(document.path, document.span(node), message)
 
 
 def as_number(m: Interpreter, node: ast.AST, value: Value) -> Value:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -27,7 +28,7 @@ from graphfix.analysis.prospects import Prospects
 from graphfix.analysis.runs import Run, untouched_by
 from graphfix.interpreter.conventions import NO_CONVENTIONS, Conventions
 from graphfix.interpreter.frames import Env, Frame
-from graphfix.interpreter.imports import Importer, define
+from graphfix.interpreter.imports import NOTHING, Importer, define
 from graphfix.interpreter.interpreter import LIMITS, Contradicted, Interpreter, Stop
 from graphfix.interpreter.recording import Recording
 from graphfix.interpreter.snapshot import Beginning, Question
@@ -56,6 +57,7 @@ class Tape:
     """All runs over one file. `truncated` where the budget ended before every branch was taken.
 
     `interpreters`, `others`: what has made its runs, those that began anew included, and tapes that are not needed longer than this one.
+    `given`: as `Importer` takes it.
     `settled`: runs of the tape that it replays, which are the same once more.
     """
 
@@ -65,6 +67,7 @@ class Tape:
     roots: tuple[Path, ...] = ()
     conventions: Conventions = NO_CONVENTIONS
     importer: Importer | None = None
+    given: Mapping[Path, Document] = field(default_factory=dict)
     interpreters: list[Interpreter] = field(default_factory=list)
     others: list[Tape] = field(default_factory=list)
     settled: dict[EntryPoint, list[Run]] = field(default_factory=dict)
@@ -95,12 +98,17 @@ class Tape:
         """
         if self.truncated:
             return Tape(self.document, [], True, self.roots, self.conventions)
-        explorer = Explorer(self.document, self.roots, self.conventions)
+        explorer = Explorer(self.document, self.roots, self.conventions, self.given)
         self.others.append(explorer.tape)
         explorer.tape.prospects = self.prospects
         explorer.tape.settled = untouched_by(self.document, self.runs, substitutions)
         explorer.substitutions = substitutions
         return explorer.explore()
+
+    @property
+    def documents(self) -> list[Document]:
+        """The further files of the project that its runs have read."""
+        return list(self.importer.documents.values()) if self.importer is not None else []
 
     @property
     def executed(self) -> set[ast.AST]:
@@ -115,9 +123,17 @@ class Tape:
 class Explorer:
     """Runs the tape over one program."""
 
-    def __init__(self, document: Document, roots: tuple[Path, ...], conventions: Conventions = NO_CONVENTIONS) -> None:
-        self.tape = Tape(document, roots=roots, conventions=conventions)
-        self.importer = self.tape.importer = Importer(Path(document.path), roots)
+    def __init__(
+        self,
+        document: Document,
+        roots: tuple[Path, ...],
+        conventions: Conventions = NO_CONVENTIONS,
+        given: Mapping[Path, Document] = NOTHING,
+    ) -> None:
+        """`given`: as `Importer` takes it."""
+        self.tape = Tape(document, roots=roots, conventions=conventions, given=given)
+        own = {Path(os.path.realpath(document.path)): document}  # who imports it does not read it a second time
+        self.importer = self.tape.importer = Importer(Path(document.path), roots, {**given, **own})
         self.steps = 0
         self.budget = 0
         self.most = MOST_STEPS

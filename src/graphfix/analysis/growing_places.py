@@ -91,7 +91,7 @@ def is_sure(evidence: Evidence, store: Store) -> bool:
 
 def expressions_to_cut(evidence: Evidence, stores: list[Store]) -> list[ast.expr]:
     """The expressions that bring a graph into what `stores` put away; empty where one of them cannot be cut for sure."""
-    facts, document = evidence.facts, evidence.document
+    facts, program = evidence.facts, evidence.program
     own = stored_nodes(evidence.tape, stores)
     found: dict[ast.expr, None] = {}
     alike = {
@@ -103,13 +103,13 @@ def expressions_to_cut(evidence: Evidence, stores: list[Store]) -> list[ast.expr
         parts = contributors(facts, store.value_site, own) if store.value_site is not None else []
         if not parts and not store.old and store.value_site is not None:
             parts = contributors(facts, store.value_site, {})  # what the place starts with
-        inside = [part for part in parts if evidence.holds(part)]
+        inside = [part for part in parts if evidence.program.holds(part)]
         if parts and len(inside) == len(parts) and all(is_tensor_always(facts, part) for part in parts):
             found.update(dict.fromkeys(inside))
             continue
         wanted = {node for part in parts for use in facts.uses[part] for node in use.nodes}
         wanted = wanted or set(store.nodes)
-        lifted = at_caller(facts, document, store.trace, wanted)
+        lifted = at_caller(facts, program, store.trace, wanted)
         if not lifted:
             if not parts and set(store.nodes) <= own.keys() and store.old:
                 continue

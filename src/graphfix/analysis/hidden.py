@@ -11,7 +11,7 @@ from graphfix.analysis.evidence import Evidence, asked_once
 from graphfix.analysis.growing_places import GrowingPlace
 from graphfix.analysis.outer_graph import external_nodes, outer_births
 from graphfix.analysis.piles import faulty_piles
-from graphfix.analysis.second_backward import Cause, SecondBackward, document_of
+from graphfix.analysis.second_backward import Cause, SecondBackward
 from graphfix.analysis.unretained import Unretained, across_iterations
 from graphfix.interpreter.recording import Store
 
@@ -65,7 +65,7 @@ def piled_up(trial: Unretained) -> Iterator[Hidden]:
     """The containers out of which old graphs are walked."""
     kept = [walk for walk in trial.walks(Cause.KEPT) if walk.always]
     for pile in faulty_piles(trial.evidence, False) if kept else ():
-        here = any(document_of(store.trace) is trial.evidence.document for store in pile.stores)
+        here = any(trial.evidence.program.holds(store.target) for store in pile.stores)
         if pile.raises and (pile.expressions or here):
             yield Hidden(Cause.KEPT, kept, pile=pile)
 
@@ -73,7 +73,7 @@ def piled_up(trial: Unretained) -> Iterator[Hidden]:
 def outer(trial: Evidence, walks: list[SecondBackward]) -> Iterator[Hidden]:
     """Totals and computations that are initialised once, outside the loop."""
     for walk in walks:
-        if not trial.holds(walk.walk.site):
+        if not trial.program.holds(walk.walk.site):
             continue
         total = walk.cause is Cause.TOTAL and walk.carriers
         if total or walk.cause is Cause.EXTERNAL and walk.loop is not None and outer_births(trial, walk):

@@ -78,7 +78,7 @@ def missing_backwards(evidence: Evidence) -> list[MissingBackward]:
     for run in () if evidence.tape.truncated else evidence.tape.runs:
         for step in run.recording.updates:
             site = step.site
-            if isinstance(site, ast.Call) and step.steps and word(site.func) == "step" and evidence.holds(site):
+            if isinstance(site, ast.Call) and step.steps and word(site.func) == "step" and evidence.program.holds(site):
                 try:
                     found.setdefault(site, []).extend(lacking(evidence, run, step))
                 except Contradicted:
@@ -207,7 +207,7 @@ def losses_in(evidence: Evidence, interval: Interval) -> list[Store]:
     stores = [
         store
         for store in interval.part_of(interval.run.recording.stores)
-        if store.kind in NAMED and evidence.holds(store.site) and store.value.node is not None
+        if store.kind in NAMED and evidence.program.holds(store.site) and store.value.node is not None
         if interval.holds(store.value.node.order) and not store.value.node.walks
         if reaches_surely(evidence, store.value.node, interval.step.leaves)
     ]
@@ -266,7 +266,7 @@ def is_handed_on(interval: Interval, store: Store) -> bool:
 def may_be_walked_unseen(evidence: Evidence, found: MissingBackward) -> bool:
     """Whether code that no run has come to may give the step a gradient, by a backward pass or by hand."""
     documents = list(evidence.flow.code.documents.values())
-    if any(reads_gradients(document) or puts_gradients(document) for document in (evidence.document, *documents)):
+    if any(reads_gradients(document) or puts_gradients(document) for document in (*evidence.program.files, *documents)):
         return True
     walking = (WALKS | evidence.tape.conventions.walking) - {"grad"}
     executed = evidence.tape.executed
@@ -274,7 +274,7 @@ def may_be_walked_unseen(evidence: Evidence, found: MissingBackward) -> bool:
     spelled = (part for code in codes for part in subtree(code) if isinstance(part, (ast.Attribute, ast.Name)))
     for part in spelled:
         if word(part) in walking:
-            own = next((document for document in (evidence.document, *documents) if part in document.parents), None)
+            own = next((document for document in (*evidence.program.files, *documents) if part in document.parents), None)
             if own is None or own.statement_of(part) not in executed:
                 return True
     escapes = found.is_open or bool(found.penalties)  # with nothing in between, what becomes of the loss later is too late

@@ -33,7 +33,7 @@ def indexed(evidence: Evidence) -> Iterator[tuple[ast.Subscript, list[tuple[Run,
     reads: dict[ast.Subscript, list[tuple[Run, Read]]] = {}
     for run in evidence.tape.runs:
         for read in run.recording.legacy:
-            if evidence.holds(read.site):
+            if evidence.program.holds(read.site):
                 reads.setdefault(read.site, []).append((run, read))  # type: ignore[arg-type]
     for site, seen in reads.items():
         known = [no_dimension(evidence.facts, read.value) for _, read in seen]
@@ -46,7 +46,7 @@ def is_told_apart(evidence: Evidence, site: ast.Subscript) -> bool:
     read = {ast.dump(part) for part in subtree(site.value) if isinstance(part, ast.expr)}
     part: ast.AST = site
     while not isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.Module)):
-        above = evidence.document.parents[part]
+        above = evidence.program.parent(part)
         if isinstance(above, (ast.If, ast.IfExp)) and part is not above.test:
             if not read.isdisjoint(map(ast.dump, asked_for_kind(above.test))):
                 return True
@@ -71,16 +71,16 @@ def summed_up(evidence: Evidence) -> set[ast.expr]:
 
 def running_total(evidence: Evidence, site: ast.Subscript) -> Total | None:
     """What `total[0]` is the total of, where all that is put there are numbers and `.data` of tensors without dimension."""
-    document = evidence.document
+    program = evidence.program
     if not isinstance(site.value, ast.Name):
         return None
-    scope = document.enclosing(site, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)) or document.tree
+    scope = program.enclosing(site, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)) or program.tree_of(site)
     name = site.value.id
     added: list[ast.Attribute] = []
     for part in subtree(scope):
         if not isinstance(part, ast.Name) or part.id != name or isinstance(part.ctx, ast.Load):
             continue
-        statement = document.parents[part]
+        statement = program.parent(part)
         if isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Add):
             if not is_scalar_data(evidence, statement.value):
                 return None

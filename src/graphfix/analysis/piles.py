@@ -58,7 +58,7 @@ def collect(evidence: Evidence, run: Run, piles: dict[ast.AST, GrowingPlace], co
             continue
         if isinstance(store.holder, Sequence) and store.holder.in_turn and store.kind is StoreKind.ASSIGNED:
             continue  # state
-        if evidence.regions.covers(store) is covered and evidence.tells(store):
+        if evidence.regions.covers(store) is covered:
             by_holder.setdefault(id(store.holder), []).append(store)
     for stores in by_holder.values():
         for later in stores:
@@ -99,8 +99,6 @@ def collect_slots(evidence: Evidence, run: Run, slots: dict[ast.AST, GrowingPlac
         boundaries.setdefault(boundary.entry, []).append(boundary)
     for stores in by_place.values():
         last = stores[-1]
-        if not evidence.tells(last):
-            continue
         if last.kind is StoreKind.ASSIGNED and last.nodes and not isinstance(last.holder, Sequence) and stays(boundaries, last):
             pile = slots.setdefault(last.target, GrowingPlace(keeps_one=True))
             pile.stores.append(last)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from graphfix.analysis.bringing import ImportedWords, bringing_words
 from graphfix.analysis.call_graph import ITEM, CallGraph, forms_in
+from graphfix.analysis.reaching import Aim, imported
 from graphfix.interpreter.conventions import Conventions
 from graphfix.models.words import (
     BRINGING,
@@ -84,7 +85,15 @@ class Prospects:
     @cached_property
     def walking(self) -> set[ast.AST]:
         """The functions of this file that lead to a walk, or clear the gradients of one."""
-        return self.call_graph.leading_to(CALLED_WALKS | self.conventions.walking | {CLEARS})
+        return self.call_graph.leading_to(CALLED_WALKS | self._walking_names | {CLEARS})
+
+    @cached_property
+    def _walking_names(self) -> frozenset[str]:
+        """The functions that walk by what the settings say, or in the files that this one imports."""
+        return self.conventions.walking | self._imported(Aim.WALK)
+
+    def _imported(self, aim: Aim) -> frozenset[str]:
+        return imported(self.call_graph, Path(self.document.path), self.roots, aim)
 
     @cached_property
     def reading(self) -> set[ast.AST]:
@@ -93,7 +102,7 @@ class Prospects:
         In a quiet file that is a graph of modules, but for reads of old: what such a file tells of else are evaluations.
         """
         graph = self.call_graph
-        reads = graph.leading_to(SPELLED_READS)
+        reads = graph.leading_to(SPELLED_READS | self._imported(Aim.READ))
         of_any_graph = self._reading_as_of_old & reads if self.is_quiet else reads
         brought = self._brought(of_any_graph, BRINGING) | self._brought(reads - of_any_graph, MODULES)
         return self.walking | graph.leading_to((INDEXED,)) | brought
@@ -115,7 +124,7 @@ class Prospects:
     def walks(self) -> bool:
         """Whether the file spells a walk, or clears the gradients of one: it may prove graphs that a run without one has met unawares."""
         words = self.call_graph.spelled | {definition.name for definition in self.call_graph.definitions}
-        wanted = anyhow(CALLED_WALKS | WALKED_BY_TRAINER | self.conventions.walking) | {CLEARS}
+        wanted = anyhow(CALLED_WALKS | WALKED_BY_TRAINER | self._walking_names) | {CLEARS}
         return self.conventions.trains_modules or not words.isdisjoint(wanted)
 
     @property

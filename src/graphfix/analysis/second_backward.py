@@ -24,7 +24,6 @@ from graphfix.interpreter.frames import CallStack, Frame
 from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.recording import Boundary, Store, StoreKind
 from graphfix.interpreter.values import Value
-from graphfix.source.document import Document
 from graphfix.source.subtree import subtree
 
 # calls that leave a total what it is, but for a factor, its shape and where it lies
@@ -61,10 +60,6 @@ class SecondBackward:
     stores: list[Store] = field(default_factory=list)
     always: bool = True
     entries: list[tuple[Run, LoopEntry | None]] = field(default_factory=list)
-
-
-def document_of(trace: CallStack) -> Document:
-    return trace[-1][0].env.document
 
 
 def statement_in(trace: CallStack, frame: Frame | None) -> ast.stmt | None:

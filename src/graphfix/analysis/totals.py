@@ -60,7 +60,7 @@ def is_plain_log(evidence: Evidence, total: GrowingPlace) -> bool:
 
     Anything else may be an objective, or a part of a forward pass, that code which is not in sight walks.
     """
-    if total.escaped or not evidence.shows_all_uses or any(map(in_forward, total.chained)):
+    if total.escaped or any(map(in_forward, total.chained)):
         return False
     if not total.is_of_script and any(
         isinstance(store.place[0], Instance) or evidence.leaves_function(store) for store in total.stores
@@ -87,7 +87,7 @@ def collect(evidence: Evidence, run: Run, stores: list[Store], found: dict[ast.A
         found.update(dict.fromkeys(targets, total))
         # a run that walks the sum and resets it at once shows that it is no log, also for the runs that do not
         total.walked |= are_walked_after(chained, fed)
-        kept = [store for store in chained if not is_cut_at_once(store, stores) and evidence.tells(store)]
+        kept = [store for store in chained if not is_cut_at_once(store, stores)]
         if not kept:
             continue
         total.stores.extend(fed)

@@ -10,9 +10,10 @@ from graphfix.analysis.bringing import imported_names
 from graphfix.analysis.call_graph import word
 from graphfix.analysis.evidence import Evidence, asked_once
 from graphfix.analysis.testing import is_test
-from graphfix.interpreter.imports import NEVER, Importer, parsed
+from graphfix.interpreter.imports import Importer, parsed
 from graphfix.models.words import UNRECORDED_BY_TRAINER
 from graphfix.source.document import Document
+from graphfix.source.finder import NEVER
 from graphfix.source.reads import note_read
 from graphfix.source.subtree import subtree
 
@@ -36,7 +37,7 @@ def calls_of(evidence: Evidence, function: ast.FunctionDef | ast.AsyncFunctionDe
     """The calls by its name in the file, in those that import it, and in those that its class gets its bases from."""
     naming = evidence.importers_naming(function.name)
     inherited = [each for each in inherited_from(evidence, function) if each not in naming]
-    for document in (evidence.document, *naming, *inherited):
+    for document in (*evidence.program.files, *naming, *inherited):
         for part in subtree(document.tree):
             if isinstance(part, ast.Call) and word(part.func) == function.name and fits(part, function):
                 yield document, part
@@ -45,7 +46,11 @@ def calls_of(evidence: Evidence, function: ast.FunctionDef | ast.AsyncFunctionDe
 def inherited_from(evidence: Evidence, method: ast.FunctionDef | ast.AsyncFunctionDef) -> list[Document]:
     """The files of the project in which the bases of a method's class are defined, and the bases of these."""
     found: dict[Path, Document] = {}
-    pending = [(evidence.document, owner) for owner in [evidence.document.parents.get(method)] if isinstance(owner, ast.ClassDef)]
+    pending = [
+        (evidence.program.file_of(method), owner)
+        for owner in [evidence.program.parent(method)]
+        if isinstance(owner, ast.ClassDef)
+    ]
     while pending and len(found) < MAX_FILES:
         document, cls = pending.pop()
         path = Path(document.path)
@@ -105,7 +110,8 @@ def is_unrecorded(evidence: Evidence, document: Document, call: ast.Call, depth:
 
 def is_switched_off(evidence: Evidence, document: Document, context: ast.expr) -> bool:
     """Whether recording is off in a context that is entered, or in a function that it decorates."""
-    documents = (document,) if document is evidence.document else (document, evidence.document)
+    main = evidence.program.main
+    documents = (document,) if document is main else (document, main)
     return is_switch(documents, context) or isinstance(context, ast.Call) and is_switch(documents, context.func)
 
 

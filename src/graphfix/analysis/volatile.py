@@ -7,7 +7,7 @@ marked by a node of its own, what has that node in its history is what the input
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from graphfix.analysis.contributors import Facts
@@ -37,29 +37,9 @@ def flagged(evidence: Evidence) -> set[ast.Call]:
         alias.site
         for run in evidence.tape.runs
         for alias in run.recording.aliases
-        if alias.kind is AliasKind.VARIABLE and isinstance(alias.site, ast.Call) and evidence.holds(alias.site)
+        if alias.kind is AliasKind.VARIABLE and isinstance(alias.site, ast.Call) and evidence.program.holds(alias.site)
         if flag(alias, "volatile") is True
     }
-
-
-def handed_on(evidence: Evidence) -> list[ast.Call]:
-    """The calls in this file that hand the flag to code of another file, which makes a volatile input with it."""
-    found: dict[ast.Call, None] = {}
-    for run in evidence.tape.runs:
-        for alias in run.recording.aliases:
-            if alias.kind is AliasKind.VARIABLE and not evidence.holds(alias.site) and flag(alias, "volatile") is True:
-                own = [statement for _, statement in alias.trace if evidence.holds(statement)]
-                found.update(dict.fromkeys(call for call in calls_in(own[-1:]) if is_written(call)))
-    return list(found)
-
-
-def calls_in(statements: Iterable[ast.stmt]) -> Iterator[ast.Call]:
-    return (part for statement in statements for part in subtree(statement) if isinstance(part, ast.Call))
-
-
-def is_written(call: ast.Call) -> bool:
-    """Whether the flag is written out as set: what is passed on as a parameter is another caller's business, too."""
-    return any(k.arg == "volatile" and isinstance(k.value, ast.Constant) and bool(k.value.value) for k in call.keywords)
 
 
 def flagged_in(evidence: Evidence, held: Evaluation) -> set[ast.Call]:
@@ -67,7 +47,7 @@ def flagged_in(evidence: Evidence, held: Evaluation) -> set[ast.Call]:
     return {
         site
         for site in flagged(evidence)
-        if evidence.document.statement_of(site) in held.statements
+        if evidence.program.statement_of(site) in held.statements
         and any(k.arg == "volatile" and isinstance(k.value, ast.Constant) for k in site.keywords)
     }
 
@@ -108,7 +88,7 @@ def region(evidence: Evidence, tried: Tape, sites: set[ast.Call]) -> Region | No
     if not consumers:
         return Region((), True)
     block = common_block(evidence, next(iter(sites)), set(consumers))
-    return checked(evidence, tried, block, sites) if block and evidence.regions.torch else None
+    return checked(evidence, tried, block, sites) if block and evidence.program.file_of(block[0]).torch else None
 
 
 @asked_once
@@ -141,17 +121,17 @@ def leaves_sight(run: Run, start: Node) -> bool:
 
 def common_block(evidence: Evidence, site: ast.AST, wanted: set[ast.stmt]) -> list[ast.stmt]:
     """The adjacent statements of the innermost block around `site` that hold all of `wanted`."""
-    document = evidence.document
-    statement = document.statement_of(site)
+    program = evidence.program
+    statement = program.statement_of(site)
     while True:
-        block = document.block_of(statement)
+        block = program.block_of(statement)
         holding = [index for index, item in enumerate(block) if any(part in wanted for part in subtree(item))]
         held = {part for index in holding for part in subtree(block[index])}
         if wanted <= held:
             return block[holding[0] : holding[-1] + 1]
-        above = document.parents.get(statement)
+        above = program.parent(statement)
         while above is not None and not isinstance(above, ast.stmt):
-            above = document.parents.get(above)
+            above = program.parent(above)
         if above is None or isinstance(above, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             return []
         statement = above

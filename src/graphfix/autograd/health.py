@@ -18,6 +18,12 @@ class Health:
     empty: int
     truncated: bool
 
+    def beside(self, other: Health) -> Health:
+        """What both come to together: two programs that share a file."""
+        return Health(
+            (*self.walks, *other.walks), self.misused + other.misused, self.empty + other.empty, self.truncated or other.truncated
+        )
+
     def worse_than(self, before: Health) -> str:
         """Why this version is worse than the one `before`; empty where nothing says so."""
         if self.misused > before.misused:

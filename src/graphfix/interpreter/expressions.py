@@ -75,9 +75,8 @@ def call_expression(m: Interpreter, node: ast.Call) -> Value:
 def binary(m: Interpreter, node: ast.BinOp) -> Value:
     left, right = evaluate(m, node.left), evaluate(m, node.right)
     result = m.arithmetic(node, left, right, node.op)
-    if not isinstance(result, Constant):
-        m.note_use(node.left, left)
-        m.note_use(node.right, right)
+    m.note_use(node.left, left)
+    m.note_use(node.right, right)
     return result
 
 

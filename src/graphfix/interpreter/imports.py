@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import functools
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from graphfix.interpreter.frames import Env, Frame
 from graphfix.interpreter.interpreter import MAX_STEPS, Interpreter, OutOfSteps, Stop
@@ -14,21 +16,25 @@ from graphfix.interpreter.values import Project, Value
 from graphfix.source.decode import read
 from graphfix.source.document import Document
 from graphfix.source.errors import SourceError
+from graphfix.source.finder import NEVER, Finder
 from graphfix.source.reads import note_read
 from graphfix.source.subtree import subtree
 
 MAX_MODULES = 60
 MAX_BYTES = 600_000
-# Names that a repository shadows more often by accident than by intent
-NEVER = frozenset(("torch", "numpy", "os", "sys", "math", "random", "typing", "collections", "tqdm"))
+NOTHING: Mapping[Path, Document] = MappingProxyType({})
 
 
-class Importer:
-    """Resolves imports of one analysis. `roots`: folders that the project may be imported from; nothing is executed for real."""
+class Importer(Finder):
+    """Resolves imports of one analysis. `roots`: folders that the project may be imported from; nothing is executed for real.
 
-    def __init__(self, path: Path, roots: tuple[Path, ...]) -> None:
-        self.path = path
-        self.roots = roots
+    `given`: the documents that stand for files, by their real paths, instead of what these say now.
+    """
+
+    def __init__(self, path: Path, roots: tuple[Path, ...], given: Mapping[Path, Document] = NOTHING) -> None:
+        super().__init__(path, roots)
+        self.given = given
+        self.documents: dict[ast.AST, Document] = {}
         self.loaded: dict[Path, Project | None] = {}
         self.bytes = 0
         self.running: Interpreter | None = None
@@ -40,20 +46,6 @@ class Importer:
         found = self.find(name, Path(env.top().document.path))
         # a name may wait to be resolved since an earlier run
         return self.load(self.running or m, found, name) if found is not None else None
-
-    def find(self, name: str, importing: Path) -> Path | None:
-        level = len(name) - len(name.lstrip("."))
-        parts = [part for part in name.lstrip(".").split(".") if part]
-        if level:
-            folder = importing.parent
-            for _ in range(level - 1):
-                folder = folder.parent
-            return module_file(folder, tuple(parts))
-        for folder in search_path(importing.parent, self.path.parent, self.roots):
-            found = module_file(folder, tuple(parts))
-            if found is not None and found != importing:
-                return found
-        return None
 
     def load(self, m: Interpreter, path: Path, name: str) -> Project | None:
         if path in self.loaded:
@@ -103,7 +95,12 @@ class Importer:
         return not any(snapshot.partial for snapshot in self._snapshots)
 
     def document_at(self, path: Path, name: str) -> Document | None:
-        return parsed(path, name)
+        """The document of the file at `path`, which is imported as `name`; None where it cannot be read."""
+        document = self.given.get(Path(os.path.realpath(path))) if self.given else None
+        document = document or parsed(path, name)
+        if document is not None:
+            self.documents.setdefault(document.tree, document)
+        return document
 
 
 def parsed(path: Path, name: str) -> Document | None:
@@ -126,29 +123,6 @@ def known_file(path: Path) -> Document | None:
         return Document(str(path), read(path).text, path.stem)
     except (SourceError, OSError):
         return None
-
-
-@functools.lru_cache(maxsize=4000)
-def search_path(importing: Path, started: Path, roots: tuple[Path, ...]) -> tuple[Path, ...]:
-    """The folders out of which a file in `importing` imports where one in `started` is run, of a project below `roots`."""
-    folders = [importing, started]
-    for root in roots:
-        folder = started
-        while folder != root and root in folder.parents:
-            folder = folder.parent
-            folders.append(folder)
-        if os.path.isdir(root):
-            folders.extend((root, root / "src"))
-    return tuple(dict.fromkeys(folders))
-
-
-@functools.lru_cache(maxsize=4000)
-def module_file(folder: Path, parts: tuple[str, ...]) -> Path | None:
-    base = folder.joinpath(*parts)
-    for candidate in (base.with_suffix(".py") if parts else None, base / "__init__.py"):
-        if candidate is not None and os.path.isfile(candidate) and not os.path.islink(candidate):
-            return candidate
-    return None
 
 
 DEFINING = (

@@ -21,15 +21,16 @@ def unless(known: bool, doubt: str) -> str:
     return "" if known else doubt
 
 
-def naming_torch(evidence: Evidence, *operations: Operation) -> tuple[Operation, ...]:
-    """The operations, headed by an import of torch where they spell its name and the file imports no more than parts of it."""
-    if evidence.document.imported_as("torch") is not None:
+def naming_torch(evidence: Evidence, place: ast.AST, *operations: Operation) -> tuple[Operation, ...]:
+    """The operations in the file of `place`, headed by an import of torch where they spell its name and the file imports no more than parts of it."""
+    document = evidence.program.file_of(place)
+    if document.imported_as("torch") is not None:
         return operations
-    first = evidence.document.importable("torch")
-    return operations if first is None else (InsertBefore(evidence.span(first), "import torch"), *operations)
+    first = document.importable("torch")
+    return operations if first is None else (InsertBefore(evidence.program.span(first), "import torch"), *operations)
 
 
 def operand(evidence: Evidence, node: ast.expr) -> str:
     """The source of an expression so that an attribute can follow."""
-    text = evidence.document.source(node)
+    text = evidence.program.source(node)
     return text if isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript)) else f"({text})"

@@ -42,17 +42,15 @@ class Joined(Inquiry):
     def between(self, spans: list[Span], last: Span) -> Iterator[ast.stmt]:
         """The statements that may run between the first and the last of `spans`: those that lie between them, or after the one and
         before the other where these are in different functions."""
-        document = self.evidence.document
+        program = self.evidence.program
         around = (*FUNCTIONS, ast.Module)
-        places = [
-            part for part in subtree(document.tree) if isinstance(part, (ast.stmt, ast.expr)) and document.span(part) in spans
-        ]
-        homes = dict.fromkeys(document.enclosing(part, around) for part in places)
-        second = next(document.enclosing(part, around) for part in places if document.span(part) == last)
+        places = [part for span in spans for part in program.lying_at(span)]
+        homes = dict.fromkeys(program.enclosing(part, around) for part in places)
+        second = next(program.enclosing(part, around) for part in program.lying_at(last))
         start = min(span.start for span in spans) if len(homes) == 1 else 0
         for home in homes:
             for statement in (part for part in subtree(home) if isinstance(part, ast.stmt) and part is not home):
-                span = document.span(statement)
+                span = program.span(statement)
                 if home is not second or start <= span.start and span.end <= last.end:
                     yield statement
 

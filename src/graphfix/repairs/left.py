@@ -30,12 +30,12 @@ class Left(Inquiry):
 
     def inserted(self, operation: InsertBefore | InsertAfter, ground: Ground) -> Iterator[Open]:
         """A statement that detaches a variable: what it holds is freed there, or nobody walks it."""
-        document = self.evidence.document
-        anchor = next((p for p in subtree(document.tree) if isinstance(p, ast.stmt) and self.at(p, operation.span)), None)
+        program = self.evidence.program
+        anchor = next((p for p in program.lying_at(operation.span) if isinstance(p, ast.stmt)), None)
         target = detached_target(operation.text)
         if anchor is None or target is None:
             return
-        loop = document.enclosing(anchor, (*LOOPS, *FUNCTIONS))
+        loop = program.enclosing(anchor, (*LOOPS, *FUNCTIONS))
         item = ast.parse(target, mode="eval").body
         if isinstance(item, ast.Subscript) and isinstance(item.slice, ast.Constant):
             yield from self.item(item, item.slice.value, anchor, loop)
@@ -74,12 +74,12 @@ class Left(Inquiry):
 
     def looking_up(self, reach: Reach) -> list[ast.Call]:
         """What may read, by its name, a variable to which a value gets: a global one, an attribute, or one of the same function."""
-        document = self.evidence.document
+        program = self.evidence.program
         places = [place for place, _ in reach.places]
         if any(isinstance(place, Field) or isinstance(place, Cell) and isinstance(place.scope, ast.Module) for place in places):
             return self.flow.calls.reflections[:1]
-        around = {document.enclosing(place, FUNCTIONS) for place in places if place in document.parents}
-        return [each for each in self.flow.calls.reflections if document.enclosing(each, FUNCTIONS) in around][:1]
+        around = {program.enclosing(place, FUNCTIONS) for place in places if program.holds(place)}
+        return [each for each in self.flow.calls.reflections if program.enclosing(each, FUNCTIONS) in around][:1]
 
     def item(self, item: ast.Subscript, key: object, anchor: ast.stmt, loop: ast.AST | None) -> Iterator[Open]:
         """An item of a dict that is detached: only the loop's body puts it there, surely, and no None; a walk of it follows.
@@ -183,7 +183,7 @@ class Left(Inquiry):
             return [just_before.value]
         if "." in target:
             return [Field(target.rpartition(".")[2])]
-        around = self.evidence.document.enclosing(loop, (*FUNCTIONS, ast.Module)) if loop is not None else None
+        around = self.evidence.program.enclosing(loop, (*FUNCTIONS, ast.Module)) if loop is not None else None
         named = (
             (part for part in subtree(around) if isinstance(part, ast.Name) and part.id == target) if around is not None else ()
         )

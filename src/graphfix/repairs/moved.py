@@ -10,7 +10,7 @@ from graphfix.analysis.flow.calls import name_of
 from graphfix.analysis.flow.freed import LOOPS, leaves, surely_called
 from graphfix.analysis.flow.places import Place
 from graphfix.analysis.flow.scopes import FUNCTIONS
-from graphfix.model import Move
+from graphfix.model import Move, Span
 from graphfix.models.table import facts
 from graphfix.models.words import WALKS
 from graphfix.repairs.inquiry import Inquiry, Open
@@ -52,9 +52,7 @@ class Moved(Inquiry):
         yield from self.side_effects(operation)
         yield from self.passed(operation)
         yield from self.mode_unknown()
-        for loop in (
-            part for part in subtree(self.evidence.document.tree) if isinstance(part, LOOPS) and self.at(part.body[0], before)
-        ):
+        for loop in self.loops_begun_at(before):
             for statement in loop.body:
                 if any(name_of(call.func) in WALKS for call in surely_called(statement)):
                     return
@@ -64,14 +62,15 @@ class Moved(Inquiry):
 
     def passed(self, operation: Move) -> Iterator[Open]:
         """The statements that it moves past change nothing that it reads: neither parameters and data, nor modules, nor modes."""
-        document = self.evidence.document
+        program = self.evidence.program
         around = (*FUNCTIONS, ast.ClassDef, ast.Module)
-        statements = [part for part in subtree(document.tree) if isinstance(part, ast.stmt)]
-        homes = {document.enclosing(part, around) for part in statements if self.at(part, operation.span)}
-        for statement in statements:
-            span = document.span(statement)
+        homes = dict.fromkeys(program.enclosing(part, around) for part in self.statements_at(operation.span))
+        for statement in (part for home in homes if home is not None for part in subtree(home) if isinstance(part, ast.stmt)):
+            if statement in homes:
+                continue
+            span = program.span(statement)
             between = operation.span.end <= span.start and span.end <= operation.before.start
-            if between and document.enclosing(statement, around) in homes:
+            if between and program.enclosing(statement, around) in homes:
                 for part in own_parts(statement):
                     if self.may_change(part):
                         yield Open(part, "may change the result of the moved statement")
@@ -137,36 +136,46 @@ class Moved(Inquiry):
 
     def side_effects(self, operation: Move) -> Iterator[Open]:
         """A loop may run no iteration, or write before its first: what is moved has no effect of its own, and what yields writes nothing."""
-        document = self.evidence.document
-        for part in subtree(document.tree):
-            if isinstance(part, ast.stmt) and self.at(part, operation.span):
-                for code in self.flow.reached(part):
-                    inner = [] if code is part else list(subtree(code))
-                    for each in inner:
-                        stores = isinstance(each, (ast.Attribute, ast.Subscript)) and isinstance(each.ctx, ast.Store)
-                        puts = isinstance(each, ast.Call) and name_of(each.func) in library.PUTS | SAYS
-                        if stores or puts or isinstance(each, (ast.Global, ast.Nonlocal)):
-                            yield Open(each, "would not run if the loop has no iteration")
-                called = (each for each in subtree(part) if isinstance(each, ast.Call))
-                if document.words & KEEP_STATISTICS and any(call in self.flow.calls.recording for call in called):
-                    yield Open(part, "would not update its running statistics if the loop has no iteration")
-            if isinstance(part, LOOPS[:2]) and self.at(part.body[0], operation.before):
-                for call in self.flow.pulled(part.iter):
-                    if Joined(self.evidence).may_write(call):
-                        yield Open(call, "may write, before the first iteration, to a tensor of the moved statement")
-                for code in self.flow.run_by(part.iter):
-                    for each in subtree(code):
-                        if isinstance(each, (ast.Attribute, ast.Subscript)) and isinstance(each.ctx, ast.Store):
-                            yield Open(each, "may change, before the first iteration, what the moved statement reads")
+        for part in self.statements_at(operation.span):
+            for code in self.flow.reached(part):
+                inner = [] if code is part else list(subtree(code))
+                for each in inner:
+                    stores = isinstance(each, (ast.Attribute, ast.Subscript)) and isinstance(each.ctx, ast.Store)
+                    puts = isinstance(each, ast.Call) and name_of(each.func) in library.PUTS | SAYS
+                    if stores or puts or isinstance(each, (ast.Global, ast.Nonlocal)):
+                        yield Open(each, "would not run if the loop has no iteration")
+            called = (each for each in subtree(part) if isinstance(each, ast.Call))
+            keeps = self.evidence.program.file_of(part).words & KEEP_STATISTICS
+            if keeps and any(call in self.flow.calls.recording for call in called):
+                yield Open(part, "would not update its running statistics if the loop has no iteration")
+        for loop in self.loops_begun_at(operation.before):
+            if isinstance(loop, LOOPS[:2]):
+                yield from self.written_by_items(loop)
+
+    def written_by_items(self, loop: ast.For | ast.AsyncFor) -> Iterator[Open]:
+        """What yields the items of a loop writes nothing before the first iteration."""
+        for call in self.flow.pulled(loop.iter):
+            if Joined(self.evidence).may_write(call):
+                yield Open(call, "may write, before the first iteration, to a tensor of the moved statement")
+        for code in self.flow.run_by(loop.iter):
+            for each in subtree(code):
+                if isinstance(each, (ast.Attribute, ast.Subscript)) and isinstance(each.ctx, ast.Store):
+                    yield Open(each, "may change, before the first iteration, what the moved statement reads")
+
+    def statements_at(self, span: Span) -> list[ast.stmt]:
+        """The statements that lie at a span."""
+        return [part for part in self.evidence.program.lying_at(span) if isinstance(part, ast.stmt)]
+
+    def loops_begun_at(self, span: Span) -> list[ast.For | ast.AsyncFor | ast.While]:
+        """The loops whose body begins with the statement at a span."""
+        above = (self.evidence.program.parent(each) for each in self.statements_at(span))
+        return [each for each in above if isinstance(each, LOOPS) and self.at(each.body[0], span)]
 
     def read_outside(self, operation: Move) -> Iterator[Open]:
         """Reads of what a moved statement binds, in the head of the loop or around it."""
-        document = self.evidence.document
-        for loop in (
-            part for part in subtree(document.tree) if isinstance(part, LOOPS) and self.at(part.body[0], operation.before)
-        ):
-            home = document.enclosing(loop, (*FUNCTIONS, ast.Module))
-            moved = next((part for part in subtree(home) if isinstance(part, ast.stmt) and self.at(part, operation.span)), None)  # type: ignore[arg-type]
+        for loop in self.loops_begun_at(operation.before):
+            home = self.evidence.program.enclosing(loop, (*FUNCTIONS, ast.Module))
+            moved = next(iter(self.statements_at(operation.span)), None)
             if moved is None:
                 continue
             head = {

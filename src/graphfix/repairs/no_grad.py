@@ -24,7 +24,7 @@ UNDER_NO_GRAD = "the `no_grad` that GF103 suggests around the evaluation fixes t
 
 def no_grad_around(evidence: Evidence, held: Region) -> tuple[str, tuple[Operation, ...]] | None:
     """The title and the operations that put it under `no_grad`; None where the file cannot name torch."""
-    torch = evidence.regions.torch
+    torch = evidence.program.file_of(held.first).torch
     if torch is None:
         return None
     function = held.function
@@ -33,15 +33,15 @@ def no_grad_around(evidence: Evidence, held: Region) -> tuple[str, tuple[Operati
             return None
         # what other decorators make of a function may be no function (`property`), or be registered somewhere as it is
         compiled = any(word in COMPILES for decorator in function.decorator_list for word in named_in(decorator))
-        operation: Operation = Decorate(evidence.span(function), f"{torch}.no_grad()", inside=not compiled)
-        return f"run `{short(function.name)}` under no_grad", naming_torch(evidence, operation)
-    operation = Wrap(tuple(evidence.span(part) for part in held.repaired), f"with {torch}.no_grad():")
-    return "run it under no_grad", naming_torch(evidence, operation)
+        operation: Operation = Decorate(evidence.program.span(function), f"{torch}.no_grad()", inside=not compiled)
+        return f"run `{short(function.name)}` under no_grad", naming_torch(evidence, function, operation)
+    operation = Wrap(tuple(evidence.program.span(part) for part in held.repaired), f"with {torch}.no_grad():")
+    return "run it under no_grad", naming_torch(evidence, held.first, operation)
 
 
-def unnamed(evidence: Evidence) -> NoFix:
-    """Why no repair can name torch."""
-    if any(alias.name == "torch" for part in evidence.document.imports if isinstance(part, ast.Import) for alias in part.names):
+def unnamed(evidence: Evidence, place: ast.AST) -> NoFix:
+    """Why no repair can name torch in the file of `place`."""
+    if any(alias.name == "torch" for part in evidence.program.file_of(place).imports if isinstance(part, ast.Import) for alias in part.names):
         return NoFix("`torch` may not be imported yet where the fix needs it")
     return NoFix("`torch` is not imported by name in this file")
 
@@ -56,28 +56,29 @@ def named_in(decorator: ast.expr) -> list[str]:
 
 def _is_named_before(evidence: Evidence, function: ast.FunctionDef | ast.AsyncFunctionDef, torch: str) -> bool:
     """Whether the decorator would find torch: it runs with the definition, which may stand above the import."""
-    top = next((part for part in evidence.document.tree.body if part.end_lineno >= function.lineno >= part.lineno), None)
+    document = evidence.program.file_of(function)
+    top = next((part for part in document.tree.body if part.end_lineno >= function.lineno >= part.lineno), None)
     if isinstance(top, (ast.FunctionDef, ast.AsyncFunctionDef)) and top is not function:
         return True  # defined when that is called
     named = [
         part
-        for part in sure_statements(evidence.document.tree.body)
+        for part in sure_statements(document.tree.body)
         if isinstance(part, ast.Import) and torch in (alias.asname or alias.name.split(".")[0] for alias in part.names)
     ]
-    added = evidence.document.importable("torch")
+    added = document.importable("torch")
     return any(part.lineno < function.lineno for part in (*named, *([added] if added is not None else ())))
 
 
 def recorded_in_training(evidence: Evidence, statement: ast.stmt, module: ast.expr | None) -> Fix | NoFix:
     """The forward pass of a module that has a name, under a mode that is on where the module is in training."""
-    torch = evidence.regions.torch
+    torch = evidence.program.file_of(statement).torch
     if torch is None:
-        return unnamed(evidence)
+        return unnamed(evidence, statement)
     if module is None or not isinstance(statement, (ast.Assign, ast.AnnAssign, ast.Expr)):
         return NoFix("the forward pass is part of a larger statement, or its module has no name")
-    wrap = Wrap((evidence.span(statement),), f"with {torch}.set_grad_enabled({ast.unparse(module)}.training):")
+    wrap = Wrap((evidence.program.span(statement),), f"with {torch}.set_grad_enabled({ast.unparse(module)}.training):")
     doubt = f"{OUTSIDE}may call backward() on what is computed in evaluation mode"
-    return fix("record it in training mode only", *naming_torch(evidence, wrap), doubt=doubt)
+    return fix("record it in training mode only", *naming_torch(evidence, statement, wrap), doubt=doubt)
 
 
 def story_of(evidence: Evidence, held: Region) -> Iterator[Label]:
@@ -89,7 +90,7 @@ def story_of(evidence: Evidence, held: Region) -> Iterator[Label]:
 
 def doubted_at(evidence: Evidence, held: Region) -> Iterator[Label]:
     """The code that may want a gradient, where a single place in this file does."""
-    if held.doubt is not None and held.doubt.site is not None and evidence.holds(held.doubt.site):
+    if held.doubt is not None and held.doubt.site is not None and evidence.program.holds(held.doubt.site):
         yield evidence.label(held.doubt.site, f"not proven safe: {held.doubt.reason}")
 
 
@@ -101,7 +102,7 @@ def doubt_of(held: Region) -> str:
 def evaluation_mode(evidence: Evidence, passes: Sequence[Node] = ()) -> Iterator[Label]:
     """Where a module was put into evaluation mode: the one whose forward `passes` these are, last before them, where that is known."""
     runs = {
-        run: [event for event in run.recording.modes if event.training is False and evidence.holds(event.site)]
+        run: [event for event in run.recording.modes if event.training is False and evidence.program.holds(event.site)]
         for run in evidence.tape.runs
     }
     own = (last_before(events, run, passes) for run, events in runs.items() if events and passes)

@@ -115,8 +115,8 @@ class Proof(Inquiry):
 
     def cut_at(self, operation: Operation) -> Iterator[ast.AST]:
         """The expressions whose graphs an operation may cut: the one that it changes, or those that are what a new statement detaches."""
-        document = self.evidence.document
-        places = document.lying_at.get(operation.span, ()) if not isinstance(operation, (Wrap, Move)) else ()
+        program = self.evidence.program
+        places = program.lying_at(operation.span) if not isinstance(operation, (Wrap, Move)) else ()
         if isinstance(operation, (Append, RemoveArgument)):
             yield from places
         elif isinstance(operation, (InsertBefore, InsertAfter)) and ".detach()" in operation.text:
@@ -124,7 +124,7 @@ class Proof(Inquiry):
                 ast.unparse(part) for part in ast.walk(ast.parse(operation.text)) if isinstance(part, (ast.Name, ast.Attribute))
             }
             for place in places:
-                around = document.enclosing(place, (*FUNCTIONS, ast.Module)) or document.tree
+                around = program.enclosing(place, (*FUNCTIONS, ast.Module)) or program.tree_of(place)
                 reads = (part for part in subtree(around) if isinstance(part, (ast.Name, ast.Attribute)))
                 yield from (part for part in reads if ast.unparse(part) in cut)
 
@@ -136,17 +136,18 @@ class Proof(Inquiry):
 
     def place_of(self, finding: Finding) -> ast.AST:
         """The code that a finding blames."""
-        document = self.evidence.document
-        return next(iter(document.lying_at.get(finding.span, ())), document.tree.body[0])
+        program = self.evidence.program
+        return next(iter(program.lying_at(finding.span)), program.named(finding.span.path).tree.body[0])
 
     def swallowed(self, finding: Finding) -> Iterator[Open]:
         """A program that raises does not work: unless somebody swallows what is raised where the finding lies, or its story leads."""
         assert finding.fix is not None
-        spans = {finding.span, *(label.span for label in finding.story if label.path == self.evidence.document.path)}
+        program = self.evidence.program
+        spans = {finding.span, *(program.placed(label.path, label.span) for label in finding.story)}
         if finding.fix.ground is Ground.UNUSED:
             return
         for span in sorted(spans, key=lambda each: (each.start, each.end)):
-            for part in self.evidence.document.lying_at.get(span, ()):
+            for part in self.evidence.program.lying_at(span):
                 walks = (
                     inner
                     for code in self.flow.reached(part)
@@ -194,8 +195,8 @@ class Proof(Inquiry):
                 yield from Objects(self.flow).told_apart(old)
             return
         wanted = text[1:-1] if text.startswith("(") and text.endswith(")") else text
-        kept = [p for p in subtree(old) if isinstance(p, ast.expr) and self.evidence.document.source(p) in (text, wanted)]
-        above = self.evidence.document.parents.get(kept[0]) if kept else None
+        kept = [p for p in subtree(old) if isinstance(p, ast.expr) and self.evidence.program.source(p) in (text, wanted)]
+        above = self.evidence.program.parent(kept[0]) if kept else None
         read = isinstance(above, ast.Attribute) and above.attr == "data"  # a number has none: such a run does not work
         other = self.readers.no_tensor(kept[0], no_number=read) if kept else None
         if other is not None:
@@ -265,10 +266,10 @@ class Proof(Inquiry):
 
     def takes_tensors(self, parameter: ast.arg) -> bool:
         """Whether the function itself does with what it is given what only works with a tensor."""
-        function = self.evidence.document.enclosing(parameter, FUNCTIONS)
+        function = self.evidence.program.enclosing(parameter, FUNCTIONS)
         for use in self.readers.uses_of(parameter):
-            if use.how == "attribute" and use.name in OF_TENSORS and use.site in self.evidence.document.parents:
-                if self.evidence.document.enclosing(use.site, FUNCTIONS) is function:
+            if use.how == "attribute" and use.name in OF_TENSORS and self.evidence.program.holds(use.site):
+                if self.evidence.program.enclosing(use.site, FUNCTIONS) is function:
                     return True
         return False
 
@@ -340,14 +341,14 @@ class Proof(Inquiry):
 
     def expression(self, span: Span) -> ast.expr | None:
         """The expression that lies at `span`: the outermost one."""
-        return next((part for part in self.evidence.document.lying_at.get(span, ()) if isinstance(part, ast.expr)), None)
+        return next((part for part in self.evidence.program.lying_at(span) if isinstance(part, ast.expr)), None)
 
     def comes_before(self, site: ast.AST, call: ast.Call) -> bool:
         """Whether `site` runs before `call` in each iteration: both in one function and loop."""
-        document = self.evidence.document
-        if site not in document.parents or getattr(site, "lineno", 0) >= call.lineno:
+        program = self.evidence.program
+        if not program.is_first(site, call):
             return False
         around = (*FUNCTIONS, ast.Module)
-        return document.enclosing(site, around) is document.enclosing(call, around) and document.enclosing(
+        return program.enclosing(site, around) is program.enclosing(call, around) and program.enclosing(
             site, (*LOOPS, *around)
-        ) is document.enclosing(call, (*LOOPS, *around))
+        ) is program.enclosing(call, (*LOOPS, *around))

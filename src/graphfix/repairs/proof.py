@@ -6,7 +6,7 @@ import ast
 import dataclasses
 from collections.abc import Iterable, Iterator
 
-from graphfix.analysis.evidence import Evidence
+from graphfix.analysis.evidence import Evidence, asked_once
 from graphfix.analysis.flow.places import GivenUp, Sink
 from graphfix.analysis.flow.scopes import FUNCTIONS
 from graphfix.interpreter.shapes import SCALAR, shape_of
@@ -14,6 +14,7 @@ from graphfix.model import OUTSIDE, Append, Applicability, Finding, Fix, Label
 from graphfix.repairs.inquiry import Open
 from graphfix.repairs.objects import is_identity
 from graphfix.repairs.obligations import MOST_PLACES, Proof
+from graphfix.source.homes import file_of
 from graphfix.source.quote import short
 
 MOST_TOLD = 3  # places of one fix
@@ -24,8 +25,8 @@ def proven(evidence: Evidence, findings: Iterable[Finding]) -> Iterator[Finding]
 
     A finding that the flow contradicts is none: what it says nobody does is done.
     """
-    proof = Proof(evidence)
     for finding in findings:
+        proof = proof_for(evidence, finding)
         if finding.fix is None or finding.fix.applicability is Applicability.DISPLAY:
             yield finding
             continue
@@ -33,8 +34,21 @@ def proven(evidence: Evidence, findings: Iterable[Finding]) -> Iterator[Finding]
         if any(each.contradicted for each in opened):
             continue
         if opened:
-            finding = doubted(evidence, finding, opened)
+            finding = doubted(proof.evidence, finding, opened)
         yield dataclasses.replace(finding, fix=as_tensors(proof, finding.fix))
+
+
+def proof_for(evidence: Evidence, finding: Finding) -> Proof:
+    """Asks about the files that the fix of a finding changes, which further programs may use."""
+    fix = finding.fix
+    spans = (file_of(operation, "") for operation in (fix.operations if fix is not None else ()))
+    homes = tuple(sorted({path or evidence.program.main.path for path in spans}))
+    return proof_of(evidence.of_homes(homes or (evidence.program.main.path,)))
+
+
+@asked_once
+def proof_of(evidence: Evidence) -> Proof:
+    return Proof(evidence)
 
 
 def doubted(evidence: Evidence, finding: Finding, opened: list[Open]) -> Finding:

@@ -6,7 +6,6 @@ import ast
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.growing_places import GrowingPlace
-from graphfix.analysis.second_backward import document_of
 from graphfix.autograd.symptoms import SECOND_WALK
 from graphfix.interpreter.recording import Store
 from graphfix.interpreter.values import Instance
@@ -20,14 +19,14 @@ def piled_up(evidence: Evidence, pile: GrowingPlace, tell: Tell) -> Finding | No
     """The finding for a place that keeps graphs; None where it is another file that puts them there."""
     local = pile.is_of_script or not any(held_by_instance(evidence, store) for store in pile.stores)
     cut = plan(evidence, pile.expressions, local)
-    own = [store for store in pile.stores if document_of(store.trace) is evidence.document]
+    own = [store for store in pile.stores if evidence.program.holds(store.target)]
     if cut is not None:
-        blamed = evidence.document.statement_of(cut.texts[0][0])
+        blamed = evidence.program.statement_of(cut.texts[0][0])
     elif own:
-        blamed = evidence.document.statement_of(own[0].target)
+        blamed = evidence.program.statement_of(own[0].target)
     else:
         return None
-    what = name_of(pile)
+    what = short(evidence.program.name_at(pile.stores[0].target, blamed))
     ground = Ground.RAISES if pile.raises else Ground.UNUSED
     doubt = unless(pile.freed or not pile.escaped, f"{OUTSIDE}may use what `{what}` keeps")
     repair = (
@@ -38,10 +37,10 @@ def piled_up(evidence: Evidence, pile: GrowingPlace, tell: Tell) -> Finding | No
     kept = "this keeps a tensor with its graph beyond its iteration"
     what_it_does = kept if pile.keeps_one else "this stores a tensor with its graph in a container that outlives the iteration"
     story = [evidence.label(blamed, what_it_does)]
-    if own and evidence.document.statement_of(own[0].target) is not blamed:
+    if own and evidence.program.statement_of(own[0].target) is not blamed:
         story.append(evidence.label(own[0].target, "it is kept here"))
     message = f"`{what}` keeps the graph of {'the iteration that it is from' if pile.keeps_one else 'every value put into it'}"
-    return tell(evidence, message, evidence.span(blamed), story, repair, shown=SECOND_WALK if pile.raises else None)
+    return tell(evidence, message, evidence.program.span(blamed), story, repair, shown=SECOND_WALK if pile.raises else None)
 
 
 def name_of(pile: GrowingPlace) -> str:

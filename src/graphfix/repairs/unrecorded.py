@@ -55,17 +55,10 @@ class Unrecorded(Inquiry):
         """Nothing that is made inside is walked, and nobody asks whether gradients are on."""
         inside: list[ast.AST] = []
         if isinstance(operation, Decorate):
-            inside = [
-                part
-                for part in subtree(self.evidence.document.tree)
-                if isinstance(part, FUNCTIONS[:2]) and self.at(part, operation.span)
-            ]
+            inside = [part for part in self.evidence.program.lying_at(operation.span) if isinstance(part, FUNCTIONS[:2])]
         else:
-            inside = [
-                part
-                for part in subtree(self.evidence.document.tree)
-                if isinstance(part, ast.stmt) and any(self.at(part, span) for span in operation.spans)
-            ]
+            lying = (part for span in operation.spans for part in self.evidence.program.lying_at(span))
+            inside = [part for part in lying if isinstance(part, ast.stmt)]
         made = [part for each in inside for part in subtree(each) if isinstance(part, COMPUTES)]
         reach = self.graph.reach([part for part in made if part in self.flow.carrying and not self.flow.is_graphless(part)])
         yield from self.left_in_modules()
@@ -81,7 +74,7 @@ class Unrecorded(Inquiry):
         for arrival in reach.arrivals:
             if arrival.sink is not Sink.ESCAPES or arrival.site not in own:  # what is called inside runs without recording, too
                 # a run that walked there, and nothing of this, is a witness; another file's walks are another program's
-                surely = arrival.sink is Sink.WALKED and arrival.site not in walked and self.evidence.holds(arrival.site)
+                surely = arrival.sink is Sink.WALKED and arrival.site not in walked and self.evidence.changes(arrival.site)
                 yield Open(arrival.site, arrival.sink.value, surely)
         objects = Objects(self.flow)
         for place, _ in reach.places:
@@ -121,7 +114,7 @@ class Unrecorded(Inquiry):
 
     def reflected(self, inside: list[ast.AST]) -> Iterator[Open]:
         """What looks a variable up by its name: one of the code inside, or a global one that this sets."""
-        around = [each if isinstance(each, FUNCTIONS) else self.evidence.document.enclosing(each, FUNCTIONS) for each in inside]
+        around = [each if isinstance(each, FUNCTIONS) else self.evidence.program.enclosing(each, FUNCTIONS) for each in inside]
         own = {part for each in around if each is not None for part in subtree(each)}
         shared = None in around or any(isinstance(part, ast.Global) for part in own)
         for call in self.flow.calls.reflections:
@@ -131,10 +124,10 @@ class Unrecorded(Inquiry):
 
     def is_past(self, site: ast.AST, inside: list[ast.AST]) -> bool:
         """Whether code of the script itself has run before what stands inside, and does not run again."""
-        document = self.evidence.document
-        if site not in document.parents or document.enclosing(site, (*FUNCTIONS, *LOOPS)) is not None:
+        program = self.evidence.program
+        if not program.holds(site) or program.enclosing(site, (*FUNCTIONS, *LOOPS)) is not None:
             return False
-        return all(getattr(site, "lineno", 0) < getattr(each, "lineno", 0) for each in inside)
+        return all(program.is_first(site, each) for each in inside)
 
     def taken_apart(self) -> Iterator[Open]:
         """What belongs to a function, and not to one that is wrapped around it."""

@@ -11,6 +11,7 @@ from graphfix.report.remedy import UNKNOWN
 from graphfix.report.report import unfinished
 from graphfix.report.text import Indexes, Line, Piece, indexes_of
 from graphfix.run.outcome import Outcome
+from graphfix.source.homes import changed_by, changes_others
 from graphfix.source.lines import LineIndex
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ def _fix(finding: Finding, edits: tuple[Edit, ...], index: LineIndex) -> dict[st
         "applicability": finding.fix.applicability.value,
         "message": finding.fix.title,
         "reason": finding.fix.doubt or None,
+        **({"files": [_plain(path) for path in changed_by(finding)]} if changes_others(finding.fix) else {}),
         "edits": [
             {"content": edit.content, **_in_cell(index.cell(edit.span.start)), **_locations(index, edit.span)} for edit in edits
         ],

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from graphfix.model import Applicability, Finding
+from graphfix.source.homes import changed_by
 
 NOT_PROVEN = "not proven safe: "
 UNKNOWN = "no edit is certain to keep the results"
@@ -14,8 +16,15 @@ def remedy(finding: Finding) -> Iterator[str]:
     """A sentence that names the fix and how sure it is, where there is one, and the sentences of `reasons`."""
     if finding.fix is not None:
         kind = finding.fix.applicability
-        yield f"fix ({'shown only' if kind is Applicability.DISPLAY else kind.value}): {finding.fix.title}"
+        yield f"fix ({'shown only' if kind is Applicability.DISPLAY else kind.value}): {finding.fix.title}{where(finding)}"
     yield from reasons(finding)
+
+
+def where(finding: Finding) -> str:
+    """In which files a fix is made, if that is not in that of its finding alone."""
+    files = [Path(path).name for path in changed_by(finding)]
+    others = any(path != finding.path for path in changed_by(finding))
+    return f", in {', '.join(files[:-1])}{' and ' if files[1:] else ''}{files[-1]}" if others else ""
 
 
 def reasons(finding: Finding) -> Iterator[str]:

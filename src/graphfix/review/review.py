@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from graphfix.model import Applicability, Finding
 from graphfix.review.decisions import Choice, Decision, Progress, digest
-from graphfix.review.reviewed import Refused, Reviewed, decided
+from graphfix.review.reviewed import Refused, Reviewed, decided, taken_together
 from graphfix.run.examine import Job
 from graphfix.run.fingerprint import Mark
+from graphfix.source.homes import changes_others
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ class Review:
     job: Job
     other: Progress = field(default_factory=Progress)
     decisions: list[Decision] = field(default_factory=list)
-    _past: list[Reviewed] = field(default_factory=list)
+    _past: list[dict[str, Reviewed]] = field(default_factory=list)
     _original: dict[str, bytes] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -64,17 +67,27 @@ class Review:
 
     def decide(self, decision: Decision) -> None:
         """Carry a decision out, or raise `Refused`."""
-        before = self.files[decision.path]
-        self.files[decision.path] = decided(before, decision, self.job)
-        self._past.append(before)
+        made = self._decided(decision)
+        self._past.append({name: self.files[name] for name in made})
+        self.files.update(made)
         self.decisions.append(decision)
+
+    def _decided(self, decision: Decision) -> dict[str, Reviewed]:
+        """The files that a decision changes, as it makes them, or `Refused`."""
+        reviewed = self.files[decision.path]
+        changed = (each.source for name, each in self.files.items() if each.source.data != self._original[name])
+        job = replace(self.job, beside={Path(os.path.realpath(source.path)): source.text for source in changed})
+        finding = next((finding for mark, finding in reviewed.pending if mark == decision.mark), None)
+        if decision.choice is Choice.TAKE and finding is not None and finding.fix is not None and changes_others(finding.fix):
+            return taken_together(self.files, finding, decision, job)
+        return {decision.path: decided(reviewed, decision, job)}
 
     def undo(self) -> bool:
         """Take the last answer back, with all that followed from it; False if there is none."""
         undone = False
         while self.decisions:
             decision = self.decisions.pop()
-            self.files[decision.path] = self._past.pop()
+            self.files.update(self._past.pop())
             undone = True
             if not decision.follows:
                 break

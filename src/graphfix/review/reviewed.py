@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 
-from graphfix.model import Finding
+from graphfix.model import Finding, Fix
 from graphfix.review.decisions import Choice, Decision
 from graphfix.review.lines import put
 from graphfix.rewrite import apply_fixes
@@ -18,6 +20,7 @@ from graphfix.run.silencing import silenced, with_edits
 from graphfix.run.workers import examined_here
 from graphfix.source.decode import decode
 from graphfix.source.errors import SourceError
+from graphfix.source.homes import changed_by
 from graphfix.source.text import Source
 
 
@@ -55,12 +58,34 @@ def text_with(reviewed: Reviewed, finding: Finding) -> str:
     """The text with the fix of `finding`, or `Refused`."""
     if finding.fix is None or not finding.fix.operations:
         raise Refused("it has no fix")
-    applied = apply_fixes(reviewed.source.text, [finding.fix])
+    return _applied(reviewed, replace(finding.fix, operations=changed_by(finding).get(finding.path, ())))
+
+
+def _applied(reviewed: Reviewed, fix: Fix) -> str:
+    """The text with a fix, or `Refused`."""
+    applied = apply_fixes(reviewed.source.text, [fix])
     if applied.refused:
         raise Refused(applied.refused[0][1])
     if applied.text == reviewed.source.text:
         raise Refused("its fix changes nothing")
     return applied.text
+
+
+def taken_together(files: Mapping[str, Reviewed], finding: Finding, decision: Decision, job: Job) -> dict[str, Reviewed]:
+    """The files that the fix of `finding` changes, with all of it, or `Refused`. `job`: with what else was decided in it."""
+    assert finding.fix is not None
+    name_of = {os.path.realpath(each.source.path): name for name, each in files.items()}
+    texts: dict[str, str] = {}
+    for path, operations in changed_by(finding).items():
+        name = name_of.get(os.path.realpath(path))
+        if name is None:
+            raise Refused(f"its fix changes {Path(path).name}, too, which is not looked at")
+        texts[name] = _applied(files[name], replace(finding.fix, operations=operations))
+    beside = {Path(os.path.realpath(files[name].source.path)): text for name, text in texts.items()}
+    job = replace(job, beside={**job.beside, **beside})
+    made = {name: with_text(files[name], text, job) for name, text in texts.items() if name != decision.path}
+    own = files[decision.path]
+    return {**made, decision.path: _taken(own, texts.get(decision.path, own.source.text), decision.mark, job)}
 
 
 def decided(reviewed: Reviewed, decision: Decision, job: Job) -> Reviewed:

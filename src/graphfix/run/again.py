@@ -6,11 +6,13 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from graphfix.analysis import reaching
 from graphfix.analysis.bringing import offered
 from graphfix.analysis.flow.places import after
-from graphfix.analysis.importers import MAX_BYTES, STEPS, imports_below, names_imported, programs_below
-from graphfix.interpreter.imports import Importer, known_document, known_file, module_file, search_path
+from graphfix.interpreter.imports import Importer, known_document, known_file
 from graphfix.models.table import facts
+from graphfix.project.importers import MAX_BYTES, STEPS, imports_below, names_imported, programs_below
+from graphfix.source.finder import module_file, search_path
 from graphfix.source.reads import forget_states
 
 # for each file those that it imports
@@ -22,6 +24,7 @@ def forget_files() -> None:
     let_go()
     for known in (module_file, search_path, imports_below, offered):
         known.cache_clear()
+    reaching.forget()
     forget_states()
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from graphfix.run.examine import Job
 from graphfix.run.outcome import Outcome, Status
-from graphfix.run.pool import begin_worker, no_interrupt, pooled, warm
+from graphfix.run.pool import EXAMINE, begin_worker, no_interrupt, pooled, warm
 
 
 class Behind:
@@ -49,5 +49,5 @@ class Behind:
 def _work(files: Sequence[Path], job: Job, jobs: int, line: Connection) -> None:
     begin_worker()
     # all at once: nobody takes a part while this one waits for room in the pipe
-    line.send(list(pooled(files, job, jobs)))
+    line.send(list(pooled(files, job, jobs, EXAMINE)))
     line.close()

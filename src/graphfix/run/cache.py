@@ -64,7 +64,7 @@ def folder() -> Path:
 class Cache:
     """What holds under one `stamp`: a digest of all that the files of a run have in common. Travels to workers.
 
-    `own`: a digest of graphfix itself; `place`: of what else does not change with the project's files.
+    `own`: a digest of graphfix itself; `place`: of what else does not change with the project's files; `now`: of the states of these.
     `aside`: where to keep what this process works out, and no later one is to find.
     """
 
@@ -72,6 +72,7 @@ class Cache:
     stamp: bytes
     place: bytes
     own: bytes
+    now: bytes = b""
     aside: dict[bytes, object] | None = None
 
     def key(self, kind: str, *parts: object, project: bool = False) -> bytes:
@@ -98,6 +99,18 @@ class Cache:
         elif values:
             _put(self.file, values)
 
+    def plan(self, asked: object) -> object:
+        """What was kept of the files that are `asked` for, as long as no file of the project has changed; None where nothing was."""
+        return _got(self.file, self._plan_key(asked)) if self.now else None
+
+    def keep_plan(self, asked: object, plan: object) -> None:
+        """Keep what `plan` gives from now on."""
+        if self.now:
+            _put(self.file, {self._plan_key(asked): plan})
+
+    def _plan_key(self, asked: object) -> bytes:
+        return _digest(b"plan", self.now, _spelled(asked))
+
     def idle(self, rules: object) -> dict[str, State] | None:
         """The files that cannot matter under these `rules`, by their absolute names, each with its state when that was seen.
 
@@ -114,14 +127,14 @@ class Cache:
         return _digest(b"idle", self.place, _spelled(rules))
 
 
-def opened(roots: Sequence[Path]) -> Cache | None:
-    """The cache for a run over projects at `roots`; None where they cannot be looked through for changes."""
+def opened(roots: Sequence[Path], where: Path | None = None) -> Cache | None:
+    """The cache for a run over projects at `roots`, in the folder `where`; None where they cannot be looked through for changes."""
     programs = _programs(roots)
     if programs is None:
         return None
     trim()
     forget_now()
-    file = folder() / NAME
+    file = (where or folder()) / NAME
     own = _digest(*map(os.fsencode, (graphfix.__version__, sys.version, platform.machine(), *_own_files())))
     place = _digest(own, _spelled(list(roots)))
     common = _digest(place, *map(os.fsencode, programs))
@@ -131,7 +144,7 @@ def opened(roots: Sequence[Path]) -> Cache | None:
     if not isinstance(imports, bytes):
         imports = _imports(roots)
         _put(file, {as_now: imports})
-    return Cache(file, _digest(common, imports), place, own)
+    return Cache(file, _digest(common, imports), place, own, as_now)
 
 
 def size() -> int:
@@ -204,7 +217,7 @@ def _put(file: Path, values: Mapping[bytes, object]) -> None:
 
 def _imports(roots: Sequence[Path]) -> bytes:
     """A digest of what the files of the projects import, as far as an analysis asks who imports a file."""
-    from graphfix.analysis.importers import imports_below
+    from graphfix.project.importers import imports_below
 
     made = hashlib.sha256()
     for root in roots:

@@ -1,11 +1,13 @@
-"""One file through the analysis: program, tape, findings."""
+"""One program through the analysis: files, tape, findings."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from graphfix.interpreter.conventions import NO_CONVENTIONS, Conventions
@@ -13,14 +15,18 @@ from graphfix.model import Finding, Label, Span
 from graphfix.models.words import spelled_by_code
 from graphfix.run.collection import uncollected
 from graphfix.run.selection import every
+from graphfix.source.homes import at_home
 
 if TYPE_CHECKING:
     from graphfix.analysis.evidence import Evidence
     from graphfix.analysis.explore import Tape
-    from graphfix.analysis.told_by_callers import CallerEvidence
     from graphfix.autograd.health import Health
+    from graphfix.source.document import Document
 
 
+NOTHING: Mapping[Path, str] = MappingProxyType({})
+# the code of a rule, and the file and the span that its finding would blame
+Refuted = tuple[str, str, Span]
 SHOWN = "only a traced run shows the types of these values"
 TRAINED = "only the failed run shows that backward() goes through the result of this module"
 
@@ -35,9 +41,10 @@ class Fault:
 
 @dataclass(frozen=True)
 class Analysis:
-    """The findings of one file in source order. `unfinished`: why the analysis ended early, so that some may be missing.
+    """The findings that one program shows, by file and in source order.
 
-    `unasked`: the findings that do not count, whose fixes are not proven.
+    `unfinished`: why the analysis ended early, so that some may be missing. `unasked`: the findings that do not count, whose fixes are not
+    proven. `refuted`: where the program shows that a finding, which other programs may lead to, is none.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -45,11 +52,18 @@ class Analysis:
     faults: tuple[Fault, ...] = ()
     unfinished: str = ""
     health: Health | None = None
+    refuted: tuple[Refuted, ...] = ()
 
 
 def is_relevant(text: str) -> bool:
     """Whether the text spells anything that the tape could follow; refused here, a file is not even parsed."""
     return spelled_by_code(text.encode("utf-8", "surrogatepass"))
+
+
+def _leads_on(path: Path, text: str, roots: tuple[Path, ...]) -> bool:
+    from graphfix.project.leading import leads_on_from
+
+    return leads_on_from(path, text, roots or (path.parent,))
 
 
 def findings_of(
@@ -72,27 +86,33 @@ def analyse(
     roots: tuple[Path, ...] = (),
     conventions: Conventions = NO_CONVENTIONS,
     counts: Callable[[Finding], bool] = every,
+    others: Mapping[Path, str] = NOTHING,
 ) -> Analysis:
-    """What is wrong in the file `path` with content `text`.
+    """What the program that begins in the file `path` with content `text` does wrong, in whichever file of the project.
 
     `roots` are the folders of the project, in which imports are followed; nothing is imported or executed for real.
     `conventions`: what the project's settings say of its own functions. `counts`: which findings are worth a proof.
-    Raises `SourceError` where `text` does not parse.
+    `others`: texts that other files are taken to have. Raises `SourceError` where `text` does not parse.
     """
-    if not (is_relevant(text) or conventions.spelled_in(text) or conventions.saw(path)):
+    if not (is_relevant(text) or conventions.spelled_in(text) or conventions.saw(path) or _leads_on(path, text, roots)):
         return Analysis()
-    return _forgotten(lambda: _analysed(path, text, roots, conventions, counts, is_blamed=False))
+    return _forgotten(lambda: _analysed(path, text, roots, conventions, counts, others, is_blamed=False))
 
 
 def analyse_blamed(
-    path: Path, text: str, roots: tuple[Path, ...], conventions: Conventions, counts: Callable[[Finding], bool] = every
+    path: Path,
+    text: str,
+    roots: tuple[Path, ...],
+    conventions: Conventions,
+    counts: Callable[[Finding], bool] = every,
+    others: Mapping[Path, str] = NOTHING,
 ) -> Analysis:
     """As `analyse`, for a file in which a run has failed, or in what it imports.
 
     Whatever other files do with it is looked at, also where it spells nothing by itself that the tape could follow; the results of its
     modules go backward, whoever does that.
     """
-    return _forgotten(lambda: _analysed(path, text, roots, conventions, counts, is_blamed=True))
+    return _forgotten(lambda: _analysed(path, text, roots, conventions, counts, others, is_blamed=True))
 
 
 def _forgotten(look: Callable[[], Analysis]) -> Analysis:
@@ -112,57 +132,53 @@ def _analysed(
     roots: tuple[Path, ...],
     conventions: Conventions,
     counts: Callable[[Finding], bool],
+    others: Mapping[Path, str],
     *,
     is_blamed: bool,
 ) -> Analysis:
     from graphfix.analysis.health import health_of
-    from graphfix.analysis.told_by_callers import caller_evidence
+    from graphfix.source.document import Document
 
     faults: list[Fault] = []
-    evidence = _evidence(path, text, roots, replace(conventions, witness=None))
-    found = _ruled(evidence, counts, faults)
-    tape = evidence.tape
-    seen: list[CallerEvidence] = []
-    _guarded("callers", lambda: caller_evidence(tape, evidence.cuts, all_functions=is_blamed), seen, faults)
-    for callers in seen:
-        _guarded("callers", lambda callers=callers: _shown(callers, found), found, faults)
-        found = [finding for finding in found if not _refuted(callers, finding)]
+    given = {Path(os.path.realpath(other)): Document(str(other), content, other.stem) for other, content in others.items()}
+
+    def ruled(under: Conventions) -> tuple[Evidence, list[Finding]]:
+        evidence = _evidence(path, text, roots, under, given)
+        return evidence, [at_home(finding, str(path)) for finding in _ruled(evidence, counts, faults)]
+
+    evidence, found = ruled(replace(conventions, witness=None))
     if conventions.saw(path):
-        found = list(joined(found, _ruled(_evidence(path, text, roots, conventions), counts, faults), SHOWN))
+        found = list(joined(found, ruled(conventions)[1], SHOWN))
     if is_blamed and "forward" in text:
-        trained = replace(conventions, witness=None, trains_modules=True)
-        found = list(joined(found, _ruled(_evidence(path, text, roots, trained), counts, faults), TRAINED))
-    ordered = sorted(found, key=lambda f: (f.span.start, f.code, f.span.end))
+        found = list(joined(found, ruled(replace(conventions, witness=None, trains_modules=True))[1], TRAINED))
+    ordered = sorted(found, key=lambda f: (f.path, f.span.start, f.code, f.span.end))
     asked, unasked = tuple(filter(counts, ordered)), tuple(itertools.filterfalse(counts, ordered))
-    made = Analysis(asked, unasked, tuple(faults), _unfinished(tape), health_of(tape))
-    for each in (evidence, *seen):
-        each.let_go()
+    told = {(finding.code, finding.path, finding.span) for finding in found}
+    refuted = tuple(place for place in dict.fromkeys(_refuted(evidence, str(path))) if place not in told)
+    made = Analysis(asked, unasked, tuple(faults), _unfinished(evidence.tape), health_of(evidence.tape), refuted)
+    evidence.let_go()
     return made
 
 
-def _shown(callers: CallerEvidence, known: list[Finding]) -> list[Finding]:
-    """What only callers in other files show."""
-    from graphfix.analysis.told_by_callers import told_by_callers
+def _refuted(evidence: Evidence, main: str) -> Iterator[Refuted]:
+    """Where the program shows that findings are none."""
     from graphfix.codemods import RULES
 
-    return list(told_by_callers(callers, known, [rule.find for rule in RULES if rule.witnessed]))
+    for rule in RULES:
+        for span in rule.refuted(evidence):
+            yield rule.code, span.path or main, replace(span, path="")
 
 
-def _refuted(callers: CallerEvidence, finding: Finding) -> bool:
-    """Whether a caller in another file shows that a finding is none."""
-    from graphfix.codemods import RULES
-
-    return any(rule.code == finding.code and rule.refuted(callers, finding) for rule in RULES)
-
-
-def _evidence(path: Path, text: str, roots: tuple[Path, ...], conventions: Conventions) -> Evidence:
+def _evidence(
+    path: Path, text: str, roots: tuple[Path, ...], conventions: Conventions, given: Mapping[Path, Document]
+) -> Evidence:
     from graphfix.analysis.contributors import Facts
     from graphfix.analysis.evidence import Evidence
     from graphfix.analysis.explore import Explorer
     from graphfix.codemods import RULES
     from graphfix.source.document import Document
 
-    tape = Explorer(Document(str(path), text), roots or (path.parent,), conventions).explore()
+    tape = Explorer(Document(str(path), text), roots or (path.parent,), conventions, given).explore()
     return Evidence(tape, Facts(tape), tuple(rule.cuts for rule in RULES))
 
 
@@ -209,8 +225,8 @@ def joined(found: list[Finding], shown: list[Finding], how: str) -> Iterator[Fin
             yield replace(finding, story=(*finding.story, label), fix=repair.doubted(how) if repair is not None else None)
 
 
-def key_of(finding: Finding) -> tuple[str, Span, str]:
-    return finding.code, finding.span, finding.message
+def key_of(finding: Finding) -> tuple[str, str, Span, str]:
+    return finding.path, finding.code, finding.span, finding.message
 
 
 def _guarded(code: str, find: Callable[[], Iterable[Any]], found: list[Any], faults: list[Fault]) -> None:

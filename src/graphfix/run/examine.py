@@ -24,6 +24,7 @@ from graphfix.run.suppression import suppressions
 from graphfix.run.texts import NotKept, Texts
 from graphfix.source.decode import decode_text, read_bytes, writes_ascii
 from graphfix.source.errors import Skipped, SourceError
+from graphfix.source.homes import changes_others
 from graphfix.source.text import Source
 
 if TYPE_CHECKING:
@@ -46,6 +47,9 @@ class Job:
     `scopes`: the settings by the folder from which on they hold, None for everywhere else; without any, `wanted` holds.
     `stages`: tell what a file is after each rule's repairs. `ahead`: without repairs, tell what these would bring to light, too.
     `cache`: what earlier runs have worked out, and where to keep what this one does.
+    `tellers`: for each file the further ones whose programs show something of it; None where that is to be found out.
+    `beside`: texts that files of the project are taken to have.
+    `groups`: for each file that a fix changes together with others, all of these.
     `named`: files that somebody asked for by name, which are parsed whatever they hold.
     `is_blamed`: a run has failed there, as in `analyse_blamed`. `witness`: what traced runs have shown.
     """
@@ -63,6 +67,9 @@ class Job:
     witness: Witness | None = None
     named: frozenset[Path] = frozenset()
     cache: Cache | None = None
+    tellers: Mapping[Path, tuple[Path, ...]] | None = None
+    groups: Mapping[Path, tuple[Path, ...]] = field(default_factory=dict)
+    beside: Mapping[Path, str] = field(default_factory=dict)
 
     @property
     def keeps(self) -> bool:
@@ -74,8 +81,10 @@ class Job:
         return Texts(
             path,
             self.roots,
-            self.wanted_for(path).conventions,
+            lambda each: self.wanted_for(each).conventions,
             self.cache if self.keeps else None,
+            entries=self.tellers.get(Path(os.path.realpath(path)), ()) if self.tellers is not None else None,
+            beside=self.beside,
             is_blamed=self.is_blamed,
             only_recalls=only_recalls,
         )
@@ -123,7 +132,7 @@ class _Confined:
         return replace(outcome, known=self.known.met, stale=self.known.stale if all_seen else 0)
 
     def applies(self, fix: Fix | None) -> bool:
-        return self.wanted.applies(fix)
+        return fix is not None and not changes_others(fix) and self.wanted.applies(fix)
 
 
 def examine(path: Path, job: Job, data: bytes | None = None) -> Outcome:
@@ -149,15 +158,24 @@ def _examined(path: Path, job: Job, data: bytes | None, *, only_recalls: bool = 
     sys.setrecursionlimit(max(sys.getrecursionlimit(), _FRAMES))
     given = data is not None or path in job.named or job.is_blamed
     texts = job.texts(path, only_recalls=only_recalls)
-    try:
-        data = read_bytes(path) if data is None else data
+
+    def look() -> Outcome:
+        found = read_bytes(path) if data is None else data
         if only_recalls:
-            texts.decoded(data)  # what nobody has parsed is for the workers
-        if given or _may_matter(path, data, job):
-            return _limited_examination(texts, job, data)
+            texts.decoded(found)  # what nobody has parsed is for the workers
+        if given or _may_matter(path, found, job) or texts.may_be_told_of:
+            return _limited_examination(texts, job, found)
         if path.suffix == ".py":
-            decode_text(path, data)
-        return Outcome(path, before=data, after=data, passed_over=True)
+            decode_text(path, found)
+        return Outcome(path, before=found, after=found, passed_over=True)
+
+    return survived(path, job, look)
+
+
+def survived(path: Path, job: Job, look: Callable[[], Outcome]) -> Outcome:
+    """What `look` gives of the file at `path`, or what went wrong with it."""
+    try:
+        return look()
     except SourceError as error:
         status = Status.SKIPPED if isinstance(error, Skipped) else Status.UNREADABLE
         return Outcome(path, status, error.reason, error.row, error.column, error.cell)
@@ -223,12 +241,12 @@ def _revealed(source: Source, job: Job, texts: Texts, analysis: Analysis) -> tup
     A baseline has them all, whatever it passes over.
     """
     wanted = _Confined(job.wanted_for(source.path), source, None, job.baseline is not None)
-    if not any(wanted.applies(finding.fix) for finding in wanted.visible(source.text, analysis.findings)):
+    told = wanted.visible(source.text, analysis.findings)
+    if not (_group_of(source, job) or any(wanted.applies(finding.fix) for finding in told)):
         return [], analysis
     from graphfix.rewrite.ahead import revealed
-    from graphfix.rewrite.fixpoint import repair
 
-    done = repair(texts, source.text, wanted)
+    done, _ = _mended(source, job, texts, wanted)
     findings = tuple(_doubted(finding, dict(done.harmful)) for finding in analysis.findings)
     return list(revealed(source.text, done)), replace(analysis, findings=findings, faults=done.faults, unfinished=done.unfinished)
 
@@ -263,19 +281,43 @@ def _unused(source: Source, told: Sequence[Finding]) -> tuple[tuple[str, str], .
     return tuple((index.where(offset).rpartition(":")[0], code) for offset, code in unused)
 
 
-def _repaired(source: Source, job: Job, texts: Texts) -> Outcome:
+def _group_of(source: Source, job: Job) -> tuple[Path, ...]:
+    """The files that a fix changes together with this one, itself included; none where none does."""
+    return job.groups.get(Path(os.path.realpath(source.path)), ())
+
+
+def _mended(source: Source, job: Job, texts: Texts, wanted: _Confined) -> tuple[Repaired, frozenset[Path]]:
+    """What repairs make of the file, with the further files that are changed together with it."""
     from graphfix.rewrite.fixpoint import repair
 
+    group = _group_of(source, job)
+    if not group:
+        return repair(texts, source.text, wanted), frozenset()
+    from graphfix.run.joined import END, Each, Joined, changed_with, renamed, repaired_apart
+
+    own = str(texts.real)
+    members = {str(path): job.texts(path) for path in group}
+    sources = {path: source if path == own else each.decoded(read_bytes(each.path)) for path, each in members.items()}
+    filters = {path: wanted if path == own else _confined(each, job) for path, each in sources.items()}
+    text = "".join(sources[path].text + END for path in members)
+    done = repair(Joined(members), text, Each(tuple(members), filters))
+    for each in members.values():
+        each.keep()
+    return renamed(repaired_apart(done, tuple(members), own), own, str(source.path)), changed_with(done, tuple(members), own)
+
+
+def _repaired(source: Source, job: Job, texts: Texts) -> Outcome:
     wanted = _confined(source, job)
-    done = repair(texts, source.text, wanted)
+    done, together = _mended(source, job, texts, wanted)
     made = source.edited(done.text) if done.text != source.text else source
     left = done.left
     if left and made.text != done.text:  # their places are those of the text that they were found in
         again = texts.analysed(made.text, wanted.counts(made.text))
         left = tuple(wanted.visible(made.text, again.findings))
     outcome = Outcome(
-        source.path, before=source.data, after=made.data, fixed=done.fixed, refused=done.refused, broken=done.broken
-    )
+        source.path, before=source.data, after=made.data, fixed=done.fixed, refused=done.refused, broken=done.broken,
+        together=together,
+    )  # fmt: skip
     if job.stages:
         outcome = replace(outcome, stages=tuple(_stages(source, done, texts)))
     return _with_findings(_limited(wanted.counted(outcome, all_seen=False), done), made, left, job, texts)
@@ -330,4 +372,7 @@ def _named_alike(path: Path, finding: Finding) -> Finding:
 
 
 def _edits(text: str, finding: Finding, texts: Texts) -> tuple[Edit, ...]:
-    return texts.edits(text, finding.fix) if finding.fix is not None and finding.fix.operations else ()
+    """The edits of a fix in its file; none of one that changes others, too: nobody is to take the half of it."""
+    if finding.fix is None or not finding.fix.operations or changes_others(finding.fix):
+        return ()
+    return texts.edits(text, finding.fix)

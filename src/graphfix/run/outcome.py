@@ -47,6 +47,7 @@ class Outcome:
     `faults`: the codes of rules that raised, and how; their findings are missing. `unfinished`: why the analysis ended early.
     `unused`: place and code of suppressions that silence nothing. `known` findings are hidden by the baseline, of which `stale`
     ones for this file are no more. `accepted`: the settings say that it may not be readable.
+    `together`: the real paths of further files that hold parts of its fixes: all of them are written, or none.
     `passed_over`: its bytes cannot matter, so that nobody has parsed it.
     `seconds`: how long it took.
     """
@@ -73,6 +74,7 @@ class Outcome:
     faults: tuple[tuple[str, str], ...] = ()
     unfinished: str = ""
     accepted: bool = False
+    together: frozenset[Path] = frozenset()
     passed_over: bool = field(default=False, compare=False)
     seconds: float = field(default=0.0, compare=False)
 

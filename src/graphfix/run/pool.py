@@ -13,41 +13,57 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from graphfix.models.words import spells
 from graphfix.run.examine import Job, examine
 from graphfix.run.limits import ended_when_stuck, limit_memory, make_room, spare_memory
 from graphfix.run.outcome import Outcome, Status
+from graphfix.run.task import Made, Task
 from graphfix.source.errors import SourceError
 from graphfix.source.reading import read_bytes
 
 _BATCH = 8
 # not every system has each
 _ENDING = {getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)}
+
+
+def _light(path: Path, job: Job, data: bytes | None) -> Outcome:
+    return examine(path, job, data).light
+
+
+def _dead(path: Path) -> Outcome:
+    return Outcome(
+        path, Status.INTERNAL, "its worker process died: it took too long or too much memory, or was killed from outside"
+    )
+
+
+EXAMINE = Task(_light, _dead)
+EXAMINE_WHOLE = Task(examine, _dead)
 # what a worker does with its files: it comes with the fork, for it may be large and each batch would carry it
-_jobs: list[Job] = []
+_jobs: list[tuple[Job, Task[Any]]] = []
 
 
-def pooled(files: Sequence[Path], job: Job, jobs: int) -> Iterator[Outcome]:
-    """One outcome per file, in order, from `jobs` workers at most."""
+def pooled(files: Sequence[Path], job: Job, jobs: int, task: Task[Made]) -> Iterator[Made]:
+    """What the task makes of each file, in order, from `jobs` workers at most."""
     warm(repair=job.repair or job.edits)
     if any(map(_may_be_analysed, files)):
         warm_analysis(job)
     gc.freeze()  # workers share what is there by now as long as nobody touches it, not even to collect
     batches = deque(list(files[start : start + _BATCH]) for start in range(0, len(files), _BATCH))
     while batches:
-        yield from _until_broken(batches, job, jobs)
+        yield from _until_broken(batches, job, jobs, task)
         # a worker died: find the file that killed it, the others still get their outcome, and those after it a new pool
         for path in batches.popleft() if batches else ():
-            yield apart(path, job)
+            yield apart(path, job, task)
 
 
-def _until_broken(batches: deque[list[Path]], job: Job, jobs: int) -> Iterator[Outcome]:
-    """The outcomes of the batches, which it takes away, up to one whose worker died."""
-    pool = _pool(min(jobs, len(batches)), job)
+def _until_broken(batches: deque[list[Path]], job: Job, jobs: int, task: Task[Made]) -> Iterator[Made]:
+    """What is made of the batches, which it takes away, up to one whose worker died."""
+    pool = _pool(min(jobs, len(batches)), job, task)
     try:
         with no_interrupt():
-            pending: list[Future[list[Outcome]]] = [pool.submit(_examine_batch, batch) for batch in batches]
+            pending: list[Future[list[Made]]] = [pool.submit(_make_batch, batch) for batch in batches]
         for future in pending:
             done = future.result()
             batches.popleft()
@@ -67,9 +83,9 @@ def _until_broken(batches: deque[list[Path]], job: Job, jobs: int) -> Iterator[O
         raise
 
 
-def _pool(workers: int, job: Job) -> ProcessPoolExecutor:
+def _pool(workers: int, job: Job, task: Task[Any]) -> ProcessPoolExecutor:
     context = multiprocessing.get_context("fork")
-    return ProcessPoolExecutor(workers, mp_context=context, initializer=_start_worker, initargs=(job,))
+    return ProcessPoolExecutor(workers, mp_context=context, initializer=_start_worker, initargs=(job, task))
 
 
 @contextmanager
@@ -82,8 +98,8 @@ def no_interrupt() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _start_worker(job: Job) -> None:
-    _jobs[:] = [job]
+def _start_worker(job: Job, task: Task[Any]) -> None:
+    _jobs[:] = [(job, task)]
     begin_worker()
 
 
@@ -121,12 +137,12 @@ def warm_analysis(job: Job) -> None:
 
     Whatever lives on in a worker keeps the memory around it from going back, where it comes among what its files leave behind.
     """
+    import graphfix.analysis.evidence  # noqa: F401
     import graphfix.analysis.health  # noqa: F401
-    import graphfix.analysis.told_by_callers  # noqa: F401
     import graphfix.codemods  # noqa: F401
     import graphfix.repairs.proof  # noqa: F401
-    from graphfix.analysis.importers import imports_below
     from graphfix.models.table import table
+    from graphfix.project.importers import imports_below
 
     table()
     for root in job.roots:
@@ -141,30 +157,29 @@ def _may_be_analysed(path: Path) -> bool:
         return False  # examining it tells why
 
 
-def _examine_batch(batch: list[Path]) -> list[Outcome]:
-    return [_examine_one(path).light for path in batch]
+def _make_batch(batch: list[Path]) -> list[Any]:
+    return [_make_one(path) for path in batch]
 
 
-def _examine_one(path: Path, data: bytes | None = None) -> Outcome:
+def _make_one(path: Path, data: bytes | None = None) -> Any:
     make_room(path, data)
+    job, task = _jobs[0]
     with ended_when_stuck():
-        outcome = examine(path, _jobs[0], data)
+        made = task.make(path, job, data)
     spare_memory()
-    return outcome
+    return made
 
 
-def apart(path: Path, job: Job, data: bytes | None = None) -> Outcome:
-    """The outcome of one file (or of `data` in its stead) from a worker of its own, which it may take down."""
+def apart(path: Path, job: Job, task: Task[Made], data: bytes | None = None) -> Made:
+    """What the task makes of one file (or of `data` in its stead) in a worker of its own, which it may take down."""
     warm(repair=job.repair or job.edits)
-    with _pool(1, job) as pool:
+    with _pool(1, job, task) as pool:
         try:
             with no_interrupt():
-                pending = pool.submit(_examine_one, path, data)
+                pending = pool.submit(_make_one, path, data)
             return pending.result()
         except (BrokenProcessPool, MemoryError):
-            return Outcome(
-                path, Status.INTERNAL, "its worker process died: it took too long or too much memory, or was killed from outside"
-            )
+            return task.lost(path)
         except BaseException:  # Ctrl-C: nobody waits for it any more
             for worker in multiprocessing.active_children():
                 worker.kill()

@@ -7,19 +7,22 @@ decided behind it.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
-from graphfix.interpreter.conventions import Conventions
-from graphfix.model import Edit, Finding, Fix
+from graphfix.interpreter.conventions import NO_CONVENTIONS, Conventions
+from graphfix.model import Applicability, Edit, Finding, Fix, Span
 from graphfix.run import engine
 from graphfix.run.engine import Analysis
 from graphfix.run.selection import every
-from graphfix.source.decode import decode
+from graphfix.source.decode import decode, read
+from graphfix.source.errors import SourceError
 from graphfix.source.guard import parse, parses
-from graphfix.source.reads import noted_reads
+from graphfix.source.homes import changed_by
+from graphfix.source.reads import note_read, noted_reads
 from graphfix.source.text import Source
 
 if TYPE_CHECKING:
@@ -27,6 +30,9 @@ if TYPE_CHECKING:
     from graphfix.run.unchanged import Met
 
 Value = TypeVar("Value")
+
+
+AS_THEY_ARE: Mapping[Path, str] = MappingProxyType({})
 
 
 class NotKept(Exception):
@@ -43,10 +49,20 @@ class Tried:
     refused: tuple[tuple[Fix, str], ...]
 
 
+@dataclass(frozen=True)
+class Told:
+    """The further `files` of which a program shows something, and those, its own included, that fixes of it change `together`."""
+
+    files: tuple[Path, ...] = ()
+    together: tuple[tuple[Path, ...], ...] = ()
+
+
 class Texts:
     """The texts of the file at `path`, with what earlier runs have kept of them in `cache`.
 
-    `roots` and `conventions`: as `engine.analyse` takes them; `is_blamed`: as `engine.analyse_blamed` does.
+    `roots`: as `engine.analyse` takes them; `conventions`: of the settings that hold for a file. `is_blamed`: as `engine.analyse_blamed` does.
+    `beside`: texts that other files of the project are taken to have. `entries`: the further files whose programs show something of this
+    one; None where that is to be found out.
     `only_recalls`: raise `NotKept` where something has to be worked out.
     """
 
@@ -54,21 +70,26 @@ class Texts:
         self,
         path: Path,
         roots: tuple[Path, ...],
-        conventions: Conventions,
+        conventions: Callable[[Path], Conventions] = lambda path: NO_CONVENTIONS,
         cache: Cache | None = None,
         *,
+        entries: Sequence[Path] | None = None,
+        beside: Mapping[Path, str] = AS_THEY_ARE,
         is_blamed: bool = False,
         only_recalls: bool = False,
     ) -> None:
         self.path = path
         # one name for it, wherever a run starts; who is a link stands among the files beside it
-        self._real = Path(os.path.realpath(path.parent)) / path.name
-        self._roots = roots
+        self.real = Path(os.path.realpath(path.parent)) / path.name
+        self.roots = tuple(Path(os.path.realpath(root)) for root in roots)
         self._conventions = conventions
         self._cache = cache
+        self._entries = entries
+        self._beside = beside
         self._is_blamed = is_blamed
         self._only_recalls = only_recalls
-        self._analyses: dict[str, Analysis] = {}
+        self._analyses: dict[bytes, Analysis] = {}
+        self._read: dict[Path, str] = {}
         self._new: dict[bytes, tuple[object, Sequence[Met]]] = {}
 
     def decoded(self, data: bytes) -> Source:
@@ -81,33 +102,87 @@ class Texts:
         parse(source.text)
         return replace(source, data=b"")
 
-    def analysed(self, text: str, counts: Callable[[Finding], bool] = every) -> Analysis:
-        """What is wrong in `text`, as far as it counts; all that is not optional is proven, whatever counts."""
-        key = self._analysis_key(text)
-        known = self._analyses.get(text) or self._recalled(key, Analysis)
-        if known is None or any(map(counts, known.unasked)):
-            known = self._looked(text, counts if known is None else every, key)
-        self._analyses[text] = known
+    def analysed(
+        self, text: str, counts: Callable[[Finding], bool] = every, beside: Mapping[Path, str] = AS_THEY_ARE
+    ) -> Analysis:
+        """What is wrong in `text`, as far as it counts, whichever program shows it; all that is not optional is proven, whatever counts.
+
+        `beside`: texts that other files of the project are taken to have.
+        """
+        taken = {**self._beside, **beside, self.real: text}
+        others = {path: each for path, each in taken.items() if each != self._text_of(path)}
+        own = self._program(self.real, text, without(others, self.real), counts)
+        shown = [
+            self._program(entry, taken.get(entry) or self._text_of(entry), without(others, entry), counts)
+            for entry in self.entries
+            if self._parses(entry)
+        ]
+        known = together(str(self.real), own, shown)
         found = filter(counts, known.findings)
-        return replace(known, findings=tuple(_told_as(finding, str(self._real), str(self.path)) for finding in found), unasked=())
+        return replace(known, findings=tuple(told_as(finding, str(self.real), str(self.path)) for finding in found), unasked=())
 
-    def _looked(self, text: str, counts: Callable[[Finding], bool], key: bytes) -> Analysis:
-        self._work_out()
-        look = engine.analyse_blamed if self._is_blamed else engine.analyse
-        with noted_reads() as reads:
-            made = look(self._real, text, self._roots, self._conventions, lambda each: not each.optional or counts(each))
-        if self._cache is not None and not made.faults:  # what went wrong may go right another time
-            from graphfix.run.unchanged import met
+    @property
+    def entries(self) -> Sequence[Path]:
+        """The further files whose programs come to this one, as far as they may show something of it."""
+        if self._entries is None:
+            from graphfix.project.importers import programs_of
 
-            told = {label.path for finding in (*made.findings, *made.unasked) for label in finding.story}
-            self._new[key] = made, met(reads, told, text)
-        return made
+            self._entries = programs_of(self.real, self.roots or (self.real.parent,))
+        return self._entries
 
-    def _analysis_key(self, text: str) -> bytes:
-        if self._cache is None:
-            return b""
-        return self._cache.key("analysis", str(self._real), self._conventions, self._is_blamed, text, project=True)
+    @property
+    def may_be_told_of(self) -> bool:
+        """Whether this program, or one that comes to the file, may show something of it, by the bytes of what they import."""
+        from graphfix.project.leading import leads_on
 
+        roots = self.roots or (self.real.parent,)
+        return leads_on(self.real, roots) or any(leads_on(entry, roots) for entry in self.entries)
+
+    def tells(self, text: str) -> Told:
+        """Of which further files the program that begins in `text` shows something."""
+        known = self._recalled(self._program_key("tells", self.real, text, {}), Told)
+        return known if known is not None else told_by(self.real, self._program(self.real, text, {}, every))
+
+    def _program(self, entry: Path, text: str, others: Mapping[Path, str], counts: Callable[[Finding], bool]) -> Analysis:
+        """What the program that begins in the file `entry` with content `text` does wrong, in whichever file."""
+        key = self._program_key("analysis", entry, text, others)
+        known = self._analyses.get(key) or self._recalled(key, Analysis)
+        here = str(self.real)
+        if known is None or any(counts(finding) for finding in known.unasked if finding.path == here):
+            self._work_out()
+            look = engine.analyse_blamed if self._is_blamed else engine.analyse
+            wanted = counts if known is None else every
+            conventions = self._conventions(entry)
+            with noted_reads() as reads:
+                known = look(entry, text, self.roots, conventions, lambda each: not each.optional or wanted(each), others)
+            if self._cache is not None and not known.faults:  # what went wrong may go right another time
+                from graphfix.run.unchanged import met
+
+                labels = {label.path for finding in (*known.findings, *known.unasked) for label in finding.story}
+                files = met(reads, labels, text)
+                self._new[key] = known, files
+                self._new[self._program_key("tells", entry, text, others)] = told_by(entry, known), files
+        self._analyses[key] = known
+        return known
+
+    def _program_key(self, kind: str, entry: Path, text: str, others: Mapping[Path, str]) -> bytes:
+        """What names something of the program that begins in `entry`."""
+        parts = str(entry), self._conventions(entry), self._is_blamed, text, {str(path): other for path, other in others.items()}
+        return self._cache.key(kind, *parts, project=True) if self._cache is not None else repr((kind, *parts)).encode()
+
+    def _parses(self, path: Path) -> bool:
+        """Whether a file of the project is Python: what is wrong with it is told where it is looked at."""
+        return self._kept("parses", bool, lambda: parses(self._text_of(path)), self._text_of(path))
+
+    def _text_of(self, path: Path) -> str:
+        """The text of a file of the project, as it is now; empty where it cannot be read."""
+        if path not in self._read:
+            note_read(path)
+            try:
+                self._read[path] = read(path).text
+            except (SourceError, OSError):
+                self._read[path] = ""
+        return self._read[path]
     def applied(self, text: str, fixes: Sequence[Fix]) -> Tried:
         """What those of the `fixes` that go together make of `text`."""
         return self._kept("tried", Tried, lambda: _tried(text, fixes), text, fixes)
@@ -156,7 +231,64 @@ def _edits(text: str, fix: Fix) -> tuple[Edit, ...]:
     return edits_of(text, fix)
 
 
-def _told_as(finding: Finding, real: str, name: str) -> Finding:
+def without(texts: Mapping[Path, str], path: Path) -> Mapping[Path, str]:
+    """The texts of the other files."""
+    return {each: text for each, text in texts.items() if each != path}
+
+
+def told_by(entry: Path, known: Analysis) -> Told:
+    """What the program that begins in `entry` shows something of."""
+    found = {place[1] for place in known.refuted}
+    together = set()
+    for finding in (*known.findings, *known.unasked):
+        changed = frozenset((finding.path, *changed_by(finding)))
+        found |= changed
+        together.update({changed} if len(changed) > 1 else ())
+    files = tuple(sorted(Path(path) for path in found - {str(entry)}))
+    return Told(files, tuple(sorted(tuple(map(Path, sorted(each))) for each in together)))
+
+
+def together(path: str, own: Analysis, shown: Sequence[Analysis]) -> Analysis:
+    """What the programs that come to the file at `path` show of it: each fault once, with the best fix that one of them offers.
+
+    `own`: of the program that begins there.
+    """
+    known: dict[tuple[str, Span], list[Finding]] = {}
+    every_one = (own, *shown)
+    for each in every_one:
+        told: dict[tuple[str, Span], list[Finding]] = {}
+        for finding in (*each.findings, *each.unasked):
+            if finding.path == path:
+                told.setdefault((finding.code, finding.span), []).append(finding)
+        known.update({place: found for place, found in told.items() if max(map(_rank, found)) > _best(known.get(place))})
+    refuted = {(code, span) for each in every_one for code, file, span in each.refuted if file == path}
+    left = (finding for place, found in known.items() if place not in refuted for finding in found)
+    ordered = sorted(left, key=lambda each: (each.span.start, each.code, each.span.end))
+    unasked = {id(finding) for each in every_one for finding in each.unasked}
+    health = own.health
+    for each in shown:
+        health = each.health if health is None or each.health is None else health.beside(each.health)
+    return replace(
+        own,
+        findings=tuple(each for each in ordered if id(each) not in unasked),
+        unasked=tuple(each for each in ordered if id(each) in unasked),
+        health=health,
+        refuted=(),
+    )
+
+
+def _rank(finding: Finding) -> tuple[bool, bool, bool, bool]:
+    """How good a finding is among those at its place."""
+    fix = finding.fix
+    return True, not finding.optional, fix is not None, fix is not None and fix.applicability is Applicability.SAFE
+
+
+def _best(found: list[Finding] | None) -> tuple[bool, bool, bool, bool]:
+    """How good the best of some findings is."""
+    return max(map(_rank, found)) if found else (False, False, False, False)
+
+
+def told_as(finding: Finding, real: str, name: str) -> Finding:
     """A finding in the file at `real` as one in the file called `name`."""
     if real == name:
         return finding

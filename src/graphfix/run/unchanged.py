@@ -105,11 +105,11 @@ def _said(path: str, care: Care) -> bytes:
         tree = ast.parse(read(Path(path)).text)
     except (SourceError, SyntaxError, ValueError, RecursionError, MemoryError):
         return b""
-    from graphfix.analysis.importers import MAX_FILE_BYTES
+    from graphfix.project.importers import MAX_FILE_BYTES
 
     if care is Care.CODE:
         _silence(tree)
-    is_large = len(data) > MAX_FILE_BYTES  # then it is no script to `analysis.importers`
+    is_large = len(data) > MAX_FILE_BYTES  # then it is no script to `project.importers`
     return hashlib.sha256(f"{is_large} {ast.dump(tree)}".encode("utf-8", "surrogatepass")).digest()
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 from graphfix.run.collection import uncollected
 from graphfix.run.examine import Job, examine
 from graphfix.run.limits import LARGE, bytes_of, limited_memory, spare_memory
 from graphfix.run.outcome import Outcome
+from graphfix.run.task import Made, Task
 
 MIN_FILES = 32
 
@@ -23,7 +26,25 @@ def processors() -> int:
 
 
 def examine_all(files: Sequence[Path], job: Job, jobs: int) -> Generator[Outcome, None, None]:
-    """One outcome per file, in order, without the bytes of what is not changed; in this process unless a pool pays."""
+    """One outcome per file, in order, without the bytes of what is not changed; in this process unless a pool pays.
+
+    Each program is run once, whichever files it shows something of: what comes of it is kept for this run where it is for no later one.
+    """
+    with contextlib.ExitStack() as stack:
+        if (len(files) > 1 or job.cache is not None) and job.tellers is None and job.witness is None and not job.is_blamed:
+            from graphfix.run.cache import opened
+            from graphfix.run.tellers import planned
+
+            if job.cache is None:
+                import tempfile
+
+                folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="graphfix-"))
+                job = replace(job, cache=opened(job.roots, Path(folder)))
+            job = planned(files, job, jobs)
+        yield from _outcomes(files, job, jobs)
+
+
+def _outcomes(files: Sequence[Path], job: Job, jobs: int) -> Generator[Outcome, None, None]:
     if not job.keeps:
         yield from _examined_all(files, job, jobs)
         return
@@ -40,11 +61,10 @@ def examine_all(files: Sequence[Path], job: Job, jobs: int) -> Generator[Outcome
 
 
 def _examined_all(files: Sequence[Path], job: Job, jobs: int) -> Generator[Outcome, None, None]:
-    # only fork: a spawned worker starts Python anew, with the working directory on its import path
-    if jobs > 1 and len(files) > MIN_FILES and hasattr(os, "fork"):
-        from graphfix.run.pool import pooled
+    if _pays(files, jobs):
+        from graphfix.run.pool import EXAMINE, pooled
 
-        yield from pooled(files, job, jobs)
+        yield from pooled(files, job, jobs, EXAMINE)
     else:
         with uncollected():
             for path in files:
@@ -52,14 +72,44 @@ def _examined_all(files: Sequence[Path], job: Job, jobs: int) -> Generator[Outco
                 spare_memory()
 
 
+def each_of(files: Sequence[Path], job: Job, jobs: int, task: Task[Made]) -> Iterator[Made]:
+    """What the task makes of each file, in order; in this process unless a pool pays."""
+    if _pays(files, jobs):
+        from graphfix.run.pool import pooled
+
+        yield from pooled(files, job, jobs, task)
+        return
+    with uncollected():
+        for path in files:
+            if is_large(path, None):
+                from graphfix.run.pool import apart
+
+                yield apart(path, job, task)
+                continue
+            with limited_memory():
+                made = task.make(path, job, None)
+            yield made
+            spare_memory()
+
+
+def is_large(path: Path, data: bytes | None) -> bool:
+    """Whether a file gets a worker: code that is not Python, such as libcst's parser, ends the process that has no more memory."""
+    return bytes_of(path, data) > LARGE and hasattr(os, "fork")
+
+
+def _pays(files: Sequence[Path], jobs: int) -> bool:
+    """Whether a pool does; only by fork: a spawned worker starts Python anew, with the working directory on its import path."""
+    return jobs > 1 and len(files) > MIN_FILES and hasattr(os, "fork")
+
+
 def examined_here(path: Path, job: Job, data: bytes | None = None) -> Outcome:
     """The outcome of the file (or of `data` in its stead) without a pool, with no more memory than a worker has.
 
-    A large one gets a worker all the same: code that is not Python, such as libcst's parser, ends the process that has none left.
+    A large one gets a worker all the same.
     """
-    if bytes_of(path, data) > LARGE and hasattr(os, "fork"):
-        from graphfix.run.pool import apart
+    if is_large(path, data):
+        from graphfix.run.pool import EXAMINE_WHOLE, apart
 
-        return apart(path, job, data)
+        return apart(path, job, EXAMINE_WHOLE, data)
     with limited_memory():
         return examine(path, job, data)

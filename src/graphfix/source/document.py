@@ -115,6 +115,11 @@ class Document:
         return next((part for part in self.tree.body if library in modules_of(part)), None)
 
     @cached_property
+    def torch(self) -> str | None:
+        """The name by which the file knows torch, or can; None where there is none."""
+        return self.imported_as("torch") or ("torch" if self.importable("torch") is not None else None)
+
+    @cached_property
     def rebound(self) -> set[str]:
         """The names that something other than an import, a function or a class gets."""
         bound = {part.id for part in subtree(self.tree) if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load)}

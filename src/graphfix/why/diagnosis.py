@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from pathlib import Path
 
-from graphfix.analysis.importers import distance
 from graphfix.files.place import project_root
 from graphfix.model import Finding, Span
+from graphfix.project.importers import distance
 from graphfix.run.examine import Job
 from graphfix.run.outcome import Outcome, Status
 from graphfix.run.selection import Wanted

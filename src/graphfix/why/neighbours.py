@@ -7,10 +7,11 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from graphfix.analysis.importers import programs_below, spells
-from graphfix.interpreter.imports import NEVER, Importer
+from graphfix.interpreter.imports import Importer
+from graphfix.project.importers import programs_below, spells
 from graphfix.source.decode import read
 from graphfix.source.errors import SourceError
+from graphfix.source.finder import NEVER
 from graphfix.source.guard import parse
 from graphfix.source.subtree import subtree
 

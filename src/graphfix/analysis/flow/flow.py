@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
+from types import MappingProxyType
 
 from graphfix.analysis.flow import library
 from graphfix.analysis.flow.calls import Calls, name_of
@@ -20,6 +21,8 @@ from graphfix.models.words import WALKED_BY_TRAINER
 from graphfix.source.document import Document
 from graphfix.source.subtree import subtree
 
+Offers = Mapping[Document, Collection[ast.AST]]
+NO_OFFERS: Offers = MappingProxyType({})
 SIZED = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.DictComp)
 NAMED = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -248,10 +251,10 @@ class Flow:
         return seen.keys()
 
 
-def flow_of(document: Document, find: Find, walking: frozenset[str] = frozenset(), offered: bool = False) -> Flow:
+def flow_of(document: Document, find: Find, walking: frozenset[str] = frozenset(), offers: Offers = NO_OFFERS) -> Flow:
     """The flow of `document`. `find`: the project's file that an import means; `walking`: functions that walk what they are given.
 
-    `offered`: other code may call what the document defines, also where calls in sight do.
+    `offers`: for each document whose functions other code may call, those that it does, also where calls in sight do.
     """
     code = Sight(find)
     calls: Calls | None = None
@@ -264,7 +267,7 @@ def flow_of(document: Document, find: Find, walking: frozenset[str] = frozenset(
         code.flow.forget_beginnings()
         return Flow(code, calls or Calls(code, walking), is_cut=True)
     code.flow.forget_beginnings()
-    open_ends(code, calls, document, set(public(document.tree)) if offered else set())
+    open_ends(code, calls, {document: (), **offers})
     made = Flow(code, calls)
     for site, wanted, places in code.compared:  # what looks for a tensor in a container compares objects
         if any(each in made.carrying for each in wanted):
@@ -282,14 +285,16 @@ def public(tree: ast.Module) -> Iterator[ast.AST]:
             yield part
 
 
-def open_ends(code: Sight, calls: Calls, document: Document, offers: Collection[ast.AST]) -> None:
-    """What code that is not in sight gives to functions, and gets from them. `offers`: those that it calls beside calls in sight."""
+def open_ends(code: Sight, calls: Calls, offers: Offers) -> None:
+    """What code that is not in sight gives to functions, and gets from them. `offers`: as in `flow_of`."""
+    first = next(iter(offers))
     for place in dict.fromkeys(source for sources in code.flow.values.values() for source in sources):
         if isinstance(place, Field) and place not in code.flow.values and not library.cuts_method(place.name):
-            code.flow.opaque.setdefault(place, code.first_read.get(place.name, document.tree))
-    own = {part for part in subtree(document.tree)}
+            code.flow.opaque.setdefault(place, code.first_read.get(place.name, first.tree))
+    own = {part for document in offers for part in subtree(document.tree)}
+    called = {function for functions in offers.values() for function in functions}
     for function in code.functions:
-        in_sight = (function in calls.entered or function in code.properties) and function not in offers
+        in_sight = (function in calls.entered or function in code.properties) and function not in called
         if in_sight and function not in code.taken or function not in own:
             continue
         name = getattr(function, "name", "")

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from graphfix.files.discovery import JUNK
 from graphfix.files.gitignore import Ignored
-from graphfix.interpreter.imports import Importer
 from graphfix.source.decode import read_bytes, writes_ascii
 from graphfix.source.errors import SourceError
+from graphfix.source.finder import Finder
 from graphfix.source.reads import note_read
 
 # A project that is larger is not searched: the files that were found would depend on where the search ended
@@ -25,6 +25,8 @@ IMPORT = re.compile(rb"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+(\([^)]*\)|
 WORD = re.compile(rb"[\w.]+")
 # Files that drive a module through another one, such as a subclass of a trainer, are one step further away
 STEPS = 2
+# Programs that are asked what they show of one file
+MAX_IMPORTING = 32
 
 
 # Last word of an imported name: the files that may import it, and by which dotted name
@@ -47,19 +49,53 @@ def importing(path: Path, roots: tuple[Path, ...]) -> Iterator[Path]:
         yield from current
 
 
+def programs_of(path: Path, roots: tuple[Path, ...]) -> list[Path]:
+    """The scripts of ordinary size below `roots` that come to `path` by their imports, over however many others; close ones first.
+
+    No more than MAX_IMPORTING of them.
+    """
+    real = Path(os.path.realpath(path))
+    roots = tuple(Path(os.path.realpath(root)) for root in roots)
+    found: dict[Path, None] = {}
+    current = [real]
+    while current and len(found) < MAX_IMPORTING:
+        further = {file for target in current for root in roots for file in direct(target, root, roots)}
+        current = sorted(further - found.keys() - {real}, key=lambda file: (distance(file, real), file.parts))
+        found.update(dict.fromkeys(filter(is_script, current)))
+    return list(found)[:MAX_IMPORTING]
+
+
+def all_importing(paths: Iterable[Path], roots: tuple[Path, ...]) -> list[Path]:
+    """The scripts below `roots` that come to one of the `paths` by their imports, and are none of them themselves."""
+    roots = tuple(Path(os.path.realpath(root)) for root in roots)
+    known = set(paths)
+    found: dict[Path, None] = {}
+    current = list(known)
+    while current:
+        further = dict.fromkeys(file for target in current for root in roots for file in direct(target, root, roots))
+        current = sorted(file for file in further if file not in known and file not in found and is_script(file))
+        found.update(dict.fromkeys(current))
+    return list(found)
+
+
 def is_offered(path: Path, roots: tuple[Path, ...]) -> bool:
     """Whether other code may use what a file defines: it is part of a package, a file of the project imports it, or may do so."""
     real = Path(os.path.realpath(path))
-    if (real.parent / "__init__.py").is_file():
+    if is_packaged(real):
         return True
     roots = tuple(Path(os.path.realpath(root)) for root in roots)
     return any(imports_below(root) is None or any(True for _ in direct(real, root, roots)) for root in roots)
 
 
+def is_packaged(path: Path) -> bool:
+    """Whether a file is part of a package, which code outside of the project may import."""
+    return (path.parent / "__init__.py").is_file()
+
+
 def direct(target: Path, root: Path, roots: tuple[Path, ...]) -> Iterator[Path]:
     word = target.parent.name if target.name == "__init__.py" else target.stem
     for file, name in (imports_below(root) or {}).get(word, ()):
-        if file != target and Importer(file, roots).find(name, file) == target:
+        if file != target and Finder(file, roots).find(name, file) == target:
             yield file
 
 
@@ -153,6 +189,11 @@ def names_imported(path: Path) -> list[str]:
         return []
     if path.suffix == ".ipynb":  # each line of a cell is a text of JSON
         data = data.replace(b"\\n", b"\n").replace(b'"', b"\n")
+    return names_imported_in(data)
+
+
+def names_imported_in(data: bytes) -> list[str]:
+    """The same of the bytes of a program."""
     found: dict[str, None] = {}
     for package, members, modules in IMPORT.findall(data):
         base = package.decode("ascii", "replace")

@@ -1,0 +1,112 @@
+"""Files that one fix changes: it is made in all of them or in none, in whichever order they are looked at."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from graphfix.run.again import forget_files
+from graphfix.run.examine import Job
+from graphfix.run.selection import Wanted
+from graphfix.run.tellers import grouped
+from graphfix.run.workers import examine_all
+
+from . import several_files as code
+
+ENGINE = """
+from torch import nn
+
+def step(model, batch, optimizer, meter):
+    loss = nn.functional.mse_loss(model(batch), batch[:, :1])
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    meter.update(loss, 8)
+"""
+PENALTY = """
+def shrink(model, optimizer, meter):
+    size = model.weight.pow(2).sum()
+    optimizer.zero_grad()
+    size.backward()
+    optimizer.step()
+    meter.update(size, 1)
+"""
+MAIN = """
+import torch
+from torch import nn
+from engine import step
+from meters import AverageMeter
+from penalty import shrink
+
+model = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+meter, plain = AverageMeter(), AverageMeter()
+for batch in torch.randn(5, 8, 4):
+    step(model, batch, optimizer, meter)
+    shrink(model, optimizer, meter)
+    plain.update(0.5)
+print(meter.avg, plain.avg)
+"""
+FILES = {"engine.py": ENGINE, "main.py": MAIN, "meters.py": code.METER, "penalty.py": PENALTY}
+REPAIRED = {
+    "engine.py": ENGINE.replace("update(loss, 8)", "update(loss.detach(), 8)"),
+    "penalty.py": PENALTY.replace("update(size, 1)", "update(size.detach(), 1)"),
+}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    forget_files()
+    return tmp_path
+
+
+def now(project: Path) -> dict[str, str]:
+    return {name: (project / name).read_text() for name in FILES}
+
+
+def graphfix(project: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [str(Path(sys.executable).with_name("graphfix")), *words, "--no-cache"]
+    return subprocess.run(command, cwd=project, capture_output=True, text=True)
+
+
+def test_each_file_knows_with_which_it_is_changed(project: Path) -> None:
+    outcomes = {
+        outcome.path.name: outcome
+        for outcome in examine_all(sorted(project.glob("*.py")), Job((project,), Wanted(), repair=True), 1)
+    }
+    assert {name: outcome.after.decode() for name, outcome in outcomes.items() if outcome.changed} == REPAIRED
+    assert outcomes["engine.py"].together == {project / "penalty.py"}
+    assert outcomes["penalty.py"].together == {project / "engine.py"}
+
+
+def test_apply_makes_it_in_all_of_them_and_nothing_is_left(project: Path) -> None:
+    done = graphfix(project, "apply", ".", "--allow-dirty")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert now(project) == {**FILES, **REPAIRED}
+    assert graphfix(project, "check", ".").returncode == 0
+
+
+@pytest.mark.skipif(os.geteuid() == 0 and sys.platform != "linux", reason="root may write everywhere")
+def test_a_file_that_cannot_be_written_keeps_the_others(project: Path) -> None:
+    os.link(project / "penalty.py", project / "twin")  # replacing it would break the link
+    done = graphfix(project, "apply", ".", "--allow-dirty")
+    assert done.returncode == 2
+    assert now(project) == FILES
+    assert "engine.py" in done.stderr and "penalty.py" in done.stderr
+
+
+def test_a_file_alone_is_not_changed_by_half(project: Path) -> None:
+    graphfix(project, "apply", "penalty.py", "--allow-dirty")
+    assert now(project) == FILES
+
+
+def test_files_that_hang_together_over_others_are_one_group() -> None:
+    a, b, c, d, e = map(Path, "abcde")
+    found = grouped([(a, b), (d, e), (b, c)])
+    assert found == {**dict.fromkeys((a, b, c), (a, b, c)), **dict.fromkeys((d, e), (d, e))}

@@ -1,0 +1,86 @@
+"""A program is its files: a fault is told, and repaired, in whichever of them it lies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from graphfix.run.again import forget_files
+from graphfix.run.examine import Job, examine
+from graphfix.run.selection import Wanted
+from graphfix.run.workers import examine_all
+
+from . import several_files as code
+
+Told = set[tuple[str, str, str]]
+
+
+def written(folder: Path, files: dict[str, str]) -> list[Path]:
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    forget_files()
+    return [folder / name for name in sorted(files)]
+
+
+def told(paths: list[Path], folder: Path) -> Told:
+    """The rule of each finding, its file and how sure its fix is, where each file is looked at by itself."""
+    outcomes = [examine(path, Job((folder,))) for path in paths]
+    assert not any(outcome.failed or outcome.faults for outcome in outcomes)
+    return {
+        (finding.code, Path(finding.path).name, finding.fix.applicability.value if finding.fix is not None else "")
+        for outcome in outcomes
+        for finding in outcome.findings
+        if finding.code != "GF904"
+    }
+
+
+def train(given: str = "loss", more: str = "") -> str:
+    return code.TRAIN.format(given=given, more=more)
+
+
+PROGRAMS: dict[str, tuple[dict[str, str], Told]] = {
+    "a meter": ({"meters.py": code.METER, "train.py": train()}, {("GF101", "meters.py", "safe")}),
+    "a meter that is given numbers": ({"meters.py": code.METER, "train.py": train("loss.item()")}, set()),
+    "a meter that is given numbers, too": (
+        {"meters.py": code.METER, "train.py": train(more="    AverageMeter().update(0.5, 8)")},
+        {("GF101", "train.py", "safe")},
+    ),
+    "a meter that another program gives numbers": (
+        {"meters.py": code.METER, "train.py": train(), "other.py": code.BORING},
+        {("GF101", "meters.py", "unsafe")},
+    ),
+    "a meter whose sum another program walks": (
+        {"meters.py": code.METER, "train.py": train(), "other.py": code.WALKS_SUM},
+        {("GF101", "meters.py", "unsafe")},
+    ),
+    "an evaluation": ({"engine.py": code.ENGINE, "main.py": code.MAIN}, {("GF103", "engine.py", "safe")}),
+    "a callee that walks": ({"steps.py": code.WALK, "train.py": code.TWICE}, {("GF301", "steps.py", "safe")}),
+    "state in a module": ({"models.py": code.CELL, "train.py": code.CARRIES}, {("GF202", "models.py", "safe")}),
+}
+
+
+@pytest.mark.parametrize(("files", "expected"), PROGRAMS.values(), ids=PROGRAMS)
+def test_a_fault_is_told_in_its_file(tmp_path: Path, files: dict[str, str], expected: Told) -> None:
+    found = told(written(tmp_path, files), tmp_path)
+    assert found >= expected
+    assert {(rule, name) for rule, name, _ in found} - {(rule, name) for rule, name, _ in expected} <= {("GF101", "engine.py")}
+
+
+@pytest.mark.parametrize("files", [files for files, _ in PROGRAMS.values()], ids=PROGRAMS)
+def test_a_file_its_folder_and_the_project_tell_the_same(tmp_path: Path, files: dict[str, str]) -> None:
+    paths = written(tmp_path, files)
+    alone = [examine(path, Job((tmp_path,))).findings for path in paths]
+    forget_files()
+    assert [outcome.findings for outcome in examine_all(paths, Job((tmp_path,)), 1)] == alone
+
+
+def test_a_fix_in_another_file_is_made_there_and_nothing_is_left(tmp_path: Path) -> None:
+    paths = written(tmp_path, {"meters.py": code.METER, "train.py": train()})
+    for outcome in examine_all(paths, Job((tmp_path,), Wanted(), repair=True), 1):
+        if outcome.changed:
+            outcome.path.write_bytes(outcome.after)
+    assert "self.sum += val.item() * n" in (tmp_path / "meters.py").read_text()
+    assert (tmp_path / "train.py").read_text() == train()
+    forget_files()
+    assert told(paths, tmp_path) == set()
