@@ -91,5 +91,5 @@ RULE = rule(
     by_hand="detach `{}` where it is stored, or after the backward() that frees its graph",
     shows=(SECOND_WALK, WRITTEN_IN_PLACE),
     results=CUT,
-    yields_to=("GF101", "GF103"),
+    yields_to=("GF101", "GF103", "GF903"),
 )

@@ -41,10 +41,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from graphfix.analysis.conflicts import meetings
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
 from graphfix.analysis.second_backward import Cause, SecondBackward, statement_in
+from graphfix.analysis.subject import about
 from graphfix.autograd.backward import BackwardPass, WalkKind
 from graphfix.autograd.symptoms import SECOND_WALK
 from graphfix.codemods.base import rule
@@ -61,9 +61,8 @@ ONLY_SOME = "only in some runs has an earlier backward() freed the graph"
 
 def find(evidence: Evidence) -> Iterator[Finding]:
     groups: dict[ast.AST, list[SecondBackward]] = {}
-    elsewhere = {meeting.site for meeting in meetings(evidence) if not meeting.retained and (meeting.cuts or meeting.is_stale)}
     for walk in evidence.second_backwards:
-        if walk.cause is Cause.SEQUENTIAL and evidence.holds(walk.walk.site) and walk.walk.site not in elsewhere:
+        if walk.cause is Cause.SEQUENTIAL and evidence.holds(walk.walk.site):
             groups.setdefault(walk.walk.site, []).append(walk)
     for site, walks in groups.items():
         yield from evidence.told(report, site, walks)
@@ -79,7 +78,8 @@ def report(evidence: Evidence, site: ast.AST, walks: list[SecondBackward]) -> Fi
     ]
     story.append(evidence.label(blamed, "this backward() goes through the freed part again and raises"))
     message = f"`{short(evidence.document.source(blamed))}` goes through a graph that is already freed"
-    return RULE.finding(evidence, message, evidence.span(blamed), in_time(*story), repair_of(evidence, walks))
+    repair = repair_of(evidence, walks)
+    return RULE.finding(evidence, message, evidence.span(blamed), in_time(*story), repair, subject=about(site))
 
 
 def caller_site(evidence: Evidence, walk: SecondBackward, site: ast.AST) -> ast.AST:

@@ -379,15 +379,3 @@ class Regions:
             if block[index] in self.recording:
                 end = index
         return tuple(block[start : end + 1])
-
-    # What may be said of them
-
-    def covers(self, store: Store) -> bool:
-        """Whether what is put away is made, and put away, in a region whose repair is safe: without graphs it keeps none."""
-        return self.torch is not None and self.covering(store) is not None
-
-    def covering(self, store: Store) -> Region | None:
-        """The region whose repair is safe in which what is put away is made, and put away."""
-        return next(
-            (r for r in self.found if r.sure and r.holds(store.trace) and all(r.holds(node.trace) for node in store.nodes)), None
-        )

@@ -67,15 +67,11 @@ def holders(stores: list[Store]) -> dict[Node, list[Store]]:
     return holding
 
 
-def by_place(evidence: Evidence, run: Run, covered: bool = False) -> Iterator[list[Store]]:
-    """The stores to each place.
-
-    `covered`: those in an evaluation that is put under no_grad, instead of the others.
-    """
+def by_place(run: Run) -> Iterator[list[Store]]:
+    """The stores to each place."""
     found: dict[tuple[int, object], list[Store]] = {}
     for store in run.recording.stores:
-        if evidence.regions.covers(store) is covered and not (covered and in_forward(store)):
-            found.setdefault((id(store.place[0]), store.place[1]), []).append(store)
+        found.setdefault((id(store.place[0]), store.place[1]), []).append(store)
     yield from found.values()
 
 

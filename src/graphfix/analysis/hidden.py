@@ -64,7 +64,7 @@ def carried(trial: Evidence, walks: list[SecondBackward]) -> Iterator[Hidden]:
 def piled_up(trial: Unretained) -> Iterator[Hidden]:
     """The containers out of which old graphs are walked."""
     kept = [walk for walk in trial.walks(Cause.KEPT) if walk.always]
-    for pile in faulty_piles(trial.evidence, False) if kept else ():
+    for pile in faulty_piles(trial.evidence) if kept else ():
         here = any(document_of(store.trace) is trial.evidence.document for store in pile.stores)
         if pile.raises and (pile.expressions or here):
             yield Hidden(Cause.KEPT, kept, pile=pile)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.growing_places import GrowingPlace
+from graphfix.analysis.mended import ends_with_call, kept
 from graphfix.analysis.second_backward import document_of
 from graphfix.autograd.symptoms import SECOND_WALK
 from graphfix.interpreter.recording import Store
@@ -35,13 +37,21 @@ def piled_up(evidence: Evidence, pile: GrowingPlace, tell: Tell) -> Finding | No
         if cut is not None
         else NoFix("the stored value is computed in another file, or not by one expression")
     )
-    kept = "this keeps a tensor with its graph beyond its iteration"
-    what_it_does = kept if pile.keeps_one else "this stores a tensor with its graph in a container that outlives the iteration"
+    one = "this keeps a tensor with its graph beyond its iteration"
+    what_it_does = one if pile.keeps_one else "this stores a tensor with its graph in a container that outlives the iteration"
     story = [evidence.label(blamed, what_it_does)]
     if own and evidence.document.statement_of(own[0].target) is not blamed:
         story.append(evidence.label(own[0].target, "it is kept here"))
     message = f"`{what}` keeps the graph of {'the iteration that it is from' if pile.keeps_one else 'every value put into it'}"
-    return tell(evidence, message, evidence.span(blamed), story, repair, shown=SECOND_WALK if pile.raises else None)
+    return tell(
+        evidence,
+        message,
+        evidence.span(blamed),
+        story,
+        repair,
+        shown=SECOND_WALK if pile.raises else None,
+        subject=replace(kept(evidence, pile, pile.stores), is_fleeting=ends_with_call(evidence, pile.stores)),
+    )
 
 
 def name_of(pile: GrowingPlace) -> str:

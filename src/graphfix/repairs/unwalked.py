@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.growing_places import GrowingPlace
+from graphfix.analysis.mended import kept
 from graphfix.analysis.state import unwalked_state
 from graphfix.model import Finding, Fix, InsertAfter, NoFix
 from graphfix.repairs.detach import detached
@@ -27,7 +28,8 @@ def report(evidence: Evidence, target: ast.AST, place: GrowingPlace, tell: Tell)
         evidence.label(target, "every iteration adds its graph to those of all earlier iterations, and no backward() uses them"),
     )
     message = f"`{short(text)}` keeps the graph of every iteration alive"
-    return tell(evidence, message, evidence.span(statement), story, repair_of(evidence, statement, text, place))
+    repair = repair_of(evidence, statement, text, place)
+    return tell(evidence, message, evidence.span(statement), story, repair, subject=kept(evidence, place, place.stores))
 
 
 def repair_of(evidence: Evidence, statement: ast.stmt, text: str, place: GrowingPlace) -> Fix | NoFix:

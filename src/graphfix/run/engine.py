@@ -12,7 +12,9 @@ from graphfix.interpreter.conventions import NO_CONVENTIONS, Conventions
 from graphfix.model import Finding, Label, Span
 from graphfix.models.words import spelled_by_code
 from graphfix.run.collection import uncollected
+from graphfix.run.precedence import plain, settled, told_once
 from graphfix.run.selection import every
+from graphfix.run.suppression import suppressions
 
 if TYPE_CHECKING:
     from graphfix.analysis.evidence import Evidence
@@ -35,8 +37,9 @@ class Fault:
 
 @dataclass(frozen=True)
 class Analysis:
-    """The findings of one file in source order. `unfinished`: why the analysis ended early, so that some may be missing.
+    """The findings of one file in source order, also those whose fault others tell better (`told_once`).
 
+    `unfinished`: why the analysis ended early, so that some may be missing.
     `unasked`: the findings that do not count, whose fixes are not proven.
     """
 
@@ -63,7 +66,7 @@ def findings_of(
     found = analyse(path, text, roots, conventions, counts)
     for fault in found.faults:
         raise fault.error
-    return list(found.findings)
+    return told_once(found.findings)
 
 
 def analyse(
@@ -145,7 +148,11 @@ def _shown(callers: CallerEvidence, known: list[Finding]) -> list[Finding]:
     from graphfix.analysis.told_by_callers import told_by_callers
     from graphfix.codemods import RULES
 
-    return list(told_by_callers(callers, known, [rule.find for rule in RULES if rule.witnessed]))
+    def find(evidence: Evidence) -> list[Finding]:
+        found = [finding for rule in RULES if rule.witnessed for finding in rule.find(evidence)]
+        return told_once(_settled(evidence, found))
+
+    return list(told_by_callers(callers, known, [find]))
 
 
 def _refuted(callers: CallerEvidence, finding: Finding) -> bool:
@@ -167,13 +174,20 @@ def _evidence(path: Path, text: str, roots: tuple[Path, ...], conventions: Conve
 
 
 def _ruled(evidence: Evidence, counts: Callable[[Finding], bool], faults: list[Fault]) -> list[Finding]:
-    """What each rule finds, and the flow bears out where it counts."""
+    """What each rule finds, and the flow bears out where it counts; with each finding those that tell its fault better."""
     from graphfix.codemods import RULES
 
     found: list[Finding] = []
     for rule in RULES:
         _guarded(rule.code, lambda rule=rule: _borne_out(evidence, list(rule.find(evidence)), counts), found, faults)
-    return found
+    # what does not count is not shown, so that it takes nothing away
+    return [*_settled(evidence, filter(counts, found)), *map(plain, itertools.filterfalse(counts, found))]
+
+
+def _settled(evidence: Evidence, found: Iterable[Finding]) -> list[Finding]:
+    from graphfix.codemods import RULES
+
+    return settled(list(found), {rule.code: rule.yields_to for rule in RULES}, suppressions(evidence.document.text).silences)
 
 
 def _borne_out(evidence: Evidence, findings: list[Finding], counts: Callable[[Finding], bool]) -> Iterator[Finding]:
