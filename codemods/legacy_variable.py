@@ -139,7 +139,7 @@ def ignored(evidence: Evidence, tried: Tape, sites: dict[ast.Call, Seen], old: s
         if place and place.statements
         else []
     )
-    ends = by_not_recording(evidence, place.statements) if place is not None else None
+    ends = by_not_recording(evidence, place.statements, place.statements) if place is not None else None
     return told(evidence, old, what, story, repair, Subject(explains=frozenset(computed_from(tried, old)), ends=ends))
 
 
@@ -160,7 +160,7 @@ def in_evaluation(
     repair = fix(around[0], *edits, *around[1], doubt=doubt) if around is not None else NoFix(NO_PLACE)
     story = [*story_of(evidence, held), *(doubted_at(evidence, held) if around is not None else ())]
     ways = frozenset(node.way for node, _ in held.forwards)
-    meant = Subject(explains=ways, ends=by_not_recording(evidence, held.repaired))
+    meant = Subject(explains=ways, ends=by_not_recording(evidence, held.parts, held.repaired))
     return told(evidence, old, IGNORED, story, repair, meant)
 
 

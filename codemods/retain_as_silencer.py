@@ -157,4 +157,5 @@ RULE = rule(
     shows=(GROWS, SECOND_WALK, WRITTEN_IN_PLACE),
     severity=Severity.WARNING,
     results=Expected("cut", "the gradient ends where the iteration begins"),
+    yields_to=("GF205",),
 )

@@ -93,6 +93,31 @@ def test_what_training_keeps_beside_an_evaluation_is_told() -> None:
     assert told(program) == [("GF102", "log.append(loss)"), ("GF103", "out = model(x)")]
 
 
+BESIDE = """\
+class Trainer:
+    def __init__(self):
+        self.best = 1e9
+
+    def train(self):
+        for x, y in loader:
+            model.train()
+            loss = F.mse_loss(model(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            model.eval()
+            score = model(y.repeat(1, 4)).mean()
+            if score < self.best:
+                self.best = score
+
+Trainer().train()
+"""
+
+
+def test_what_is_kept_behind_an_evaluation_is_told_where_it_is_kept() -> None:
+    assert ("GF102", "self.best = score") in told(HEAD + BESIDE)
+
+
 def test_an_unsafe_repair_takes_no_safe_one_away() -> None:
     """Code that is not in sight may need gradients; the total is repaired all the same."""
     program = "import elsewhere\n" + TRAINED + EVALUATION.format(kept="total += value; elsewhere.show(x)")

@@ -28,6 +28,7 @@ def kept(evidence: Evidence, place: GrowingPlace, stores: Iterable[Store]) -> Su
     return Subject(
         nodes=frozenset(node for store in stores for node in store.nodes),
         targets=frozenset(store.target for store in stores),
+        ways=frozenset(tuple(statement for _, statement in store.trace) for store in stores if store.nodes),
         ends=by_cutting(evidence, place.expressions) if place.expressions else None,
         given=parameter_of(evidence, place.expressions),
     )
@@ -39,7 +40,7 @@ def evaluation(evidence: Evidence, region: Region) -> Subject:
     return Subject(
         about=frozenset((*region.parts, *ways)),
         nodes=frozenset(node for node, _ in region.forwards),
-        ends=by_not_recording(evidence, region.repaired),
+        ends=by_not_recording(evidence, region.parts, region.repaired),
     )
 
 
@@ -70,22 +71,36 @@ def with_parents(nodes: Iterable[Node]) -> set[Node]:
     return set(history(list(nodes)))
 
 
-def by_not_recording(evidence: Evidence, parts: Iterable[ast.stmt]) -> Ends:
-    """The graphs that are no longer recorded once these statements, or the body of this function, run under `no_grad`."""
+def by_not_recording(evidence: Evidence, parts: Iterable[ast.stmt], repaired: Iterable[ast.stmt]) -> Ends:
+    """What is kept and read of graphs that are no longer recorded once the `repaired` statements run under `no_grad`.
+
+    `parts`: the whole evaluation; what is kept behind it is told where it is kept.
+    """
 
     @functools.cache
     def gone() -> set[Node]:
-        statements = {inner for part in parts for inner in subtree(part) if not isinstance(part, FUNCTIONS) or inner is not part}
+        statements = inner_statements(repaired)
         found: set[Node] = set()
         for run in evidence.tape.runs:
             for node in run.recording.nodes:
-                inside = any(statement in statements for _, statement in node.trace)
+                is_made_there = any(statement in statements for _, statement in node.trace)
                 # what is made of graphs alone that are gone is none either
-                if inside or node.parents and not node.leaves and node.callee is None and found.issuperset(node.parents):
+                if is_made_there or node.parents and not node.leaves and node.callee is None and found.issuperset(node.parents):
                     found.add(node)
         return found
 
-    return lambda other: bool(other.nodes) and gone().issuperset(other.nodes)
+    inside = inner_statements(parts)
+
+    def ends(other: Subject) -> bool:
+        is_inside = all(not inside.isdisjoint(way) for way in other.ways)
+        return is_inside and bool(other.nodes) and gone().issuperset(other.nodes)
+
+    return ends
+
+
+def inner_statements(parts: Iterable[ast.stmt]) -> set[ast.AST]:
+    """All that runs as a part of these statements: of a function, its body."""
+    return {inner for part in parts for inner in subtree(part) if not isinstance(part, FUNCTIONS) or inner is not part}
 
 
 def parameter_of(evidence: Evidence, expressions: list[ast.expr]) -> object:

@@ -17,7 +17,8 @@ class Subject:
     """What a finding is about, and what it accounts for.
 
     `about`: what shows the fault: calls, statements, what makes nodes. `explains`: what the finding accounts for; a finding about any of it
-    misreads the same fault. `nodes`: the graphs that are recorded, or kept; `targets`: where they are stored, or read as a number.
+    misreads the same fault. `nodes`: the graphs that are recorded, or kept; `targets`: where they are stored, or read as a number;
+    `ways`: the statements that lead to each store.
     `ends`: whether its repair does away with what another subject is about. `given`: the parameter, with its function, by which
     alone those graphs come in. `is_fleeting`: what keeps them is gone when its function returns.
     """
@@ -26,6 +27,7 @@ class Subject:
     explains: frozenset[object] = NOTHING
     nodes: frozenset[Node] = frozenset()
     targets: frozenset[object] = NOTHING
+    ways: frozenset[tuple[ast.AST, ...]] = frozenset()
     ends: Callable[[Subject], bool] | None = None
     given: object = None
     is_fleeting: bool = False
