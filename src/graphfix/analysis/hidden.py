@@ -31,12 +31,6 @@ class Hidden:
 
 
 @asked_once
-def silenced(evidence: Evidence) -> frozenset[ast.AST]:
-    """The backward calls at which `retain_graph=True` hides a graph of an earlier iteration."""
-    return frozenset(walk.walk.site for group in hidden(evidence) for walk in group.walks)
-
-
-@asked_once
 def hidden(evidence: Evidence) -> list[Hidden]:
     """What would raise without retaining, as far as there is a place in the file to tell it at."""
     trial = across_iterations(evidence)
