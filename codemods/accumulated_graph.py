@@ -48,6 +48,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.growing_places import GrowingPlace
@@ -100,7 +101,8 @@ def report(evidence: Evidence, total: GrowingPlace) -> Finding | None:
         doubt = unless(total.freed or not total.escaped, f"{OUTSIDE}may use the graph of `{name}`")
         repair = fix(cut.title, *cut.operations(evidence), doubt=doubt)
     message = f"`{name}` keeps the graph of every iteration alive"
-    return RULE.finding(evidence, message, evidence.span(blamed), story, repair, subject=kept(evidence, total, total.stores))
+    subject = replace(kept(evidence, total, total.stores), explains=frozenset(store.target for store in total.stores))
+    return RULE.finding(evidence, message, evidence.span(blamed), story, repair, subject=subject)
 
 
 def other_places(evidence: Evidence, total: GrowingPlace, cut: Cut | None, blamed: ast.AST) -> Iterator[Label]:

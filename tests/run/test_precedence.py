@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from graphfix.analysis.subject import Draft, Subject
 from graphfix.codemods import RULES
 from graphfix.codemods.base import Rule
 from graphfix.model import Applicability, Finding, Severity, Span
 from graphfix.run.engine import findings_of
 from graphfix.run.examine import Job, examine
-from graphfix.run.precedence import told_once
+from graphfix.run.precedence import told_once, without_contradicted
 from graphfix.run.selection import Wanted
 from graphfix.run.texts import Texts
 
@@ -265,3 +266,21 @@ def test_what_is_left_out_itself_takes_nothing_away() -> None:
     assert told_once([one, two, three]) == [one, three]
     assert told_once([one, two]) == [two]
     assert told_once([one]) == [one]
+
+
+def test_a_total_that_has_to_stay_is_not_cut_as_state() -> None:
+    """Its text shows its graph, so that its repair is not safe: neither is the other rule's for the same sum."""
+    program = HEAD + "total = torch.zeros(1)\n" + TRAINING.format(kept="total = total + loss") + "print('grad' in f'{total}')\n"
+    assert told(program) == [("GF101", "total = total + loss")]
+
+
+def test_what_the_flow_contradicts_of_one_rule_no_other_rule_tells_again() -> None:
+    site, first = object(), {"GF301": ("GF303",), "GF303": (), "GF302": ()}
+    one, other, free = (drafted(code, site) for code in ("GF301", "GF303", "GF302"))
+    assert without_contradicted([one, free], [other], first) == [free]
+    assert without_contradicted([one, free], [], first) == [one, free]
+
+
+def drafted(code: str, site: object) -> Draft:
+    subject = Subject(about=frozenset([site]), explains=frozenset([site]))
+    return Draft(code, "name", "message", "train.py", Span(1, 2), subject=subject)

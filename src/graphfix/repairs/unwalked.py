@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.growing_places import GrowingPlace
@@ -29,7 +30,8 @@ def report(evidence: Evidence, target: ast.AST, place: GrowingPlace, tell: Tell)
     )
     message = f"`{short(text)}` keeps the graph of every iteration alive"
     repair = repair_of(evidence, statement, text, place)
-    return tell(evidence, message, evidence.span(statement), story, repair, subject=kept(evidence, place, place.stores))
+    subject = replace(kept(evidence, place, place.stores), about=frozenset([target]))
+    return tell(evidence, message, evidence.span(statement), story, repair, subject=subject)
 
 
 def repair_of(evidence: Evidence, statement: ast.stmt, text: str, place: GrowingPlace) -> Fix | NoFix:

@@ -12,7 +12,7 @@ from graphfix.interpreter.conventions import NO_CONVENTIONS, Conventions
 from graphfix.model import Finding, Label, Span
 from graphfix.models.words import spelled_by_code
 from graphfix.run.collection import uncollected
-from graphfix.run.precedence import plain, settled, told_once
+from graphfix.run.precedence import plain, settled, told_once, without_contradicted
 from graphfix.run.selection import every
 from graphfix.run.suppression import suppressions
 
@@ -177,17 +177,26 @@ def _ruled(evidence: Evidence, counts: Callable[[Finding], bool], faults: list[F
     """What each rule finds, and the flow bears out where it counts; with each finding those that tell its fault better."""
     from graphfix.codemods import RULES
 
+    told: list[Finding] = []
     found: list[Finding] = []
     for rule in RULES:
-        _guarded(rule.code, lambda rule=rule: _borne_out(evidence, list(rule.find(evidence)), counts), found, faults)
+        made: list[Finding] = []
+        _guarded(rule.code, lambda rule=rule: rule.find(evidence), made, faults)
+        _guarded(rule.code, lambda made=made: _borne_out(evidence, made, counts), found, faults)
+        told += made
+    known = set(map(key_of, found))
+    contradicted = [finding for finding in told if key_of(finding) not in known]
     # what does not count is not shown, so that it takes nothing away
-    return [*_settled(evidence, filter(counts, found)), *map(plain, itertools.filterfalse(counts, found))]
+    return [*_settled(evidence, filter(counts, found), contradicted), *map(plain, itertools.filterfalse(counts, found))]
 
 
-def _settled(evidence: Evidence, found: Iterable[Finding]) -> list[Finding]:
+def _settled(evidence: Evidence, found: Iterable[Finding], contradicted: Iterable[Finding] = ()) -> list[Finding]:
+    """The findings by what they yield to, without those that would tell again what the flow has contradicted."""
     from graphfix.codemods import RULES
 
-    return settled(list(found), {rule.code: rule.yields_to for rule in RULES}, suppressions(evidence.document.text).silences)
+    first = {rule.code: rule.yields_to for rule in RULES}
+    left = without_contradicted(list(found), list(contradicted), first)
+    return settled(left, first, suppressions(evidence.document.text).silences)
 
 
 def _borne_out(evidence: Evidence, findings: list[Finding], counts: Callable[[Finding], bool]) -> Iterator[Finding]:

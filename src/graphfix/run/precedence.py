@@ -56,14 +56,27 @@ def settled(
     return [plain(told.get(id(each), each), better.get(id(each), ())) for each in found]
 
 
+def without_contradicted(
+    found: Sequence[Finding], contradicted: Sequence[Finding], first: Mapping[str, tuple[str, ...]]
+) -> list[Finding]:
+    """The findings but for those of a fault that another one accounts for, and that there is not: the flow has contradicted it."""
+    return [
+        each for each in found if not any(other.code in first[each.code] and _accounts_for(other, each) for other in contradicted)
+    ]
+
+
 def _pairs(drafts: Sequence[Draft], first: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[Draft, Draft]]:
     """Each finding with each one that may tell its fault better."""
     for draft in drafts:
         yield from ((draft, other) for other in drafts if other is not draft and other.code in (draft.code, *first[draft.code]))
 
 
-def _accounts_for(other: Draft, draft: Draft) -> bool:
-    return other.code != draft.code and not other.subject.explains.isdisjoint(draft.subject.about)
+def _accounts_for(other: Finding, finding: Finding) -> bool:
+    from graphfix.analysis.subject import Draft
+
+    if not isinstance(other, Draft) or not isinstance(finding, Draft):
+        return False
+    return other.code != finding.code and not other.subject.explains.isdisjoint(finding.subject.about)
 
 
 def _mends(other: Draft, draft: Draft) -> bool:
