@@ -284,3 +284,30 @@ def test_what_the_flow_contradicts_of_one_rule_no_other_rule_tells_again() -> No
 def drafted(code: str, site: object) -> Draft:
     subject = Subject(about=frozenset([site]), explains=frozenset([site]))
     return Draft(code, "name", "message", "train.py", Span(1, 2), subject=subject)
+
+
+SHARED = """\
+def train():
+    losses = Meter()
+{training}
+
+def validate():
+    losses = Meter()
+    model.eval()
+    for x, y in loader:
+        losses.update(F.mse_loss(model(x), y))
+    return losses.sum / losses.count
+
+train()
+print(validate())
+"""
+
+
+def test_what_training_and_an_evaluation_add_to_one_meter_is_cut_where_training_does(tmp_path: Path) -> None:
+    (tmp_path / "meters.py").write_text(METER.replace("        self.rows.append(value)\n", ""))
+    path = tmp_path / "train.py"
+    training = textwrap.indent(TRAINING.format(kept="losses.update(loss)"), "    ")
+    path.write_text(HEAD + "from meters import Meter\n" + SHARED.format(training=training))
+    after = examine(path, Job((tmp_path,), repair=True)).after.decode()
+    assert "losses.update(loss.detach())" in after and "@torch.no_grad()\ndef validate" in after
+    assert "losses.update(F.mse_loss(model(x), y))" in after

@@ -29,9 +29,16 @@ def kept(evidence: Evidence, place: GrowingPlace, stores: Iterable[Store]) -> Su
         nodes=frozenset(node for store in stores for node in store.nodes),
         targets=frozenset(store.target for store in stores),
         ways=frozenset(tuple(statement for _, statement in store.trace) for store in stores if store.nodes),
+        parts=tuple((evidence.span(each), brought_by(evidence, each)) for each in place.expressions),
         ends=by_cutting(evidence, place.expressions) if place.expressions else None,
         given=parameter_of(evidence, place.expressions),
     )
+
+
+def brought_by(evidence: Evidence, expression: ast.expr) -> Subject:
+    """The graphs that one expression brings in."""
+    nodes = (node for use in evidence.facts.uses.get(expression, ()) for node in use.nodes)
+    return Subject(nodes=frozenset(nodes), ways=frozenset([(evidence.document.statement_of(expression),)]))
 
 
 def evaluation(evidence: Evidence, region: Region) -> Subject:

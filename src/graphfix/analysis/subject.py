@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from graphfix.autograd.graph import Node
-from graphfix.model import Finding
+from graphfix.model import Finding, Span
 
 NOTHING: frozenset[object] = frozenset()
 
@@ -19,7 +19,8 @@ class Subject:
     `about`: what shows the fault: calls, statements, what makes nodes. `explains`: what the finding accounts for; a finding about any of it
     misreads the same fault. `nodes`: the graphs that are recorded, or kept; `targets`: where they are stored, or read as a number;
     `ways`: the statements that lead to each store.
-    `ends`: whether its repair does away with what another subject is about. `given`: the parameter, with its function, by which
+    `parts`: what each edit of the repair is for, by the place of the edit. `ends`: whether its repair does away with what another
+    subject is about. `given`: the parameter, with its function, by which
     alone those graphs come in. `is_fleeting`: what keeps them is gone when its function returns.
     """
 
@@ -28,6 +29,7 @@ class Subject:
     nodes: frozenset[Node] = frozenset()
     targets: frozenset[object] = NOTHING
     ways: frozenset[tuple[ast.AST, ...]] = frozenset()
+    parts: tuple[tuple[Span, Subject], ...] = ()
     ends: Callable[[Subject], bool] | None = None
     given: object = None
     is_fleeting: bool = False

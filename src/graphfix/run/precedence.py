@@ -43,8 +43,12 @@ def settled(
     for draft, other in _pairs(drafts, first):
         if _accounts_for(other, draft) or _mends(other, draft) and not (_comes_before(draft, other) and _mends(draft, other)):
             better[id(draft)].append(other)
-    told = {id(draft): draft for draft in drafts if not better[id(draft)]}
-    for draft, other in _pairs(list(told.values()), first):
+    left = [draft for draft in drafts if not better[id(draft)]]
+    told = {id(draft): draft for draft in left}
+    for draft, other in _pairs(left, first):
+        if other.code != draft.code:
+            told[id(draft)] = _without_mended(told[id(draft)], other)
+    for draft, other in _pairs(left, first):
         is_left = not (better[id(other)] or better[id(draft)] or is_silenced(other) or is_silenced(draft))
         if is_left and _have_one_source(draft, other, first):
             better[id(draft)].append(other)
@@ -83,6 +87,16 @@ def _mends(other: Draft, draft: Draft) -> bool:
     """Whether the repair of the one does away with the fault of the other, and may be applied where that one's own may be."""
     ends = other.subject.ends
     return ends is not None and other.fix is not None and _rank(other.fix) >= _rank(draft.fix) and ends(draft.subject)
+
+
+def _without_mended(draft: Draft, other: Draft) -> Draft:
+    """The finding without those edits of its fix that the repair of another one makes needless, where that leaves it some."""
+    ends = other.subject.ends
+    if draft.fix is None or ends is None or _rank(other.fix) < _rank(draft.fix):
+        return draft
+    needless = {span for span, part in draft.subject.parts if not draft.span.start <= span.start < draft.span.end and ends(part)}
+    left = tuple(each for each in draft.fix.operations if getattr(each, "span", None) not in needless)
+    return replace(draft, fix=replace(draft.fix, operations=left))
 
 
 def _rank(fix: Fix | None) -> int:
