@@ -29,7 +29,7 @@ def kept(evidence: Evidence, place: GrowingPlace, stores: Iterable[Store]) -> Su
         nodes=frozenset(node for store in stores for node in store.nodes),
         targets=frozenset(store.target for store in stores),
         ways=frozenset(tuple(statement for _, statement in store.trace) for store in stores if store.nodes),
-        parts=tuple((evidence.span(each), brought_by(evidence, each)) for each in place.expressions),
+        parts=tuple((evidence.program.span(each), brought_by(evidence, each)) for each in place.expressions),
         ends=by_cutting(evidence, place.expressions) if place.expressions else None,
         given=parameter_of(evidence, place.expressions),
     )
@@ -38,7 +38,7 @@ def kept(evidence: Evidence, place: GrowingPlace, stores: Iterable[Store]) -> Su
 def brought_by(evidence: Evidence, expression: ast.expr) -> Subject:
     """The graphs that one expression brings in."""
     nodes = (node for use in evidence.facts.uses.get(expression, ()) for node in use.nodes)
-    return Subject(nodes=frozenset(nodes), ways=frozenset([(evidence.document.statement_of(expression),)]))
+    return Subject(nodes=frozenset(nodes), ways=frozenset([(evidence.program.statement_of(expression),)]))
 
 
 def evaluation(evidence: Evidence, region: Region) -> Subject:
@@ -114,7 +114,7 @@ def parameter_of(evidence: Evidence, expressions: list[ast.expr]) -> object:
     """The parameter, with its function, that all of these expressions read; None where they read anything else."""
     found = set()
     for each in expressions:
-        function = evidence.document.enclosing(each, (*FUNCTIONS, ast.Lambda))
+        function = evidence.program.enclosing(each, (*FUNCTIONS, ast.Lambda))
         if not isinstance(each, ast.Name) or not isinstance(function, FUNCTIONS):
             return None
         named = (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
@@ -138,7 +138,7 @@ def ends_with_call(evidence: Evidence, stores: Iterable[Store]) -> bool:
     return all(
         isinstance(store.target, ast.Name)
         and id(store.holder) not in handed
-        and is_made_in(evidence.document.enclosing(store.target, (*FUNCTIONS, ast.Lambda)), store.target.id)
+        and is_made_in(evidence.program.enclosing(store.target, (*FUNCTIONS, ast.Lambda)), store.target.id)
         for store in stores
     )
 

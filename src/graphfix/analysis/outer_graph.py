@@ -12,7 +12,7 @@ from graphfix.autograd.graph import Leaf, Node, history
 def outer_births(evidence: Evidence, walk: SecondBackward) -> list[Node]:
     """What this file makes outside of the loop of the walk, or what a statement of it, beside the loop, has made in other files."""
     nodes = external_nodes(walk)
-    births = [node for node in nodes if evidence.holds(node.site)]
+    births = [node for node in nodes if evidence.program.holds(node.site)]
     if not births:
         return nodes if nodes and all(statements_of(evidence, walk, [node]) for node in nodes) else []
     return births
@@ -33,7 +33,7 @@ def statements_of(evidence: Evidence, walk: SecondBackward, nodes: list[Node]) -
     found: dict[ast.stmt, None] = {}
     for node in nodes:
         for frame, statement in node.trace:
-            if walk.frame is not None and frame.definition is walk.frame.definition and evidence.holds(statement):
+            if walk.frame is not None and frame.definition is walk.frame.definition and evidence.program.holds(statement):
                 found[statement] = None
                 break
     return sorted(found, key=lambda s: s.lineno)

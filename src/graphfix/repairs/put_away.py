@@ -24,9 +24,9 @@ def piled_up(evidence: Evidence, pile: GrowingPlace, tell: Tell) -> Finding | No
     cut = plan(evidence, pile.expressions, local)
     own = [store for store in pile.stores if document_of(store.trace) is evidence.document]
     if cut is not None:
-        blamed = evidence.document.statement_of(cut.texts[0][0])
+        blamed = evidence.program.statement_of(cut.texts[0][0])
     elif own:
-        blamed = evidence.document.statement_of(own[0].target)
+        blamed = evidence.program.statement_of(own[0].target)
     else:
         return None
     what = name_of(pile)
@@ -40,13 +40,13 @@ def piled_up(evidence: Evidence, pile: GrowingPlace, tell: Tell) -> Finding | No
     one = "this keeps a tensor with its graph beyond its iteration"
     what_it_does = one if pile.keeps_one else "this stores a tensor with its graph in a container that outlives the iteration"
     story = [evidence.label(blamed, what_it_does)]
-    if own and evidence.document.statement_of(own[0].target) is not blamed:
+    if own and evidence.program.statement_of(own[0].target) is not blamed:
         story.append(evidence.label(own[0].target, "it is kept here"))
     message = f"`{what}` keeps the graph of {'the iteration that it is from' if pile.keeps_one else 'every value put into it'}"
     return tell(
         evidence,
         message,
-        evidence.span(blamed),
+        evidence.program.span(blamed),
         story,
         repair,
         shown=SECOND_WALK if pile.raises else None,

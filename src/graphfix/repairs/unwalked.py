@@ -23,7 +23,7 @@ def unwalked(evidence: Evidence, attributes: bool, tell: Tell) -> Iterator[Findi
 
 
 def report(evidence: Evidence, target: ast.AST, place: GrowingPlace, tell: Tell) -> Finding:
-    statement = evidence.document.statement_of(target)
+    statement = evidence.program.statement_of(target)
     text = ast.unparse(target)
     story = (
         evidence.label(target, "every iteration adds its graph to those of all earlier iterations, and no backward() uses them"),
@@ -31,7 +31,7 @@ def report(evidence: Evidence, target: ast.AST, place: GrowingPlace, tell: Tell)
     message = f"`{short(text)}` keeps the graph of every iteration alive"
     repair = repair_of(evidence, statement, text, place)
     subject = replace(kept(evidence, place, place.stores), about=frozenset([target]))
-    return tell(evidence, message, evidence.span(statement), story, repair, subject=subject)
+    return tell(evidence, message, evidence.program.span(statement), story, repair, subject=subject)
 
 
 def repair_of(evidence: Evidence, statement: ast.stmt, text: str, place: GrowingPlace) -> Fix | NoFix:
@@ -44,7 +44,7 @@ def repair_of(evidence: Evidence, statement: ast.stmt, text: str, place: Growing
         made = f"{made}.requires_grad_()"
         if made != f"{text}.detach().requires_grad_()":
             return NoFix("gradients are requested with respect to the stored value, which is not a single tensor")
-    after = InsertAfter(evidence.span(statement), f"{text} = {made}")
+    after = InsertAfter(evidence.program.span(statement), f"{text} = {made}")
     return fix(f"detach `{short(text)}` where it is stored", after)
 
 
