@@ -66,9 +66,12 @@ class Sequence(Value):
 
 
 class Mapping(Value):
-    """A dict: constant keys are kept apart, `rest` is what was stored under unknown ones."""
+    """A dict: constant keys are kept apart, `rest` is what was stored under unknown ones.
 
-    __slots__ = ("items", "rest", "default", "open", "context")
+    `meant`: constant keys that were read, with the unknown ones that are taken to be the same.
+    """
+
+    __slots__ = ("items", "rest", "default", "open", "context", "meant")
 
     def __init__(self, items: dict[object, Value], default: Value | None = None, open_: bool = False) -> None:
         self.items = items
@@ -76,6 +79,7 @@ class Mapping(Value):
         self.default = default
         self.open = open_
         self.context: object = None
+        self.meant: dict[object, object] = {}
 
     @property
     def truth(self) -> bool | None:
@@ -88,7 +92,9 @@ class Mapping(Value):
         return self.members()
 
     def copied(self) -> Mapping:
-        return Mapping(dict(self.items), self.default, self.open)
+        made = Mapping(dict(self.items), self.default, self.open)
+        made.meant = dict(self.meant)
+        return made
 
     def is_a(self, name: str) -> bool | None:
         return name in ("dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict", "Iterable")
