@@ -121,12 +121,23 @@ def is_elementwise(site: ast.AST) -> bool:
     return isinstance(site, ast.UnaryOp) or isinstance(site, ast.BinOp) and not isinstance(site.op, ast.MatMult)
 
 
+def is_scaled(site: ast.AST) -> bool:
+    """Whether a node that torch makes here is that of a scaled loss."""
+    return isinstance(site, ast.Call) and isinstance(site.func, ast.Attribute) and site.func.attr == "scale"
+
+
 def brought_by(root: Node, births: dict[Node, Node | None]) -> Iterator[Node]:
-    """The node that alone can bring the graph which a walk from `root` needs: each of torch's operations below leads to it.
+    """The nodes that alone can bring the graph which a walk from `root` needs: each of torch's operations below leads to them.
 
     `(loss / 4).backward()` proves `loss`, and a distance of two slices of one embedding proves the embedding. `births`: as `birth_of` has
     found it for other nodes.
     """
+    part = root
+    while (
+        part.callee is None and not part.leaves and len(part.parents) == 1 and (is_elementwise(part.site) or is_scaled(part.site))
+    ):
+        (part,) = part.parents
+        yield part
     birth = birth_of(root, births)
     if birth is not None:
         yield birth

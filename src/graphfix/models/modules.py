@@ -157,6 +157,8 @@ def layer_result(m: Interpreter, layer: TorchModule, known: OpFacts, values: Arg
         return values[0]
     single = known.scalar and not reduces_nothing(layer.keywords)
     made = Tensor(node, None, single, shape=SCALAR if single else None)
+    if node is None:
+        made.latent = m.latent(site, values)
     if is_on(layer.keywords.get("inplace")) and values and isinstance(values[0], Tensor) and values[0].leaf is None:
         return written_by_layer(m, layer, values[0], made, site)
     if layer.leaf is None:
