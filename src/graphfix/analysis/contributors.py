@@ -17,13 +17,18 @@ from graphfix.autograd.backward import raises_again
 from graphfix.autograd.graph import Node
 from graphfix.autograd.iteration import Context
 from graphfix.interpreter.frames import CallStack
-from graphfix.interpreter.interning import kind_of
+from graphfix.interpreter.interning import interned, kind_of
 from graphfix.interpreter.recording import Store, Use
 from graphfix.interpreter.values import Instance, Tensor
 from graphfix.source.document import Document
 from graphfix.source.subtree import subtree
 
 DISPLAYS = (ast.Dict, ast.List, ast.Tuple)
+# what a model of `transformers` gives beside its loss: https://huggingface.co/docs/transformers/main_classes/output
+OUTPUTS = frozenset(
+    "logits start_logits end_logits prediction_logits seq_relationship_logits logits_per_image logits_per_text last_hidden_state "
+    "pooler_output encoder_last_hidden_state image_embeds text_embeds".split()
+)
 ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 
 
@@ -62,6 +67,7 @@ class Facts:
             known = node.certain or node in self.proven or node.callee in self.modules or node.callee in self.elements
             # what torch makes of a sure part is sure as well; what an unknown call makes of it is not
             known = known or (node.callee is None and any(self.is_sure(parent) for parent in node.parents))
+            known = known or loss_beside(node) in self.elements
             self.sure[node] = known
         return known
 
@@ -180,6 +186,17 @@ def way_from(root: Node) -> tuple[Node | None, set[Node]]:
         seen.update(new)
         pending.extend(new)
     return (births.pop(), seen) if len(births) == 1 else (None, seen)
+
+
+def loss_beside(node: Node) -> object:
+    """The loss in the output of a model of which the node is another tensor; None where it is none.
+
+    Where that loss goes backward, the model has computed both with its graph.
+    """
+    if not is_element(node):
+        return None
+    _, whole, slot = node.callee.parts  # type: ignore[attr-defined]
+    return interned(("element", whole, "loss")) if slot in OUTPUTS else None
 
 
 def is_element(node: Node) -> bool:

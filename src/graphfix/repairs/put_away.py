@@ -11,7 +11,7 @@ from graphfix.autograd.symptoms import SECOND_WALK
 from graphfix.interpreter.recording import Store
 from graphfix.interpreter.values import Instance
 from graphfix.model import OUTSIDE, Finding, Ground, NoFix
-from graphfix.repairs.cut import plan
+from graphfix.repairs.cut import is_object, plan
 from graphfix.repairs.fixes import Tell, fix, unless
 from graphfix.source.quote import short
 
@@ -33,7 +33,7 @@ def piled_up(evidence: Evidence, pile: GrowingPlace, tell: Tell) -> Finding | No
     repair = (
         fix(cut.title, *cut.operations(evidence), ground=ground, doubt=doubt)
         if cut is not None
-        else NoFix("the stored value is computed in another file, or not by one expression")
+        else NoFix(why_not_cut(evidence, pile))
     )
     kept = "this keeps a tensor with its graph beyond its iteration"
     what_it_does = kept if pile.keeps_one else "this stores a tensor with its graph in a container that outlives the iteration"
@@ -42,6 +42,12 @@ def piled_up(evidence: Evidence, pile: GrowingPlace, tell: Tell) -> Finding | No
         story.append(evidence.label(own[0].target, "it is kept here"))
     message = f"`{what}` keeps the graph of {'the iteration that it is from' if pile.keeps_one else 'every value put into it'}"
     return tell(evidence, message, evidence.span(blamed), story, repair, shown=SECOND_WALK if pile.raises else None)
+
+
+def why_not_cut(evidence: Evidence, pile: GrowingPlace) -> str:
+    if any(is_object(use.value) for each in pile.expressions for use in evidence.facts.uses.get(each, ())):
+        return "the stored value is an object that holds tensors: each of them has to be detached"
+    return "the stored value is computed in another file, or not by one expression"
 
 
 def name_of(pile: GrowingPlace) -> str:
