@@ -9,8 +9,8 @@ from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.growing_places import GrowingPlace
 from graphfix.analysis.state import unwalked_state
 from graphfix.model import Finding, Fix, InsertAfter, NoFix
-from graphfix.repairs.detach import detached
 from graphfix.repairs.fixes import Tell, fix
+from graphfix.repairs.shapes import detached
 from graphfix.source.quote import short
 
 
