@@ -23,7 +23,8 @@ from graphfix.interpreter.values import Instance, Tensor
 from graphfix.source.document import Document
 from graphfix.source.subtree import subtree
 
-DISPLAYS = (ast.Dict, ast.List, ast.Tuple)
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp)
+DISPLAYS = (ast.Dict, ast.List, ast.Tuple, ast.DictComp, *COMPREHENSIONS)
 # what a model of `transformers` gives beside its loss: https://huggingface.co/docs/transformers/main_classes/output
 OUTPUTS = frozenset(
     "logits start_logits end_logits prediction_logits seq_relationship_logits logits_per_image logits_per_text last_hidden_state "
@@ -215,10 +216,8 @@ def contributors(facts: Facts, expression: ast.expr, own: Mapping[Node, int]) ->
         return contributors(facts, expression.operand, own)
     if isinstance(expression, ast.IfExp):
         return contributors(facts, expression.body, own) + contributors(facts, expression.orelse, own)
-    if isinstance(expression, (ast.Tuple, ast.List)):
-        return [part for item in expression.elts for part in contributors(facts, item, own)]
-    if isinstance(expression, ast.Dict):
-        return [part for item in expression.values for part in contributors(facts, item, own)]
+    if isinstance(expression, DISPLAYS):
+        return [part for item in elements(expression) for part in contributors(facts, item, own)]
     if isinstance(expression, ast.Call) and all(isinstance(use.value, Instance) for use in facts.uses.get(expression, ())):
         made_of = (*expression.args, *(keyword.value for keyword in expression.keywords))
         return [part for item in made_of for part in contributors(facts, item, own)]  # a record of what it is built from
@@ -241,10 +240,42 @@ def at_caller(facts: Facts, document: Document, trace: CallStack, nodes: Iterabl
             continue
         for part in subtree(statement):
             for argument in handed_over(part):
-                parts = contributors(facts, argument, {}) if isinstance(argument, DISPLAYS) else [argument]
-                if parts and all(brings(facts, inner, wanted) for inner in parts):
+                parts = parts_of(facts, argument, wanted)
+                if parts:
                     return parts
     return []
+
+
+def parts_of(facts: Facts, argument: ast.expr, wanted: set[Node]) -> list[ast.expr]:
+    """What to cut of an argument that brings `wanted` nodes in: it, or of a display what its elements are computed from; empty where
+    something else comes with them.
+    """
+    if not isinstance(argument, DISPLAYS):
+        return [argument] if brings(facts, argument, wanted) else []
+    found: list[ast.expr] = []
+    for element in elements(argument):
+        parts = contributors(facts, element, {})
+        if parts and not (brings(facts, element, wanted) and all(is_tensor_always(facts, part) for part in parts)):
+            return []
+        found.extend(parts)
+    return found
+
+
+def elements(expression: ast.expr) -> Iterator[ast.expr]:
+    """The expressions of which a display, or one in it, takes its items."""
+    if isinstance(expression, (ast.Tuple, ast.List)):
+        inner = expression.elts
+    elif isinstance(expression, ast.Dict):
+        inner = expression.values
+    elif isinstance(expression, ast.DictComp):
+        inner = [expression.value]
+    elif isinstance(expression, COMPREHENSIONS):
+        inner = [expression.elt]
+    else:
+        yield expression
+        return
+    for each in inner:
+        yield from elements(each)
 
 
 def handed_over(part: ast.AST) -> list[ast.expr]:

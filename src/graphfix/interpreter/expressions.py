@@ -231,7 +231,10 @@ def combinations(m: Interpreter, generators: list[ast.comprehension], entry: Loo
 
 
 def list_comprehension(m: Interpreter, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Value:
-    items = [(evaluate(m, node.elt), follow) for follow in comprehend(m, node)]
+    items: list[tuple[Value, bool]] = []
+    for follow in comprehend(m, node):
+        items.append((evaluate(m, node.elt), follow))
+        m.note_use(node.elt, items[-1][0])
     kind = {ast.ListComp: "list", ast.SetComp: "set"}.get(type(node), "generator")
     made = Sequence(kind, [item for item, _ in items])
     made.goes_on = any(follow for _, follow in items)
@@ -244,6 +247,7 @@ def dict_comprehension(m: Interpreter, node: ast.DictComp) -> Value:
         key = evaluate(m, node.key)
         slot = key.value if isinstance(key, Constant) and is_hashable(key.value) else ("unknown", key.identity)
         made.items[slot] = evaluate(m, node.value)
+        m.note_use(node.value, made.items[slot])
     return made
 
 

@@ -9,10 +9,11 @@ from graphfix.analysis.growing_places import GrowingPlace
 from graphfix.analysis.second_backward import document_of
 from graphfix.autograd.symptoms import SECOND_WALK
 from graphfix.interpreter.recording import Store
-from graphfix.interpreter.values import Instance
-from graphfix.model import OUTSIDE, Finding, Ground, NoFix
+from graphfix.interpreter.values import Instance, Mapping, Sequence
+from graphfix.model import OUTSIDE, Finding, Fix, Ground, NoFix, Replace
 from graphfix.repairs.cut import is_object, plan
 from graphfix.repairs.fixes import Tell, fix, unless
+from graphfix.repairs.shapes import detached
 from graphfix.source.quote import short
 
 
@@ -33,7 +34,7 @@ def piled_up(evidence: Evidence, pile: GrowingPlace, tell: Tell) -> Finding | No
     repair = (
         fix(cut.title, *cut.operations(evidence), ground=ground, doubt=doubt)
         if cut is not None
-        else NoFix(why_not_cut(evidence, pile))
+        else detached_copy(evidence, pile, ground)
     )
     kept = "this keeps a tensor with its graph beyond its iteration"
     what_it_does = kept if pile.keeps_one else "this stores a tensor with its graph in a container that outlives the iteration"
@@ -42,6 +43,21 @@ def piled_up(evidence: Evidence, pile: GrowingPlace, tell: Tell) -> Finding | No
         story.append(evidence.label(own[0].target, "it is kept here"))
     message = f"`{what}` keeps the graph of {'the iteration that it is from' if pile.keeps_one else 'every value put into it'}"
     return tell(evidence, message, evidence.span(blamed), story, repair, shown=SECOND_WALK if pile.raises else None)
+
+
+def detached_copy(evidence: Evidence, pile: GrowingPlace, ground: Ground) -> Fix | NoFix:
+    """Store a copy of a list, tuple or dict, with the items detached, where it comes by name."""
+    stores = [store for store in pile.stores if store.nodes]
+    sites = dict.fromkeys(store.value_site for store in stores)
+    site = next(iter(sites), None)
+    if len(sites) == 1 and isinstance(site, (ast.Name, ast.Attribute)) and evidence.holds(site):
+        text = ast.unparse(site)
+        made = {detached(store.value, text) if isinstance(store.value, (Mapping, Sequence)) else None for store in stores}
+        copy = made.pop() if len(made) == 1 else None
+        if copy is not None:
+            doubt = f"what changes in `{text}` later is not seen in a copy of it"
+            return fix(f"store `{copy}`", Replace(evidence.span(site), copy), ground=ground, doubt=doubt)
+    return NoFix(why_not_cut(evidence, pile))
 
 
 def why_not_cut(evidence: Evidence, pile: GrowingPlace) -> str:
