@@ -36,6 +36,7 @@ def faulty_piles(evidence: Evidence, covered: bool) -> list[GrowingPlace]:
         pile.expressions = expressions_to_cut(evidence, pile.stores)
         if pile.raises and not evidence.loses_nothing(pile.expressions):
             pile.expressions = []  # the same iteration walks what it stores
+            pile.needed = True
     return found
 
 
@@ -136,5 +137,6 @@ def taken_out(evidence: Evidence, piles: dict[ast.AST, GrowingPlace]) -> None:
                 pile = piles.setdefault(store.target, GrowingPlace())
                 pile.stores.append(store)
                 pile.raises = True
+                pile.second.append(walk)
                 pile.ever_freed = True
                 pile.entries.add(walk.entry)

@@ -31,6 +31,7 @@ from graphfix.interpreter.values import (
     Unknown,
     Value,
     is_hashable,
+    slot_of,
 )
 
 # the fields of what `max(dim=0)`, `sort` and their like return: a plain tuple has none
@@ -209,7 +210,7 @@ def turn_of(index: object) -> int:
 
 
 def mapping_item(m: Interpreter, value: Mapping, index: Value, site: ast.AST) -> Value:
-    slot = index.value if isinstance(index, Constant) and is_hashable(index.value) else ("unknown", index.identity)
+    slot = slot_of(index)
     if slot not in value.items:
         slot = value.meant.get(slot, slot)
     if slot in value.items:

@@ -32,7 +32,7 @@ from graphfix.interpreter.values import (
     Value,
     cut_of,
     identities,
-    is_hashable,
+    slot_of,
 )
 
 BUILTINS = frozenset(dir(builtins))
@@ -194,7 +194,7 @@ def dict_display(m: Interpreter, node: ast.Dict) -> Value:
                 made.open = True
             continue
         index = evaluate(m, key)
-        slot = index.value if isinstance(index, Constant) and is_hashable(index.value) else ("unknown", index.identity)
+        slot = slot_of(index)
         m.note_use(part, value)
         made.items[slot] = value
     return made
@@ -245,7 +245,7 @@ def dict_comprehension(m: Interpreter, node: ast.DictComp) -> Value:
     made = Mapping({})
     for _ in comprehend(m, node):
         key = evaluate(m, node.key)
-        slot = key.value if isinstance(key, Constant) and is_hashable(key.value) else ("unknown", key.identity)
+        slot = slot_of(key)
         made.items[slot] = evaluate(m, node.value)
         m.note_use(node.value, made.items[slot])
     return made

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.growing_places import GrowingPlace
-from graphfix.analysis.second_backward import document_of
+from graphfix.analysis.second_backward import SecondBackward, document_of
 from graphfix.autograd.symptoms import SECOND_WALK
 from graphfix.interpreter.recording import Store
 from graphfix.interpreter.values import Instance, Mapping, Sequence
-from graphfix.model import OUTSIDE, Finding, Fix, Ground, NoFix, Replace
+from graphfix.model import OUTSIDE, Finding, Fix, Ground, Label, NoFix, Replace, in_time
 from graphfix.repairs.cut import is_object, plan
 from graphfix.repairs.fixes import Tell, fix, unless
 from graphfix.repairs.shapes import detached
 from graphfix.source.quote import short
+
+COMPUTE_ANEW = "compute it in each iteration, or empty the container after each step"
 
 
 def piled_up(evidence: Evidence, pile: GrowingPlace, tell: Tell) -> Finding | None:
@@ -41,13 +44,17 @@ def piled_up(evidence: Evidence, pile: GrowingPlace, tell: Tell) -> Finding | No
     story = [evidence.label(blamed, what_it_does)]
     if own and evidence.document.statement_of(own[0].target) is not blamed:
         story.append(evidence.label(own[0].target, "it is kept here"))
+    for walk in pile.second[:1]:
+        story = around_second_walk(evidence, walk, story)
     message = f"`{what}` keeps the graph of {'the iteration that it is from' if pile.keeps_one else 'every value put into it'}"
-    return tell(evidence, message, evidence.span(blamed), story, repair, shown=SECOND_WALK if pile.raises else None)
+    steps = in_time(*story) if pile.second else story
+    finding = tell(evidence, message, evidence.span(blamed), steps, repair, shown=SECOND_WALK if pile.raises else None)
+    return dataclasses.replace(finding, by_hand=COMPUTE_ANEW) if pile.needed else finding
 
 
 def detached_copy(evidence: Evidence, pile: GrowingPlace, ground: Ground) -> Fix | NoFix:
     """Store a copy of a list, tuple or dict, with the items detached, where it comes by name."""
-    stores = [store for store in pile.stores if store.nodes]
+    stores = [store for store in pile.stores if store.nodes and not pile.needed]
     sites = dict.fromkeys(store.value_site for store in stores)
     site = next(iter(sites), None)
     if len(sites) == 1 and isinstance(site, (ast.Name, ast.Attribute)) and evidence.holds(site):
@@ -60,7 +67,20 @@ def detached_copy(evidence: Evidence, pile: GrowingPlace, ground: Ground) -> Fix
     return NoFix(why_not_cut(evidence, pile))
 
 
+def around_second_walk(evidence: Evidence, walk: SecondBackward, story: list[Label]) -> list[Label]:
+    """The story of a store with what frees the graph, before or after it is stored, and with what takes it out again."""
+    frees, again = walk.freed_by.site, walk.walk.site
+    freed = [evidence.label(frees, "this backward() frees the graph")] if evidence.holds(frees) else []
+    first = min(store.order for store in walk.stores if store.holder is not None)
+    told = [*freed, *story] if first > min(hit.freed_by.order for _, _, hit in walk.hits) else [*story, *freed]
+    if evidence.holds(again):
+        told.append(evidence.label(again, "in a later iteration backward() goes through the freed graph and raises"))
+    return told
+
+
 def why_not_cut(evidence: Evidence, pile: GrowingPlace) -> str:
+    if pile.needed:
+        return "the iteration that stores it needs its graph, to train what has computed it"
     if any(is_object(use.value) for each in pile.expressions for use in evidence.facts.uses.get(each, ())):
         return "the stored value is an object that holds tensors: each of them has to be detached"
     return "the stored value is computed in another file, or not by one expression"
