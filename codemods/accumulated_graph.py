@@ -85,22 +85,22 @@ def report(evidence: Evidence, total: GrowingPlace) -> Finding | None:
     local = total.is_of_script or not any(isinstance(store.place[0], Instance) for store in total.stores)
     cut = plan(evidence, total.expressions, local)
     if chained:
-        blamed: ast.AST = evidence.document.statement_of(chained[0].target)
+        blamed: ast.AST = evidence.program.statement_of(chained[0].target)
         name = short(ast.unparse(chained[0].target))
     elif cut is not None:
-        blamed = evidence.document.statement_of(cut.texts[0][0])
+        blamed = evidence.program.statement_of(cut.texts[0][0])
         name = short(ast.unparse(total.chained[0].target))
     else:
         return None
-    if cut is not None and all(evidence.document.statement_of(expression) is not blamed for expression, _ in cut.texts):
-        blamed = evidence.document.statement_of(cut.texts[0][0])
+    if cut is not None and all(evidence.program.statement_of(expression) is not blamed for expression, _ in cut.texts):
+        blamed = evidence.program.statement_of(cut.texts[0][0])
     story = [evidence.label(blamed, "every iteration adds its graph to those of all earlier iterations")]
     story.extend(other_places(evidence, total, cut, blamed))
     repair: Fix | NoFix = NoFix("the value that is added is computed in another file, or not by one expression")
     if cut is not None:
         doubt = unless(total.freed or not total.escaped, f"{OUTSIDE}may use the graph of `{name}`")
         repair = fix(cut.title, *cut.operations(evidence), doubt=doubt)
-    return RULE.finding(evidence, f"`{name}` keeps the graph of every iteration alive", evidence.span(blamed), story, repair)
+    return RULE.finding(evidence, f"`{name}` keeps the graph of every iteration alive", evidence.program.span(blamed), story, repair)
 
 
 def other_places(evidence: Evidence, total: GrowingPlace, cut: Cut | None, blamed: ast.AST) -> Iterator[Label]:
@@ -112,11 +112,11 @@ def other_places(evidence: Evidence, total: GrowingPlace, cut: Cut | None, blame
         if statement not in statements:
             statements.add(statement)
             yield evidence.label(statement, "this adds its graph, too")
-    kept = [store.target for store in total.chained if evidence.holds(store.target)]
+    kept = [store.target for store in total.chained if evidence.program.holds(store.target)]
     if kept and document.statement_of(kept[0]) not in statements:
         yield evidence.label(kept[0], "the sum is kept here")
     walks = [node.freed_by for store in total.chained for node in history(list(store.nodes)) if node.freed_by is not None]
-    if walks and evidence.holds(walks[0].site):
+    if walks and evidence.program.holds(walks[0].site):
         yield evidence.label(walks[0].site, "this backward() has freed the graph: it is not needed after this")
 
 

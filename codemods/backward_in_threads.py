@@ -56,7 +56,7 @@ from graphfix.verify.expected import Expected
 def find(evidence: Evidence) -> Iterator[Finding]:
     done: set[ast.AST] = set()
     for walk in evidence.second_backwards:
-        if walk.cause is not Cause.THREADS or walk.walk.site in done or not evidence.holds(walk.walk.site):
+        if walk.cause is not Cause.THREADS or walk.walk.site in done or not evidence.program.holds(walk.walk.site):
             continue
         done.add(walk.walk.site)
         document = evidence.document
@@ -64,22 +64,22 @@ def find(evidence: Evidence) -> Iterator[Finding]:
             evidence.label(walk.walk.site, "frees the graph that the threads share, and raises in all threads but the first")
         ]
         for event in (walk.freed_by, walk.walk):
-            if isinstance(event.thread, tuple) and evidence.holds(event.thread[0]):
+            if isinstance(event.thread, tuple) and evidence.program.holds(event.thread[0]):
                 story.append(evidence.label(event.thread[0], "runs it in a thread of its own"))
                 break
         message = f"`{short(document.source(walk.walk.site), 30)}` goes through a graph that several threads share"
         blamed = document.statement_of(walk.walk.site)
         sites = dict.fromkeys((walk.walk.site, walk.freed_by.site))
-        yield RULE.finding(evidence, message, evidence.span(blamed), story, repair_of(evidence, list(sites)))
+        yield RULE.finding(evidence, message, evidence.program.span(blamed), story, repair_of(evidence, list(sites)))
 
 
 def repair_of(evidence: Evidence, sites: list[ast.Call]) -> Fix | NoFix:
     """Keep the graph in every thread: none of them knows whether it is the last."""
-    if any(not evidence.holds(site) or any(k.arg in ("retain_graph", None) for k in site.keywords) for site in sites):
+    if any(not evidence.program.holds(site) or any(k.arg in ("retain_graph", None) for k in site.keywords) for site in sites):
         return NoFix("the thread's backward() is in another file, or already passes `retain_graph`")
     if any(isinstance(site.func, ast.Attribute) and site.func.attr == "start" for site in sites):
         return NoFix("backward() gets its arguments where the thread is created")
-    changes = (AddArgument(evidence.span(site), "retain_graph", "True") for site in sites)
+    changes = (AddArgument(evidence.program.span(site), "retain_graph", "True") for site in sites)
     return fix(
         "keep the graph for the other threads",
         *changes,

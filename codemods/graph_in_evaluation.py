@@ -87,13 +87,13 @@ def find(evidence: Evidence) -> Iterator[Finding]:
     for region in evidence.regions.found:
         if any(lacks_backward(evidence, node) for node, _ in region.forwards):
             continue  # GF309 tells what is missing there
-        around = evidence.document.enclosing(region.first, (ast.FunctionDef, ast.AsyncFunctionDef))
+        around = evidence.program.enclosing(region.first, (ast.FunctionDef, ast.AsyncFunctionDef))
         # what `volatile` was there for is GF903's to tell
         old = flagged_in(evidence, region) or computed_from_flagged(evidence) & set(region.parts)
         if not old and (around is None or not called_unrecorded(evidence, around)):
             yield report(evidence, region)
     for statement, module in passes_in_both_modes(evidence):
-        around = evidence.document.enclosing(statement, (ast.FunctionDef, ast.AsyncFunctionDef))
+        around = evidence.program.enclosing(statement, (ast.FunctionDef, ast.AsyncFunctionDef))
         calls = () if around is None else calls_of(evidence, around)
         if not any(is_unrecorded(evidence, document, call, 1) for document, call in calls):
             yield evaluated(evidence, statement, module)
@@ -108,7 +108,7 @@ def evaluated(evidence: Evidence, statement: ast.stmt, module: ast.expr | None) 
     )
     message = f"`{name}` records a graph in evaluation mode that no backward() uses"
     repair = recorded_in_training(evidence, statement, module)
-    return RULE.finding(evidence, message, evidence.span(statement), story, repair)
+    return RULE.finding(evidence, message, evidence.program.span(statement), story, repair)
 
 
 def report(evidence: Evidence, region: Region) -> Finding:
@@ -118,7 +118,7 @@ def report(evidence: Evidence, region: Region) -> Finding:
     repair = fix(around[0], *around[1], doubt=doubt_of(region)) if around is not None else unnamed(evidence)
     message = f"`{name}` records a graph that no backward() uses"
     story = [*story_of(evidence, region), *(doubted_at(evidence, region) if around is not None else ())]
-    return RULE.finding(evidence, message, evidence.span(region.first), story, repair)
+    return RULE.finding(evidence, message, evidence.program.span(region.first), story, repair)
 
 
 RULE = rule(

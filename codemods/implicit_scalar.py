@@ -56,7 +56,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
     reads: dict[tuple[ast.Call, int], list[Number]] = {}
     for run in evidence.tape.runs:
         for read in run.recording.numbers:
-            if is_implicit(read) and evidence.holds(read.site):
+            if is_implicit(read) and evidence.program.holds(read.site):
                 reads.setdefault((read.site, read.position), []).append(read)  # type: ignore[arg-type]
     for (site, position), seen in reads.items():
         argument = site.args[position]
@@ -99,17 +99,17 @@ def is_known(facts: Facts, read: Number) -> bool:
 
 
 def report(evidence: Evidence, site: ast.Call, argument: ast.expr, seen: list[Number]) -> Finding:
-    operation: Operation = Append(evidence.span(argument), ".item()")
+    operation: Operation = Append(evidence.program.span(argument), ".item()")
     text = f"{operand(evidence, argument)}.item()"
-    if word(site.func) == "float" and "#" not in evidence.document.source(site):
-        operation = Replace(evidence.span(site), text)
+    if word(site.func) == "float" and "#" not in evidence.program.source(site):
+        operation = Replace(evidence.program.span(site), text)
     safe = all(is_known(evidence.facts, read) for read in seen)
     doubt = unless(
         safe,
-        f"`{short(evidence.document.source(argument))}` may be an object of another class, which gives its number in its own way",
+        f"`{short(evidence.program.source(argument))}` may be an object of another class, which gives its number in its own way",
     )
     repair = fix(f"read the number with `{short(text)}`", operation, doubt=doubt)
-    message = f"`{short(evidence.document.source(site))}` converts a tensor that requires grad to a number"
+    message = f"`{short(evidence.program.source(site))}` converts a tensor that requires grad to a number"
     story = (evidence.label(argument, "this tensor requires grad: torch warns, and plans to raise an error"),)
     return RULE.finding(evidence, message, evidence.blamed(site), story, repair, optional=True)
 

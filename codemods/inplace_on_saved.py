@@ -112,14 +112,14 @@ def find(evidence: Evidence) -> Iterator[Finding]:
             # torch raises at the first walk that meets one
             for overwritten in event.overwritten:
                 write = overwritten.write
-                if overwritten.certain and (evidence.holds(write.site) or evidence.holds(event.site) and is_silent(write)):
-                    place = write.site if evidence.holds(write.site) else event.site  # told once, however many writes there are
+                if overwritten.certain and (evidence.program.holds(write.site) or evidence.program.holds(event.site) and is_silent(write)):
+                    place = write.site if evidence.program.holds(write.site) else event.site  # told once, however many writes there are
                     fault = faults.setdefault(place, Fault(write, event, overwritten))
                     fault.raising.add(run)
                     fault.savers.append(overwritten.node)
     for fault in faults.values():
         if not spared(evidence, fault):
-            yield from evidence.told(report if evidence.holds(fault.write.site) else report_at_walk, fault)
+            yield from evidence.told(report if evidence.program.holds(fault.write.site) else report_at_walk, fault)
 
 
 def is_silent(write: Write) -> bool:
@@ -144,15 +144,15 @@ def spared(evidence: Evidence, fault: Fault) -> bool:
 
 
 def report(evidence: Evidence, fault: Fault) -> Finding:
-    statement = evidence.document.statement_of(fault.write.site)
+    statement = evidence.program.statement_of(fault.write.site)
     story = [evidence.label(fault.write.site, "this changes the tensor in place")]
-    if evidence.holds(fault.overwritten.node.site):
+    if evidence.program.holds(fault.overwritten.node.site):
         story.insert(0, evidence.label(fault.overwritten.node.site, "this operation saves a tensor for its gradient"))
-    if evidence.holds(fault.walk.site):
+    if evidence.program.holds(fault.walk.site):
         story.append(evidence.label(fault.walk.site, "backward() needs the saved values and raises"))
     text = short(ast.unparse(statement).splitlines()[0], 36)
     message = f"`{text}` overwrites values that backward() needs"
-    return RULE.finding(evidence, message, evidence.span(statement), in_time(*story), repair_of(evidence, fault))
+    return RULE.finding(evidence, message, evidence.program.span(statement), in_time(*story), repair_of(evidence, fault))
 
 
 def report_at_walk(evidence: Evidence, fault: Fault) -> Finding:
@@ -165,8 +165,8 @@ def report_at_walk(evidence: Evidence, fault: Fault) -> Finding:
     written = fault.write.trace[-1][1]
     text = short(ast.unparse(written).splitlines()[0], 20)
     message = f"`{text}` in another file overwrites values that this backward() needs"
-    blamed = evidence.document.statement_of(fault.walk.site)
-    return RULE.finding(evidence, message, evidence.span(blamed), in_time(*story), NoFix("the write is in another file"))
+    blamed = evidence.program.statement_of(fault.walk.site)
+    return RULE.finding(evidence, message, evidence.program.span(blamed), in_time(*story), NoFix("the write is in another file"))
 
 
 def placed(site: ast.AST, trace: CallStack, message: str) -> Label:
@@ -234,14 +234,14 @@ def out_of_place(evidence: Evidence, fault: Fault) -> tuple[str, tuple[Operation
     if any(keyword.arg == "inplace" for keyword in site.keywords):
         if isinstance(statement, ast.Expr):
             return None
-        return "remove `inplace=True`", (RemoveArgument(evidence.span(site), "inplace"),)
+        return "remove `inplace=True`", (RemoveArgument(evidence.program.span(site), "inplace"),)
     text = plain_call(evidence, site)
     if text is None:
         return None
     if isinstance(statement, ast.Expr) and statement.value is site:
         receiver = site.func.value if isinstance(site.func, ast.Attribute) else None
         return rebinding(evidence, statement, receiver.id, text) if isinstance(receiver, ast.Name) else None
-    return f"use `{short(text)}`", (Replace(evidence.span(site), text),)
+    return f"use `{short(text)}`", (Replace(evidence.program.span(site), text),)
 
 
 def rebinding(evidence: Evidence, statement: ast.stmt, name: str, text: str | None) -> tuple[str, tuple[Operation, ...]] | None:
@@ -249,7 +249,7 @@ def rebinding(evidence: Evidence, statement: ast.stmt, name: str, text: str | No
     if text is None or "\n" in text:
         return None
     line = f"{name} = {text}"
-    span = evidence.span(statement)
+    span = evidence.program.span(statement)
     return f"write `{short(line)}`", (InsertBefore(span, line), Delete(span))
 
 
@@ -258,7 +258,7 @@ def augmented(evidence: Evidence, site: ast.AugAssign) -> str | None:
     operator = OPERATORS.get(type(site.op))
     if operator is None or not isinstance(site.target, ast.Name):
         return None
-    value = evidence.document.source(site.value)
+    value = evidence.program.source(site.value)
     return f"{site.target.id} {operator} {value if isinstance(site.value, CLOSED) else f'({value})'}"
 
 
@@ -281,22 +281,22 @@ def item_written(
         value = statement.value
         number = value.operand if isinstance(value, ast.UnaryOp) else value
         if isinstance(number, ast.Constant) and isinstance(number.value, (int, float)):
-            source = evidence.document.source
+            source = evidence.program.source
             return rebinding(evidence, statement, name, f"{name}.masked_fill({source(target.slice)}, {source(value)})")
-    copy = InsertBefore(evidence.span(statement), f"{name} = {name}.clone()")
+    copy = InsertBefore(evidence.program.span(statement), f"{name} = {name}.clone()")
     if not saves:
         return f"write to a copy of `{name}`", (copy,)
     title = f"compute the value first, and write it to a copy of `{name}`"
-    value, written = evidence.document.fresh("value", f"new_{name}"), evidence.document.source(target)
-    if isinstance(statement, ast.AugAssign) and "\n" not in evidence.document.source(statement.value):
-        computed = InsertBefore(evidence.span(statement), f"{value} = {evidence.document.source(statement.value)}")
-        return title, (computed, copy, Replace(evidence.span(statement.value), value))
+    value, written = evidence.document.fresh("value", f"new_{name}"), evidence.program.source(target)
+    if isinstance(statement, ast.AugAssign) and "\n" not in evidence.program.source(statement.value):
+        computed = InsertBefore(evidence.program.span(statement), f"{value} = {evidence.program.source(statement.value)}")
+        return title, (computed, copy, Replace(evidence.program.span(statement.value), value))
     if not isinstance(statement, ast.Assign) or len(statement.targets) > 1:
         return None
     return title, (
-        Replace(evidence.span(target), value),
-        InsertAfter(evidence.span(statement), copy.text),
-        InsertAfter(evidence.span(statement), f"{written} = {value}"),
+        Replace(evidence.program.span(target), value),
+        InsertAfter(evidence.program.span(statement), copy.text),
+        InsertAfter(evidence.program.span(statement), f"{written} = {value}"),
     )
 
 
@@ -308,20 +308,20 @@ def plain_call(evidence: Evidence, site: ast.Call) -> str | None:
     known = facts(f"torch.Tensor.{function.attr[:-1]}")
     if known is None or known.inplace or known.cuts or known.result != "tensor":
         return None
-    text, head = evidence.document.source(site), evidence.document.source(function)
+    text, head = evidence.program.source(site), evidence.program.source(function)
     return head[:-1] + text[len(head) :]
 
 
 def made_without(evidence: Evidence, made: ast.AST) -> tuple[str, tuple[Operation, ...]] | None:
     """The layer's constructor without its in-place flag."""
-    if not isinstance(made, ast.Call) or not evidence.holds(made):
+    if not isinstance(made, ast.Call) or not evidence.program.holds(made):
         return None
     if any(keyword.arg == "inplace" for keyword in made.keywords):
-        return "create the layer without `inplace=True`", (RemoveArgument(evidence.span(made), "inplace"),)
+        return "create the layer without `inplace=True`", (RemoveArgument(evidence.program.span(made), "inplace"),)
     if len(made.args) != 1 or made.keywords:
         return None
-    text = f"{evidence.document.source(made.func)}()"
-    return f"write `{short(text)}`", (Replace(evidence.span(made), text),)
+    text = f"{evidence.program.source(made.func)}()"
+    return f"write `{short(text)}`", (Replace(evidence.program.span(made), text),)
 
 
 RULE = rule(

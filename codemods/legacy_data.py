@@ -54,7 +54,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
     reads: dict[ast.Attribute, list[tuple[Run, Alias]]] = {}
     for run in evidence.tape.runs:
         for alias in run.recording.aliases:
-            if alias.kind is AliasKind.DATA and isinstance(alias.site, ast.Attribute) and evidence.holds(alias.site):
+            if alias.kind is AliasKind.DATA and isinstance(alias.site, ast.Attribute) and evidence.program.holds(alias.site):
                 reads.setdefault(alias.site, []).append((run, alias))
     totals = summed_up(evidence) if reads else set()
     written = {run: memory_of(value for value, _ in run.recording.written) for run in evidence.tape.runs if reads}
@@ -66,9 +66,9 @@ def find(evidence: Evidence) -> Iterator[Finding]:
         safe = all(is_out_of_reach(run, alias) for run, alias in seen)
         text = f"{operand(evidence, site.value)}.detach()"
         doubt = unless(safe, f"{OUTSIDE}may write to this memory in place, which autograd would then notice")
-        repair = fix(f"cut the graph with `{short(text)}`", Replace(evidence.span(site), text), doubt=doubt)
+        repair = fix(f"cut the graph with `{short(text)}`", Replace(evidence.program.span(site), text), doubt=doubt)
         story = (evidence.label(site, "autograd does not notice writes to `.data`"),)
-        message = f"`{short(evidence.document.source(site))}` cuts the graph, unnoticed by autograd"
+        message = f"`{short(evidence.program.source(site))}` cuts the graph, unnoticed by autograd"
         yield RULE.finding(evidence, message, evidence.blamed(site), story, repair, optional=True)
 
 

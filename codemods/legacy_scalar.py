@@ -65,21 +65,21 @@ def find(evidence: Evidence) -> Iterator[Finding]:
 def report(evidence: Evidence, site: ast.Subscript, safe: bool) -> Finding:
     root = stripped(site.value)
     text = f"{operand(evidence, root)}.item()"
-    doubt = unless(safe, f"a caller may give `{short(evidence.document.source(root))}` a value that has an element 0")
-    repair = fix(f"read the number with `{short(text)}`", Replace(evidence.span(site), text), ground=Ground.RAISES, doubt=doubt)
+    doubt = unless(safe, f"a caller may give `{short(evidence.program.source(root))}` a value that has an element 0")
+    repair = fix(f"read the number with `{short(text)}`", Replace(evidence.program.span(site), text), ground=Ground.RAISES, doubt=doubt)
     return told(evidence, site, repair)
 
 
 def told(evidence: Evidence, site: ast.Subscript, repair: Fix) -> Finding:
     story = (evidence.label(site, "a tensor without dimensions has no element 0"),)
-    message = f"`{short(evidence.document.source(site))}` indexes a tensor that has no dimensions"
+    message = f"`{short(evidence.program.source(site))}` indexes a tensor that has no dimensions"
     return RULE.finding(evidence, message, evidence.blamed(site), story, repair)
 
 
 def is_settled(evidence: Evidence, site: ast.Subscript, seen: list[tuple[Run, Read]]) -> bool:
     """Whether no caller in another file can bring something else: the function did not get the value, or this file is started."""
     root = stripped(site.value)
-    function = evidence.document.enclosing(site, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+    function = evidence.program.enclosing(site, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
     if not isinstance(root, ast.Name) or not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
         return True
     signature = function.args
@@ -91,7 +91,7 @@ def cuts(evidence: Evidence) -> Iterator[ast.expr]:
     """What would become a number: the `.data` that is added to something."""
     for run in evidence.tape.runs:
         for alias in run.recording.aliases:
-            if alias.kind is AliasKind.DATA and evidence.holds(alias.site) and is_added(evidence, alias.site):
+            if alias.kind is AliasKind.DATA and evidence.program.holds(alias.site) and is_added(evidence, alias.site):
                 yield alias.site  # type: ignore[misc]
 
 
@@ -102,8 +102,8 @@ def is_added(evidence: Evidence, node: ast.AST) -> bool:
 
 def whole_total(evidence: Evidence, total: Total, sites: list[ast.Subscript]) -> Finding:
     """Numbers are added, and the total is one."""
-    edits = [Replace(evidence.span(site), total.name) for site in sites]
-    edits += [Replace(evidence.span(part), f"{operand(evidence, stripped(part))}.item()") for part in total.added]
+    edits = [Replace(evidence.program.span(site), total.name) for site in sites]
+    edits += [Replace(evidence.program.span(part), f"{operand(evidence, stripped(part))}.item()") for part in total.added]
     return told(evidence, sites[0], fix(f"add numbers up in `{short(total.name)}`", *edits, ground=Ground.RAISES))
 
 

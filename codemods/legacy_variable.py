@@ -99,8 +99,8 @@ def wraps(evidence: Evidence) -> Iterator[Finding]:
     statements: dict[ast.stmt, dict[ast.Call, Seen]] = {}
     for run in evidence.tape.runs:
         for alias in run.recording.aliases:
-            if alias.kind is AliasKind.VARIABLE and isinstance(alias.site, ast.Call) and evidence.holds(alias.site):
-                statement = evidence.document.statement_of(alias.site)
+            if alias.kind is AliasKind.VARIABLE and isinstance(alias.site, ast.Call) and evidence.program.holds(alias.site):
+                statement = evidence.program.statement_of(alias.site)
                 statements.setdefault(statement, {}).setdefault(alias.site, []).append((run, alias))
     volatile = flagged(evidence)
     held = {site: around for around in evidence.regions.found for site in flagged_in(evidence, around)}
@@ -163,7 +163,7 @@ def told(evidence: Evidence, old: set[ast.Call], what: str, story: Iterable[Labe
     first = min(old, key=lambda site: (site.lineno, site.col_offset))
     keyword = next((k for k in first.keywords if k.arg == "volatile"), None)
     label = evidence.label(first if keyword is None else keyword.value, "`volatile` was removed in torch 0.4")
-    message = f"`volatile` of `{short(evidence.document.source(first), 28)}` {what}"
+    message = f"`volatile` of `{short(evidence.program.source(first), 28)}` {what}"
     return RULE.finding(evidence, message, evidence.blamed(first), [label, *story], repair)
 
 
@@ -184,7 +184,7 @@ def without_graph(evidence: Evidence, place: Region, ready: dict[ast.Call, Unwra
         return fix("drop the wrap", *edits, doubt=unless(alone, OTHERS_HOLD))
     doubt = unless(place.safe, MAY_BE_USED) or unless(alone, OTHERS_HOLD)
     wrap: Operation = Wrap(
-        tuple(evidence.span(statement) for statement in place.statements), f"with {evidence.regions.torch}.no_grad():"
+        tuple(evidence.program.span(statement) for statement in place.statements), f"with {evidence.regions.torch}.no_grad():"
     )
     return fix("compute this under `torch.no_grad()`", *edits, *naming_torch(evidence, wrap), doubt=doubt)
 
@@ -203,7 +203,7 @@ def plain(evidence: Evidence, sites: dict[ast.Call, Seen]) -> Finding | None:
         *operations(evidence, {s: made.text for s, made in ready.items()}),
         doubt=unless(safe, "what is wrapped may be something other than a tensor, or may require grad"),
     )
-    message = f"`{short(evidence.document.source(first))}` is a tensor since torch 0.4"
+    message = f"`{short(evidence.program.source(first))}` is a tensor since torch 0.4"
     story = (evidence.label(first, "since torch 0.4, this returns a plain tensor"),)
     return RULE.finding(evidence, message, evidence.blamed(first), story, repair, optional=True)
 
@@ -211,14 +211,14 @@ def plain(evidence: Evidence, sites: dict[ast.Call, Seen]) -> Finding | None:
 def types(evidence: Evidence) -> Iterator[Finding]:
     """`type(x) == Variable`, which no tensor fulfils any more."""
     aliases = (alias for run in evidence.tape.runs for alias in run.recording.aliases if alias.kind is AliasKind.TYPE)
-    for site in dict.fromkeys(alias.site for alias in aliases if evidence.holds(alias.site)):
+    for site in dict.fromkeys(alias.site for alias in aliases if evidence.program.holds(alias.site)):
         assert isinstance(site, ast.Compare) and isinstance(site.left, ast.Call)
         denied = "not " if isinstance(site.ops[0], (ast.NotEq, ast.IsNot)) else ""
-        text = f"{denied}isinstance({evidence.document.source(site.left.args[0])}, {evidence.regions.torch}.Tensor)"
+        text = f"{denied}isinstance({evidence.program.source(site.left.args[0])}, {evidence.regions.torch}.Tensor)"
         doubt = "code that never ran with today's torch would run"
-        repair = fix(f"test `{short(text)}`", *naming_torch(evidence, Replace(evidence.span(site), text)), doubt=doubt)
+        repair = fix(f"test `{short(text)}`", *naming_torch(evidence, Replace(evidence.program.span(site), text)), doubt=doubt)
         story = (evidence.label(site, "every tensor is of type `torch.Tensor` since torch 0.4"),)
-        message = f"`{short(evidence.document.source(site))}` is {'always' if denied else 'never'} true of a tensor"
+        message = f"`{short(evidence.program.source(site))}` is {'always' if denied else 'never'} true of a tensor"
         yield RULE.finding(evidence, message, evidence.blamed(site), story, repair if evidence.regions.torch else None)
 
 
@@ -231,17 +231,17 @@ def retained(evidence: Evidence) -> Iterator[Finding]:
     sites: dict[ast.Call, list[tuple[Run, BackwardPass]]] = {}
     for run in evidence.tape.runs:
         for event in run.recording.walks:
-            if isinstance(event.site, ast.Call) and event.kind is not WalkKind.LAUNCHER and evidence.holds(event.site):
+            if isinstance(event.site, ast.Call) and event.kind is not WalkKind.LAUNCHER and evidence.program.holds(event.site):
                 sites.setdefault(event.site, []).append((run, event))
     for site, events in sites.items():
         keyword = next((k for k in site.keywords if k.arg == "retain_variables"), None)
         if keyword is None:
             continue
         keeps = any(event.creates or needed(event, None) or not in_sight(run, event) for run, event in events)
-        edits: list[Operation] = [RemoveArgument(evidence.span(site), "retain_variables")]
+        edits: list[Operation] = [RemoveArgument(evidence.program.span(site), "retain_variables")]
         title = "remove `retain_variables`"
         if keeps or not isinstance(keyword.value, ast.Constant):
-            edits.append(AddArgument(evidence.span(site), "retain_graph", evidence.document.source(keyword.value)))
+            edits.append(AddArgument(evidence.program.span(site), "retain_graph", evidence.program.source(keyword.value)))
             title = "rename it to `retain_graph`"
         given = any(
             isinstance(root.callee, tuple) and root.callee[:1] == ("given",) for _, event in events for root in event.roots
@@ -262,7 +262,7 @@ def gradients(evidence: Evidence) -> Iterator[Finding]:
     sites: dict[ast.Call, list[Seed]] = {}
     for run in evidence.tape.runs:
         for seed in run.recording.seeds:
-            if evidence.holds(seed.site):
+            if evidence.program.holds(seed.site):
                 sites.setdefault(seed.site, []).append(seed)
     for site, seeds in sites.items():
         given = site.args[0] if site.args else next((k.value for k in site.keywords if k.arg == "gradient"), None)
@@ -270,8 +270,8 @@ def gradients(evidence: Evidence) -> Iterator[Finding]:
             continue
         root = site.func.value if isinstance(site.func, ast.Attribute) else site.func
         story = (evidence.label(given, "the gradient must have the shape of the loss"),)
-        repair = fix("remove its dimension with `.squeeze()`", Append(evidence.span(given), ".squeeze()"), ground=Ground.RAISES)
-        names = short(evidence.document.source(given), 25), short(evidence.document.source(root), 25)
+        repair = fix("remove its dimension with `.squeeze()`", Append(evidence.program.span(given), ".squeeze()"), ground=Ground.RAISES)
+        names = short(evidence.program.source(given), 25), short(evidence.program.source(root), 25)
         message = f"`{names[0]}` has one dimension, `{names[1]}` has none"
         yield RULE.finding(evidence, message, evidence.blamed(site), story, repair, severity=Severity.ERROR, shown=OLD_SHAPE)
 
@@ -286,18 +286,18 @@ def imports(evidence: Evidence) -> Iterator[Finding]:
         if not isinstance(statement, ast.ImportFrom) or statement.module not in ORIGINS or statement.level:
             continue
         unused = [alias for alias in statement.names if alias.name == "Variable" and (alias.asname or alias.name) not in used]
-        if not unused or "#" in evidence.document.source(statement):
+        if not unused or "#" in evidence.program.source(statement):
             continue
         others = ", ".join(ast.unparse(alias) for alias in statement.names if alias not in unused)
-        edits: list[Operation] = [Delete(evidence.span(statement))]
+        edits: list[Operation] = [Delete(evidence.program.span(statement))]
         if others:
-            edits.insert(0, InsertBefore(evidence.span(statement), f"from {statement.module} import {others}"))
+            edits.insert(0, InsertBefore(evidence.program.span(statement), f"from {statement.module} import {others}"))
         story = (evidence.label(statement, "nothing in this file uses it"),)
         repair = fix(
             "remove the import", *edits, doubt=unless(is_script(tree), "other files may import `Variable` from this one")
         )
         yield RULE.finding(
-            evidence, "`Variable` is imported and not used", evidence.span(statement), story, repair, optional=True
+            evidence, "`Variable` is imported and not used", evidence.program.span(statement), story, repair, optional=True
         )
 
 

@@ -70,7 +70,7 @@ def report(evidence: Evidence, missing: MissingBackward) -> Finding:
         (missing.store.site, "this loss is computed from the parameters, but no backward() uses it"),
         (missing.step.site, steps),
     )
-    story = in_time(*(evidence.label(site, message) for site, message in events if evidence.holds(site)))
+    story = in_time(*(evidence.label(site, message) for site, message in events if evidence.program.holds(site)))
     message = f"`{name}` trains nothing: no backward() uses it before the step"
     severity = Severity.WARNING if missing.penalties else None
     blamed = evidence.blamed(missing.store.site)
@@ -97,7 +97,7 @@ def walked_before_step(evidence: Evidence, missing: MissingBackward) -> Fix | No
     title = f"call `{name}.backward()` before the step"
     return fix(
         title,
-        InsertBefore(evidence.span(step), f"{name}.backward()"),
+        InsertBefore(evidence.program.span(step), f"{name}.backward()"),
         doubt="the loss is trained from now on, which changes the results",
     )
 

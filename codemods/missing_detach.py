@@ -88,21 +88,21 @@ def report(evidence: Evidence, meeting: Meeting, cuts: list[ast.expr]) -> Findin
     names = ", ".join(dict.fromkeys(f"`{short(document.source(cut), 20)}`" for cut in cuts))
     conflict = meeting.conflicts[0]
     story = [evidence.label(cut, "this keeps the graph of a network that this loss does not train") for cut in cuts]
-    if conflict.first is not None and evidence.holds(conflict.first.site):
+    if conflict.first is not None and evidence.program.holds(conflict.first.site):
         kept = "keeps the shared graph for" if meeting.retained else "frees the shared graph before"
         story.append(evidence.label(conflict.first.site, f"this backward() {kept} the other loss"))
     for update in conflict.steps[:1]:
-        if evidence.holds(update.site):
+        if evidence.program.holds(update.site):
             story.append(evidence.label(update.site, "this step changes parameters that the shared graph has saved"))
     story.append(
         evidence.label(
             meeting.site, "this backward() goes through the shared graph again" + ("" if meeting.retained else " and raises")
         )
     )
-    operations: list[Operation] = [Append(evidence.span(cut), ".detach()") for cut in cuts]
+    operations: list[Operation] = [Append(evidence.program.span(cut), ".detach()") for cut in cuts]
     retained = kept_for_this(evidence, meeting)
     if retained is not None:
-        operations.append(RemoveArgument(evidence.span(retained), "retain_graph"))
+        operations.append(RemoveArgument(evidence.program.span(retained), "retain_graph"))
     sure = meeting.always and (not meeting.is_stale or weighs_only(meeting))
     doubt = unless(meeting.always, "only some runs go through the shared graph twice")
     doubt = doubt or unless(sure, "a step comes in between, and a new forward pass with the stepped parameters may be meant")
@@ -112,7 +112,7 @@ def report(evidence: Evidence, meeting: Meeting, cuts: list[ast.expr]) -> Findin
     severity = Severity.WARNING if meeting.retained else Severity.ERROR
     written = meeting.is_stale and all(each.first is None for each in meeting.conflicts)
     shown = RETAINS if meeting.retained else WRITTEN_IN_PLACE if written else SECOND_WALK
-    return RULE.finding(evidence, message, evidence.span(blamed), in_time(*story), repair, severity=severity, shown=shown)
+    return RULE.finding(evidence, message, evidence.program.span(blamed), in_time(*story), repair, severity=severity, shown=shown)
 
 
 def report_idle(evidence: Evidence, network: IdleNetwork) -> Finding:
@@ -122,7 +122,7 @@ def report_idle(evidence: Evidence, network: IdleNetwork) -> Finding:
     story.append(evidence.label(network.site, "this backward() also computes gradients for its parameters, which nothing reads"))
     repair = fix(
         f"detach {names}",
-        *(Append(evidence.span(cut), ".detach()") for cut in cuts),
+        *(Append(evidence.program.span(cut), ".detach()") for cut in cuts),
         ground=Ground.UNTRAINED,
         doubt="an optimizer outside the analysed code may step this network",
     )
@@ -130,7 +130,7 @@ def report_idle(evidence: Evidence, network: IdleNetwork) -> Finding:
     return RULE.finding(
         evidence,
         message,
-        evidence.span(document.statement_of(cuts[0])),
+        evidence.program.span(document.statement_of(cuts[0])),
         in_time(*story),
         repair,
         severity=Severity.WARNING,

@@ -56,7 +56,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
     sites: dict[ast.Call, list[tuple[Run, BackwardPass]]] = {}
     for run in evidence.tape.runs:
         for event in run.recording.walks:
-            if event.creates and evidence.holds(event.site):
+            if event.creates and evidence.program.holds(event.site):
                 sites.setdefault(event.site, []).append((run, event))
     for site, events in sites.items():
         keyword = next((k for k in site.keywords if k.arg == "create_graph"), None)
@@ -91,15 +91,15 @@ def names_gradient(part: ast.AST) -> bool:
 
 def report(evidence: Evidence, site: ast.Call, keyword: ast.keyword, events: list[tuple[Run, BackwardPass]]) -> Finding:
     sure = all(in_sight(run, event) for run, event in events)
-    operations: list[Operation] = [RemoveArgument(evidence.span(site), "create_graph")]
+    operations: list[Operation] = [RemoveArgument(evidence.program.span(site), "create_graph")]
     if any(needed(event, None) for _, event in events) and all(k.arg != "retain_graph" for k in site.keywords):
-        operations.append(AddArgument(evidence.span(site), "retain_graph", "True"))
+        operations.append(AddArgument(evidence.program.span(site), "retain_graph", "True"))
     doubt = unless(sure, f"{OUTSIDE}may call backward() on these gradients")
     repair = fix("remove `create_graph=True`", *operations, doubt=doubt)
     story = (evidence.label(keyword.value, "no backward() goes through the graph of these gradients"),)
-    blamed = evidence.document.statement_of(site)
+    blamed = evidence.program.statement_of(site)
     return RULE.finding(
-        evidence, "`create_graph=True` records a graph of gradients that no backward() uses", evidence.span(blamed), story, repair
+        evidence, "`create_graph=True` records a graph of gradients that no backward() uses", evidence.program.span(blamed), story, repair
     )
 
 

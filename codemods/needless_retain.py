@@ -58,7 +58,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
     sites: dict[ast.Call, list[tuple[Run, BackwardPass]]] = {}
     for run in evidence.tape.runs:
         for event in run.recording.walks:
-            if event.keyword is True and evidence.holds(event.site) and is_constant(event.site):
+            if event.keyword is True and evidence.program.holds(event.site) and is_constant(event.site):
                 sites.setdefault(event.site, []).append((run, event))
     for site, events in sites.items():
         if any(k.arg == "retain_variables" for k in site.keywords):
@@ -78,12 +78,12 @@ def find(evidence: Evidence) -> Iterator[Finding]:
         if keyword is None or given_by_callers(evidence, site, events[0][1].kind):
             continue
         sure = all(in_sight(run, event) for run, event in events)
-        statement = evidence.document.statement_of(site)
+        statement = evidence.program.statement_of(site)
         story = (evidence.label(keyword.value, "no later backward() goes through this graph"),)
         doubt = unless(sure, f"{OUTSIDE}may call backward() on this graph again")
-        repair = fix("remove `retain_graph=True`", RemoveArgument(evidence.span(site), "retain_graph"), doubt=doubt)
+        repair = fix("remove `retain_graph=True`", RemoveArgument(evidence.program.span(site), "retain_graph"), doubt=doubt)
         yield RULE.finding(
-            evidence, "`retain_graph=True` keeps a graph that no later backward() uses", evidence.span(statement), story, repair
+            evidence, "`retain_graph=True` keeps a graph that no later backward() uses", evidence.program.span(statement), story, repair
         )
 
 
@@ -91,8 +91,8 @@ def refuted(evidence: Evidence, finding: Finding) -> bool:
     """Whether a caller in another file gives what a graph comes in with, which the next iteration walks again."""
     return any(
         event.keyword is True
-        and evidence.holds(event.site)
-        and evidence.span(evidence.document.statement_of(event.site)) == finding.span
+        and evidence.program.holds(event.site)
+        and evidence.program.span(evidence.program.statement_of(event.site)) == finding.span
         and needed(event, None)
         for run in evidence.tape.runs
         for event in run.recording.walks
@@ -122,7 +122,7 @@ def is_constant(site: ast.Call) -> bool:
 
 def last_of_loop(evidence: Evidence, site: ast.Call, events: list[tuple[Run, BackwardPass]]) -> Finding | None:
     """A loop over a list of losses that share a graph: all but the last have to retain it."""
-    loop = evidence.document.enclosing(site, (ast.For, ast.FunctionDef, ast.AsyncFunctionDef, ast.While))
+    loop = evidence.program.enclosing(site, (ast.For, ast.FunctionDef, ast.AsyncFunctionDef, ast.While))
     form = form_of(loop) if isinstance(loop, ast.For) and not loop.orelse else None
     if not isinstance(loop, ast.For) or form is None or is_rebound(loop, form[0]):
         return None
@@ -132,15 +132,15 @@ def last_of_loop(evidence: Evidence, site: ast.Call, events: list[tuple[Run, Bac
         isinstance(p, (ast.Break, ast.Continue)) for p in subtree(loop)
     ):
         return None
-    statement = evidence.document.statement_of(site)
+    statement = evidence.program.statement_of(site)
     index, edits = counted(evidence, loop, *form)
-    retained = AddArgument(evidence.span(site), "retain_graph", f"{index} < len({form[1]}) - 1")
+    retained = AddArgument(evidence.program.span(site), "retain_graph", f"{index} < len({form[1]}) - 1")
     repair = fix("retain the graph for all losses but the last", *edits, retained)
     story = (evidence.label(site, f"no backward() goes through the graph after the last of `{form[1]}`"),)
     if not evidence.flow.has_length(losses_of(loop)):
         repair = None  # a generator does not know which of its items is the last
     return RULE.finding(
-        evidence, "`retain_graph=True` keeps the graph after the last backward()", evidence.span(statement), story, repair
+        evidence, "`retain_graph=True` keeps the graph after the last backward()", evidence.program.span(statement), story, repair
     )
 
 
@@ -173,8 +173,8 @@ def counted(evidence: Evidence, loop: ast.For, counter: str | None, losses: str)
         return counter, []
     assert isinstance(loop.target, ast.Name)
     index = evidence.document.fresh("i", "k", "index", "position", "which")
-    named = Replace(evidence.span(loop.target), f"{index}, {loop.target.id}")
-    return index, [named, Replace(evidence.span(loop.iter), f"enumerate({losses})")]
+    named = Replace(evidence.program.span(loop.target), f"{index}, {loop.target.id}")
+    return index, [named, Replace(evidence.program.span(loop.iter), f"enumerate({losses})")]
 
 
 def again_in_other_loop(loop: ast.For, event: BackwardPass) -> bool:

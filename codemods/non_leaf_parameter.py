@@ -86,13 +86,13 @@ def find(evidence: Evidence) -> Iterator[Finding]:
     for statement, (leaf, user, refuses) in nameless(evidence).items():
         assert isinstance(leaf.site, ast.Call)
         story = [evidence.label(leaf.site, "this leaf gets the gradient, but no variable holds it")]
-        if evidence.holds(user):
+        if evidence.program.holds(user):
             story.append(evidence.label(user, REFUSED if refuses else MET_AGAIN))
         target = short(ast.unparse(statement.targets[0]))
         yield RULE.finding(
             evidence,
             f"`{target}` is not a leaf: what it is computed from is never trained",
-            evidence.span(statement),
+            evidence.program.span(statement),
             story,
             repair_of(evidence, statement, leaf.site),
             shown=NOT_A_LEAF if refuses else SECOND_WALK,
@@ -113,28 +113,28 @@ def is_swallowed(evidence: Evidence, read: Read) -> bool:
 
 def refusal(evidence: Evidence, node: Node, read: Read) -> Finding:
     """What is given to the optimizer is computed from a leaf, in another statement or function."""
-    story = [evidence.label(node.site, "this computes it: the result is not a leaf")] if evidence.holds(node.site) else []
+    story = [evidence.label(node.site, "this computes it: the result is not a leaf")] if evidence.program.holds(node.site) else []
     story.append(evidence.label(read.site, "the optimizer gets the result and raises"))
     unfixed = NoFix("the code does not show whether the leaf or the result should be trained")
     message = "the optimizer gets a tensor that is not a leaf"
-    blamed = evidence.document.statement_of(read.site)
-    return RULE.finding(evidence, message, evidence.span(blamed), in_time(*story), unfixed)
+    blamed = evidence.program.statement_of(read.site)
+    return RULE.finding(evidence, message, evidence.program.span(blamed), in_time(*story), unfixed)
 
 
 def repair_of(evidence: Evidence, statement: ast.Assign, made: ast.Call) -> Fix | NoFix:
     if any(keyword.arg == "requires_grad" for keyword in made.keywords):
         return fix(
             f"build `{short(ast.unparse(statement.targets[0]), 30)}` first, then call `.requires_grad_()`",
-            RemoveArgument(evidence.span(made), "requires_grad"), Append(evidence.span(statement.value), ".requires_grad_()"), ground=Ground.RAISES,
+            RemoveArgument(evidence.program.span(made), "requires_grad"), Append(evidence.program.span(statement.value), ".requires_grad_()"), ground=Ground.RAISES,
             doubt=unless(keeps_elements(evidence, statement.value, made), "the result is trained in place of the leaf, and gets other gradients"),
         )  # fmt: skip
     target = statement.targets[0]
     if is_scaling(statement.value, made) and len(made.args) == 1 and not made.keywords:
-        inner, outer = evidence.document.source(made.args[0]), evidence.document.source(made.func)
+        inner, outer = evidence.program.source(made.args[0]), evidence.program.source(made.func)
         scaled = spliced(evidence, statement.value, made, inner)
         return fix(
             "make the scaled tensor the parameter",
-            Replace(evidence.span(statement.value), f"{outer}({scaled})"),
+            Replace(evidence.program.span(statement.value), f"{outer}({scaled})"),
             doubt="the parameter is trained from now on, with the gradients of the scaled tensor",
         )
     if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
@@ -169,15 +169,15 @@ def applied_where_read(evidence: Evidence, statement: ast.Assign, target: ast.At
     applied = spliced(evidence, statement.value, made, document.source(target))
     return fix(
         f"keep the parameter in `{ast.unparse(target)}` and compute with it where it is read",
-        Replace(evidence.span(statement.value), document.source(made)),
-        *(Replace(evidence.span(read), applied) for read in reads),
+        Replace(evidence.program.span(statement.value), document.source(made)),
+        *(Replace(evidence.program.span(read), applied) for read in reads),
         doubt="the parameter is trained from now on, which changes the results",
     )  # fmt: skip
 
 
 def spliced(evidence: Evidence, value: ast.expr, part: ast.expr, text: str) -> str:
     """The source of `value` with `part` of it replaced by `text`."""
-    source, start, span = evidence.document.source(value).encode(), evidence.span(value).start, evidence.span(part)
+    source, start, span = evidence.program.source(value).encode(), evidence.program.span(value).start, evidence.program.span(part)
     return (source[: span.start - start] + text.encode() + source[span.end - start :]).decode()
 
 

@@ -60,7 +60,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
     done: set[ast.AST] = set()
     for walk in evidence.second_backwards:
         site = walk.walk.site
-        if walk.cause is not Cause.REPEATED or site in done or not evidence.holds(site):
+        if walk.cause is not Cause.REPEATED or site in done or not evidence.program.holds(site):
             continue
         done.add(site)
         yield from evidence.told(report, walk)
@@ -68,14 +68,14 @@ def find(evidence: Evidence) -> Iterator[Finding]:
 
 def report(evidence: Evidence, walk: SecondBackward) -> Finding:
     site = walk.walk.site
-    statement = evidence.document.statement_of(site)
+    statement = evidence.program.statement_of(site)
     story = [evidence.label(site, "this backward() goes through the same loss again and raises")]
-    if evidence.holds(walk.freed_by.site) and walk.freed_by.site is not site:
+    if evidence.program.holds(walk.freed_by.site) and walk.freed_by.site is not site:
         story.insert(0, evidence.label(walk.freed_by.site, "this backward() frees the graph"))
     root = walk.walk.receiver
-    name = short(evidence.document.source(root)) if root is not None else "the loss"
+    name = short(evidence.program.source(root)) if root is not None else "the loss"
     return RULE.finding(
-        evidence, f"backward() is called twice on `{name}`", evidence.span(statement), in_time(*story), repair_of(evidence, walk)
+        evidence, f"backward() is called twice on `{name}`", evidence.program.span(statement), in_time(*story), repair_of(evidence, walk)
     )
 
 
@@ -83,7 +83,7 @@ def repair_of(evidence: Evidence, walk: SecondBackward) -> Fix | NoFix:
     """Delete a second call that always raises; compute anew what a loop or a closure walks each time."""
     if not walk.always:
         return NoFix("only some runs call it twice")
-    statement = evidence.document.statement_of(walk.walk.site)
+    statement = evidence.program.statement_of(walk.walk.site)
     alone = isinstance(statement, ast.Expr) and statement.value is walk.walk.site
     if walk.walk.site is not walk.freed_by.site:
         if not alone or walk.loop is not None:
@@ -92,7 +92,7 @@ def repair_of(evidence: Evidence, walk: SecondBackward) -> Fix | NoFix:
             return fix("remove the second backward()", without_walk(evidence, walk, statement), ground=Ground.RAISES)
         return computed_again(evidence, walk)
     nodes = external_nodes(walk)
-    closure = evidence.document.enclosing(walk.walk.site, (ast.FunctionDef,))
+    closure = evidence.program.enclosing(walk.walk.site, (ast.FunctionDef,))
     if isinstance(walk.loop, ast.Call):
         return (
             into_closure(evidence, walk, closure)
@@ -106,14 +106,14 @@ def without_walk(evidence: Evidence, walk: SecondBackward, statement: ast.stmt) 
     """The call goes; what computes the loss that it is called on stays, for it may do more: `step(x).backward()`."""
     loss = walk.walk.receiver
     if loss is None or not any(isinstance(part, (ast.Call, ast.Await, ast.NamedExpr)) for part in subtree(loss)):
-        return Delete(evidence.span(statement))
-    return Replace(evidence.span(statement), evidence.document.source(loss))
+        return Delete(evidence.program.span(statement))
+    return Replace(evidence.program.span(statement), evidence.program.source(loss))
 
 
 def is_mere_copy(evidence: Evidence, walk: SecondBackward) -> bool:
     """Whether nothing between the two walks can change a parameter: the second one was not meant for changed ones."""
-    second = evidence.document.statement_of(walk.walk.site)
-    block = evidence.document.block_of(second)
+    second = evidence.program.statement_of(walk.walk.site)
+    block = evidence.program.block_of(second)
     first = next((statement for _, statement in walk.freed_by.trace if statement in block), None)  # or what it was called from
     between = block[block.index(first) + 1 : block.index(second)] if first is not None else None
     return all(
@@ -149,7 +149,7 @@ def computed_again(evidence: Evidence, walk: SecondBackward) -> Fix | NoFix:
         return NoFix("the inputs of the loss change in between")
     return fix(
         f"compute `{root.id}` anew for the second backward()",
-        Replace(evidence.span(root), document.source(loss.value)),
+        Replace(evidence.program.span(root), document.source(loss.value)),
         doubt="the second backward() then uses the parameters as the step has left them",
     )
 
@@ -166,7 +166,7 @@ def into_closure(evidence: Evidence, walk: SecondBackward, closure: ast.Function
         return NoFix("the loss is not computed by plain assignments before the closure")
     if (names_in(moved, ast.Load) | written) & names_in(between, ast.Store) or written & names_in(between, ast.Load):
         return NoFix("statements between the loss and the closure use the same variables")
-    operations: list[Operation] = [Move(evidence.span(s), evidence.span(document.statement_of(walk.walk.site))) for s in moved]
+    operations: list[Operation] = [Move(evidence.program.span(s), evidence.program.span(document.statement_of(walk.walk.site))) for s in moved]
     call = document.statement_of(step)
     scope = document.enclosing(closure, (ast.FunctionDef, ast.AsyncFunctionDef)) or document.tree
     later = {part.id for part in subtree(scope) if isinstance(part, ast.Name) and part.lineno > (call.end_lineno or 0)} & written
@@ -175,7 +175,7 @@ def into_closure(evidence: Evidence, walk: SecondBackward, closure: ast.Function
         same = len(returns) == 1 and isinstance(returns[0], ast.Name) and {returns[0].id} == later
         if not same or not isinstance(call, ast.Expr) or call.value is not step or call not in block:
             return NoFix("the loss is read after the step, too")
-        operations += [InsertBefore(evidence.span(call), f"{later.pop()} = {document.source(call)}"), Delete(evidence.span(call))]
+        operations += [InsertBefore(evidence.program.span(call), f"{later.pop()} = {document.source(call)}"), Delete(evidence.program.span(call))]
     return fix(
         f"compute `{root.id}` in each call of `{closure.name}`",
         *operations,

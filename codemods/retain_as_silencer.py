@@ -117,8 +117,8 @@ def state(trial: Evidence, loop: ast.AST | None, carriers: dict[str, list[Second
 
 def told(evidence: Evidence, trial: Unretained, sites: list[ast.Call], finding: Finding, repair: Fix | NoFix) -> Finding:
     """The finding that the loop would be without retaining, told as what retaining hides."""
-    statement = evidence.document.statement_of(sites[0])
-    walked = {evidence.span(site) for site in sites}
+    statement = evidence.program.statement_of(sites[0])
+    walked = {evidence.program.span(site) for site in sites}
     story = in_time(
         *(label for label in finding.story if label.span not in walked),
         evidence.label(trial.sites[sites[0]].value, "this hides it: every backward() goes through all earlier iterations"),
@@ -126,13 +126,13 @@ def told(evidence: Evidence, trial: Unretained, sites: list[ast.Call], finding: 
     whole: Fix | NoFix = repair
     raises = raises_anyway(evidence, sites)
     if isinstance(repair, Fix):
-        removed: list[Operation] = [RemoveArgument(evidence.span(site), str(trial.sites[site].arg)) for site in sites]
+        removed: list[Operation] = [RemoveArgument(evidence.program.span(site), str(trial.sites[site].arg)) for site in sites]
         title = f"{repair.title}, and free each graph"
         whole = fix(title, *repair.operations, *removed, ground=Ground.RAISES, doubt=unless(raises, CHANGES))
     message = f"`{trial.sites[sites[0]].arg}=True` hides that {finding.message}"
     severity = Severity.ERROR if raises else Severity.WARNING
     return RULE.finding(
-        evidence, message, evidence.span(statement), story, whole, severity=severity, shown=WRITTEN_IN_PLACE if raises else None
+        evidence, message, evidence.program.span(statement), story, whole, severity=severity, shown=WRITTEN_IN_PLACE if raises else None
     )
 
 

@@ -76,7 +76,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
     groups: dict[ast.AST, list[SecondBackward]] = {}
     elsewhere = {meeting.site for meeting in meetings(evidence) if not meeting.retained and (meeting.cuts or meeting.is_stale)}
     for walk in evidence.second_backwards:
-        if walk.cause is Cause.SEQUENTIAL and evidence.holds(walk.walk.site) and walk.walk.site not in elsewhere:
+        if walk.cause is Cause.SEQUENTIAL and evidence.program.holds(walk.walk.site) and walk.walk.site not in elsewhere:
             groups.setdefault(walk.walk.site, []).append(walk)
     for site, walks in groups.items():
         yield from evidence.told(report, site, walks)
@@ -84,19 +84,19 @@ def find(evidence: Evidence) -> Iterator[Finding]:
 
 def report(evidence: Evidence, site: ast.AST, walks: list[SecondBackward]) -> Finding:
     frees = list(dict.fromkeys(walk.freed_by.site for walk in walks))
-    blamed = evidence.document.statement_of(caller_site(evidence, walks[0], site))
+    blamed = evidence.program.statement_of(caller_site(evidence, walks[0], site))
     story = [
         evidence.label(free, "this frees the graph that both losses share")
         for free in frees
-        if evidence.holds(free) and free is not site
+        if evidence.program.holds(free) and free is not site
     ]
     for first, second in dict.fromkeys(calls_of(walk) for walk in walks if walk.freed_by.site is site and walk.loop is None):
-        if evidence.holds(first) and evidence.holds(second):
+        if evidence.program.holds(first) and evidence.program.holds(second):
             story.append(evidence.label(first, "this call frees the graph that both losses share"))
             story.append(evidence.label(second, "this call needs it again"))
     story.append(evidence.label(blamed, "this backward() goes through the freed part again and raises"))
-    message = f"`{short(evidence.document.source(blamed))}` goes through a graph that is already freed"
-    return RULE.finding(evidence, message, evidence.span(blamed), in_time(*story), repair_of(evidence, walks))
+    message = f"`{short(evidence.program.source(blamed))}` goes through a graph that is already freed"
+    return RULE.finding(evidence, message, evidence.program.span(blamed), in_time(*story), repair_of(evidence, walks))
 
 
 def calls_of(walk: SecondBackward) -> tuple[ast.AST, ast.AST]:
@@ -111,7 +111,7 @@ def calls_of(walk: SecondBackward) -> tuple[ast.AST, ast.AST]:
 
 def caller_site(evidence: Evidence, walk: SecondBackward, site: ast.AST) -> ast.AST:
     """The statement of the loop over losses that goes backward, where there is one, else the call itself."""
-    if walk.loop is None or not evidence.holds(walk.loop) or not isinstance(walk.loop, (ast.For, ast.AsyncFor)):
+    if walk.loop is None or not evidence.program.holds(walk.loop) or not isinstance(walk.loop, (ast.For, ast.AsyncFor)):
         return site
     return statement_in(walk.walk.trace, walk.frame) or site
 
@@ -126,7 +126,7 @@ def repair_of(evidence: Evidence, walks: list[SecondBackward]) -> Fix | NoFix:
     if walk.loop is not None:
         return summed_loop(evidence, walk) if len(walks) == 1 else NoFix("several loops go through the freed graph")
     frees = list(dict.fromkeys(walk.freed_by.site for walk in walks))
-    if not all(evidence.holds(free) and isinstance(free, ast.Call) for free in frees):
+    if not all(evidence.program.holds(free) and isinstance(free, ast.Call) for free in frees):
         return NoFix("the backward() that frees the graph is in another file")
     if len(frees) == 1 and len(walks) == 1:
         from graphfix.repairs.joined import Joined  # asks the flow, which nobody needs without a finding
@@ -135,12 +135,12 @@ def repair_of(evidence: Evidence, walks: list[SecondBackward]) -> Fix | NoFix:
         if summed is not None and not any(Joined(evidence).told_apart()):
             return fix("call backward() on the sum of the losses once", *summed, ground=Ground.JOINED, doubt=doubt)
     flags = [passed_flag(event, "retain_graph") for event in freeing(walks)]
-    if all(flag is not None and evidence.holds(flag.call) for flag in flags):
+    if all(flag is not None and evidence.program.holds(flag.call) for flag in flags):
         passed = {flag.call: retained(evidence, flag) for flag in flags if flag is not None}
         return fix("keep the graph for the backward() that follows", *passed.values(), ground=Ground.JOINED, doubt=doubt)
     if any(walk.freed_by.keyword is not None for walk in walks) or any(k.arg is None for free in frees for k in free.keywords):
         return NoFix("`retain_graph` is passed already, but is not always true")
-    changes = tuple(AddArgument(evidence.span(free), "retain_graph", "True") for free in frees)
+    changes = tuple(AddArgument(evidence.program.span(free), "retain_graph", "True") for free in frees)
     return fix("keep the graph for the backward() that follows", *changes, ground=Ground.JOINED, doubt=doubt)
 
 
@@ -152,8 +152,8 @@ def freeing(walks: list[SecondBackward]) -> list[BackwardPass]:
 def retained(evidence: Evidence, flag: PassedFlag) -> Operation:
     """The call that decides about `retain_graph` says yes."""
     if flag.value is not None:
-        return Replace(evidence.span(flag.value), "True")
-    return AddArgument(evidence.span(flag.call), flag.name, "True")
+        return Replace(evidence.program.span(flag.value), "True")
+    return AddArgument(evidence.program.span(flag.call), flag.name, "True")
 
 
 def trains_two(walk: SecondBackward) -> bool:
@@ -178,7 +178,7 @@ def summed_pair(evidence: Evidence, walk: SecondBackward) -> tuple | None:
     if not (isinstance(one, (ast.Name, ast.Attribute)) and isinstance(two, (ast.Name, ast.Attribute, ast.BinOp))):
         return None
     text = f"{document.source(one)} + {document.source(two)}"
-    return Delete(evidence.span(first)), Replace(evidence.span(two), text)
+    return Delete(evidence.program.span(first)), Replace(evidence.program.span(two), text)
 
 
 def plain_walk(statement: ast.stmt, walk: BackwardPass) -> bool:
@@ -195,12 +195,12 @@ def plain_walk(statement: ast.stmt, walk: BackwardPass) -> bool:
 def summed_loop(evidence: Evidence, walk: SecondBackward) -> Fix | NoFix:
     """`for loss in losses: walk(loss)` becomes one walk over a sum: of the items, or of what the loop computes."""
     loop, site = walk.loop, walk.walk.site
-    if not isinstance(loop, ast.For) or not evidence.holds(loop) or loop.orelse:
+    if not isinstance(loop, ast.For) or not evidence.program.holds(loop) or loop.orelse:
         return NoFix("the loop over the losses is not a plain `for` loop in this file")
     if any(isinstance(part, (ast.Break, ast.Continue, ast.Return)) for part in subtree(loop)):
         return NoFix("the loop may end before all losses are computed")
     body = (
-        [evidence.document.statement_of(site)] if any(s is evidence.document.statement_of(site) for s in loop.body) else loop.body
+        [evidence.program.statement_of(site)] if any(s is evidence.program.statement_of(site) for s in loop.body) else loop.body
     )
     doubt = unless(walk.always, ONLY_SOME)
     summed = sum_of_items(evidence, walk, loop) if len(loop.body) == 1 else None
@@ -212,18 +212,18 @@ def summed_loop(evidence: Evidence, walk: SecondBackward) -> Fix | NoFix:
     rest = [s for s in loop.body if s is not statement]
     if any(update_in(run, loop) or not all(is_harmless(s, run) for s in rest) for run, _, _ in walk.hits):
         return NoFix("the loop steps, clears gradients or does something else between the losses")
-    root = evidence.document.source(walk.walk.receiver)
+    root = evidence.program.source(walk.walk.receiver)
     if not rest:
-        text = f"sum({root} for {evidence.document.source(loop.target)} in {evidence.document.source(loop.iter)}).backward()"
-        replaced = (InsertBefore(evidence.span(loop), text), Delete(evidence.span(loop)))
+        text = f"sum({root} for {evidence.program.source(loop.target)} in {evidence.program.source(loop.iter)}).backward()"
+        replaced = (InsertBefore(evidence.program.span(loop), text), Delete(evidence.program.span(loop)))
         return fix("call backward() on the sum of the losses once", *replaced, ground=Ground.JOINED, doubt=doubt)
     total = evidence.document.fresh("total_loss", "summed_loss", "loss_sum")
     return fix(
         "add the losses up and call backward() on the sum once",
-        InsertBefore(evidence.span(loop), f"{total} = 0"),
-        InsertBefore(evidence.span(statement), f"{total} = {total} + {parenthesized(walk.walk.receiver, root)}"),
-        Delete(evidence.span(statement)),
-        InsertAfter(evidence.span(loop), f"{total}.backward()"), ground=Ground.JOINED, doubt=doubt,
+        InsertBefore(evidence.program.span(loop), f"{total} = 0"),
+        InsertBefore(evidence.program.span(statement), f"{total} = {total} + {parenthesized(walk.walk.receiver, root)}"),
+        Delete(evidence.program.span(statement)),
+        InsertAfter(evidence.program.span(loop), f"{total}.backward()"), ground=Ground.JOINED, doubt=doubt,
     )  # fmt: skip
 
 
@@ -248,11 +248,11 @@ def sum_of_items(evidence: Evidence, walk: SecondBackward, loop: ast.For) -> tup
     keys = (part.slice for part in subtree(body) if isinstance(part, ast.Subscript))
     if len(uses) != 1 or any(uses[0] in subtree(key) for key in keys):
         return None  # of a key, no sum is taken
-    total = f"sum({evidence.document.source(loop.iter)})"
-    start, use = evidence.span(body).start, evidence.span(uses[0])
-    data = evidence.document.source(body).encode()
+    total = f"sum({evidence.program.source(loop.iter)})"
+    start, use = evidence.program.span(body).start, evidence.program.span(uses[0])
+    data = evidence.program.source(body).encode()
     joined = (data[: use.start - start] + total.encode() + data[use.end - start :]).decode()
-    return InsertBefore(evidence.span(loop), joined), Delete(evidence.span(loop))
+    return InsertBefore(evidence.program.span(loop), joined), Delete(evidence.program.span(loop))
 
 
 def is_linear(walk: SecondBackward) -> bool:

@@ -69,11 +69,11 @@ def report(evidence: Evidence, meeting: Meeting) -> Finding:
     document = evidence.document
     conflict = next(conflict for conflict in meeting.conflicts if conflict.stale)
     story: list[Label] = []
-    births = [node for node in sorted(conflict.stale, key=lambda n: n.order) if evidence.holds(node.site)]
+    births = [node for node in sorted(conflict.stale, key=lambda n: n.order) if evidence.program.holds(node.site)]
     if births:
         story.append(evidence.label(births[0].site, "this saves its parameters for the backward pass"))
     step = conflict.steps[-1].site
-    if evidence.holds(step):
+    if evidence.program.holds(step):
         story.append(evidence.label(step, "this step changes them in place"))
     story.append(evidence.label(meeting.site, "backward() needs the saved ones and raises"))
     message = f"`{short(document.source(meeting.site), 30)}` needs parameters that a step has changed since"
@@ -81,7 +81,7 @@ def report(evidence: Evidence, meeting: Meeting) -> Finding:
     repair = reordered(evidence, meeting)
     # where the graph is freed as well, that is what raises
     shown = WRITTEN_IN_PLACE if all(conflict.first is None for conflict in meeting.conflicts) else SECOND_WALK
-    return RULE.finding(evidence, message, evidence.span(blamed), in_time(*story), repair, shown=shown)
+    return RULE.finding(evidence, message, evidence.program.span(blamed), in_time(*story), repair, shown=shown)
 
 
 RULE = rule(

@@ -29,12 +29,12 @@ def by_carrier(walks: list[SecondBackward]) -> dict[tuple[ast.AST | None, str], 
 def kept_at(evidence: Evidence, loop: ast.AST | None, carrier: str, walk: SecondBackward) -> ast.AST | None:
     """Where an iteration leaves its graph in `carrier`; None where that is in another file."""
     crossing = walk.carriers[carrier]
-    stores = [s for s in crossing.stores if isinstance(s, Store) and evidence.holds(s.target)]
+    stores = [s for s in crossing.stores if isinstance(s, Store) and evidence.program.holds(s.target)]
     label = carrier.rsplit(".", 1)[-1]
     named = [s for s in stores if ast.unparse(s.target).rsplit(".", 1)[-1] == label]
     inside = set(subtree(loop)) if loop is not None else set()
     candidates = [s for s in named if s.target in inside] or named or stores
     if candidates:
         return candidates[-1].target
-    where = crossing.site if evidence.holds(crossing.site) else walk.walk.site
-    return where if evidence.holds(where) else None
+    where = crossing.site if evidence.program.holds(crossing.site) else walk.walk.site
+    return where if evidence.program.holds(where) else None

@@ -78,7 +78,7 @@ def meetings(evidence: Evidence) -> list[Meeting]:
     for walk, seen in told:
         retained = seen is not evidence
         here = walk.cause is Cause.SEQUENTIAL and walk.loop is None
-        if (here or retained and walk.loop is not None) and evidence.holds(walk.walk.site):
+        if (here or retained and walk.loop is not None) and evidence.program.holds(walk.walk.site):
             key = (walk.walk.site, walk.freed_by.site, retained)
             meeting = found.setdefault(key, Meeting(walk.walk.site, seen, retained=retained))
             meeting.always &= walk.always
@@ -90,7 +90,7 @@ def meetings(evidence: Evidence) -> list[Meeting]:
                 any(s.certain for s in event.stale)
                 and not event.hits
                 and event.site not in silenced(evidence)
-                and evidence.holds(event.site)
+                and evidence.program.holds(event.site)
             ):
                 meeting = found.setdefault((event.site, None, False), Meeting(event.site, evidence))
                 note(meeting, run, event, None, None)
@@ -203,7 +203,7 @@ def where_stored(evidence: Evidence, run: Run, parent: Node) -> ast.expr | None:
             and store.value_site is not None
         ):
             value = store.value_site
-            if evidence.holds(value) and is_tensor_always(evidence.facts, value) and not serves_others(evidence, run, value):
+            if evidence.program.holds(value) and is_tensor_always(evidence.facts, value) and not serves_others(evidence, run, value):
                 return value
     return None
 
@@ -217,7 +217,7 @@ def serves_others(evidence: Evidence, run: Run, value: ast.expr) -> bool:
 def passing(evidence: Evidence, node: Node, parent: Node) -> Iterator[ast.expr]:
     """The expressions by which `parent` gets into the operation that made `node`, the caller's before the callee's."""
     for _, statement in node.trace:
-        if evidence.holds(statement):
+        if evidence.program.holds(statement):
             inside = [part for part in subtree(statement) if isinstance(part, ast.expr)]
             for part in sorted(inside, key=lambda e: (e.end_col_offset or 0) - e.col_offset):
                 uses = evidence.facts.uses.get(part, ())
@@ -227,7 +227,7 @@ def passing(evidence: Evidence, node: Node, parent: Node) -> Iterator[ast.expr]:
 
 def carries_used(evidence: Evidence, run: Run, expression: ast.expr) -> bool:
     """Whether some walk sends a gradient that may be used through what `expression` hands on."""
-    statement = evidence.document.statement_of(expression)
+    statement = evidence.program.statement_of(expression)
     handed = {node for use in evidence.facts.uses.get(expression, ()) for node in use.nodes}
     for event in run.recording.walks:
         leading = run.fates.leading(event)

@@ -107,7 +107,7 @@ def expressions_to_cut(evidence: Evidence, stores: list[Store]) -> list[ast.expr
         parts = contributors(facts, store.value_site, own) if store.value_site is not None else []
         if not parts and not store.old and store.value_site is not None:
             parts = contributors(facts, store.value_site, {})  # what the place starts with
-        inside = [part for part in parts if evidence.holds(part)]
+        inside = [part for part in parts if evidence.program.holds(part)]
         if parts and len(inside) == len(parts) and all(is_tensor_always(facts, part) for part in parts):
             found.update(dict.fromkeys(inside))
             continue

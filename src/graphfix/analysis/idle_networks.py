@@ -28,7 +28,7 @@ def idle_networks(evidence: Evidence) -> list[IdleNetwork]:
     found: dict[ast.Call, IdleNetwork | None] = {}
     for run in () if evidence.tape.truncated else [run.at_face_value() for run in evidence.tape.runs]:
         for event in run.recording.walks:
-            if event.targets is None and evidence.holds(event.site):
+            if event.targets is None and evidence.program.holds(event.site):
                 cuts = needless(evidence, run, event)
                 known = found.setdefault(event.site, IdleNetwork(event.site, cuts) if cuts else None)
                 if known is not None and known.cuts == cuts:

@@ -78,7 +78,7 @@ def missing_backwards(evidence: Evidence) -> list[MissingBackward]:
     for run in () if evidence.tape.truncated else evidence.tape.runs:
         for step in run.recording.updates:
             site = step.site
-            if isinstance(site, ast.Call) and step.steps and word(site.func) == "step" and evidence.holds(site):
+            if isinstance(site, ast.Call) and step.steps and word(site.func) == "step" and evidence.program.holds(site):
                 try:
                     found.setdefault(site, []).extend(lacking(evidence, run, step))
                 except Contradicted:
@@ -207,7 +207,7 @@ def losses_in(evidence: Evidence, interval: Interval) -> list[Store]:
     stores = [
         store
         for store in interval.part_of(interval.run.recording.stores)
-        if store.kind in NAMED and evidence.holds(store.site) and store.value.node is not None
+        if store.kind in NAMED and evidence.program.holds(store.site) and store.value.node is not None
         if interval.holds(store.value.node.order) and not store.value.node.walks
         if reaches_surely(evidence, store.value.node, interval.step.leaves)
     ]

@@ -45,9 +45,9 @@ def refused(evidence: Evidence) -> dict[Node, Read]:
     for run in evidence.tape.runs:
         for read in run.recording.misuses:
             node = read.value.node if read.kind is ReadKind.OPTIMIZED and isinstance(read.value, Tensor) else None
-            if node is None or not node.certain or not evidence.holds(read.site):
+            if node is None or not node.certain or not evidence.program.holds(read.site):
                 continue
-            made = {evidence.document.statement_of(each.site) for each in history([node]) if evidence.holds(each.site)}
+            made = {evidence.program.statement_of(each.site) for each in history([node]) if evidence.program.holds(each.site)}
             if made.isdisjoint(named):
                 found.setdefault(node, read)
     return found
@@ -55,16 +55,16 @@ def refused(evidence: Evidence) -> dict[Node, Read]:
 
 def made_in(evidence: Evidence, node: Node, leaf: Leaf) -> ast.Assign | None:
     """The assignment in which both the leaf and the operation on it stand, where the leaf is not its very value."""
-    here = evidence.holds(leaf.site) and evidence.holds(node.site)
+    here = evidence.program.holds(leaf.site) and evidence.program.holds(node.site)
     if not isinstance(leaf.site, ast.Call) or not here or leaf.trained:
         return None
-    statement = evidence.document.statement_of(leaf.site)
+    statement = evidence.program.statement_of(leaf.site)
     inside = (
         isinstance(statement, ast.Assign)
         and len(statement.targets) == 1
         and isinstance(statement.targets[0], (ast.Name, ast.Attribute))
     )
-    if not inside or evidence.document.statement_of(node.site) is not statement or leaf.site is statement.value:
+    if not inside or evidence.program.statement_of(node.site) is not statement or leaf.site is statement.value:
         return None
     calls = [part for part in subtree(statement.value) if part is leaf.site]
     return statement if calls and not any(isinstance(p, (ast.Lambda, ast.ListComp)) for p in subtree(statement.value)) else None

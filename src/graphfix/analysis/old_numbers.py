@@ -33,7 +33,7 @@ def indexed(evidence: Evidence) -> Iterator[tuple[ast.Subscript, list[tuple[Run,
     reads: dict[ast.Subscript, list[tuple[Run, Read]]] = {}
     for run in evidence.tape.runs:
         for read in run.recording.legacy:
-            if evidence.holds(read.site):
+            if evidence.program.holds(read.site):
                 reads.setdefault(read.site, []).append((run, read))  # type: ignore[arg-type]
     for site, seen in reads.items():
         known = [no_dimension(evidence.facts, read.value) for _, read in seen]

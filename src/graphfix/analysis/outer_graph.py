@@ -16,10 +16,10 @@ def outer_births(evidence: Evidence, walk: SecondBackward) -> list[Node]:
     Empty where that is told as a parameter that is no leaf.
     """
     nodes = external_nodes(walk)
-    births = [node for node in nodes if evidence.holds(node.site)]
+    births = [node for node in nodes if evidence.program.holds(node.site)]
     if not births:
         return nodes if nodes and all(statements_of(evidence, walk, [node]) for node in nodes) else []
-    if any(evidence.document.statement_of(node.site) in nameless(evidence) for node in births):
+    if any(evidence.program.statement_of(node.site) in nameless(evidence) for node in births):
         return []
     return births if set(history(births)).isdisjoint(refused(evidence)) else []
 
@@ -39,7 +39,7 @@ def statements_of(evidence: Evidence, walk: SecondBackward, nodes: list[Node]) -
     found: dict[ast.stmt, None] = {}
     for node in nodes:
         for frame, statement in node.trace:
-            if walk.frame is not None and frame.definition is walk.frame.definition and evidence.holds(statement):
+            if walk.frame is not None and frame.definition is walk.frame.definition and evidence.program.holds(statement):
                 found[statement] = None
                 break
     return sorted(found, key=lambda s: s.lineno)

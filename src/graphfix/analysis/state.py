@@ -69,7 +69,7 @@ def collect(evidence: Evidence, run: Run, attributes: bool, places: dict[ast.AST
             continue
         holding = holders(stores)
         for store in stores:
-            if store.kind is not StoreKind.ASSIGNED or not evidence.holds(store.target) or is_cut_at_once(store, stores):
+            if store.kind is not StoreKind.ASSIGNED or not evidence.program.holds(store.target) or is_cut_at_once(store, stores):
                 continue
             earlier = grown_from(store, holding, cut)
             if earlier is not None:

@@ -45,7 +45,7 @@ def calls_of(evidence: Evidence, function: ast.FunctionDef | ast.AsyncFunctionDe
 def inherited_from(evidence: Evidence, method: ast.FunctionDef | ast.AsyncFunctionDef) -> list[Document]:
     """The files of the project in which the bases of a method's class are defined, and the bases of these."""
     found: dict[Path, Document] = {}
-    pending = [(evidence.document, owner) for owner in [evidence.document.parents.get(method)] if isinstance(owner, ast.ClassDef)]
+    pending = [(evidence.document, owner) for owner in [evidence.program.parent(method)] if isinstance(owner, ast.ClassDef)]
     while pending and len(found) < MAX_FILES:
         document, cls = pending.pop()
         path = Path(document.path)

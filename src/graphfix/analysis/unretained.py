@@ -33,7 +33,7 @@ def unretained(evidence: Evidence) -> Unretained | None:
         event.site: keyword
         for run in evidence.tape.runs
         for event in run.recording.walks
-        if event.keyword is True and not event.creates and evidence.holds(event.site)
+        if event.keyword is True and not event.creates and evidence.program.holds(event.site)
         for keyword in event.site.keywords
         if keyword.arg in RETAINING and isinstance(keyword.value, ast.Constant)
     }

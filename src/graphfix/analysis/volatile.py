@@ -37,7 +37,7 @@ def flagged(evidence: Evidence) -> set[ast.Call]:
         alias.site
         for run in evidence.tape.runs
         for alias in run.recording.aliases
-        if alias.kind is AliasKind.VARIABLE and isinstance(alias.site, ast.Call) and evidence.holds(alias.site)
+        if alias.kind is AliasKind.VARIABLE and isinstance(alias.site, ast.Call) and evidence.program.holds(alias.site)
         if flag(alias, "volatile") is True
     }
 
@@ -47,8 +47,8 @@ def handed_on(evidence: Evidence) -> list[ast.Call]:
     found: dict[ast.Call, None] = {}
     for run in evidence.tape.runs:
         for alias in run.recording.aliases:
-            if alias.kind is AliasKind.VARIABLE and not evidence.holds(alias.site) and flag(alias, "volatile") is True:
-                own = [statement for _, statement in alias.trace if evidence.holds(statement)]
+            if alias.kind is AliasKind.VARIABLE and not evidence.program.holds(alias.site) and flag(alias, "volatile") is True:
+                own = [statement for _, statement in alias.trace if evidence.program.holds(statement)]
                 found.update(dict.fromkeys(call for call in calls_in(own[-1:]) if is_written(call)))
     return list(found)
 
@@ -67,7 +67,7 @@ def flagged_in(evidence: Evidence, held: Evaluation) -> set[ast.Call]:
     return {
         site
         for site in flagged(evidence)
-        if evidence.document.statement_of(site) in held.statements
+        if evidence.program.statement_of(site) in held.statements
         and any(k.arg == "volatile" and isinstance(k.value, ast.Constant) for k in site.keywords)
     }
 

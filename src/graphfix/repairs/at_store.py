@@ -44,19 +44,19 @@ def stores_of(evidence: Evidence, name: str, walk: SecondBackward) -> list[Store
     return [
         store
         for store in stores
-        if isinstance(store.target, ast.Attribute) and store.target.attr == name and evidence.holds(store.target)
+        if isinstance(store.target, ast.Attribute) and store.target.attr == name and evidence.program.holds(store.target)
     ]
 
 
 def operation(evidence: Evidence, store: Store) -> list[Operation]:
     """The edits that detach what one assignment stores; none where that is not plain."""
-    statement, text = evidence.document.statement_of(store.target), ast.unparse(store.target)
+    statement, text = evidence.program.statement_of(store.target), ast.unparse(store.target)
     made = detached(store.value, text)
     if made is None or not isinstance(statement, ast.Assign):
         return []
     if statement.targets == [store.target] and made == f"{text}.detach()":
-        return [Append(evidence.span(statement.value), ".detach()")]
-    return [InsertAfter(evidence.span(statement), f"{text} = {made}")]
+        return [Append(evidence.program.span(statement.value), ".detach()")]
+    return [InsertAfter(evidence.program.span(statement), f"{text} = {made}")]
 
 
 def needs_no_graph(evidence: Evidence, name: str) -> bool:

@@ -25,7 +25,7 @@ class Cut:
 
     def operation(self, evidence: Evidence, expression: ast.expr, text: str) -> Operation:
         """`.data` already cuts, but hides the version counter: what is appended takes its place."""
-        return Append(evidence.span(expression), text)
+        return Append(evidence.program.span(expression), text)
 
     @property
     def title(self) -> str:

@@ -89,7 +89,7 @@ def carried_finding(
     if where is None:
         return None
     born, again = number_of(crossing.context, loop, 1), number_of(walk.walk.context, loop, 2)
-    site = walk.walk.site if evidence.holds(walk.walk.site) else None
+    site = walk.walk.site if evidence.program.holds(walk.walk.site) else None
     story: list[Label] = [evidence.label(where, f"iteration {born} leaves its graph in `{carrier}`")]
     if site is not None:
         # the older part: of a state that is read one iteration late
@@ -100,17 +100,17 @@ def carried_finding(
         (hit.path[hit.path.index(crossing) - 1] for _, _, hit in walk.hits if crossing in hit.path and hit.path.index(crossing)),
         None,
     )
-    if below is not None and evidence.holds(below.site) and below.site is not where:
+    if below is not None and evidence.program.holds(below.site) and below.site is not where:
         story.append(evidence.label(below.site, f"iteration {again} reads the `{carrier}` of iteration {born} here"))
     stale = meets_changed_first(walk)
     if site is not None:
         met = "needs parameters that a step has changed since," if stale else "goes through the freed graph"
         story.append(evidence.label(site, f"in iteration {again} backward() {met} and raises"))
-    blamed = evidence.document.statement_of(where)
+    blamed = evidence.program.statement_of(where)
     repair = NoFix(ONCE) if is_computed_once(walk, crossing) else boundary_fix(evidence, loop, carrier, walk)
     message = f"`{carrier}` brings the graph of the previous iteration into this one"
     return tell(
-        evidence, message, evidence.span(blamed), in_time(*story), repair, shown=WRITTEN_IN_PLACE if stale else SECOND_WALK
+        evidence, message, evidence.program.span(blamed), in_time(*story), repair, shown=WRITTEN_IN_PLACE if stale else SECOND_WALK
     )
 
 
@@ -134,7 +134,7 @@ def number_of(context: Context, loop: ast.AST | None, unknown: int) -> int:
 
 def boundary_fix(evidence: Evidence, loop: ast.AST | None, carrier: str, walk: SecondBackward) -> Fix | NoFix:
     """Detach `carrier` once per iteration of `loop`, where every walk over what it holds would raise."""
-    if loop is None or not isinstance(loop, (ast.For, ast.AsyncFor, ast.While)) or not evidence.holds(loop):
+    if loop is None or not isinstance(loop, (ast.For, ast.AsyncFor, ast.While)) or not evidence.program.holds(loop):
         return detached_at_store(evidence, carrier, walk)
     seen = held_at(evidence.tape, loop, carrier)
     statements = {detaching(carrier, value) for _, value, _, _ in seen}
@@ -155,16 +155,16 @@ def placed(
 ) -> Operation | None:  # fmt: skip
     """At the top of the body where the first iteration's value has the same shape and no graph, else after the walk."""
     firsts = [(boundary.first.get(carrier), value) for boundary, value, _, _ in seen]
-    top = evidence.span(loop.body[0])
+    top = evidence.program.span(loop.body[0])
     if all(first is not None and first[1] and same_shape(first[0], value) for first, value in firsts):
         return InsertBefore(top, statement)
     after = statement_in(walk.freed_by.trace, walk.frame)
-    if after is not None and after is not loop and evidence.holds(after):
+    if after is not None and after is not loop and evidence.program.holds(after):
         crossing = walk.carriers[carrier]
         last = max((s.order for s in crossing.stores if isinstance(s, Store)), default=0)
-        inner = evidence.document.enclosing(after, (ast.For, ast.While, ast.AsyncFor, ast.FunctionDef))
+        inner = evidence.program.enclosing(after, (ast.For, ast.While, ast.AsyncFor, ast.FunctionDef))
         if inner is loop and last < walk.freed_by.order:
-            return InsertAfter(evidence.span(after), statement)
+            return InsertAfter(evidence.program.span(after), statement)
     if all(first is not None and (first[1] and same_shape(first[0], value) or first[0].is_none) for first, value in firsts):
         return InsertBefore(top, f"if {carrier} is not None:\n    {statement}")
     return None

@@ -21,9 +21,9 @@ class Drawn(Inquiry):
     def again(self, root: ast.expr) -> Iterator[Open]:
         """The place where `root`, or what it is made of, is taken out of something that may give it once more."""
         for place in self.names_below(root):
-            above = self.evidence.document.parents.get(place)
+            above = self.evidence.program.parent(place)
             while isinstance(above, (ast.Tuple, ast.List, ast.Starred)):
-                above = self.evidence.document.parents.get(above)
+                above = self.evidence.program.parent(above)
             if isinstance(above, (ast.For, ast.AsyncFor, ast.comprehension)) and place is not above.iter:
                 if not self.gives_each_once(above.iter):
                     yield Open(above.iter, "may yield the same item more than once")
@@ -71,9 +71,9 @@ class Drawn(Inquiry):
             return True
         definitions = self.graph.values.get(index, {})
         for source in definitions:
-            above = self.evidence.document.parents.get(source)  # type: ignore[arg-type]
+            above = self.evidence.program.parent(source)  # type: ignore[arg-type]
             while isinstance(above, ast.Tuple):
-                above = self.evidence.document.parents.get(above)
+                above = self.evidence.program.parent(above)
             loops = isinstance(above, (ast.For, ast.comprehension)) and isinstance(above.iter, ast.Call)
             if not loops or self.flow.code.calls.get(above.iter) not in ("range", "enumerate"):  # type: ignore[union-attr]
                 return False

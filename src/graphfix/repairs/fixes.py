@@ -26,10 +26,10 @@ def naming_torch(evidence: Evidence, *operations: Operation) -> tuple[Operation,
     if evidence.document.imported_as("torch") is not None:
         return operations
     first = evidence.document.importable("torch")
-    return operations if first is None else (InsertBefore(evidence.span(first), "import torch"), *operations)
+    return operations if first is None else (InsertBefore(evidence.program.span(first), "import torch"), *operations)
 
 
 def operand(evidence: Evidence, node: ast.expr) -> str:
     """The source of an expression so that an attribute can follow."""
-    text = evidence.document.source(node)
+    text = evidence.program.source(node)
     return text if isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript)) else f"({text})"

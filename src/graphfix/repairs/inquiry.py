@@ -45,4 +45,4 @@ class Inquiry:
 
     def at(self, node: ast.AST, span: Span) -> bool:
         """Whether the node lies exactly at `span`."""
-        return self.evidence.span(node) == span
+        return self.evidence.program.span(node) == span

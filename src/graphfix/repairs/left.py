@@ -183,7 +183,7 @@ class Left(Inquiry):
             return [just_before.value]
         if "." in target:
             return [Field(target.rpartition(".")[2])]
-        around = self.evidence.document.enclosing(loop, (*FUNCTIONS, ast.Module)) if loop is not None else None
+        around = self.evidence.program.enclosing(loop, (*FUNCTIONS, ast.Module)) if loop is not None else None
         named = (
             (part for part in subtree(around) if isinstance(part, ast.Name) and part.id == target) if around is not None else ()
         )

@@ -33,9 +33,9 @@ def no_grad_around(evidence: Evidence, held: Region) -> tuple[str, tuple[Operati
             return None
         # what other decorators make of a function may be no function (`property`), or be registered somewhere as it is
         compiled = any(word in COMPILES for decorator in function.decorator_list for word in named_in(decorator))
-        operation: Operation = Decorate(evidence.span(function), f"{torch}.no_grad()", inside=not compiled)
+        operation: Operation = Decorate(evidence.program.span(function), f"{torch}.no_grad()", inside=not compiled)
         return f"run `{short(function.name)}` under no_grad", naming_torch(evidence, operation)
-    operation = Wrap(tuple(evidence.span(part) for part in held.repaired), f"with {torch}.no_grad():")
+    operation = Wrap(tuple(evidence.program.span(part) for part in held.repaired), f"with {torch}.no_grad():")
     return "run it under no_grad", naming_torch(evidence, operation)
 
 
@@ -75,7 +75,7 @@ def recorded_in_training(evidence: Evidence, statement: ast.stmt, module: ast.ex
         return unnamed(evidence)
     if module is None or not isinstance(statement, (ast.Assign, ast.AnnAssign, ast.Expr)):
         return NoFix("the forward pass is part of a larger statement, or its module has no name")
-    wrap = Wrap((evidence.span(statement),), f"with {torch}.set_grad_enabled({ast.unparse(module)}.training):")
+    wrap = Wrap((evidence.program.span(statement),), f"with {torch}.set_grad_enabled({ast.unparse(module)}.training):")
     doubt = f"{OUTSIDE}may call backward() on what is computed in evaluation mode"
     return fix("record it in training mode only", *naming_torch(evidence, wrap), doubt=doubt)
 
@@ -89,7 +89,7 @@ def story_of(evidence: Evidence, held: Region) -> Iterator[Label]:
 
 def doubted_at(evidence: Evidence, held: Region) -> Iterator[Label]:
     """The code that may want a gradient, where a single place in this file does."""
-    if held.doubt is not None and held.doubt.site is not None and evidence.holds(held.doubt.site):
+    if held.doubt is not None and held.doubt.site is not None and evidence.program.holds(held.doubt.site):
         yield evidence.label(held.doubt.site, f"not proven safe: {held.doubt.reason}")
 
 
@@ -101,7 +101,7 @@ def doubt_of(held: Region) -> str:
 def evaluation_mode(evidence: Evidence, passes: Sequence[Node] = ()) -> Iterator[Label]:
     """Where a module was put into evaluation mode: the one whose forward `passes` these are, last before them, where that is known."""
     runs = {
-        run: [event for event in run.recording.modes if event.training is False and evidence.holds(event.site)]
+        run: [event for event in run.recording.modes if event.training is False and evidence.program.holds(event.site)]
         for run in evidence.tape.runs
     }
     own = (last_before(events, run, passes) for run, events in runs.items() if events and passes)

@@ -146,7 +146,7 @@ class Proof(Inquiry):
         if finding.fix.ground is Ground.UNUSED:
             return
         for span in sorted(spans, key=lambda each: (each.start, each.end)):
-            for part in self.evidence.document.lying_at.get(span, ()):
+            for part in self.evidence.program.lying_at(span):
                 walks = (
                     inner
                     for code in self.flow.reached(part)
@@ -194,8 +194,8 @@ class Proof(Inquiry):
                 yield from Objects(self.flow).told_apart(old)
             return
         wanted = text[1:-1] if text.startswith("(") and text.endswith(")") else text
-        kept = [p for p in subtree(old) if isinstance(p, ast.expr) and self.evidence.document.source(p) in (text, wanted)]
-        above = self.evidence.document.parents.get(kept[0]) if kept else None
+        kept = [p for p in subtree(old) if isinstance(p, ast.expr) and self.evidence.program.source(p) in (text, wanted)]
+        above = self.evidence.program.parent(kept[0]) if kept else None
         read = isinstance(above, ast.Attribute) and above.attr == "data"  # a number has none: such a run does not work
         other = self.readers.no_tensor(kept[0], no_number=read) if kept else None
         if other is not None:
@@ -265,10 +265,10 @@ class Proof(Inquiry):
 
     def takes_tensors(self, parameter: ast.arg) -> bool:
         """Whether the function itself does with what it is given what only works with a tensor."""
-        function = self.evidence.document.enclosing(parameter, FUNCTIONS)
+        function = self.evidence.program.enclosing(parameter, FUNCTIONS)
         for use in self.readers.uses_of(parameter):
             if use.how == "attribute" and use.name in OF_TENSORS and use.site in self.evidence.document.parents:
-                if self.evidence.document.enclosing(use.site, FUNCTIONS) is function:
+                if self.evidence.program.enclosing(use.site, FUNCTIONS) is function:
                     return True
         return False
 
@@ -340,7 +340,7 @@ class Proof(Inquiry):
 
     def expression(self, span: Span) -> ast.expr | None:
         """The expression that lies at `span`: the outermost one."""
-        return next((part for part in self.evidence.document.lying_at.get(span, ()) if isinstance(part, ast.expr)), None)
+        return next((part for part in self.evidence.program.lying_at(span) if isinstance(part, ast.expr)), None)
 
     def comes_before(self, site: ast.AST, call: ast.Call) -> bool:
         """Whether `site` runs before `call` in each iteration: both in one function and loop."""

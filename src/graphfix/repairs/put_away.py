@@ -26,9 +26,9 @@ def piled_up(evidence: Evidence, pile: GrowingPlace, tell: Tell) -> Finding | No
     cut = plan(evidence, pile.expressions, local)
     own = [store for store in pile.stores if document_of(store.trace) is evidence.document]
     if cut is not None:
-        blamed = evidence.document.statement_of(cut.texts[0][0])
+        blamed = evidence.program.statement_of(cut.texts[0][0])
     elif own:
-        blamed = evidence.document.statement_of(own[0].target)
+        blamed = evidence.program.statement_of(own[0].target)
     else:
         return None
     what = name_of(pile)
@@ -42,13 +42,13 @@ def piled_up(evidence: Evidence, pile: GrowingPlace, tell: Tell) -> Finding | No
     kept = "this keeps a tensor with its graph beyond its iteration"
     what_it_does = kept if pile.keeps_one else "this stores a tensor with its graph in a container that outlives the iteration"
     story = [evidence.label(blamed, what_it_does)]
-    if own and evidence.document.statement_of(own[0].target) is not blamed:
+    if own and evidence.program.statement_of(own[0].target) is not blamed:
         story.append(evidence.label(own[0].target, "it is kept here"))
     for walk in pile.second[:1]:
         story = around_second_walk(evidence, walk, story)
     message = f"`{what}` keeps the graph of {'the iteration that it is from' if pile.keeps_one else 'every value put into it'}"
     steps = in_time(*story) if pile.second else story
-    finding = tell(evidence, message, evidence.span(blamed), steps, repair, shown=SECOND_WALK if pile.raises else None)
+    finding = tell(evidence, message, evidence.program.span(blamed), steps, repair, shown=SECOND_WALK if pile.raises else None)
     return dataclasses.replace(finding, by_hand=COMPUTE_ANEW) if pile.needed else finding
 
 
@@ -57,23 +57,23 @@ def detached_copy(evidence: Evidence, pile: GrowingPlace, ground: Ground) -> Fix
     stores = [store for store in pile.stores if store.nodes and not pile.needed]
     sites = dict.fromkeys(store.value_site for store in stores)
     site = next(iter(sites), None)
-    if len(sites) == 1 and isinstance(site, (ast.Name, ast.Attribute)) and evidence.holds(site):
+    if len(sites) == 1 and isinstance(site, (ast.Name, ast.Attribute)) and evidence.program.holds(site):
         text = ast.unparse(site)
         made = {detached(store.value, text) if isinstance(store.value, (Mapping, Sequence)) else None for store in stores}
         copy = made.pop() if len(made) == 1 else None
         if copy is not None:
             doubt = f"what changes in `{text}` later is not seen in a copy of it"
-            return fix(f"store `{copy}`", Replace(evidence.span(site), copy), ground=ground, doubt=doubt)
+            return fix(f"store `{copy}`", Replace(evidence.program.span(site), copy), ground=ground, doubt=doubt)
     return NoFix(why_not_cut(evidence, pile))
 
 
 def around_second_walk(evidence: Evidence, walk: SecondBackward, story: list[Label]) -> list[Label]:
     """The story of a store with what frees the graph, before or after it is stored, and with what takes it out again."""
     frees, again = walk.freed_by.site, walk.walk.site
-    freed = [evidence.label(frees, "this backward() frees the graph")] if evidence.holds(frees) else []
+    freed = [evidence.label(frees, "this backward() frees the graph")] if evidence.program.holds(frees) else []
     first = min(store.order for store in walk.stores if store.holder is not None)
     told = [*freed, *story] if first > min(hit.freed_by.order for _, _, hit in walk.hits) else [*story, *freed]
-    if evidence.holds(again):
+    if evidence.program.holds(again):
         told.append(evidence.label(again, "in a later iteration backward() goes through the freed graph and raises"))
     return told
 

@@ -31,7 +31,7 @@ def external(evidence: Evidence, walks: list[SecondBackward], tell: Tell) -> Ite
     """A finding for each computation outside of a loop that these walks meet again."""
     done: set[ast.AST] = set()
     for walk in walks:
-        if walk.cause is not Cause.EXTERNAL or walk.loop is None or not evidence.holds(walk.walk.site):
+        if walk.cause is not Cause.EXTERNAL or walk.loop is None or not evidence.program.holds(walk.walk.site):
             continue
         nodes, births = external_nodes(walk), outer_births(evidence, walk)
         if not births:
@@ -43,17 +43,17 @@ def external(evidence: Evidence, walks: list[SecondBackward], tell: Tell) -> Ite
                 done.update(stored)
                 yield kept_outside(evidence, walk, nodes, stored, tell)
                 continue
-        blamed = statements[-1] if statements else evidence.document.statement_of(births[0].site)
+        blamed = statements[-1] if statements else evidence.program.statement_of(births[0].site)
         if blamed in done:
             continue
         done.add(blamed)
         what = short(ast.unparse(blamed.targets[0])) if isinstance(blamed, ast.Assign) else short(ast.unparse(births[0].site))
         story = met_again(evidence, blamed, walk)
         repair = repair_of(evidence, walk, nodes, statements)
-        if isinstance(repair, Fix) and not any(evidence.holds(node.site) for node in births):
+        if isinstance(repair, Fix) and not any(evidence.program.holds(node.site) for node in births):
             repair = repair.doubted("the graph is made in another file, whose callers may want to keep it")
         message = f"`{what}` is computed before the loop and used by every backward()"
-        yield tell(evidence, message, evidence.span(blamed), story, repair)
+        yield tell(evidence, message, evidence.program.span(blamed), story, repair)
 
 
 def met_again(evidence: Evidence, built: ast.stmt, walk: SecondBackward) -> tuple[Label, ...]:
@@ -74,7 +74,7 @@ def bound_outside(evidence: Evidence, walk: SecondBackward) -> list[ast.Assign]:
         stores = [
             s for s in kept if isinstance(s.value, (Tensor, Sequence)) and all(active is not entry for active, _ in s.context)
         ]
-        statement = evidence.document.statement_of(stores[-1].target) if stores and evidence.holds(stores[-1].target) else None
+        statement = evidence.program.statement_of(stores[-1].target) if stores and evidence.program.holds(stores[-1].target) else None
         if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
             return []
         found[statement] = None
@@ -87,11 +87,11 @@ def kept_outside(evidence: Evidence, walk: SecondBackward, nodes: list[Node], st
     cuts = [cut for statement in stored for cut in (of_tensors(evidence, statement.value),) if cut is not None]
     repair: Fix | NoFix = NoFix("it is computed from trained parameters: decide which loss should train them")
     if walk.always and not trained_leaves(nodes) and len(cuts) == len(stored):
-        appended = (Append(evidence.span(cut), ".detach()") for cut in cuts)
+        appended = (Append(evidence.program.span(cut), ".detach()") for cut in cuts)
         repair = fix(f"detach {names}: it is not computed from trained parameters", *appended, ground=Ground.UNTRAINED)
     story = met_again(evidence, stored[0], walk)
     message = f"{short(names, 20)} is computed before the loop and used by every backward()"
-    span = evidence.span(stored[0])
+    span = evidence.program.span(stored[0])
     return tell(evidence, message, span, story, repair)
 
 
@@ -107,7 +107,7 @@ def of_tensors(evidence: Evidence, value: ast.expr) -> ast.expr | None:
 
 def repair_of(evidence: Evidence, walk: SecondBackward, nodes: list[Node], statements: list[ast.stmt]) -> Fix | NoFix:
     loop = walk.loop
-    if not isinstance(loop, (ast.For, ast.AsyncFor, ast.While)) or not evidence.holds(loop):
+    if not isinstance(loop, (ast.For, ast.AsyncFor, ast.While)) or not evidence.program.holds(loop):
         return NoFix("the loop is not in this function")
     if not walk.always:
         return NoFix("not every iteration uses the old graph")
@@ -132,15 +132,15 @@ def recomputed(
 ) -> Fix | NoFix:
     """Move what computes the tensor to the top of the loop, where nothing that it reads changes in between."""
     loop = walk.loop
-    if not isinstance(loop, (ast.For, ast.AsyncFor, ast.While)) or not evidence.holds(loop):
+    if not isinstance(loop, (ast.For, ast.AsyncFor, ast.While)) or not evidence.program.holds(loop):
         return NoFix("the loop is not in this function")
     if not statements or not are_tensors(evidence, statements):
         return NoFix("the graph is not built by a plain assignment in this file")
     if not may_move(evidence, loop, statements):
         return NoFix("other statements before or in the loop use the same variables")
     random = any(node.random for node in nodes) or any(draws(part) for s in statements for part in subtree(s))
-    top = evidence.span(loop.body[0])
-    moves = tuple(Move(evidence.span(statement), top) for statement in statements)
+    top = evidence.program.span(loop.body[0])
+    moves = tuple(Move(evidence.program.span(statement), top) for statement in statements)
     names = ", ".join(f"`{short(ast.unparse(s.targets[0]))}`" for s in statements if isinstance(s, ast.Assign))
     doubt = unless(not random, "every iteration would draw random numbers of its own")
     doubt = doubt or unless(
@@ -165,7 +165,7 @@ def detach_fix(evidence: Evidence, statements: list[ast.stmt], ground: Ground, w
         or not is_tensor_always(evidence.facts, last.value)
     ):
         return NoFix("the value built before the loop is not a single named tensor")
-    return fix(f"detach `{last.targets[0].id}`: {why}", Append(evidence.span(last.value), ".detach()"), ground=ground)
+    return fix(f"detach `{last.targets[0].id}`: {why}", Append(evidence.program.span(last.value), ".detach()"), ground=ground)
 
 
 def may_move(evidence: Evidence, loop: ast.For | ast.AsyncFor | ast.While, statements: list[ast.stmt]) -> bool:
@@ -193,5 +193,5 @@ def may_move(evidence: Evidence, loop: ast.For | ast.AsyncFor | ast.While, state
 
 
 def around(evidence: Evidence, loop: ast.AST, statement: ast.stmt) -> list[ast.stmt] | None:
-    block = evidence.document.block_of(statement)
+    block = evidence.program.block_of(statement)
     return block if any(loop is item or loop in subtree(item) for item in block) else None

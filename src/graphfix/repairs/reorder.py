@@ -37,7 +37,7 @@ def repair_of(evidence: Evidence, conflict: Conflict) -> Fix | NoFix:
     own = parameters_of(conflict.event.trace[-1][0], trained)
     if own is None or not trained:
         return NoFix("the code does not show which parameters this loss should train")
-    restricted = AddArgument(evidence.span(conflict.event.site), "inputs", own)
+    restricted = AddArgument(evidence.program.span(conflict.event.site), "inputs", own)
     retained = retained_for(evidence, conflict)
     if retained is None:
         return NoFix("the backward() before is in another function")
@@ -109,9 +109,9 @@ def retained_for(evidence: Evidence, conflict: Conflict) -> tuple[Operation, ...
     first = conflict.first
     if first is None:
         return ()
-    if not evidence.holds(first.site) or first.keyword is not None:
+    if not evidence.program.holds(first.site) or first.keyword is not None:
         return None
-    return (AddArgument(evidence.span(first.site), "retain_graph", "True"),)
+    return (AddArgument(evidence.program.span(first.site), "retain_graph", "True"),)
 
 
 def steps_behind(evidence: Evidence, conflict: Conflict, trained: frozenset[Leaf]) -> tuple[Operation, ...] | None:
@@ -131,22 +131,22 @@ def steps_behind(evidence: Evidence, conflict: Conflict, trained: frozenset[Leaf
     between = [s for s in block[start + 1 : end] if s not in statements]
     if not all(s in clears or is_harmless(s, run) for s in between) or touches(run, stepped, steps[0].order, event.order):
         return None
-    operations: list[Operation] = [Delete(evidence.span(s)) for s in statements if s is not None]
+    operations: list[Operation] = [Delete(evidence.program.span(s)) for s in statements if s is not None]
     if clears:
         firsts = [
             walk_ for walk_ in run.recording.walks if walk_.order < steps[0].order and run.fates.leaves_below(walk_) & stepped
         ]
         first = firsts[-1] if firsts else None
-        if first is None or not is_clear(run, trained, first, clears, frame) or not evidence.holds(first.site):
+        if first is None or not is_clear(run, trained, first, clears, frame) or not evidence.program.holds(first.site):
             return None
-        operations.extend(Delete(evidence.span(s)) for s in clears)
+        operations.extend(Delete(evidence.program.span(s)) for s in clears)
         if run.fates.leaves_below(first) & trained:
             own = parameters_of(first.trace[-1][0], stepped)
             if own is None:
                 return None
-            operations.append(AddArgument(evidence.span(first.site), "inputs", own))
+            operations.append(AddArgument(evidence.program.span(first.site), "inputs", own))
     text = "\n".join(document.source(s) for s in statements if s is not None)
-    return (*operations, InsertAfter(evidence.span(walk), text))
+    return (*operations, InsertAfter(evidence.program.span(walk), text))
 
 
 def is_call(statement: ast.stmt | None, word: str) -> bool:
@@ -207,7 +207,7 @@ def loop_of_items(evidence: Evidence, conflict: Conflict) -> ast.For | None:
     loop = entry.loop
     made_before = all(all(active is not entry for active, _ in node.context) for node in conflict.stale)
     stepped_inside = all(step_context(conflict, update) for update in conflict.steps)
-    if isinstance(loop, ast.For) and evidence.holds(loop) and iteration and made_before and stepped_inside:
+    if isinstance(loop, ast.For) and evidence.program.holds(loop) and iteration and made_before and stepped_inside:
         return loop
     return None
 
@@ -227,7 +227,7 @@ def one_step(evidence: Evidence, conflict: Conflict, loop: ast.For) -> Fix | NoF
     clears = [s for s in loop.body if any(statement_in(u.trace, frame) is s and not u.steps for u in run.recording.updates)]
     if any(not is_call(s, "zero_grad") for s in clears) or any(isinstance(p, (ast.Break, ast.Return)) for p in subtree(loop)):
         return NoFix("the loop may be left early, or clears gradients in its own way")
-    walk = evidence.document.statement_of(conflict.event.site)
+    walk = evidence.program.statement_of(conflict.event.site)
     rest = [s for s in loop.body if s not in steps and s not in clears and s is not walk]
     if walk not in loop.body or any(isinstance(s, ast.Expr) and not is_harmless(s, run) for s in rest) or not stepped:
         return NoFix("the loop does more than backward(), step() and zero_grad()")
@@ -235,12 +235,12 @@ def one_step(evidence: Evidence, conflict: Conflict, loop: ast.For) -> Fix | NoF
     moved = (part for s in (*steps, *clears) if s is not None for part in subtree(s))
     if any(isinstance(part, ast.Name) and part.id in bound for part in moved):
         return NoFix("each iteration uses its own optimizer")
-    moves: list[Operation] = [Move(evidence.span(s), evidence.span(loop)) for s in clears]
-    text = "\n".join(evidence.document.source(s) for s in steps if s is not None)
-    moves.extend(Delete(evidence.span(s)) for s in steps if s is not None)
+    moves: list[Operation] = [Move(evidence.program.span(s), evidence.program.span(loop)) for s in clears]
+    text = "\n".join(evidence.program.source(s) for s in steps if s is not None)
+    moves.extend(Delete(evidence.program.span(s)) for s in steps if s is not None)
     return fix(
         "step once, after the loop",
         *moves,
-        InsertAfter(evidence.span(loop), text),
+        InsertAfter(evidence.program.span(loop), text),
         doubt="one step is made for all losses of the loop, not one for each",
     )

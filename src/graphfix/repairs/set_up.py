@@ -18,7 +18,7 @@ def accumulated(evidence: Evidence, walks: list[SecondBackward], tell: Tell) -> 
     """A finding for each total that still holds earlier iterations when it is walked."""
     done: set[tuple[ast.AST, str]] = set()
     for walk in walks:
-        if walk.cause is not Cause.TOTAL or not evidence.holds(walk.walk.site):
+        if walk.cause is not Cause.TOTAL or not evidence.program.holds(walk.walk.site):
             continue
         for total in walk.carriers:
             if (walk.walk.site, total) in done:
@@ -29,7 +29,7 @@ def accumulated(evidence: Evidence, walks: list[SecondBackward], tell: Tell) -> 
 
 def report(evidence: Evidence, walk: SecondBackward, total: str, tell: Tell) -> Finding:
     initial = initialiser(evidence, walk, total)
-    blamed: ast.stmt = evidence.document.statement_of(walk.walk.site)
+    blamed: ast.stmt = evidence.program.statement_of(walk.walk.site)
     story = [
         evidence.label(
             walk.walk.site, f"iteration 2 goes backward through the loss of iteration 1 again, as part of `{short(total, 20)}`"
@@ -41,14 +41,14 @@ def report(evidence: Evidence, walk: SecondBackward, total: str, tell: Tell) -> 
     if initial is not None and isinstance(repair, Fix) and isinstance(repair.operations[0], Move):
         blamed = initial
     message = f"`{short(total)}` still holds the losses of earlier iterations at its backward()"
-    return tell(evidence, message, evidence.span(blamed), in_time(*story), repair)
+    return tell(evidence, message, evidence.program.span(blamed), in_time(*story), repair)
 
 
 def initialiser(evidence: Evidence, walk: SecondBackward, name: str) -> ast.Assign | None:
     """The single plain assignment to `name` outside of the loop, in the loop's function."""
-    if walk.loop is None or not evidence.holds(walk.loop):
+    if walk.loop is None or not evidence.program.holds(walk.loop):
         return None
-    scope = evidence.document.enclosing(walk.loop, (ast.FunctionDef, ast.AsyncFunctionDef)) or evidence.document.tree
+    scope = evidence.program.enclosing(walk.loop, (ast.FunctionDef, ast.AsyncFunctionDef)) or evidence.document.tree
     inside = set(subtree(walk.loop))
     found = [
         part for part in subtree(scope)
@@ -66,14 +66,14 @@ def repair_of(evidence: Evidence, walk: SecondBackward, name: str, initial: ast.
         return NoFix(f"`{short(name, 20)}` is not initialised by one plain assignment before the loop")
     if not isinstance(loop, (ast.For, ast.AsyncFor, ast.While)):
         return NoFix("the loop is not in this function")
-    scope = evidence.document.enclosing(loop, (ast.FunctionDef, ast.AsyncFunctionDef)) or evidence.document.tree
+    scope = evidence.program.enclosing(loop, (ast.FunctionDef, ast.AsyncFunctionDef)) or evidence.document.tree
     if name in names_read_outside(scope, loop, [initial]):
         return as_log(evidence, walk, name)
-    if evidence.document.block_of(initial) is not evidence.document.block_of(loop):
+    if evidence.program.block_of(initial) is not evidence.program.block_of(loop):
         return NoFix(f"`{short(name, 20)}` is initialised in another block than the loop")
     return fix(
         f"initialise `{name}` in each iteration",
-        Move(evidence.span(initial), evidence.span(loop.body[0])),
+        Move(evidence.program.span(initial), evidence.program.span(loop.body[0])),
         ground=Ground.RAISES,
         doubt=unless(
             not is_shown(evidence, walk, name),
@@ -86,7 +86,7 @@ def is_shown(evidence: Evidence, walk: SecondBackward, name: str) -> bool:
     """Whether the loop reads the total for more than to walk it: then it may have been meant to run through all iterations."""
     document = evidence.document
     assert walk.loop is not None
-    walked = document.statement_of(walk.walk.site) if evidence.holds(walk.walk.site) else None
+    walked = document.statement_of(walk.walk.site) if evidence.program.holds(walk.walk.site) else None
     for part in subtree(walk.loop):
         if isinstance(part, ast.Name) and part.id == name and isinstance(part.ctx, ast.Load):
             statement = document.statement_of(part)
@@ -98,7 +98,7 @@ def is_shown(evidence: Evidence, walk: SecondBackward, name: str) -> bool:
 
 def is_handed_to(evidence: Evidence, part: ast.Name) -> bool:
     """Whether a function in sight is given the total: it is the one that walks it."""
-    above = evidence.document.parents.get(part)
+    above = evidence.program.parent(part)
     return isinstance(above, ast.Call) and part in above.args and bool(evidence.flow.calls.targets.get(above))
 
 
@@ -115,6 +115,6 @@ def as_log(evidence: Evidence, walk: SecondBackward, name: str) -> Fix | NoFix:
         return NoFix(f"`{name}` is also read after the loop, and is not filled by a single `{name} += loss`")
     loss = adds[0].value.id
     return fix(
-        f"call backward() on `{loss}` and keep `{name}` as a log", Replace(evidence.span(receiver), loss),
-        Append(evidence.span(adds[0].value), ".detach()"), ground=Ground.RAISES,
+        f"call backward() on `{loss}` and keep `{name}` as a log", Replace(evidence.program.span(receiver), loss),
+        Append(evidence.program.span(adds[0].value), ".detach()"), ground=Ground.RAISES,
     )  # fmt: skip

@@ -81,7 +81,7 @@ class Unrecorded(Inquiry):
         for arrival in reach.arrivals:
             if arrival.sink is not Sink.ESCAPES or arrival.site not in own:  # what is called inside runs without recording, too
                 # a run that walked there, and nothing of this, is a witness; another file's walks are another program's
-                surely = arrival.sink is Sink.WALKED and arrival.site not in walked and self.evidence.holds(arrival.site)
+                surely = arrival.sink is Sink.WALKED and arrival.site not in walked and self.evidence.program.holds(arrival.site)
                 yield Open(arrival.site, arrival.sink.value, surely)
         objects = Objects(self.flow)
         for place, _ in reach.places:
@@ -121,7 +121,7 @@ class Unrecorded(Inquiry):
 
     def reflected(self, inside: list[ast.AST]) -> Iterator[Open]:
         """What looks a variable up by its name: one of the code inside, or a global one that this sets."""
-        around = [each if isinstance(each, FUNCTIONS) else self.evidence.document.enclosing(each, FUNCTIONS) for each in inside]
+        around = [each if isinstance(each, FUNCTIONS) else self.evidence.program.enclosing(each, FUNCTIONS) for each in inside]
         own = {part for each in around if each is not None for part in subtree(each)}
         shared = None in around or any(isinstance(part, ast.Global) for part in own)
         for call in self.flow.calls.reflections:

@@ -21,13 +21,13 @@ def unwalked(evidence: Evidence, attributes: bool, tell: Tell) -> Iterator[Findi
 
 
 def report(evidence: Evidence, target: ast.AST, place: GrowingPlace, tell: Tell) -> Finding:
-    statement = evidence.document.statement_of(target)
+    statement = evidence.program.statement_of(target)
     text = ast.unparse(target)
     story = (
         evidence.label(target, "every iteration adds its graph to those of all earlier iterations, and no backward() uses them"),
     )
     message = f"`{short(text)}` keeps the graph of every iteration alive"
-    return tell(evidence, message, evidence.span(statement), story, repair_of(evidence, statement, text, place))
+    return tell(evidence, message, evidence.program.span(statement), story, repair_of(evidence, statement, text, place))
 
 
 def repair_of(evidence: Evidence, statement: ast.stmt, text: str, place: GrowingPlace) -> Fix | NoFix:
@@ -40,7 +40,7 @@ def repair_of(evidence: Evidence, statement: ast.stmt, text: str, place: Growing
         made = f"{made}.requires_grad_()"
         if made != f"{text}.detach().requires_grad_()":
             return NoFix("gradients are requested with respect to the stored value, which is not a single tensor")
-    after = InsertAfter(evidence.span(statement), f"{text} = {made}")
+    after = InsertAfter(evidence.program.span(statement), f"{text} = {made}")
     return fix(f"detach `{short(text)}` where it is stored", after)
 
 

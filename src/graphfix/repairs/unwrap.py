@@ -35,7 +35,7 @@ class Unwrapped:
 def unwrapped(evidence: Evidence, site: ast.Call, seen: Seen) -> Unwrapped | None:
     """The expression that does the same; None where that is not known."""
     argument = site.args[0] if site.args else next((k.value for k in site.keywords if k.arg == "data"), None)
-    if argument is None or "#" in evidence.document.source(site):
+    if argument is None or "#" in evidence.program.source(site):
         return None
     if any(isinstance(a, ast.Starred) for a in site.args) or any(k.arg not in ARGUMENTS for k in site.keywords):
         return None
@@ -52,7 +52,7 @@ def unwrapped(evidence: Evidence, site: ast.Call, seen: Seen) -> Unwrapped | Non
     if any(has_graph(evidence, source) for source in sources):
         return Unwrapped(f"{text}.detach()", True)
     alone = fresh or is_rebound(evidence, site, argument) or all(is_left_alone(run, alias) for run, alias in seen)
-    return Unwrapped(evidence.document.source(argument), alone and all(map(is_without_graph, sources)), alone)
+    return Unwrapped(evidence.program.source(argument), alone and all(map(is_without_graph, sources)), alone)
 
 
 def is_new(value: Value) -> bool:
@@ -78,7 +78,7 @@ def is_rebound(evidence: Evidence, site: ast.Call, argument: ast.expr) -> bool:
 
 def bindings(evidence: Evidence, site: ast.AST) -> list[tuple[ast.expr, ast.expr]]:
     """What the assignment that holds `site` binds to what, part by part."""
-    statement = evidence.document.statement_of(site)
+    statement = evidence.program.statement_of(site)
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
         return []
     target, value = statement.targets[0], statement.value
@@ -107,8 +107,8 @@ def operations(evidence: Evidence, texts: dict[ast.Call, str], may_delete: bool 
     pairs = bindings(evidence, site)
     if pairs and all(ast.unparse(target) == outer.get(value, ast.unparse(value)) for target, value in pairs):  # type: ignore[call-overload]
         if may_delete:
-            return [Delete(evidence.span(evidence.document.statement_of(site)))]
+            return [Delete(evidence.program.span(evidence.program.statement_of(site)))]
         flagged = [call for call in outer if any(keyword.arg == "volatile" for keyword in call.keywords)]
         if flagged:
-            return [RemoveArgument(evidence.span(call), "volatile") for call in flagged]
-    return [Replace(evidence.span(call), text) for call, text in outer.items()]
+            return [RemoveArgument(evidence.program.span(call), "volatile") for call in flagged]
+    return [Replace(evidence.program.span(call), text) for call, text in outer.items()]
