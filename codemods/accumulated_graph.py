@@ -48,9 +48,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.growing_places import GrowingPlace
+from graphfix.analysis.mended import kept
 from graphfix.analysis.totals import faulty_totals
 from graphfix.autograd.graph import history
 from graphfix.autograd.symptoms import GROWS, SECOND_WALK
@@ -59,22 +61,20 @@ from graphfix.interpreter.values import Instance
 from graphfix.model import OUTSIDE, Finding, Fix, Label, NoFix
 from graphfix.repairs.cut import Cut, plan
 from graphfix.repairs.fixes import fix, unless
-from graphfix.repairs.no_grad import UNDER_NO_GRAD
 from graphfix.source.quote import short
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
     told = set()
-    for covered in (False, True):
-        for total in faulty_totals(evidence, covered):
-            for finding in evidence.told(report, total):
-                if finding.span not in told:
-                    told.add(finding.span)
-                    yield finding.without_fix(UNDER_NO_GRAD) if covered else finding
+    for total in faulty_totals(evidence):
+        for finding in evidence.told(report, total):
+            if finding.span not in told:
+                told.add(finding.span)
+                yield finding
 
 
 def cuts(evidence: Evidence) -> Iterator[ast.expr]:
-    for total in faulty_totals(evidence, False):
+    for total in faulty_totals(evidence):
         yield from total.expressions
 
 
@@ -98,7 +98,9 @@ def report(evidence: Evidence, total: GrowingPlace) -> Finding | None:
     if cut is not None:
         doubt = unless(total.freed or not total.escaped, f"{OUTSIDE}may use the graph of `{name}`")
         repair = fix(cut.title, *cut.operations(evidence), doubt=doubt)
-    return RULE.finding(evidence, f"`{name}` keeps the graph of every iteration alive", evidence.program.span(blamed), story, repair)
+    message = f"`{name}` keeps the graph of every iteration alive"
+    subject = replace(kept(evidence, total, total.stores), explains=frozenset(store.target for store in total.stores))
+    return RULE.finding(evidence, message, evidence.program.span(blamed), story, repair, subject=subject)
 
 
 def other_places(evidence: Evidence, total: GrowingPlace, cut: Cut | None, blamed: ast.AST) -> Iterator[Label]:
@@ -110,9 +112,9 @@ def other_places(evidence: Evidence, total: GrowingPlace, cut: Cut | None, blame
         if statement not in statements:
             statements.add(statement)
             yield evidence.label(statement, "this adds its graph, too")
-    kept = [store.target for store in total.chained if program.holds(store.target)]
-    if kept and program.statement_of(kept[0]) not in statements:
-        yield evidence.label(kept[0], "the sum is kept here")
+    sums = [store.target for store in total.chained if program.holds(store.target)]
+    if sums and program.statement_of(sums[0]) not in statements:
+        yield evidence.label(sums[0], "the sum is kept here")
     walks = [node.freed_by for store in total.chained for node in history(list(store.nodes)) if node.freed_by is not None]
     if walks and evidence.program.holds(walks[0].site):
         yield evidence.label(walks[0].site, "this backward() has freed the graph: it is not needed after this")
@@ -128,5 +130,5 @@ RULE = rule(
     repair="Cut the graph of what a running total, mean or moving average adds up.",
     by_hand="add numbers, as in `{} += loss.item()`, or detached tensors where a tensor is needed",
     shows=(GROWS, SECOND_WALK),
-    yields_to=("GF103",),
+    yields_to=("GF103", "GF903"),
 )

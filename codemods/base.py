@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphfix.analysis.evidence import Cuts, Evidence
+from graphfix.analysis.subject import Draft, Subject
 from graphfix.analysis.testing import is_test
 from graphfix.autograd.symptoms import Symptom
 from graphfix.model import PAGE, Finding, Fix, Label, NoFix, Severity, Span
@@ -34,7 +35,7 @@ class Rule:
     the message. `severity`: of its findings, where one does not say otherwise.
     `shows`: how its fault may show when a script runs. `results`: what the results of a repaired script are measured by.
     `bounded`: what it tells of is over when a test is; in modules of tests its findings are optional.
-    `yields_to`: the codes of rules that tell, and repair, what both would find: it leaves that to them.
+    `yields_to`: the codes of rules that tell, and repair, what both find: where they do, a finding of this one is not shown.
     `refuted`: where a program shows that a finding, which other programs may lead to, is none.
     """
 
@@ -61,10 +62,11 @@ class Rule:
     def finding(
         self, evidence: Evidence, message: str, span: Span, story: Iterable[Label], fix: Fix | NoFix | None = None,
         *, severity: Severity | None = None, optional: bool = False, shown: Symptom | None = None,
+        subject: Subject | None = None,
     ) -> Finding:  # fmt: skip
         """A finding of this rule in the program of `evidence`, with its fix or why there is none.
 
-        `shown`: which of `shows` is its symptom; by default the first.
+        `shown`: which of `shows` is its symptom; by default the first. `subject`: what it is about, for `yields_to`.
         """
         document = evidence.program.named(span.path)
         optional = optional or self.bounded and is_test(document)
@@ -73,7 +75,7 @@ class Rule:
         shows = self.shows if shown is None else (shown, *(each for each in self.shows if each != shown))
         named = re.search("`([^`]*)`", message)
         by_hand = self.by_hand.replace("{}", named[1] if named is not None else "it")
-        return Finding(
+        return Draft(
             self.code,
             self.name,
             message,
@@ -86,6 +88,7 @@ class Rule:
             unfixed,
             by_hand,
             shows,
+            subject=subject or Subject(),
         )
 
 

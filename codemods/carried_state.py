@@ -76,5 +76,5 @@ RULE = rule(
     by_hand="write `{} = {}.detach()` where an iteration begins",
     shows=(SECOND_WALK, WRITTEN_IN_PLACE),
     results=CUT,
-    yields_to=("GF101", "GF103"),
+    yields_to=("GF101", "GF103", "GF903"),
 )

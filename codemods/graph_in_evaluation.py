@@ -48,6 +48,8 @@ results do not depend on grad mode. It is unsafe if the evaluation calls a modul
 differently or warns: the fast path of transformer layers, attention kernels, products with computed factors, singular values alone,
 checkpoints.
 In a loop in which a single statement records, the fix wraps that statement alone.
+Totals, containers and states that keep the graphs of an evaluation are part of this finding, and not reported by themselves, as far
+as the fix also ends them. A graph from before the evaluation that it keeps is a fault of its own.
 A forward pass that runs only once is not reported, nor is one that is detached in the same statement (except for numpy). A forward pass
 that training shares gets an unsafe fix that records it in training mode only. `@torch.no_grad()` is placed below existing decorators,
 because above `@property` or a registration it would have no effect; it is placed above decorators that compile the function's source.
@@ -62,11 +64,10 @@ import ast
 from collections.abc import Iterator
 
 from graphfix.analysis.evidence import Evidence
-from graphfix.analysis.missing_backwards import lacks_backward
+from graphfix.analysis.mended import evaluation
 from graphfix.analysis.passes_in_both_modes import passes_in_both_modes
 from graphfix.analysis.region import Region
 from graphfix.analysis.unrecorded_callers import called_unrecorded, calls_of, is_unrecorded
-from graphfix.analysis.volatile import computed_from_flagged, flagged_in
 from graphfix.autograd.symptoms import MAKES_MORE, SECOND_WALK
 from graphfix.codemods.base import rule
 from graphfix.model import Finding, Severity
@@ -85,12 +86,8 @@ from graphfix.source.quote import short
 
 def find(evidence: Evidence) -> Iterator[Finding]:
     for region in evidence.regions.found:
-        if any(lacks_backward(evidence, node) for node, _ in region.forwards):
-            continue  # GF309 tells what is missing there
         around = evidence.program.enclosing(region.first, (ast.FunctionDef, ast.AsyncFunctionDef))
-        # what `volatile` was there for is GF903's to tell
-        old = flagged_in(evidence, region) or computed_from_flagged(evidence) & set(region.parts)
-        if not old and (around is None or not called_unrecorded(evidence, around)):
+        if around is None or not called_unrecorded(evidence, around):
             yield report(evidence, region)
     for statement, module in passes_in_both_modes(evidence):
         around = evidence.program.enclosing(statement, (ast.FunctionDef, ast.AsyncFunctionDef))
@@ -118,7 +115,7 @@ def report(evidence: Evidence, region: Region) -> Finding:
     repair = fix(around[0], *around[1], doubt=doubt_of(region)) if around is not None else unnamed(evidence, region.first)
     message = f"`{name}` records a graph that no backward() uses"
     story = [*story_of(evidence, region), *(doubted_at(evidence, region) if around is not None else ())]
-    return RULE.finding(evidence, message, evidence.program.span(region.first), story, repair)
+    return RULE.finding(evidence, message, evidence.program.span(region.first), story, repair, subject=evaluation(evidence, region))
 
 
 RULE = rule(
@@ -131,5 +128,5 @@ RULE = rule(
     by_hand="put `with torch.no_grad():` around `{}`, or `@torch.no_grad()` above it where it is a function",
     shows=(MAKES_MORE, SECOND_WALK),
     severity=Severity.WARNING,
-    yields_to=("GF309",),
+    yields_to=("GF309", "GF903"),
 )

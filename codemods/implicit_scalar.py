@@ -41,6 +41,7 @@ from collections.abc import Iterator
 from graphfix.analysis.call_graph import word
 from graphfix.analysis.contributors import Facts
 from graphfix.analysis.evidence import Evidence
+from graphfix.analysis.subject import Subject
 from graphfix.autograd.symptoms import OLD_NUMBER
 from graphfix.codemods.base import rule
 from graphfix.interpreter.recording import Number
@@ -111,7 +112,10 @@ def report(evidence: Evidence, site: ast.Call, argument: ast.expr, seen: list[Nu
     repair = fix(f"read the number with `{short(text)}`", operation, doubt=doubt)
     message = f"`{short(evidence.program.source(site))}` converts a tensor that requires grad to a number"
     story = (evidence.label(argument, "this tensor requires grad: torch warns, and plans to raise an error"),)
-    return RULE.finding(evidence, message, evidence.blamed(site), story, repair, optional=True)
+    nodes = [read.value.node for read in seen]
+    graphs = frozenset(node for node in nodes if node is not None) if None not in nodes else frozenset()  # a leaf stays one
+    subject = Subject(nodes=graphs, targets=frozenset([site]))
+    return RULE.finding(evidence, message, evidence.blamed(site), story, repair, optional=True, subject=subject)
 
 
 RULE = rule(
@@ -123,4 +127,5 @@ RULE = rule(
     by_hand="read the number with `.item()`",
     shows=(OLD_NUMBER,),
     severity=Severity.WARNING,
+    yields_to=("GF101", "GF102", "GF103", "GF903"),
 )

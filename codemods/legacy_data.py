@@ -35,16 +35,17 @@ Intended in-place writes (`p.data.mul_(0.9)`, `p.data -= lr * p.grad`, `p.data =
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
-from graphfix.analysis.old_numbers import no_dimension, summed_up
-from graphfix.analysis.sharing import chain, memory_of, origin
+from graphfix.analysis.sharing import memory_of, origin
+from graphfix.analysis.subject import Subject
+from graphfix.autograd.graph import Node
 from graphfix.autograd.symptoms import SECOND_WALK
 from graphfix.codemods.base import rule
 from graphfix.interpreter.recording import Alias, AliasKind
-from graphfix.interpreter.values import NonTensor, Tensor
+from graphfix.interpreter.values import Tensor
 from graphfix.model import OUTSIDE, Finding, Replace, Severity
 from graphfix.repairs.fixes import fix, operand, unless
 from graphfix.source.quote import short
@@ -56,12 +57,11 @@ def find(evidence: Evidence) -> Iterator[Finding]:
         for alias in run.recording.aliases:
             if alias.kind is AliasKind.DATA and isinstance(alias.site, ast.Attribute) and evidence.program.holds(alias.site):
                 reads.setdefault(alias.site, []).append((run, alias))
-    totals = summed_up(evidence) if reads else set()
     written = {run: memory_of(value for value, _ in run.recording.written) for run in evidence.tape.runs if reads}
     for site, seen in reads.items():
-        if site in totals or not isinstance(site.ctx, ast.Load) or not any(cuts(evidence, alias) for _, alias in seen):
+        if not isinstance(site.ctx, ast.Load) or not any(cuts(evidence, alias) for _, alias in seen):
             continue
-        if any(id(alias.made) in written[run] or is_number(evidence, run, alias) for run, alias in seen):
+        if any(id(alias.made) in written[run] or is_number(run, alias) for run, alias in seen):
             continue
         safe = all(is_out_of_reach(run, alias) for run, alias in seen)
         text = f"{operand(evidence, site.value)}.detach()"
@@ -69,7 +69,8 @@ def find(evidence: Evidence) -> Iterator[Finding]:
         repair = fix(f"cut the graph with `{short(text)}`", Replace(evidence.program.span(site), text), doubt=doubt)
         story = (evidence.label(site, "autograd does not notice writes to `.data`"),)
         message = f"`{short(evidence.program.source(site))}` cuts the graph, unnoticed by autograd"
-        yield RULE.finding(evidence, message, evidence.blamed(site), story, repair, optional=True)
+        subject = Subject(about=frozenset([site]), nodes=graphs_cut(alias for _, alias in seen))
+        yield RULE.finding(evidence, message, evidence.blamed(site), story, repair, optional=True, subject=subject)
 
 
 def cuts(evidence: Evidence, alias: Alias) -> bool:
@@ -79,15 +80,15 @@ def cuts(evidence: Evidence, alias: Alias) -> bool:
     return isinstance(alias.source, Tensor) and alias.source.leaf is not None and alias.source.leaf.requires_grad
 
 
-def is_number(evidence: Evidence, run: Run, alias: Alias) -> bool:
-    """Whether a number is read: with `.item()`, or with the index of torch 0.3, which is another rule's."""
-    if any(read.value is alias.made and read.how != "numpy" for read in run.recording.numbers):
-        return True
-    for read in run.recording.legacy:
-        value = read.value.source if isinstance(read.value, NonTensor) else read.value
-        if value is not None and any(step is alias.made for step in chain(value)):
-            return no_dimension(evidence.facts, value) is not None
-    return False
+def graphs_cut(aliases: Iterable[Alias]) -> frozenset[Node]:
+    """The graphs that end here; none where a leaf is read, which stays one whatever is recorded."""
+    nodes = [alias.source.node for alias in aliases]
+    return frozenset(node for node in nodes if node is not None) if None not in nodes else frozenset()
+
+
+def is_number(run: Run, alias: Alias) -> bool:
+    """Whether a number is read of it, which has no memory to write into."""
+    return any(read.value is alias.made and read.how != "numpy" for read in run.recording.numbers)
 
 
 def is_out_of_reach(run: Run, alias: Alias) -> bool:
@@ -110,5 +111,5 @@ RULE = rule(
     by_hand="write `.detach()` in place of `.data`",
     shows=(SECOND_WALK,),
     severity=Severity.WARNING,
-    yields_to=("GF901",),
+    yields_to=("GF901", "GF103", "GF903"),
 )

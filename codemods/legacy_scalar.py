@@ -34,17 +34,19 @@ code that runs only if `torch.__version__` or `hasattr(loss, "item")` shows that
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
 from graphfix.analysis.old_numbers import Total, indexed, running_total
+from graphfix.analysis.subject import explaining
 from graphfix.autograd.symptoms import NO_ELEMENT
 from graphfix.codemods.base import rule
 from graphfix.interpreter.recording import AliasKind, Read
 from graphfix.model import Finding, Fix, Ground, Replace
 from graphfix.repairs.fixes import fix, operand, unless
 from graphfix.source.quote import short
+from graphfix.source.subtree import subtree
 from graphfix.verify.expected import Expected
 
 STRIPPED = frozenset(("cpu", "numpy", "detach", "tolist", "clone", "cuda"))
@@ -67,13 +69,18 @@ def report(evidence: Evidence, site: ast.Subscript, safe: bool) -> Finding:
     text = f"{operand(evidence, root)}.item()"
     doubt = unless(safe, f"a caller may give `{short(evidence.program.source(root))}` a value that has an element 0")
     repair = fix(f"read the number with `{short(text)}`", Replace(evidence.program.span(site), text), ground=Ground.RAISES, doubt=doubt)
-    return told(evidence, site, repair)
+    return told(evidence, site, repair, data_in(site))
 
 
-def told(evidence: Evidence, site: ast.Subscript, repair: Fix) -> Finding:
+def data_in(site: ast.Subscript) -> Iterator[ast.expr]:
+    """The `.data` by which the number is read."""
+    return (part for part in subtree(site) if isinstance(part, ast.Attribute) and part.attr == "data")
+
+
+def told(evidence: Evidence, site: ast.Subscript, repair: Fix, data: Iterable[ast.expr]) -> Finding:
     story = (evidence.label(site, "a tensor without dimensions has no element 0"),)
     message = f"`{short(evidence.program.source(site))}` indexes a tensor that has no dimensions"
-    return RULE.finding(evidence, message, evidence.blamed(site), story, repair)
+    return RULE.finding(evidence, message, evidence.blamed(site), story, repair, subject=explaining(data))
 
 
 def is_settled(evidence: Evidence, site: ast.Subscript, seen: list[tuple[Run, Read]]) -> bool:
@@ -104,7 +111,7 @@ def whole_total(evidence: Evidence, total: Total, sites: list[ast.Subscript]) ->
     """Numbers are added, and the total is one."""
     edits = [Replace(evidence.program.span(site), total.name) for site in sites]
     edits += [Replace(evidence.program.span(part), f"{operand(evidence, stripped(part))}.item()") for part in total.added]
-    return told(evidence, sites[0], fix(f"add numbers up in `{short(total.name)}`", *edits, ground=Ground.RAISES))
+    return told(evidence, sites[0], fix(f"add numbers up in `{short(total.name)}`", *edits, ground=Ground.RAISES), total.added)
 
 
 def stripped(node: ast.expr) -> ast.expr:

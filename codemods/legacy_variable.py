@@ -47,8 +47,10 @@ from collections.abc import Iterable, Iterator
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run, Tape
+from graphfix.analysis.mended import by_not_recording
 from graphfix.analysis.region import Region as Evaluation
-from graphfix.analysis.volatile import Region, flag, flagged, flagged_in, region, trial
+from graphfix.analysis.subject import Subject, explaining
+from graphfix.analysis.volatile import Region, computed_from, flag, flagged, flagged_in, region, trial
 from graphfix.analysis.walked_again import in_sight, needed
 from graphfix.autograd.backward import BackwardPass, WalkKind
 from graphfix.autograd.symptoms import OLD_ARGUMENT, OLD_FLAG, OLD_SHAPE
@@ -131,7 +133,8 @@ def ignored(evidence: Evidence, tried: Tape, sites: dict[ast.Call, Seen], old: s
         if place and place.statements
         else []
     )
-    return told(evidence, old, what, story, repair)
+    ends = by_not_recording(evidence, place.statements, place.statements) if place is not None else None
+    return told(evidence, old, what, story, repair, Subject(explains=frozenset(computed_from(tried, old)), ends=ends))
 
 
 def in_evaluation(
@@ -150,15 +153,19 @@ def in_evaluation(
     doubt = doubt_of(held) or unless(alone, OTHERS_HOLD)
     repair = fix(around[0], *edits, *around[1], doubt=doubt) if around is not None else NoFix(NO_PLACE)
     story = [*story_of(evidence, held), *(doubted_at(evidence, held) if around is not None else ())]
-    return told(evidence, old, IGNORED, story, repair)
+    ways = frozenset(node.way for node, _ in held.forwards)
+    meant = Subject(explains=ways, ends=by_not_recording(evidence, held.parts, held.repaired))
+    return told(evidence, old, IGNORED, story, repair, meant)
 
 
-def told(evidence: Evidence, old: set[ast.Call], what: str, story: Iterable[Label], repair: Fix | NoFix) -> Finding:
+def told(
+    evidence: Evidence, old: set[ast.Call], what: str, story: Iterable[Label], repair: Fix | NoFix, subject: Subject | None = None
+) -> Finding:
     first = min(old, key=lambda site: (site.lineno, site.col_offset))
     keyword = next((k for k in first.keywords if k.arg == "volatile"), None)
     label = evidence.label(first if keyword is None else keyword.value, "`volatile` was removed in torch 0.4")
     message = f"`volatile` of `{short(evidence.program.source(first), 28)}` {what}"
-    return RULE.finding(evidence, message, evidence.blamed(first), [label, *story], repair)
+    return RULE.finding(evidence, message, evidence.blamed(first), [label, *story], repair, subject=subject)
 
 
 def texts_of(evidence: Evidence, sites: dict[ast.Call, Seen]) -> dict[ast.Call, Unwrapped]:
@@ -249,6 +256,7 @@ def retained(evidence: Evidence) -> Iterator[Finding]:
             story,
             fix(title, *edits, ground=Ground.RAISES, doubt=unless(not given, "a caller may call backward() on this loss again")),
             severity=Severity.ERROR,
+            subject=explaining([site]),
         )
 
 

@@ -45,6 +45,7 @@ from collections.abc import Iterator
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.missing_backwards import MissingBackward, missing_backwards
+from graphfix.analysis.subject import explaining
 from graphfix.autograd.symptoms import UNWALKED
 from graphfix.codemods.base import rule
 from graphfix.model import Finding, Fix, InsertBefore, NoFix, Severity, in_time
@@ -74,7 +75,9 @@ def report(evidence: Evidence, missing: MissingBackward) -> Finding:
     message = f"`{name}` trains nothing: no backward() uses it before the step"
     severity = Severity.WARNING if missing.penalties else None
     blamed = evidence.blamed(missing.store.site)
-    return RULE.finding(evidence, message, blamed, story, walked_before_step(evidence, missing), severity=severity)
+    repair = walked_before_step(evidence, missing)
+    meant = explaining(node.way for node in missing.nodes)  # what is to be used
+    return RULE.finding(evidence, message, blamed, story, repair, severity=severity, subject=meant)
 
 
 def walked_before_step(evidence: Evidence, missing: MissingBackward) -> Fix | NoFix:

@@ -61,6 +61,7 @@ from collections.abc import Iterator
 from graphfix.analysis.conflicts import Meeting, meetings, weighs_only
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.idle_networks import IdleNetwork, idle_networks
+from graphfix.analysis.subject import Subject
 from graphfix.analysis.unretained import unretained
 from graphfix.analysis.walked_again import in_sight
 from graphfix.autograd.symptoms import RETAINS, SECOND_WALK, WALKS_MORE, WRITTEN_IN_PLACE
@@ -112,7 +113,18 @@ def report(evidence: Evidence, meeting: Meeting, cuts: list[ast.expr]) -> Findin
     severity = Severity.WARNING if meeting.retained else Severity.ERROR
     written = meeting.is_stale and all(each.first is None for each in meeting.conflicts)
     shown = RETAINS if meeting.retained else WRITTEN_IN_PLACE if written else SECOND_WALK
-    return RULE.finding(evidence, message, evidence.program.span(blamed), in_time(*story), repair, severity=severity, shown=shown)
+    # other backward passes that the same detach parts raise no more
+    sites = [each.site for each in meetings(evidence) if not each.retained and not set(cuts).isdisjoint(each.cuts or ())]
+    return RULE.finding(
+        evidence,
+        message,
+        evidence.program.span(blamed),
+        in_time(*story),
+        repair,
+        severity=severity,
+        shown=shown,
+        subject=Subject(about=frozenset([meeting.site]), explains=frozenset(sites)),
+    )
 
 
 def report_idle(evidence: Evidence, network: IdleNetwork) -> Finding:

@@ -55,7 +55,8 @@ for x, y in loader:
 ## Fix safety
 As for carried-state: the attribute is detached in the loop that calls `backward()`, at a place where its whole graph is freed, so
 no working run changes. If samples are independent, a fresh state for each sample may be better; the fix does not make that choice.
-There is no fix if the loop is outside the analysed code.
+If the loop is outside the analysed code, as that of a `LightningModule` is, the value is detached where it is stored, if the same
+iteration needs no gradient through it. That fix is unsafe: the loop may call `backward()` on several iterations at once.
 
 ## References
 - https://pytorch.org/docs/stable/notes/autograd.html
@@ -91,5 +92,5 @@ RULE = rule(
     by_hand="detach `{}` where it is stored, or after the backward() that frees its graph",
     shows=(SECOND_WALK, WRITTEN_IN_PLACE),
     results=CUT,
-    yields_to=("GF101", "GF103"),
+    yields_to=("GF101", "GF103", "GF903"),
 )

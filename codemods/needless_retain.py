@@ -44,6 +44,7 @@ from collections.abc import Iterator
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
+from graphfix.analysis.subject import about
 from graphfix.analysis.walked_again import behind_recorded_gradients, in_sight, needed, shared_with_given, walks_from_pile
 from graphfix.autograd.backward import BackwardPass, WalkKind
 from graphfix.autograd.symptoms import RETAINS, SECOND_WALK
@@ -61,8 +62,6 @@ def find(evidence: Evidence) -> Iterator[Finding]:
             if event.keyword is True and evidence.program.holds(event.site) and is_constant(event.site):
                 sites.setdefault(event.site, []).append((run, event))
     for site, events in sites.items():
-        if any(k.arg == "retain_variables" for k in site.keywords):
-            continue  # the call raises: that is GF903's
         if any(is_for_caller(run, event) for run, event in events):
             continue
         if any(walks_from_pile(run, event) or shared_with_given(run, event) for run, event in events):
@@ -83,7 +82,12 @@ def find(evidence: Evidence) -> Iterator[Finding]:
         doubt = unless(sure, f"{OUTSIDE}may call backward() on this graph again")
         repair = fix("remove `retain_graph=True`", RemoveArgument(evidence.program.span(site), "retain_graph"), doubt=doubt)
         yield RULE.finding(
-            evidence, "`retain_graph=True` keeps a graph that no later backward() uses", evidence.program.span(statement), story, repair
+            evidence,
+            "`retain_graph=True` keeps a graph that no later backward() uses",
+            evidence.program.span(statement),
+            story,
+            repair,
+            subject=about(site),
         )
 
 
@@ -135,9 +139,8 @@ def last_of_loop(evidence: Evidence, site: ast.Call, events: list[tuple[Run, Bac
     story = (evidence.label(site, f"no backward() goes through the graph after the last of `{form[1]}`"),)
     if not evidence.flow.has_length(losses_of(loop)):
         repair = None  # a generator does not know which of its items is the last
-    return RULE.finding(
-        evidence, "`retain_graph=True` keeps the graph after the last backward()", evidence.program.span(statement), story, repair
-    )
+    message = "`retain_graph=True` keeps the graph after the last backward()"
+    return RULE.finding(evidence, message, evidence.program.span(statement), story, repair, subject=about(site))
 
 
 def form_of(loop: ast.For) -> tuple[str | None, str] | None:

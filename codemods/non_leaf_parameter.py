@@ -66,6 +66,7 @@ from collections.abc import Iterator
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.flow.circular import true_of_itself
 from graphfix.analysis.nameless_leaves import nameless, refused
+from graphfix.analysis.subject import explaining
 from graphfix.autograd.graph import Node
 from graphfix.autograd.symptoms import NOT_A_LEAF, SECOND_WALK
 from graphfix.codemods.base import rule
@@ -96,6 +97,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
             story,
             repair_of(evidence, statement, leaf.site),
             shown=NOT_A_LEAF if refuses else SECOND_WALK,
+            subject=explaining([statement]),
         )
     told: set[ast.AST] = set()
     for node, read in refused(evidence).items():
@@ -118,7 +120,7 @@ def refusal(evidence: Evidence, node: Node, read: Read) -> Finding:
     unfixed = NoFix("the code does not show whether the leaf or the result should be trained")
     message = "the optimizer gets a tensor that is not a leaf"
     blamed = evidence.program.statement_of(read.site)
-    return RULE.finding(evidence, message, evidence.program.span(blamed), in_time(*story), unfixed)
+    return RULE.finding(evidence, message, evidence.program.span(blamed), in_time(*story), unfixed, subject=explaining([node]))
 
 
 def repair_of(evidence: Evidence, statement: ast.Assign, made: ast.Call) -> Fix | NoFix:

@@ -52,6 +52,7 @@ from collections.abc import Iterable, Iterator
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.hidden import Hidden, hidden
 from graphfix.analysis.second_backward import Cause, SecondBackward
+from graphfix.analysis.subject import Draft, Subject
 from graphfix.analysis.unretained import Unretained, across_iterations
 from graphfix.autograd.symptoms import GROWS, SECOND_WALK, WRITTEN_IN_PLACE
 from graphfix.codemods.base import rule
@@ -72,7 +73,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
     for group in hidden(evidence):
         sites = list(dict.fromkeys(walk.freed_by.site for walk in group.walks))
         for finding, repair in shown(trial.evidence, group):
-            yield told(evidence, trial, sites, finding, repair)
+            yield told(evidence, trial, sites, finding, repair, [walk.walk.site for walk in group.walks])
 
 
 CHANGES = "training changes: gradients no longer reach earlier iterations through the retained graphs"
@@ -115,7 +116,14 @@ def state(trial: Evidence, loop: ast.AST | None, carriers: dict[str, list[Second
     return dataclasses.replace(told[0], message=f"{short(names, 22)} {kept}"), whole
 
 
-def told(evidence: Evidence, trial: Unretained, sites: list[ast.Call], finding: Finding, repair: Fix | NoFix) -> Finding:
+def told(
+    evidence: Evidence,
+    trial: Unretained,
+    sites: list[ast.Call],
+    finding: Finding,
+    repair: Fix | NoFix,
+    walks: list[ast.Call],
+) -> Finding:
     """The finding that the loop would be without retaining, told as what retaining hides."""
     statement = evidence.program.statement_of(sites[0])
     walked = {evidence.program.span(site) for site in sites}
@@ -131,8 +139,16 @@ def told(evidence: Evidence, trial: Unretained, sites: list[ast.Call], finding: 
         whole = fix(title, *repair.operations, *removed, ground=Ground.RAISES, doubt=unless(raises, CHANGES))
     message = f"`{trial.sites[sites[0]].arg}=True` hides that {finding.message}"
     severity = Severity.ERROR if raises else Severity.WARNING
+    about = finding.subject.about if isinstance(finding, Draft) else frozenset()
     return RULE.finding(
-        evidence, message, evidence.program.span(statement), story, whole, severity=severity, shown=WRITTEN_IN_PLACE if raises else None
+        evidence,
+        message,
+        evidence.program.span(statement),
+        story,
+        whole,
+        severity=severity,
+        shown=WRITTEN_IN_PLACE if raises else None,
+        subject=Subject(about=about, explains=frozenset(walks)),
     )
 
 
@@ -157,4 +173,5 @@ RULE = rule(
     shows=(GROWS, SECOND_WALK, WRITTEN_IN_PLACE),
     severity=Severity.WARNING,
     results=Expected("cut", "the gradient ends where the iteration begins"),
+    yields_to=("GF205",),
 )

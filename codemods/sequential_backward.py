@@ -41,15 +41,28 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from graphfix.analysis.conflicts import meetings
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
+from graphfix.analysis.passed_flags import PassedFlag, passed_flag
 from graphfix.analysis.second_backward import Cause, SecondBackward, statement_in
+from graphfix.analysis.subject import about
 from graphfix.autograd.backward import BackwardPass, WalkKind
 from graphfix.autograd.symptoms import SECOND_WALK
 from graphfix.codemods.base import rule
 from graphfix.interpreter.recording import Store, StoreKind
-from graphfix.model import AddArgument, Delete, Finding, Fix, Ground, InsertAfter, InsertBefore, NoFix, Replace, in_time
+from graphfix.model import (
+    AddArgument,
+    Delete,
+    Finding,
+    Fix,
+    Ground,
+    InsertAfter,
+    InsertBefore,
+    NoFix,
+    Operation,
+    Replace,
+    in_time,
+)
 from graphfix.repairs.fixes import fix, unless
 from graphfix.repairs.reorder import is_harmless
 from graphfix.source.quote import short
@@ -61,9 +74,8 @@ ONLY_SOME = "only in some runs has an earlier backward() freed the graph"
 
 def find(evidence: Evidence) -> Iterator[Finding]:
     groups: dict[ast.AST, list[SecondBackward]] = {}
-    elsewhere = {meeting.site for meeting in meetings(evidence) if not meeting.retained and (meeting.cuts or meeting.is_stale)}
     for walk in evidence.second_backwards:
-        if walk.cause is Cause.SEQUENTIAL and evidence.program.holds(walk.walk.site) and walk.walk.site not in elsewhere:
+        if walk.cause is Cause.SEQUENTIAL and evidence.program.holds(walk.walk.site):
             groups.setdefault(walk.walk.site, []).append(walk)
     for site, walks in groups.items():
         yield from evidence.told(report, site, walks)
@@ -77,9 +89,24 @@ def report(evidence: Evidence, site: ast.AST, walks: list[SecondBackward]) -> Fi
         for free in frees
         if evidence.program.holds(free) and free is not site
     ]
+    for first, second in dict.fromkeys(calls_of(walk) for walk in walks if walk.freed_by.site is site and walk.loop is None):
+        if evidence.program.holds(first) and evidence.program.holds(second):
+            story.append(evidence.label(first, "this call frees the graph that both losses share"))
+            story.append(evidence.label(second, "this call needs it again"))
     story.append(evidence.label(blamed, "this backward() goes through the freed part again and raises"))
     message = f"`{short(evidence.program.source(blamed))}` goes through a graph that is already freed"
-    return RULE.finding(evidence, message, evidence.program.span(blamed), in_time(*story), repair_of(evidence, walks))
+    repair = repair_of(evidence, walks)
+    return RULE.finding(evidence, message, evidence.program.span(blamed), in_time(*story), repair, subject=about(site))
+
+
+def calls_of(walk: SecondBackward) -> tuple[ast.AST, ast.AST]:
+    """The statements by which one function leads to the walk that frees and to the one that comes again."""
+    for (one, first), (two, second) in zip(walk.freed_by.trace, walk.walk.trace):
+        if one is not two:
+            break
+        if first is not second:
+            return first, second
+    return walk.freed_by.site, walk.walk.site
 
 
 def caller_site(evidence: Evidence, walk: SecondBackward, site: ast.AST) -> ast.AST:
@@ -107,10 +134,26 @@ def repair_of(evidence: Evidence, walks: list[SecondBackward]) -> Fix | NoFix:
         summed = summed_pair(evidence, walk)
         if summed is not None and not any(Joined(evidence).told_apart()):
             return fix("call backward() on the sum of the losses once", *summed, ground=Ground.JOINED, doubt=doubt)
+    flags = [passed_flag(event, "retain_graph") for event in freeing(walks)]
+    if all(flag is not None and evidence.program.holds(flag.call) for flag in flags):
+        passed = {flag.call: retained(evidence, flag) for flag in flags if flag is not None}
+        return fix("keep the graph for the backward() that follows", *passed.values(), ground=Ground.JOINED, doubt=doubt)
     if any(walk.freed_by.keyword is not None for walk in walks) or any(k.arg is None for free in frees for k in free.keywords):
         return NoFix("`retain_graph` is passed already, but is not always true")
     changes = tuple(AddArgument(evidence.program.span(free), "retain_graph", "True") for free in frees)
     return fix("keep the graph for the backward() that follows", *changes, ground=Ground.JOINED, doubt=doubt)
+
+
+def freeing(walks: list[SecondBackward]) -> list[BackwardPass]:
+    """The backward passes that free what others need."""
+    return list(dict.fromkeys(hit.freed_by for walk in walks for _, _, hit in walk.hits))
+
+
+def retained(evidence: Evidence, flag: PassedFlag) -> Operation:
+    """The call that decides about `retain_graph` says yes."""
+    if flag.value is not None:
+        return Replace(evidence.program.span(flag.value), "True")
+    return AddArgument(evidence.program.span(flag.call), flag.name, "True")
 
 
 def trains_two(walk: SecondBackward) -> bool:

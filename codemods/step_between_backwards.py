@@ -45,10 +45,12 @@ the stepped parameters.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from graphfix.analysis.conflicts import Meeting, meetings
 from graphfix.analysis.evidence import Evidence
+from graphfix.analysis.subject import Subject
 from graphfix.autograd.symptoms import SECOND_WALK, WRITTEN_IN_PLACE
 from graphfix.codemods.base import rule
 from graphfix.model import Finding, Label, in_time
@@ -58,7 +60,7 @@ from graphfix.verify.expected import Expected
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
-    done = {meeting.site for meeting in meetings(evidence) if meeting.cuts}
+    done: set[ast.AST] = set()
     for meeting in meetings(evidence):
         if meeting.is_stale and meeting.site not in done:
             done.add(meeting.site)
@@ -81,7 +83,8 @@ def report(evidence: Evidence, meeting: Meeting) -> Finding:
     repair = reordered(evidence, meeting)
     # where the graph is freed as well, that is what raises
     shown = WRITTEN_IN_PLACE if all(conflict.first is None for conflict in meeting.conflicts) else SECOND_WALK
-    return RULE.finding(evidence, message, evidence.program.span(blamed), in_time(*story), repair, shown=shown)
+    subject = Subject(about=frozenset([meeting.site]), explains=frozenset([meeting.site]))
+    return RULE.finding(evidence, message, evidence.program.span(blamed), in_time(*story), repair, shown=shown, subject=subject)
 
 
 RULE = rule(

@@ -36,7 +36,8 @@ for x, y in loader:
 ## Fix safety
 The fix stores `.item()` if every reader of the container takes a number, and `.detach()` otherwise. It is safe if the stored graph
 was freed by its own `backward()`, because a later one through the container would raise, or if graphfix sees every reader and none
-calls `backward()` on it. Log-probabilities and other values that are stored for a later `backward()` are not reported.
+calls `backward()` on it. If one value is put into several places by the same method, or also into a list that ends with its function,
+that is one finding, and its fix repairs all of them. Log-probabilities and other values that are stored for a later `backward()` are not reported.
 
 ## References
 - https://pytorch.org/docs/stable/notes/faq.html
@@ -45,48 +46,28 @@ calls `backward()` on it. Log-probabilities and other values that are stored for
 from __future__ import annotations
 
 import ast
-import dataclasses
 from collections.abc import Iterator
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.piles import faulty_piles
-from graphfix.analysis.region import Region
 from graphfix.autograd.symptoms import GROWS, RETAINS, SECOND_WALK
 from graphfix.codemods.base import rule
-from graphfix.model import Finding, Span
-from graphfix.repairs.no_grad import UNDER_NO_GRAD
-from graphfix.repairs.put_away import name_of, piled_up
+from graphfix.model import Finding
+from graphfix.repairs.put_away import piled_up
 from graphfix.verify.expected import CUT
 
 
 def find(evidence: Evidence) -> Iterator[Finding]:
     told = set()
-    for pile in faulty_piles(evidence, False):
+    for pile in faulty_piles(evidence):
         for finding in evidence.told(piled_up, pile, RULE.finding):
             if finding.span not in told:
                 told.add(finding.span)
                 yield finding
-    evaluations: dict[Region | None, dict[Span, tuple[str, Finding]]] = {}
-    for pile in faulty_piles(evidence, True):
-        around = evidence.regions.covering(pile.stores[0])
-        for finding in evidence.told(piled_up, pile, RULE.finding):
-            if finding.span not in told:
-                evaluations.setdefault(around, {}).setdefault(finding.span, (name_of(pile), finding))
-    for kept in evaluations.values():
-        yield evaluated(list(kept.values()))
-
-
-def evaluated(kept: list[tuple[str, Finding]]) -> Finding:
-    """What an evaluation keeps is one finding beside its own: under no_grad there is no graph to be kept."""
-    name, first = kept[0]
-    more = f" and {len(kept) - 1} more keep" if len(kept) > 1 else " keeps"
-    story = tuple(label for _, finding in kept for label in finding.story)
-    message = f"`{name}`{more} graphs that no backward() uses (GF103)"
-    return dataclasses.replace(first, message=message, story=story).without_fix(UNDER_NO_GRAD)
 
 
 def cuts(evidence: Evidence) -> Iterator[ast.expr]:
-    for pile in faulty_piles(evidence, False):
+    for pile in faulty_piles(evidence):
         yield from pile.expressions
 
 
@@ -102,5 +83,5 @@ RULE = rule(
     by_hand="store `loss.item()`, or `output.detach()` where a tensor is needed, in `{}`",
     shows=(GROWS, RETAINS, SECOND_WALK),
     results=CUT,
-    yields_to=("GF103",),
+    yields_to=("GF101", "GF103", "GF903"),
 )

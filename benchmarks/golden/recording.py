@@ -29,6 +29,7 @@ from graphfix.rewrite import fixpoint
 from graphfix.run import engine, limits
 from graphfix.run.cache import Cache, opened
 from graphfix.run.engine import Analysis
+from graphfix.run.precedence import told_once
 from graphfix.run.selection import Wanted, every
 from graphfix.run.stack import with_room
 from graphfix.run.texts import Texts
@@ -178,7 +179,7 @@ def _records(program: Program, kinds: set[str], kept: Path) -> Iterator[Record]:
     analysis = texts.analysed(source.text, every)
     faults = [f"{fault.code}: {type(fault.error).__name__}: {fault.error}" for fault in analysis.faults]
     yield file_record(program, analysis.unfinished or "analysed to the end", faults=faults)
-    for finding in analysis.findings:
+    for finding in told_once(analysis.findings):
         yield finding_record(program, source, texts, finding)
     yield from notes.records
     if "repair" in kinds:

@@ -191,7 +191,8 @@ class Finding:
 
     `unfixed`: why there is no fix, where that is known. `by_hand`: what to write then, with the names of the code.
     `optional`: old code that works; told only where its code is selected by name or prefix.
-    `symptoms`: how it may show itself in a run, the likeliest first.
+    `symptoms`: how it may show itself in a run, the likeliest first. `yields_to`: the findings (code and place) that tell the same
+    fault better: it is shown only where none of them is.
     """
 
     code: str
@@ -206,6 +207,7 @@ class Finding:
     unfixed: str = ""
     by_hand: str = ""
     symptoms: tuple[Symptom, ...] = ()
+    yields_to: tuple[tuple[str, Span], ...] = ()
 
     @property
     def url(self) -> str:

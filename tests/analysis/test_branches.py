@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from .toys import explored, hits
+from .toys import OFFSET, explored, hits
 
 CHAIN = """
 import sys
@@ -157,3 +157,48 @@ def test_a_run_for_a_side_knows_what_the_code_refused_in_the_run_that_it_follows
     tape = explored(f"{refused}{sides}    loss.backward()\n")
     assert [run for run in tape.runs if run.policy.forced and run.answers]
     assert len(tape.interpreters) == len(tape.runs) + 1, "the code refuses it in one run, which begins anew"
+
+
+DISPATCH = """
+import sys
+
+class Trainer:
+    def __init__(self, kind):
+        self.kind = kind
+        self.layer = nn.Linear(4, 4)
+
+    def loss(self, x):
+        if self.kind == "a":
+            return self.layer(x).mean()
+        {second} self.kind == "b":
+            return self.layer(x).exp().mean()
+        {second} self.kind == "c":
+            return self.layer(x).sum()
+        {second} self.kind == "d":
+            return self.layer(x).norm()
+        raise ValueError(self.kind)
+
+    def step(self, x):
+        loss = self.loss(x)
+        loss.backward()
+
+trainer = Trainer(sys.argv[1])
+for _ in range(3):
+    trainer.step(x)
+"""
+ARMS = {OFFSET + DISPATCH[: DISPATCH.index(f'"{kind}"')].count("\n") + 2 for kind in "abcd"}
+
+
+def walked(text: str) -> set[int]:
+    """The lines that make what a backward pass of the script goes through."""
+    runs = (run for run in explored(text).runs if run.entry.is_module)
+    return {node.site.lineno for run in runs for event in run.recording.walks for node in event.nodes}
+
+
+@pytest.mark.parametrize("second", ["if", "elif"])
+def test_each_arm_of_a_dispatch_that_ends_in_raise_is_taken(second: str) -> None:
+    assert ARMS <= walked(DISPATCH.format(second=second))
+
+
+def test_a_raise_to_which_the_program_surely_comes_is_one() -> None:
+    assert not ARMS & walked(DISPATCH.format(second="elif").replace("sys.argv[1]", '"e"'))

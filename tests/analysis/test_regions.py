@@ -187,3 +187,47 @@ class Trainer(Base):
 )
 def test_a_loss_that_a_step_out_of_sight_is_given_may_be_walked_there(made: str, step: str, told: int) -> None:
     assert len(regions(STEPPED.format(made=made, step=step), "")) == told
+
+
+PARAMETERS = """
+def validate(model, loader, criterion):
+    {start}
+    for x, y in loader:
+        {each}
+    return {end}
+
+
+def fit(model, loader, held_out, criterion, optimizer):
+    for epoch in range(3):
+        for x, y in loader:
+            loss = {loss}
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        score = validate(model, held_out, criterion)
+        {then}
+"""
+TOTAL = {"start": "total = 0", "each": "total += criterion(model(x), y)", "end": "total / len(loader)"}
+LISTED = {"start": "losses = []", "each": "losses.append(criterion(model(x), y))", "end": "losses"}
+COMPOSED = "criterion(model(x), y)"
+
+
+@pytest.mark.parametrize("kept", [TOTAL, LISTED], ids=["a total", "a list"])
+def test_an_evaluation_of_what_only_parameters_bring_goes_by_the_calls_that_are_trained(kept: dict[str, str]) -> None:
+    (region,) = regions(PARAMETERS.format(**kept, loss=COMPOSED, then="print(epoch, score)"), "")
+    assert region.function is not None and region.function.name == "validate"
+    assert not region.sure
+
+
+@pytest.mark.parametrize(
+    ("loss", "then"),
+    [
+        (COMPOSED, "score.backward()"),
+        (COMPOSED, "optimizer.note(score)"),
+        ("criterion(x, y)", "print(score)"),
+        ("criterion(model(x, y))", "print(score)"),
+    ],
+    ids=["its result is walked", "its result is handed on", "another input is trained", "another call is trained"],
+)
+def test_what_else_an_unknown_call_gives_is_no_evaluation(loss: str, then: str) -> None:
+    assert not regions(PARAMETERS.format(**TOTAL, loss=loss, then=then), "")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from graphfix.run.engine import findings_of
 from graphfix.run.examine import Job, examine
 
 from .toys import PREAMBLE, repaired, told
@@ -181,3 +182,46 @@ def train(a, x):
     loss.backward()
 """
     assert told(program) == set()
+
+
+HELPER = """
+def walk(loss{parameter}):
+    loss.backward({argument})
+
+
+features = torch.tanh(trunk(x))
+{first}
+{second}
+"""
+FIRST, SECOND = "walk(F.mse_loss(head_a(features), a){})", "walk(F.mse_loss(head_b(features), b){})"
+PASSED = {
+    "the default": (", retain=False", "retain_graph=retain", ("", ""), (", retain=True", "")),
+    "a keyword": (", retain=True", "retain_graph=retain", (", retain=False", ""), (", retain=True", "")),
+    "a position": (", retain", "retain_graph=retain", (", False", ", False"), (", True", ", False")),
+    "only by name": (", *, retain=False", "retain_graph=retain", ("", ""), (", retain=True", "")),
+}
+
+
+def test_a_helper_that_goes_backward_twice_is_told_with_the_call_that_frees() -> None:
+    text = PREAMBLE + HELPER.format(parameter="", argument="", first=FIRST.format(""), second=SECOND.format(""))
+    (finding,) = findings_of(Path("page.py"), text)
+    spelled = [text.encode()[label.span.start : label.span.end].decode() for label in finding.story]
+    assert spelled == [FIRST.format(""), SECOND.format(""), "loss.backward()"]
+    assert [label.step for label in finding.story] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(("parameter", "argument", "given", "wanted"), PASSED.values(), ids=PASSED)
+def test_the_call_that_decides_about_retaining_is_repaired(
+    tmp_path: Path, parameter: str, argument: str, given: tuple[str, str], wanted: tuple[str, str]
+) -> None:
+    pytest.importorskip("torch")
+
+    def program(passed: tuple[str, str]) -> str:
+        first, second = FIRST.format(passed[0]), SECOND.format(passed[1])
+        return PREAMBLE.removesuffix("\n") + HELPER.format(parameter=parameter, argument=argument, first=first, second=second)
+
+    with pytest.raises(RuntimeError, match="second time"):
+        exec(compile(program(given), "page.py", "exec"), {})
+    fixed = repaired(tmp_path, program(given), unsafe=True, select=("GF301",)).removeprefix("\n")
+    assert fixed == program(wanted)
+    exec(compile(fixed, "page.py", "exec"), {})

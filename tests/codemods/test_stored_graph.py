@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from graphfix.run.engine import findings_of
+from graphfix.run.examine import Job, examine
+from graphfix.run.selection import Wanted
 
 from .toys import PREAMBLE
 
@@ -217,3 +219,73 @@ for rank in (4, 8):
 print(results[0][1])
 """
     assert {f.code for f in findings_of(Path("ranks.py"), PREAMBLE + program)} == codes
+
+
+SEVERAL = """\
+import torch
+from torch import nn
+
+
+class Log:
+    def __init__(self):
+        self.rows = []
+
+    def add(self, losses):
+        self.rows.append({kept})
+
+
+net = nn.Linear(3, 1)
+optimizer = torch.optim.SGD(net.parameters(), 0.1)
+log = Log()
+for _ in range(3):
+    out = net(torch.ones(4, 3))
+    a, b = out.mean(), out.pow(2).mean()
+    losses = [a, b]
+    optimizer.zero_grad()
+    sum(losses).backward()
+    optimizer.step()
+    log.add({given})
+kept = log.rows
+print(len(kept))
+"""
+SEVERAL_REPAIRED = {
+    "a scaled element": ("losses", "[a * 1000, b]", "losses", "[a.item() * 1000, b.item()]"),
+    "scaled values of a dict": ("losses", "{'a': 0.1 * a, 'b': b}", "losses", "{'a': 0.1 * a.item(), 'b': b.item()}"),
+    "a comprehension": ("losses", "[2 * each for each in losses]", "losses", "[2 * each.item() for each in losses]"),
+    "a dict comprehension": (
+        "{k: v for k, v in losses.items()}", "{'a': a, 'b': b}", "{k: v.item() for k, v in losses.items()}", "{'a': a, 'b': b}",
+    ),
+}  # fmt: skip
+
+
+def graphs(text: str) -> int:
+    """How many tensors with a graph the program keeps."""
+    names: dict[str, list] = {}  # type: ignore[type-arg]
+    exec(compile(text, "page.py", "exec"), names)  # type: ignore[arg-type]
+    items = (each for row in names["kept"] for each in (row.values() if isinstance(row, dict) else row))
+    return sum(getattr(each, "grad_fn", None) is not None for each in items)
+
+
+@pytest.mark.parametrize(("kept", "given", "kept_then", "given_then"), SEVERAL_REPAIRED.values(), ids=SEVERAL_REPAIRED)
+def test_what_a_log_is_given_several_losses_in_is_cut_item_by_item(
+    tmp_path: Path, kept: str, given: str, kept_then: str, given_then: str
+) -> None:
+    pytest.importorskip("torch")
+    before, after = SEVERAL.format(kept=kept, given=given), SEVERAL.format(kept=kept_then, given=given_then)
+    assert repaired_script(tmp_path, before, unsafe=False) == after
+    assert (graphs(before), graphs(after)) == (6, 0)
+
+
+def test_a_list_that_is_stored_by_name_becomes_a_detached_copy(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    before = SEVERAL.format(kept="losses", given="losses").replace("    log.add(losses)", "    log.rows.append(losses)")
+    after = before.replace("log.rows.append(losses)", "log.rows.append([s.detach() for s in losses])")
+    assert repaired_script(tmp_path, before, unsafe=False) == before, "what changes in the list later is lost"
+    assert repaired_script(tmp_path, before, unsafe=True) == after
+    assert (graphs(before), graphs(after)) == (6, 0)
+
+
+def repaired_script(folder: Path, text: str, unsafe: bool) -> str:
+    path = folder / "page.py"
+    path.write_text(text)
+    return examine(path, Job((folder,), Wanted(("GF102",), unsafe=unsafe), repair=True)).after.decode()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from graphfix.run.engine import analyse
 from graphfix.run.examine import Job, examine
+from graphfix.run.precedence import told_once
 from graphfix.run.selection import Wanted
 
 HEAD = """\
@@ -73,7 +74,7 @@ def has_to_be_asked_for(folder: Path, program: str, select: tuple[str, ...] = ("
 
 
 def told(program: str) -> set[str]:
-    """The codes of all findings in a program that stands behind PREAMBLE."""
+    """The codes of all findings that are told of a program that stands behind PREAMBLE."""
     found = analyse(Path("page.py"), PREAMBLE + program)
     assert not found.faults and not found.unfinished
-    return {finding.code for finding in found.findings}
+    return {finding.code for finding in told_once(found.findings)}

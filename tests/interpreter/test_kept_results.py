@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from graphfix.autograd.symptoms import SECOND_WALK
 from graphfix.run.engine import findings_of
 
 KEPT = """
@@ -187,3 +188,77 @@ for x in torch.randn(5, 4, 3):
 )
 def test_a_step_by_hand_between_two_walks(step: str, codes: list[str]) -> None:
     assert [code for code, _ in told(BY_HAND.format(step=step))] == codes
+
+
+CACHED = """
+import functools
+import torch
+from torch import nn
+
+def memoize(function):
+    memo = {{}}
+
+    def wrapper(*given):
+        {body}
+
+    return wrapper
+
+embed = nn.Linear(4, 4)
+head = nn.Linear(4, 1)
+optimizer = torch.optim.SGD([*embed.parameters(), *head.parameters()], 0.1)
+
+@{decorator}
+def encode(number):
+    return torch.tanh(embed(torch.eye(4)[number]))
+
+for _ in range(3):
+    for number in range(4):
+        loss = head(encode(number)).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    {after}
+"""
+STORE = "memo[given] = function(*given)"
+CACHES = {
+    "lru_cache": ("functools.lru_cache(maxsize=None)", "return function(*given)", "GF201", "return torch.tanh(embed(torch.eye(4)[number]))"),
+    "a check": ("memoize", f"if given not in memo:\n            {STORE}\n        return memo[given]", "GF102", STORE),
+    "an early return": ("memoize", f"if given in memo:\n            return memo[given]\n        {STORE}\n        return memo[given]", "GF102", STORE),
+    "a key of identities": (
+        "memoize",
+        f"key = (id(function), *given)\n        if key not in memo:\n            {STORE.replace('[given]', '[key]')}\n        return memo[key]",
+        "GF102",
+        STORE.replace("[given]", "[key]"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("decorator", "body", "code", "place"), CACHES.values(), ids=CACHES)
+def test_a_cache_whose_graph_goes_backward_again_is_told_with_its_store(decorator: str, body: str, code: str, place: str) -> None:
+    pytest.importorskip("torch")
+    text = CACHED.format(decorator=decorator, body=body, after="pass")
+    with pytest.raises(RuntimeError, match="second time"):
+        exec(compile(text, "train.py", "exec"), {})
+    (finding,) = findings_of(Path("train.py"), text)
+    assert finding.code == code and finding.symptoms[0] is SECOND_WALK
+    assert text.encode()[finding.span.start : finding.span.end].decode() == place
+    backward = text.index("loss.backward()")
+    assert sum(label.span.start == backward for label in finding.story) == 2, "the one that frees, and the one that raises"
+
+
+def test_a_cache_that_is_cleared_after_each_step_is_fine() -> None:
+    pytest.importorskip("torch")
+    text = CACHED.format(decorator="functools.lru_cache(maxsize=None)", body="return 0", after="pass")
+    text = text.replace("        optimizer.step()", "        optimizer.step()\n        encode.cache_clear()")
+    exec(compile(text, "train.py", "exec"), {})
+    assert told(text) == []
+
+
+def test_two_keys_of_one_dict_are_two_places() -> None:
+    text = CACHED.format(decorator="memoize", body=CACHES["a check"][1], after="pass")
+    text = text.replace("range(4)", "range(1)").replace("range(3)", "range(4)").replace("encode(number)).mean", "encode(_)).mean")
+    pytest.importorskip("torch")
+    exec(compile(text, "train.py", "exec"), {})
+    assert "second backward" not in [
+        each.name for finding in findings_of(Path("train.py"), text) for each in finding.symptoms[:1]
+    ]

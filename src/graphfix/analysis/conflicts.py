@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 from graphfix.analysis.contributors import is_tensor_always
 from graphfix.analysis.evidence import Evidence, asked_once
-from graphfix.analysis.hidden import silenced
 from graphfix.analysis.runs import Run
 from graphfix.analysis.second_backward import Cause
 from graphfix.analysis.unretained import unretained
@@ -86,12 +85,7 @@ def meetings(evidence: Evidence) -> list[Meeting]:
                 note(meeting, run, event, hit.freed_by, hit.node)
     for run in evidence.tape.runs:
         for event in run.recording.walks:
-            if (
-                any(s.certain for s in event.stale)
-                and not event.hits
-                and event.site not in silenced(evidence)
-                and evidence.program.holds(event.site)
-            ):
+            if any(s.certain for s in event.stale) and not event.hits and evidence.program.holds(event.site):
                 meeting = found.setdefault((event.site, None, False), Meeting(event.site, evidence))
                 note(meeting, run, event, None, None)
     stale = {meeting.site for meeting in found.values() if meeting.is_stale}

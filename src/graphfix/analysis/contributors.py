@@ -17,13 +17,19 @@ from graphfix.autograd.backward import raises_again
 from graphfix.autograd.graph import Node
 from graphfix.autograd.iteration import Context
 from graphfix.interpreter.frames import CallStack
-from graphfix.interpreter.interning import kind_of
+from graphfix.interpreter.interning import interned, kind_of
 from graphfix.interpreter.recording import Store, Use
 from graphfix.interpreter.values import Instance, Tensor
 from graphfix.source.program import Program
 from graphfix.source.subtree import subtree
 
-DISPLAYS = (ast.Dict, ast.List, ast.Tuple)
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp)
+DISPLAYS = (ast.Dict, ast.List, ast.Tuple, ast.DictComp, *COMPREHENSIONS)
+# what a model of `transformers` gives beside its loss: https://huggingface.co/docs/transformers/main_classes/output
+OUTPUTS = frozenset(
+    "logits start_logits end_logits prediction_logits seq_relationship_logits logits_per_image logits_per_text last_hidden_state "
+    "pooler_output encoder_last_hidden_state image_embeds text_embeds".split()
+)
 ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 
 
@@ -62,6 +68,7 @@ class Facts:
             known = node.certain or node in self.proven or node.callee in self.modules or node.callee in self.elements
             # what torch makes of a sure part is sure as well; what an unknown call makes of it is not
             known = known or (node.callee is None and any(self.is_sure(parent) for parent in node.parents))
+            known = known or loss_beside(node) in self.elements
             self.sure[node] = known
         return known
 
@@ -121,12 +128,23 @@ def is_elementwise(site: ast.AST) -> bool:
     return isinstance(site, ast.UnaryOp) or isinstance(site, ast.BinOp) and not isinstance(site.op, ast.MatMult)
 
 
+def is_scaled(site: ast.AST) -> bool:
+    """Whether a node that torch makes here is that of a scaled loss."""
+    return isinstance(site, ast.Call) and isinstance(site.func, ast.Attribute) and site.func.attr == "scale"
+
+
 def brought_by(root: Node, births: dict[Node, Node | None]) -> Iterator[Node]:
-    """The node that alone can bring the graph which a walk from `root` needs: each of torch's operations below leads to it.
+    """The nodes that alone can bring the graph which a walk from `root` needs: each of torch's operations below leads to them.
 
     `(loss / 4).backward()` proves `loss`, and a distance of two slices of one embedding proves the embedding. `births`: as `birth_of` has
     found it for other nodes.
     """
+    part = root
+    while (
+        part.callee is None and not part.leaves and len(part.parents) == 1 and (is_elementwise(part.site) or is_scaled(part.site))
+    ):
+        (part,) = part.parents
+        yield part
     birth = birth_of(root, births)
     if birth is not None:
         yield birth
@@ -171,6 +189,17 @@ def way_from(root: Node) -> tuple[Node | None, set[Node]]:
     return (births.pop(), seen) if len(births) == 1 else (None, seen)
 
 
+def loss_beside(node: Node) -> object:
+    """The loss in the output of a model of which the node is another tensor; None where it is none.
+
+    Where that loss goes backward, the model has computed both with its graph.
+    """
+    if not is_element(node):
+        return None
+    _, whole, slot = node.callee.parts  # type: ignore[attr-defined]
+    return interned(("element", whole, "loss")) if slot in OUTPUTS else None
+
+
 def is_element(node: Node) -> bool:
     """Whether a node stands for one element of what an unknown call returned."""
     return kind_of(node.callee) == "element"
@@ -187,10 +216,8 @@ def contributors(facts: Facts, expression: ast.expr, own: Mapping[Node, int]) ->
         return contributors(facts, expression.operand, own)
     if isinstance(expression, ast.IfExp):
         return contributors(facts, expression.body, own) + contributors(facts, expression.orelse, own)
-    if isinstance(expression, (ast.Tuple, ast.List)):
-        return [part for item in expression.elts for part in contributors(facts, item, own)]
-    if isinstance(expression, ast.Dict):
-        return [part for item in expression.values for part in contributors(facts, item, own)]
+    if isinstance(expression, DISPLAYS):
+        return [part for item in elements(expression) for part in contributors(facts, item, own)]
     if isinstance(expression, ast.Call) and all(isinstance(use.value, Instance) for use in facts.uses.get(expression, ())):
         made_of = (*expression.args, *(keyword.value for keyword in expression.keywords))
         return [part for item in made_of for part in contributors(facts, item, own)]  # a record of what it is built from
@@ -213,10 +240,42 @@ def at_caller(facts: Facts, program: Program, trace: CallStack, nodes: Iterable[
             continue
         for part in subtree(statement):
             for argument in handed_over(part):
-                parts = contributors(facts, argument, {}) if isinstance(argument, DISPLAYS) else [argument]
-                if parts and all(brings(facts, inner, wanted) for inner in parts):
+                parts = parts_of(facts, argument, wanted)
+                if parts:
                     return parts
     return []
+
+
+def parts_of(facts: Facts, argument: ast.expr, wanted: set[Node]) -> list[ast.expr]:
+    """What to cut of an argument that brings `wanted` nodes in: it, or of a display what its elements are computed from; empty where
+    something else comes with them.
+    """
+    if not isinstance(argument, DISPLAYS):
+        return [argument] if brings(facts, argument, wanted) else []
+    found: list[ast.expr] = []
+    for element in elements(argument):
+        parts = contributors(facts, element, {})
+        if parts and not (brings(facts, element, wanted) and all(is_tensor_always(facts, part) for part in parts)):
+            return []
+        found.extend(parts)
+    return found
+
+
+def elements(expression: ast.expr) -> Iterator[ast.expr]:
+    """The expressions of which a display, or one in it, takes its items."""
+    if isinstance(expression, (ast.Tuple, ast.List)):
+        inner = expression.elts
+    elif isinstance(expression, ast.Dict):
+        inner = expression.values
+    elif isinstance(expression, ast.DictComp):
+        inner = [expression.value]
+    elif isinstance(expression, COMPREHENSIONS):
+        inner = [expression.elt]
+    else:
+        yield expression
+        return
+    for each in inner:
+        yield from elements(each)
 
 
 def handed_over(part: ast.AST) -> list[ast.expr]:

@@ -26,6 +26,7 @@ from graphfix.analysis.outliving import attribute_of, is_kept, out_of_sight, out
 from graphfix.analysis.region import Doubt, Region, alone_in, told_once
 from graphfix.analysis.region_doubts import doubt_about, missed_in
 from graphfix.analysis.runs import Run
+from graphfix.analysis.shown import composition
 from graphfix.autograd.graph import Leaf, Node, history
 from graphfix.autograd.iteration import Context, split_loop
 from graphfix.interpreter.frames import CallStack, Frame
@@ -58,10 +59,12 @@ class Regions:
         self.foreign: set[ast.AST] = set()
         self.trained: set[Leaf] = set()
         self.callees: set[object] = set()
+        self.walked_calls: set[object] = set()
         self.cut: dict[Node, set[Context]] = {}
         self.chosen: dict[Node, set[Context]] = {}
         self.carried: set[Node] = set()
         self.kept: set[Node] = set()
+        self.gathered: set[Node] = set()
         self.detached: set[ast.stmt] = set()
         self.handed: set[Node] = set()
         self.recording: set[ast.AST] = set()
@@ -122,6 +125,7 @@ class Regions:
         )
         self.carried.update(history(list(crossing)))
         self.kept.update(history([node for store in run.recording.stores if outlives(store) for node in store.nodes]))
+        self.gathered.update(history([node for store in run.recording.stores for node in store.beside]))
         for node in history(run.recording.left):  # the walk may lie behind the end of the run
             self.hand_on(node)
         for node in run.recording.nodes:
@@ -130,6 +134,7 @@ class Regions:
                 self.trained.update(node.leaves)
                 if node.callee is not None:
                     self.callees.add(node.callee)
+                    self.walked_calls.update((composition(node),) if self.facts.is_sure(node) else ())
 
     def note_asked(self, run: Run) -> list[Store]:
         """Take in what a run does with graphs besides walks; the stores to objects, of which it is open who gets what they keep."""
@@ -193,12 +198,13 @@ class Regions:
             return False
         if node.leaves or node.callee in self.facts.modules:
             return bool(node.leaves) or not trained_by_method(node.callee, self.callees)
-        return node.callee in self.callees and (node.training is False or self.is_cut_late(node))
+        grows = (node in self.carried or node in self.gathered) and composition(node) in self.walked_calls
+        return node.callee in self.callees and (node.training is False or grows or self.is_cut_late(node))
 
     def may_be_forward(self, node: Node) -> bool:
         """The same, as far as the node itself tells: what becomes of it is another question."""
         made_by_module = bool(node.leaves) or node.callee in self.facts.modules or node.callee in self.callees
-        return node.saves and made_by_module and self.facts.is_sure(node)
+        return node.saves and made_by_module and (self.facts.is_sure(node) or composition(node) in self.walked_calls)
 
     # Where the regions are
 
@@ -374,16 +380,3 @@ class Regions:
             if block[index] in self.recording:
                 end = index
         return tuple(block[start : end + 1])
-
-    # What may be said of them
-
-    def covers(self, store: Store) -> bool:
-        """Whether what is put away is made, and put away, in a region whose repair is safe: without graphs it keeps none."""
-        region = self.covering(store)
-        return region is not None and self.program.file_of(region.parts[0]).torch is not None
-
-    def covering(self, store: Store) -> Region | None:
-        """The region whose repair is safe in which what is put away is made, and put away."""
-        return next(
-            (r for r in self.found if r.sure and r.holds(store.trace) and all(r.holds(node.trace) for node in store.nodes)), None
-        )

@@ -12,6 +12,7 @@ from graphfix.analysis.entries import MODULE, EntryPoint
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.forwards import is_module_call
 from graphfix.analysis.runs import Run
+from graphfix.analysis.second_backward import SecondBackward
 from graphfix.autograd.graph import Node
 from graphfix.interpreter.recording import Store
 
@@ -23,7 +24,8 @@ class GrowingPlace:
     `stores`: all that is put there; `chained`: what was seen to be made of the place's older content.
     `walked`: a backward pass walks what it holds; `raises`: that walk meets a freed graph. `freed`: walks have freed all that
     is put there, of state before more is added to it; `ever_freed`: some of it. `escaped`: code that is not in sight gets hold
-    of it. `keeps_one`: each value takes the place of the one before. `entries`: those that show it.
+    of it. `keeps_one`: each value takes the place of the one before. `entries`: those that show it. `second`: the backward passes that
+    take a freed graph out of it. `needed`: the iteration that stores a graph goes backward through it.
     `expressions`: what to cut, empty where that is not known.
     """
 
@@ -36,6 +38,8 @@ class GrowingPlace:
     ever_freed: bool = False
     escaped: bool = False
     keeps_one: bool = False
+    needed: bool = False
+    second: list[SecondBackward] = field(default_factory=list)
     expressions: list[ast.expr] = field(default_factory=list)
 
     @property
@@ -67,15 +71,11 @@ def holders(stores: list[Store]) -> dict[Node, list[Store]]:
     return holding
 
 
-def by_place(evidence: Evidence, run: Run, covered: bool = False) -> Iterator[list[Store]]:
-    """The stores to each place.
-
-    `covered`: those in an evaluation that is put under no_grad, instead of the others.
-    """
+def by_place(run: Run) -> Iterator[list[Store]]:
+    """The stores to each place."""
     found: dict[tuple[int, object], list[Store]] = {}
     for store in run.recording.stores:
-        if evidence.regions.covers(store) is covered and not (covered and in_forward(store)):
-            found.setdefault((id(store.place[0]), store.place[1]), []).append(store)
+        found.setdefault((id(store.place[0]), store.place[1]), []).append(store)
     yield from found.values()
 
 

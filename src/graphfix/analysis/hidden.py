@@ -31,12 +31,6 @@ class Hidden:
 
 
 @asked_once
-def silenced(evidence: Evidence) -> frozenset[ast.AST]:
-    """The backward calls at which `retain_graph=True` hides a graph of an earlier iteration."""
-    return frozenset(walk.walk.site for group in hidden(evidence) for walk in group.walks)
-
-
-@asked_once
 def hidden(evidence: Evidence) -> list[Hidden]:
     """What would raise without retaining, as far as there is a place in the file to tell it at."""
     trial = across_iterations(evidence)
@@ -64,7 +58,7 @@ def carried(trial: Evidence, walks: list[SecondBackward]) -> Iterator[Hidden]:
 def piled_up(trial: Unretained) -> Iterator[Hidden]:
     """The containers out of which old graphs are walked."""
     kept = [walk for walk in trial.walks(Cause.KEPT) if walk.always]
-    for pile in faulty_piles(trial.evidence, False) if kept else ():
+    for pile in faulty_piles(trial.evidence) if kept else ():
         here = any(trial.evidence.program.holds(store.target) for store in pile.stores)
         if pile.raises and (pile.expressions or here):
             yield Hidden(Cause.KEPT, kept, pile=pile)

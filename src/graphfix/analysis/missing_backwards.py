@@ -103,27 +103,12 @@ def merged(every: list[MissingBackward]) -> MissingBackward:
 
 
 @asked_once
-def ways_to_losses(evidence: Evidence) -> set[tuple[ast.AST, ...]]:
-    """By which expressions, and which calls that lead to them, the graphs of such losses are made: other runs make them alike."""
-    return {way_of(node) for each in missing_backwards(evidence) for node in each.nodes}
-
-
-def lacks_backward(evidence: Evidence, node: Node) -> bool:
-    """Whether a node is part of the graph of a loss that lacks its backward pass: what is made so is to be walked."""
-    return way_of(node) in ways_to_losses(evidence)
-
-
-@asked_once
 def expressions_waiting(evidence: Evidence) -> set[ast.AST]:
     """The expressions whose graphs lead into such a loss: who cuts one hides that its backward pass is missing."""
     losses = missing_backwards(evidence)
     below = {parent for each in losses for node in each.nodes for parent in node.parents}
     used = {expression for expression, uses in evidence.facts.uses.items() if any(not below.isdisjoint(u.nodes) for u in uses)}
     return used | {node.site for node in below} if losses else set()
-
-
-def way_of(node: Node) -> tuple[ast.AST, ...]:
-    return (node.site, *(statement for _, statement in node.trace))
 
 
 def lacking(evidence: Evidence, run: Run, step: Update) -> Iterator[MissingBackward]:

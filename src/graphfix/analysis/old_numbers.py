@@ -63,12 +63,6 @@ def asked_for_kind(test: ast.expr) -> Iterator[ast.expr]:
             yield part.value
 
 
-def summed_up(evidence: Evidence) -> set[ast.expr]:
-    """The `.data` that those totals are made of that are read with an index."""
-    totals = [running_total(evidence, site) for site, _, known in indexed(evidence) if known]
-    return {part for total in totals if total is not None for part in total.added}
-
-
 def running_total(evidence: Evidence, site: ast.Subscript) -> Total | None:
     """What `total[0]` is the total of, where all that is put there are numbers and `.data` of tensors without dimension."""
     program = evidence.program

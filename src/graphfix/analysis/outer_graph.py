@@ -5,23 +5,17 @@ from __future__ import annotations
 import ast
 
 from graphfix.analysis.evidence import Evidence
-from graphfix.analysis.nameless_leaves import nameless, refused
 from graphfix.analysis.second_backward import SecondBackward
 from graphfix.autograd.graph import Leaf, Node, history
 
 
 def outer_births(evidence: Evidence, walk: SecondBackward) -> list[Node]:
-    """What this file makes outside of the loop of the walk, or what a statement of it, beside the loop, has made in other files.
-
-    Empty where that is told as a parameter that is no leaf.
-    """
+    """What this file makes outside of the loop of the walk, or what a statement of it, beside the loop, has made in other files."""
     nodes = external_nodes(walk)
     births = [node for node in nodes if evidence.program.holds(node.site)]
     if not births:
         return nodes if nodes and all(statements_of(evidence, walk, [node]) for node in nodes) else []
-    if any(evidence.program.statement_of(node.site) in nameless(evidence) for node in births):
-        return []
-    return births if set(history(births)).isdisjoint(refused(evidence)) else []
+    return births
 
 
 def external_nodes(walk: SecondBackward) -> list[Node]:

@@ -18,24 +18,20 @@ PUTS = frozenset((StoreKind.APPENDED, StoreKind.EXTENDED, StoreKind.ASSIGNED))
 
 
 @asked_once
-def faulty_piles(evidence: Evidence, covered: bool) -> list[GrowingPlace]:
-    """The containers, and the places of one value, that keep graphs for nobody, each with the expressions to cut.
-
-    `covered`: those in an evaluation that is put under no_grad, instead of the others.
-    """
+def faulty_piles(evidence: Evidence) -> list[GrowingPlace]:
+    """The containers, and the places of one value, that keep graphs for nobody, each with the expressions to cut."""
     piles: dict[ast.AST, GrowingPlace] = {}
     slots: dict[ast.AST, GrowingPlace] = {}
     for run in evidence.tape.runs:
-        collect(evidence, run, piles, covered)
-        if not covered:
-            collect_slots(evidence, run, slots)
-    if not covered:
-        taken_out(evidence, piles)
+        collect(evidence, run, piles)
+        collect_slots(evidence, run, slots)
+    taken_out(evidence, piles)
     found = [pile for pile in {**slots, **piles}.values() if is_fault(evidence, pile)]
     for pile in found:
         pile.expressions = expressions_to_cut(evidence, pile.stores)
         if pile.raises and not evidence.loses_nothing(pile.expressions):
             pile.expressions = []  # the same iteration walks what it stores
+            pile.needed = True
     return found
 
 
@@ -50,7 +46,7 @@ def in_sight(pile: GrowingPlace) -> bool:
     return not pile.escaped and pile.is_of_script and all(node.certain for store in pile.stores for node in store.nodes)
 
 
-def collect(evidence: Evidence, run: Run, piles: dict[ast.AST, GrowingPlace], covered: bool) -> None:
+def collect(evidence: Evidence, run: Run, piles: dict[ast.AST, GrowingPlace]) -> None:
     """Stores beside what an earlier iteration put into the same container."""
     by_holder: dict[int, list[Store]] = {}
     for store in run.recording.stores:
@@ -58,8 +54,7 @@ def collect(evidence: Evidence, run: Run, piles: dict[ast.AST, GrowingPlace], co
             continue
         if isinstance(store.holder, Sequence) and store.holder.in_turn and store.kind is StoreKind.ASSIGNED:
             continue  # state
-        if evidence.regions.covers(store) is covered:
-            by_holder.setdefault(id(store.holder), []).append(store)
+        by_holder.setdefault(id(store.holder), []).append(store)
     for stores in by_holder.values():
         for later in stores:
             older = [s for s in stores if s.order < later.order and s.target is later.target and kept(s, later)]
@@ -134,5 +129,6 @@ def taken_out(evidence: Evidence, piles: dict[ast.AST, GrowingPlace]) -> None:
                 pile = piles.setdefault(store.target, GrowingPlace())
                 pile.stores.append(store)
                 pile.raises = True
+                pile.second.append(walk)
                 pile.ever_freed = True
                 pile.entries.add(walk.entry)

@@ -61,3 +61,10 @@ def shared(one: Context, two: Context) -> int:
 def turns(node: Node, depth: int) -> tuple[int, ...]:
     """In which iteration of each loop a node is made that is not one of the first `depth` around it."""
     return tuple([iteration for _, iteration in node.context[depth:]])
+
+
+def composition(node: Node) -> tuple[object, ...]:
+    """What an unknown call was composed of: `criterion(model(x), y)` gives the same kind of value wherever it is written like that."""
+    site = node.site
+    names = (len(site.args), *(keyword.arg for keyword in site.keywords)) if isinstance(site, ast.Call) else ()
+    return node.callee, names, frozenset(parent.callee for parent in node.parents)

@@ -9,7 +9,7 @@ from graphfix.analysis.call_graph import word
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.growing_places import GrowingPlace, by_place, holders, is_cut_at_once
 from graphfix.analysis.runs import Run
-from graphfix.analysis.totals import adds, faulty_totals, operands
+from graphfix.analysis.totals import adds, operands
 from graphfix.autograd.graph import Node, history
 from graphfix.autograd.iteration import split_loop
 from graphfix.interpreter.recording import Store, StoreKind
@@ -24,7 +24,6 @@ def unwalked_state(evidence: Evidence, attributes: bool) -> dict[ast.AST, Growin
     walked: set[ast.AST] = set()
     for run in evidence.tape.runs:
         collect(evidence, run, attributes, places, walked)
-    walked |= {store.target for total in faulty_totals(evidence, False) for store in total.stores}  # told as running totals
     return {
         target: place
         for target, place in places.items()
@@ -60,7 +59,7 @@ def is_fault(evidence: Evidence, place: GrowingPlace) -> bool:
 def collect(evidence: Evidence, run: Run, attributes: bool, places: dict[ast.AST, GrowingPlace], walked: set[ast.AST]) -> None:
     """Add what this run shows; `walked` collects the targets of places whose content some backward pass walks."""
     cut = set(history(list(run.recording.cuts)))
-    for stores in by_place(evidence, run):
+    for stores in by_place(run):
         kind = isinstance(stores[0].place[0], Instance)
         if any(node.walks for store in stores for node in store.nodes):
             walked.update(store.target for store in stores)

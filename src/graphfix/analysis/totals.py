@@ -27,23 +27,20 @@ ADDING = frozenset(("add", "add_", "sub", "sub_", "lerp", "lerp_", "mul", "mul_"
 
 
 @asked_once
-def faulty_totals(evidence: Evidence, covered: bool) -> list[GrowingPlace]:
-    """The totals that keep graphs for nobody, each with the expressions to cut; `covered` as in `totals`."""
-    found = [total for total in totals(evidence, covered) if is_fault(evidence, total)]
+def faulty_totals(evidence: Evidence) -> list[GrowingPlace]:
+    """The totals that keep graphs for nobody, each with the expressions to cut."""
+    found = [total for total in totals(evidence) if is_fault(evidence, total)]
     for total in found:
         total.expressions = expressions_to_cut(evidence, total.stores)
     return found
 
 
 @asked_once
-def totals(evidence: Evidence, covered: bool) -> list[GrowingPlace]:
-    """Places whose new content is their old content of an earlier iteration plus something with a graph.
-
-    `covered`: those in an evaluation that is put under no_grad, instead of the others.
-    """
+def totals(evidence: Evidence) -> list[GrowingPlace]:
+    """Places whose new content is their old content of an earlier iteration plus something with a graph."""
     found: dict[ast.AST, GrowingPlace] = {}
     for run in evidence.tape.runs:
-        for stores in by_place(evidence, run, covered):
+        for stores in by_place(run):
             collect(evidence, run, stores, found)
     merged = {id(total): total for total in found.values()}
     return list(merged.values())

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from graphfix.analysis.contributors import Facts
-from graphfix.analysis.evidence import Evidence, asked_once
+from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Tape
 from graphfix.analysis.region import Region as Evaluation
 from graphfix.analysis.runs import Run
@@ -91,12 +91,11 @@ def region(evidence: Evidence, tried: Tape, sites: set[ast.Call]) -> Region | No
     return checked(evidence, tried, block, sites) if block and evidence.program.file_of(block[0]).torch else None
 
 
-@asked_once
-def computed_from_flagged(evidence: Evidence) -> set[ast.stmt | None]:
-    """The statements that compute something from what is marked volatile."""
-    sites = flagged(evidence)
-    tried = trial(evidence, sites).runs if sites else []
-    return {statement_in(node.trace, start.trace[-1][0]) for run in tried for start, nodes in fed(run, sites) for node in nodes}
+def computed_from(tried: Tape, sites: set[ast.Call]) -> set[ast.stmt]:
+    """The statements that compute something from `sites`, in the functions that these stand in."""
+    made = ((start, node) for run in tried.runs for start, nodes in fed(run, sites) for node in nodes)
+    statements = (statement_in(node.trace, start.trace[-1][0]) for start, node in made)
+    return {statement for statement in statements if statement is not None}
 
 
 def fed(run: Run, sites: set[ast.Call]) -> list[tuple[Node, list[Node]]]:

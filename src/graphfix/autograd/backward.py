@@ -156,8 +156,15 @@ def path_to(node: Node, came_from: dict[Node, Node | None]) -> tuple[Node, ...]:
     return tuple(reversed(path))
 
 
+def is_freed(node: Node, before: float) -> bool:
+    """Whether a walk has freed what a node saved, before this moment."""
+    return node.saves and node.freed_by is not None and node.freed_by.order < before
+
+
 def raises_again(node: Node, sure: Callable[[Node], bool], before: float = math.inf, walkable: set[Node] | None = None) -> bool:
     """Whether any walk through `node` would raise: below it, by a path that is known to be graph, lies a freed saved tensor.
+
+    A sum of two losses of which it is not known which one has a graph needs one of them: that is freed where both are.
 
     `before`: only what was freed before this moment of the run counts. `walkable` collects the nodes through which a walk
     would not raise, for further questions of the same moment.
@@ -168,7 +175,9 @@ def raises_again(node: Node, sure: Callable[[Node], bool], before: float = math.
     for step in order:
         if not sure(step):
             continue
-        if step.saves and step.freed_by is not None and step.freed_by.order < before:
+        if is_freed(step, before):
+            return True
+        if step.parents and not step.leaves and all(is_freed(parent, before) for parent in step.parents):
             return True
         for parent in step.parents:
             if parent not in seen and parent not in without:

@@ -109,6 +109,11 @@ class Node:
         self.guessed: tuple[Leaf, int] | None = None
         self.trained = False
 
+    @property
+    def way(self) -> tuple[ast.AST, ...]:
+        """By which expression, and which calls that lead to it, it is made: other runs make theirs alike."""
+        return (self.site, *(statement for _, statement in self.trace))
+
 
 def history(roots: list[Node]) -> list[Node]:
     """Every node reachable from `roots`, each once, roots first; the order is that of the program, not of memory."""

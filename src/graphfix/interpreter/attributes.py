@@ -31,6 +31,7 @@ from graphfix.interpreter.values import (
     Unknown,
     Value,
     is_hashable,
+    slot_of,
 )
 
 # the fields of what `max(dim=0)`, `sort` and their like return: a plain tuple has none
@@ -52,7 +53,7 @@ def get_attribute(m: Interpreter, value: Value, name: str, site: ast.AST) -> Val
             m.recording.misuses.append(Read(site, m.trace(), value, ReadKind.AS_TENSOR))
         return NonTensor(("attribute", value.key, name), cut=value.cut if name == "data" else None)
     if isinstance(value, Instance):
-        return instance_attribute(m, value, name)
+        return instance_attribute(m, value, name, site)
     if isinstance(value, TorchModule):
         return mode_read(m, value, ("training", id(value))) if name == "training" else m.library_attribute(value, name, site)
     if isinstance(value, Parameters) and name == "data":
@@ -83,7 +84,7 @@ def mode_read(m: Interpreter, value: Instance | TorchModule, key: object) -> Val
     return NonTensor(key) if mode is None else Constant(mode)
 
 
-def instance_attribute(m: Interpreter, value: Instance, name: str) -> Value:
+def instance_attribute(m: Interpreter, value: Instance, name: str, site: ast.AST) -> Value:
     key = ("attribute", value.key, name)
     if name == "training":
         return mode_read(m, value, key)
@@ -91,6 +92,8 @@ def instance_attribute(m: Interpreter, value: Instance, name: str) -> Value:
         return value.cls
     if name == "__dict__":
         return Mapping(value.attributes, open_=True)
+    if name == "_modules" and value.is_module():
+        return m.library_attribute(value, name, site)
     if not value.is_module() and not value.cls.is_open():
         hook = value.cls.find("__getattr__")
         if isinstance(hook, Function):
@@ -207,23 +210,29 @@ def turn_of(index: object) -> int:
 
 
 def mapping_item(m: Interpreter, value: Mapping, index: Value, site: ast.AST) -> Value:
-    slot = index.value if isinstance(index, Constant) and is_hashable(index.value) else ("unknown", index.identity)
+    slot = slot_of(index)
+    if slot not in value.items:
+        slot = value.meant.get(slot, slot)
     if slot in value.items:
         return value.items[slot]
     if value.default is not None:
         made = m.call(value.default, [], {}, site)
     elif isinstance(slot, tuple) and value.items:
         return list(value.items.values())[-1]
+    elif (other := unnamed(value)) is not None:
+        value.meant[slot] = other
+        return value.items[other]
     else:
-        made = unnamed(value) or Unknown(("item", id(value), slot))
+        made = Unknown(("item", id(value), slot))
     value.items[slot] = made
     return made
 
 
-def unnamed(value: Mapping) -> Value | None:
-    """A value that was put under a key that is not known, of those that no known key has: keys that differ mean different ones."""
+def unnamed(value: Mapping) -> object:
+    """A key that is not known, of those whose value no known key has: keys that differ mean different ones. None where there is none."""
     named = {id(item) for key, item in value.items.items() if not isinstance(key, tuple)}
-    return next((item for key, item in value.items.items() if isinstance(key, tuple) and id(item) not in named), None)
+    meant = set(value.meant.values())
+    return next((k for k, item in value.items.items() if isinstance(k, tuple) and k not in meant and id(item) not in named), None)
 
 
 def instance_item(m: Interpreter, value: Instance, index: Value, site: ast.AST) -> Value:

@@ -140,9 +140,8 @@ def note_boundary(m: Interpreter, entry: LoopEntry, first: dict[str, tuple[Value
     held: dict[str, tuple[Value, tuple, bool, bool]] = {}
     walkable = m.walkable
     memos = {
-        f"{getattr(function.definition, 'name', 'lambda')}()": value
+        f"{getattr(function.definition, 'name', 'lambda')}()": Sequence("tuple", list(kept.values()))
         for function, kept in m.recording.memos.items()
-        for value in kept.values()
     }
     for name, value in {**crossing(m.frame, entry.loop), **memos}.items() if m.has_graphs else ():
         if not can_be_detached(value):

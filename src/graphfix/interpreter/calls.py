@@ -38,6 +38,7 @@ from graphfix.interpreter.values import (
     Unknown,
     Value,
     given,
+    slot_of,
 )
 
 
@@ -218,7 +219,7 @@ def enter(m: Interpreter, function: Function, arguments: Arguments, keywords: Ke
     if KEPT not in function.wrappers:
         return run_function(m, function, arguments, keywords, site)
     known = m.recording.memos.setdefault(function, {})
-    key = (tuple(each.identity for each in arguments), tuple((name, each.identity) for name, each in sorted(keywords.items())))
+    key = (tuple(map(slot_of, arguments)), tuple((name, slot_of(each)) for name, each in sorted(keywords.items())))
     if key not in known:
         known[key] = run_function(m, function, arguments, keywords, site)
     return known[key]

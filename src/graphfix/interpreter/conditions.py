@@ -18,6 +18,7 @@ from graphfix.interpreter.values import (
     Tensor,
     Unknown,
     Value,
+    slot_of,
 )
 
 
@@ -60,6 +61,8 @@ def compare_two(left: Value, right: Value, op: ast.cmpop) -> Value:
         return Constant(is_empty)
     if isinstance(left, NonTensor) and left.first is not None and isinstance(right, Constant) and right.value == 0:
         return compare_counter(left.first, op, left.identity)
+    if isinstance(op, (ast.In, ast.NotIn)) and isinstance(right, Mapping) and slot_of(left) in right.items:
+        return Constant(isinstance(op, ast.In))
     if isinstance(op, (ast.In, ast.NotIn)) and isinstance(right, (Sequence, Mapping)) and isinstance(left, Constant):
         found = contains(right, left)
         if found is not None:
@@ -88,7 +91,12 @@ def emptiness(left: Value, right: Value, op: ast.cmpop) -> bool | None:
     `len(layers) > 0` is `layers` where that is a condition; how long a container becomes is another question.
     """
     for one, two, swapped in ((left, right, False), (right, left, True)):
-        if kind_of(one.identity) == "len" and one.identity.parts[2:] == (0,) and isinstance(two, Constant) and two.value in (0, 1):  # type: ignore[attr-defined]
+        if (
+            kind_of(one.identity) == "len"
+            and one.identity.parts[2:] == (0,)
+            and isinstance(two, Constant)
+            and two.value in (0, 1)
+        ):  # type: ignore[attr-defined]
             answers = {compare_known(*((two.value, length) if swapped else (length, two.value)), op) for length in range(1, 3)}
             if answers == {True} or answers == {False}:  # all that are not empty are alike to it
                 empty = compare_known(*((two.value, 0) if swapped else (0, two.value)), op)

@@ -32,7 +32,7 @@ from graphfix.interpreter.values import (
     Value,
     cut_of,
     identities,
-    is_hashable,
+    slot_of,
 )
 
 BUILTINS = frozenset(dir(builtins))
@@ -193,7 +193,7 @@ def dict_display(m: Interpreter, node: ast.Dict) -> Value:
                 made.open = True
             continue
         index = evaluate(m, key)
-        slot = index.value if isinstance(index, Constant) and is_hashable(index.value) else ("unknown", index.identity)
+        slot = slot_of(index)
         m.note_use(part, value)
         made.items[slot] = value
     return made
@@ -230,7 +230,10 @@ def combinations(m: Interpreter, generators: list[ast.comprehension], entry: Loo
 
 
 def list_comprehension(m: Interpreter, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Value:
-    items = [(evaluate(m, node.elt), follow) for follow in comprehend(m, node)]
+    items: list[tuple[Value, bool]] = []
+    for follow in comprehend(m, node):
+        items.append((evaluate(m, node.elt), follow))
+        m.note_use(node.elt, items[-1][0])
     kind = {ast.ListComp: "list", ast.SetComp: "set"}.get(type(node), "generator")
     made = Sequence(kind, [item for item, _ in items])
     made.goes_on = any(follow for _, follow in items)
@@ -241,8 +244,9 @@ def dict_comprehension(m: Interpreter, node: ast.DictComp) -> Value:
     made = Mapping({})
     for _ in comprehend(m, node):
         key = evaluate(m, node.key)
-        slot = key.value if isinstance(key, Constant) and is_hashable(key.value) else ("unknown", key.identity)
+        slot = slot_of(key)
         made.items[slot] = evaluate(m, node.value)
+        m.note_use(node.value, made.items[slot])
     return made
 
 

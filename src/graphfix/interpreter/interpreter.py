@@ -157,6 +157,7 @@ class Interpreter:
         self.tries = 0  # handlers that wait for what is raised
         self.decorates = False  # whether a decorator of the project runs
         self.in_passing = False  # whether one runs that cannot switch recording off or on
+        self.imported: dict[str, Unknown] = {}  # objects out of files that cannot be read, by qualified names
         self.hooked_at: ast.AST | None = None  # where a module that is not known, or some of its parts, got a forward hook
         self.steps = 0
         self.most = MAX_STEPS
@@ -314,6 +315,14 @@ class Interpreter:
         node = self.record(site, inputs, True, certain=False, callee=callee, force=callee is not None)
         return Unknown(key or ("call", site, self.now()), node)
 
+    def latent(self, site: ast.AST, inputs: Iterable[Value] = (), callee: object = None) -> Node | None:
+        """The node of what is made here of `inputs` without a known graph, if one of them, or code that is not followed, turns out to bring one."""
+        if not self.grad_enabled or callee is None and not any(isinstance(each, Unknown) and not each.outside for each in inputs):
+            return None
+        node = Node(site, self.trace(), self.context, (), True, (), True, False, interned(callee))
+        node.order, node.training = self.now(), self.training
+        return node
+
     def element(self, value: Unknown, slot: object, site: ast.AST) -> Node | None:
         """The graph of one element of what an unknown call returned: the others may have another one, or be no tensors.
 
@@ -360,9 +369,15 @@ class Interpreter:
 
     def ensure_graph(self, value: Value, site: ast.AST) -> None:
         """`value.backward()` proves a graph: one that was made outside of what is simulated, where none is known."""
-        if not isinstance(value, Unknown) or value.node is not None or not self.grad_enabled:
+        if not isinstance(value, (Unknown, Tensor)) or value.node is not None or not self.grad_enabled:
             return
-        if value.made_of is not None:
+        if value.latent is not None:
+            self.has_graphs = True
+            value.node = value.latent
+            self.recording.nodes.append(value.node)
+        elif isinstance(value, Tensor):
+            return
+        elif value.made_of is not None:
             source, made_at = value.made_of
             self.ensure_graph(source, site)
             value.node = self.record(made_at, [source], True, certain=False)

@@ -30,6 +30,7 @@ from graphfix.interpreter.values import (
     leaves_in,
     nodes_in,
     note_copied,
+    slot_of,
 )
 from graphfix.interpreter.witness import witnessed
 
@@ -176,8 +177,7 @@ def set_item(m: Interpreter, target: ast.Subscript, value: Value, source: ast.ex
                 note_store(m, target, (holder, "[]"), Tensor(node), source, kind, Tensor(holder.node))
                 holder.node = node
     elif isinstance(holder, Mapping):
-        known = isinstance(index, Constant)
-        slot = key if known else ("unknown", getattr(index, "key", id(index)))
+        slot = slot_of(index)
         note_store(m, target, (holder, slot), value, source, kind, holder.items.get(slot), holder)
         holder.items[slot] = value
     elif isinstance(holder, Sequence):

@@ -40,8 +40,11 @@ from graphfix.source.subtree import kept_with_node, subtree
 def execute(m: Interpreter, body: collections.abc.Sequence[ast.stmt]) -> None:
     """Run a block of statements."""
     frame = m.frame
+    before: ast.stmt | None = None
     for statement in body:
-        frame.statement = statement
+        if before is not None and is_raise(statement):
+            take_passed_arm(m, before)
+        before = frame.statement = statement
         m.tick()
         m.recording.executed.add(statement)
         handler = STATEMENTS.get(type(statement))
@@ -129,6 +132,19 @@ def run_if(m: Interpreter, s: ast.If) -> None:
         if recalled is not None and m.corrections > 0:
             raise Contradicted(recalled, not m.decisions[recalled]) from None
         execute(m, other)  # code that is analysed works: what a check would refuse is taken as passed
+
+
+def take_passed_arm(m: Interpreter, before: ast.stmt) -> None:
+    """Return by the last arm of the `if` before a `raise`, if all of its arms were passed by for no known reason.
+
+    Code that is analysed works: `if kind == "a": return A()`, `if kind == "b": return B()`, `raise ValueError(kind)` is to come to an end.
+    """
+    while isinstance(before, ast.If) and len(before.orelse) == 1 and isinstance(before.orelse[0], ast.If):
+        (before,) = before.orelse
+    if isinstance(before, ast.If) and not before.orelse and isinstance(before.body[-1], ast.Return):
+        if before in m.recording.asked and not m.tries:
+            m.recording.covered[before, True] = m.frame.definition
+            execute(m, before.body)
 
 
 def run_for(m: Interpreter, s: ast.For | ast.AsyncFor) -> None:

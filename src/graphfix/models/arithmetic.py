@@ -71,9 +71,13 @@ def arithmetic(m: Interpreter, site: ast.AST, left: Value, right: Value, op: ast
         return made
     key = (type(op).__name__, left.identity, right.identity)
     if isinstance(left, Unknown) or isinstance(right, Unknown):
-        made = Unknown(key, m.record(site, (left, right), saves))
+        result = Unknown(key, m.record(site, (left, right), saves))
         alone = beside_number(site, left, right)
-        return made.computed_from(alone, site) if alone is not None else made
+        if alone is not None:
+            return result.computed_from(alone, site)
+        if result.node is None:
+            result.latent = m.latent(site, (left, right))
+        return result
     return NonTensor(key, cut=cut_of(left, right))
 
 

@@ -26,6 +26,7 @@ from graphfix.interpreter.values import (
     Value,
     cut_of,
     identities,
+    slot_of,
 )
 from graphfix.interpreter.versions import string_method
 from graphfix.models.registry import models
@@ -79,7 +80,7 @@ def dictionary(m: Interpreter, arguments: list[Value], keywords: dict[str, Value
                 made.items["unknown", site] = Parameters(pair.owners, ParametersForm.ONE, some=True)
             elif isinstance(pair, Sequence) and len(pair.items) == 2:
                 key = pair.items[0]
-                made.items[key.value if isinstance(key, Constant) else ("unknown", key.identity)] = pair.items[1]
+                made.items[slot_of(key)] = pair.items[1]
     return made
 
 
@@ -183,7 +184,7 @@ def mapping_method(
     m: Interpreter, receiver: Mapping, name: str, arguments: list[Value], keywords: dict[str, Value], site: ast.AST
 ) -> Value | None:
     key = arguments[0] if arguments else NONE
-    slot: object = key.value if isinstance(key, Constant) else ("unknown", key.identity)
+    slot = slot_of(key)
     if name == "items":
         pairs = [
             Sequence("tuple", [Constant(k) if not isinstance(k, tuple) else NonTensor(k[1]), v])
@@ -202,8 +203,6 @@ def mapping_method(
     if name == "values":
         return Sequence("tuple", list(receiver.items.values()), receiver.open)
     if name in ("get", "setdefault", "pop"):
-        if isinstance(slot, (list, dict, set)):
-            return Unknown(("item", site, m.now()))
         fallback = arguments[1] if len(arguments) > 1 else NONE
         if slot in receiver.items:
             return receiver.items.pop(slot) if name == "pop" else receiver.items[slot]

@@ -41,6 +41,7 @@ from graphfix.models.operations import (
     wanted_tensor,
 )
 from graphfix.models.saving import INPLACE_AT, save
+from graphfix.models.submodules import buffers, listed
 from graphfix.models.table import OpFacts, facts
 
 MODULE_METHODS = frozenset(
@@ -156,6 +157,8 @@ def layer_result(m: Interpreter, layer: TorchModule, known: OpFacts, values: Arg
         return values[0]
     single = known.scalar and not reduces_nothing(layer.keywords)
     made = Tensor(node, None, single, shape=SCALAR if single else None)
+    if node is None:
+        made.latent = m.latent(site, values)
     if is_on(layer.keywords.get("inplace")) and values and isinstance(values[0], Tensor) and values[0].leaf is None:
         return written_by_layer(m, layer, values[0], made, site)
     if layer.leaf is None:
@@ -214,6 +217,9 @@ def copy_module(value: Value, seen: dict[int, Value]) -> Value:
 def module_method(
     m: Interpreter, receiver: TorchModule | Instance, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST
 ) -> Value | None:
+    if name in ("buffers", "named_buffers") and isinstance(receiver, Instance) and (known := buffers(receiver)):
+        held = [Sequence("tuple", [Constant(path), each]) if name == "named_buffers" else each for path, each in known.items()]
+        return Sequence("generator", held, True)
     if name in ("parameters", "buffers"):
         return Parameters([receiver])
     if name in ("named_parameters", "named_buffers"):
@@ -241,8 +247,10 @@ def module_method(
         and len(arguments) == 2
         and isinstance(arguments[0], Constant)
     ):
-        holder = receiver.attributes
-        holder[str(arguments[0].value)] = arguments[1]
+        word = str(arguments[0].value)
+        receiver.attributes[word] = arguments[1]
+        if name == "register_buffer" and isinstance(receiver, Instance) and word not in receiver.buffers:
+            receiver.buffers.append(word)
         return NONE
     if name in ("append", "extend") and isinstance(receiver, TorchModule) and receiver.children is not None and arguments:
         added = arguments if name == "append" else iterate(m, arguments[0], site)
@@ -312,31 +320,3 @@ def container_view(receiver: TorchModule, name: str) -> Value:
     if name == "values":
         return Sequence("tuple", list(receiver.names.values()) or list(receiver.children or []))
     return Sequence("tuple", [Sequence("tuple", [Constant(key), item]) for key, item in receiver.names.items()])
-
-
-def listed(receiver: TorchModule | Instance, method: str) -> Sequence:
-    """What `modules()` and its like go through, in pairs with names where these are asked for.
-
-    Loops see the first few of many, so that modules of the project come first, and of torch's layers one of each kind.
-    """
-    inner = submodules(receiver, all_below=method.endswith("modules"))
-    own = [receiver] if method.endswith("modules") else []
-    kinds = {each.kind: each for each in inner if isinstance(each, TorchModule)}
-    found = [*own, *(each for each in inner if isinstance(each, Instance)), *kinds.values()]
-    if method.startswith("named_"):
-        found = [Sequence("tuple", [NonTensor((method, id(receiver), index)), each]) for index, each in enumerate(found)]
-    return Sequence("generator", found, True)
-
-
-def submodules(receiver: TorchModule | Instance, all_below: bool) -> list[TorchModule | Instance]:
-    """The modules in a module, and those in these, each once."""
-    found: dict[int, TorchModule | Instance] = {id(receiver): receiver}
-    pending = [receiver]
-    while pending:
-        holder = pending.pop()
-        for value in holder.attributes.values() if isinstance(holder, Instance) else (holder.children or []):
-            is_module = isinstance(value, TorchModule) or isinstance(value, Instance) and value.is_module()
-            if is_module and id(value) not in found:
-                found[id(value)] = value
-                pending += [value] if all_below else []
-    return list(found.values())[1:]

@@ -98,6 +98,8 @@ def operation(m: Interpreter, known: OpFacts | None, values: Arguments, keywords
         shape = OTHER if shape is None and word not in KEEPS_SHAPE and word != "squeeze" else shape
         return view(Tensor(None, None, single, values[0], values[0].is_data, shape), values[0], name)
     made = Tensor(node, None, single, shape=shape)
+    if node is None:
+        made.latent = m.latent(site, values)
     if known.inplace and word in RESHAPES and values and isinstance(values[0], Tensor):
         values[0].shape = None
     if known.inplace and values and isinstance(values[0], Tensor):

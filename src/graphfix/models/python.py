@@ -33,6 +33,7 @@ from graphfix.interpreter.values import (
     identities,
 )
 from graphfix.models.arithmetic import arithmetic
+from graphfix.models.imported import call_imported
 from graphfix.models.networks import built_network
 from graphfix.models.registry import model_of, models
 from graphfix.models.threads import make_thread
@@ -79,12 +80,16 @@ def call_library(m: Interpreter, name: str, arguments: list[Value], keywords: di
         )
     values = given(arguments, keywords)
     network = built_network(m, name, arguments, keywords, site)
+    if network is None:
+        network = call_imported(m, name, arguments, keywords, site)
     if network is not None:
         return network
     hand_on(m, values, site, name)
     run_callbacks(m, values, site)
     node = m.record(site, values, True, certain=False, callee=name)
     made = Unknown((name, site, m.now()), node)
+    if node is None:
+        made.latent = m.latent(site, callee=name)
     m.recording.handed.append(Handed(m.now(), tuple(values), made))
     return made
 

@@ -8,12 +8,15 @@ from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.memory import view
 from graphfix.interpreter.recording import Alias, AliasKind
 from graphfix.interpreter.shapes import shape_of
-from graphfix.interpreter.values import BoundMethod, NonTensor, Tensor, TorchModule, Unknown, Value
+from graphfix.interpreter.values import BoundMethod, Instance, NonTensor, Tensor, TorchModule, Unknown, Value
+from graphfix.models.submodules import MODULES, modules_of
 from graphfix.models.table import facts
 
 
-def library_attribute(m: Interpreter, value: Tensor | Unknown | TorchModule, name: str, site: ast.AST) -> Value:
+def library_attribute(m: Interpreter, value: Tensor | Unknown | TorchModule | Instance, name: str, site: ast.AST) -> Value:
     """What torch has under the name of an attribute."""
+    if isinstance(value, Instance):
+        return modules_of(value) if name == MODULES else Unknown(("attribute", value.key, name))
     return layer_attribute(value, name) if isinstance(value, TorchModule) else tensor_attribute(m, value, name, site)
 
 
@@ -41,6 +44,8 @@ def tensor_attribute(m: Interpreter, value: Tensor | Unknown, name: str, site: a
 
 
 def layer_attribute(value: TorchModule, name: str) -> Value:
+    if name == MODULES:
+        return modules_of(value)
     if name == "module" and value.kind == "DataParallel" and value.children:
         return value.children[0]
     if (

@@ -39,6 +39,7 @@ from graphfix.interpreter.values import (
     note_copied,
 )
 from graphfix.models import autograd_calls as walks
+from graphfix.models.amp import acts_as_scaler, scaler_method
 from graphfix.models.launchers import launcher_method
 from graphfix.models.modules import (
     mode_given,
@@ -229,7 +230,7 @@ def opaque_method(
     kind = kind_of(receiver.key)
     if kind == "distribution":
         return distribution_method(m, receiver, name, arguments, site)
-    if kind == "scaler":
+    if kind == "scaler" or acts_as_scaler(m, site):
         return scaler_method(m, receiver, name, arguments, keywords, site)
     if name in ("train", "eval"):
         m.set_mode(receiver, (), mode_given(name, arguments, keywords), site)
@@ -276,18 +277,6 @@ def distribution_method(m: Interpreter, receiver: Unknown, name: str, arguments:
     if node is not None and name == "rsample":
         node.random = True
     return Tensor(node)
-
-
-def scaler_method(m: Interpreter, receiver: Unknown, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
-    """`torch.amp.GradScaler`."""
-    if name == "scale" and arguments:
-        value = arguments[0]
-        if isinstance(value, Unknown) and value.node is None:
-            return Unknown(("scaled", value.key)).computed_from(value, site)
-        return Tensor(m.record(site, [value], True), single=value.single, shape=shape_of(value))
-    if name == "step" and arguments:
-        return m.call_method(arguments[0], "step", arguments[1:], keywords, site)
-    return NONE
 
 
 def optimizer_method(

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 from graphfix.analysis.contributors import cut_text
 from graphfix.analysis.evidence import Evidence
+from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.values import Unknown, Value
 from graphfix.model import Append, Operation
+from graphfix.models.table import facts
 from graphfix.source.quote import short
 
 
@@ -31,9 +33,12 @@ class Cut:
         return f"store {', '.join(list(names)[:3])}"
 
 
-def has_keys(value: Value) -> bool:
-    """Whether something is looked up in a value by a name: it is a dict, and no tensor that could be cut."""
-    return isinstance(value, Unknown) and any(isinstance(key, str) for key in value.items)
+def is_object(value: Value) -> bool:
+    """Whether something is looked up in a value by a name that tensors do not have: a dict or an object, and no tensor that could be cut."""
+    if not isinstance(value, Unknown):
+        return False
+    read = (name for name, part in value.attributes.items() if isinstance(part, Unknown) and kind_of(part.key) == "attribute")
+    return any(isinstance(key, str) for key in value.items) or any(facts(f"torch.Tensor.{name}") is None for name in read)
 
 
 def plan(evidence: Evidence, expressions: list[ast.expr], local: bool) -> Cut | None:
@@ -41,7 +46,7 @@ def plan(evidence: Evidence, expressions: list[ast.expr], local: bool) -> Cut | 
 
     `local`: every reader of what is stored is simulated, so that a number can be put there where readers allow it.
     """
-    if not expressions or any(has_keys(use.value) for each in expressions for use in evidence.facts.uses.get(each, ())):
+    if not expressions or any(is_object(use.value) for each in expressions for use in evidence.facts.uses.get(each, ())):
         return None
     texts = {cut_text(evidence.facts, expression, True) for expression in expressions}
     wish = evidence.tape.conventions.accumulate

@@ -13,47 +13,13 @@ from graphfix.autograd.graph import Node
 from graphfix.autograd.iteration import Context
 from graphfix.autograd.symptoms import SECOND_WALK, WRITTEN_IN_PLACE
 from graphfix.interpreter.recording import Boundary, Store
-from graphfix.interpreter.values import Instance, Mapping, Sequence, Tensor, Unknown, Value
+from graphfix.interpreter.values import Instance, Mapping, Sequence, Tensor, Value
 from graphfix.model import Finding, Fix, Ground, InsertAfter, InsertBefore, Label, NoFix, Operation, in_time
+from graphfix.repairs.at_store import detached_at_store
 from graphfix.repairs.fixes import Tell, fix, unless
+from graphfix.repairs.shapes import detached
 
 ONCE = "it is computed once and cached: compute it in each iteration, or clear the cache after each step"
-
-
-def detached(value: Value, text: str) -> str | None:
-    """An expression for `value`, which is written `text`, without its graph; None where its shape is not known."""
-    if isinstance(value, Tensor) or (isinstance(value, Unknown) and value.node is not None and value.node.certain):
-        return f"{text}.detach()"
-    if value.is_plain:
-        return text
-    if isinstance(value, Sequence) and value.kind in ("tuple", "list") and value.items:
-        return detached_sequence(value, text)
-    if isinstance(value, Instance) and value.cls.is_tuple():
-        parts = {detached(item, "s") for item in value.attributes.values()}
-        part = parts.pop() if len(parts) == 1 else None
-        return f"type({text})(*({part} for s in {text}))" if part is not None else None
-    if isinstance(value, Mapping) and value.items and not value.rest:
-        if all(isinstance(item, Tensor) for item in value.items.values()):
-            return f"{{k: v.detach() for k, v in {text}.items()}}"
-        inner = next(iter(value.items.values()))
-        part = detached(inner, "v")
-        return f"{{k: {part} for k, v in {text}.items()}}" if part is not None and len(value.items) == 1 else None
-    return None
-
-
-def detached_sequence(value: Sequence, text: str) -> str | None:
-    variable = "s" if text != "s" else "t"
-    parts = [detached(item, variable) for item in value.items]
-    if None in parts:
-        return None
-    if len(set(parts)) == 1:
-        return (
-            f"tuple({parts[0]} for {variable} in {text})" if value.kind == "tuple" else f"[{parts[0]} for {variable} in {text}]"
-        )
-    if value.open:
-        return None
-    texts = [str(detached(item, f"{text}[{index}]")) for index, item in enumerate(value.items)]
-    return f"({', '.join(texts)})" if value.kind == "tuple" else f"[{', '.join(texts)}]"
 
 
 def only_item(value: Value) -> str:
@@ -169,7 +135,7 @@ def number_of(context: Context, loop: ast.AST | None, unknown: int) -> int:
 def boundary_fix(evidence: Evidence, loop: ast.AST | None, carrier: str, walk: SecondBackward) -> Fix | NoFix:
     """Detach `carrier` once per iteration of `loop`, where every walk over what it holds would raise."""
     if loop is None or not isinstance(loop, (ast.For, ast.AsyncFor, ast.While)) or not evidence.program.holds(loop):
-        return NoFix("the loop that calls backward() is in another file or outside the analysed code")
+        return detached_at_store(evidence, carrier, walk)
     seen = held_at(evidence.tape, loop, carrier)
     statements = {detaching(carrier, value) for _, value, _, _ in seen}
     statement = statements.pop() if len(statements) == 1 else None

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from graphfix.analysis.flow.calls import name_of
 from graphfix.analysis.flow.scopes import FUNCTIONS
-from graphfix.model import AddArgument, Finding, Operation, Span, Wrap
+from graphfix.model import AddArgument, Finding, Operation, Replace, Span, Wrap
 from graphfix.models.words import WALKS
 from graphfix.repairs.inquiry import Inquiry, Open
 from graphfix.source.subtree import subtree
@@ -20,7 +20,7 @@ class Joined(Inquiry):
         """Between the walks nobody writes to what is saved; where they become one, nobody looks at the gradients of either."""
         assert finding.fix is not None
         spans = [finding.span, *(span for each in finding.fix.operations for span in spans_of(each))]
-        one = not all(isinstance(each, AddArgument) for each in finding.fix.operations)
+        one = not all(retains(each) for each in finding.fix.operations)
         for statement in self.between(spans, finding.span):
             for code in self.flow.reached(statement):
                 for call in (part for part in subtree(code) if isinstance(part, ast.Call)):
@@ -66,3 +66,8 @@ class Joined(Inquiry):
 
 def spans_of(operation: Operation) -> list[Span]:
     return list(operation.spans) if isinstance(operation, Wrap) else [operation.span]
+
+
+def retains(operation: Operation) -> bool:
+    """Whether an operation has the first of two walks keep its graph, by an argument that is added or that says no now."""
+    return isinstance(operation, AddArgument) or isinstance(operation, Replace) and operation.text == "True"

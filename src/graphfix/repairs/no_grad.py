@@ -19,7 +19,6 @@ from graphfix.source.subtree import subtree
 
 # these read the function's source, and know no context in it: https://docs.pytorch.org/docs/stable/jit_language_reference.html
 COMPILES = frozenset("script script_method script_if_tracing jit njit trace".split())
-UNDER_NO_GRAD = "the `no_grad` that GF103 suggests around the evaluation fixes this, too"
 
 
 def no_grad_around(evidence: Evidence, held: Region) -> tuple[str, tuple[Operation, ...]] | None:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.growing_places import GrowingPlace
+from graphfix.analysis.mended import ends_with_call, kept
+from graphfix.analysis.second_backward import SecondBackward
 from graphfix.autograd.symptoms import SECOND_WALK
 from graphfix.interpreter.recording import Store
-from graphfix.interpreter.values import Instance
-from graphfix.model import OUTSIDE, Finding, Ground, NoFix
-from graphfix.repairs.cut import plan
+from graphfix.interpreter.values import Instance, Mapping, Sequence
+from graphfix.model import OUTSIDE, Finding, Fix, Ground, Label, NoFix, Replace, in_time
+from graphfix.repairs.cut import is_object, plan
 from graphfix.repairs.fixes import Tell, fix, unless
+from graphfix.repairs.shapes import detached
 from graphfix.source.quote import short
+
+COMPUTE_ANEW = "compute it in each iteration, or empty the container after each step"
 
 
 def piled_up(evidence: Evidence, pile: GrowingPlace, tell: Tell) -> Finding | None:
@@ -32,15 +38,60 @@ def piled_up(evidence: Evidence, pile: GrowingPlace, tell: Tell) -> Finding | No
     repair = (
         fix(cut.title, *cut.operations(evidence), ground=ground, doubt=doubt)
         if cut is not None
-        else NoFix("the stored value is computed in another file, or not by one expression")
+        else detached_copy(evidence, pile, ground)
     )
-    kept = "this keeps a tensor with its graph beyond its iteration"
-    what_it_does = kept if pile.keeps_one else "this stores a tensor with its graph in a container that outlives the iteration"
+    one = "this keeps a tensor with its graph beyond its iteration"
+    what_it_does = one if pile.keeps_one else "this stores a tensor with its graph in a container that outlives the iteration"
     story = [evidence.label(blamed, what_it_does)]
     if own and evidence.program.statement_of(own[0].target) is not blamed:
         story.append(evidence.label(own[0].target, "it is kept here"))
+    for walk in pile.second[:1]:
+        story = around_second_walk(evidence, walk, story)
     message = f"`{what}` keeps the graph of {'the iteration that it is from' if pile.keeps_one else 'every value put into it'}"
-    return tell(evidence, message, evidence.program.span(blamed), story, repair, shown=SECOND_WALK if pile.raises else None)
+    finding = tell(
+        evidence,
+        message,
+        evidence.program.span(blamed),
+        in_time(*story) if pile.second else story,
+        repair,
+        shown=SECOND_WALK if pile.raises else None,
+        subject=dataclasses.replace(kept(evidence, pile, pile.stores), is_fleeting=ends_with_call(evidence, pile.stores)),
+    )
+    return dataclasses.replace(finding, by_hand=COMPUTE_ANEW) if pile.needed else finding
+
+
+def detached_copy(evidence: Evidence, pile: GrowingPlace, ground: Ground) -> Fix | NoFix:
+    """Store a copy of a list, tuple or dict, with the items detached, where it comes by name."""
+    stores = [store for store in pile.stores if store.nodes and not pile.needed]
+    sites = dict.fromkeys(store.value_site for store in stores)
+    site = next(iter(sites), None)
+    if len(sites) == 1 and isinstance(site, (ast.Name, ast.Attribute)) and evidence.program.holds(site):
+        text = ast.unparse(site)
+        made = {detached(store.value, text) if isinstance(store.value, (Mapping, Sequence)) else None for store in stores}
+        copy = made.pop() if len(made) == 1 else None
+        if copy is not None:
+            doubt = f"what changes in `{text}` later is not seen in a copy of it"
+            return fix(f"store `{copy}`", Replace(evidence.program.span(site), copy), ground=ground, doubt=doubt)
+    return NoFix(why_not_cut(evidence, pile))
+
+
+def around_second_walk(evidence: Evidence, walk: SecondBackward, story: list[Label]) -> list[Label]:
+    """The story of a store with what frees the graph, before or after it is stored, and with what takes it out again."""
+    frees, again = walk.freed_by.site, walk.walk.site
+    freed = [evidence.label(frees, "this backward() frees the graph")] if evidence.program.holds(frees) else []
+    first = min(store.order for store in walk.stores if store.holder is not None)
+    told = [*freed, *story] if first > min(hit.freed_by.order for _, _, hit in walk.hits) else [*story, *freed]
+    if evidence.program.holds(again):
+        told.append(evidence.label(again, "in a later iteration backward() goes through the freed graph and raises"))
+    return told
+
+
+def why_not_cut(evidence: Evidence, pile: GrowingPlace) -> str:
+    if pile.needed:
+        return "the iteration that stores it needs its graph, to train what has computed it"
+    if any(is_object(use.value) for each in pile.expressions for use in evidence.facts.uses.get(each, ())):
+        return "the stored value is an object that holds tensors: each of them has to be detached"
+    return "the stored value is computed in another file, or not by one expression"
 
 
 def name_of(pile: GrowingPlace) -> str:

@@ -16,7 +16,8 @@ from graphfix.analysis.outer_graph import (
     trained_leaves,
 )
 from graphfix.analysis.second_backward import Cause, SecondBackward
-from graphfix.autograd.graph import Node
+from graphfix.analysis.subject import Subject
+from graphfix.autograd.graph import Node, history
 from graphfix.interpreter.recording import Store
 from graphfix.interpreter.values import Sequence, Tensor
 from graphfix.model import Append, Finding, Fix, Ground, Label, Move, NoFix, in_time
@@ -41,7 +42,7 @@ def external(evidence: Evidence, walks: list[SecondBackward], tell: Tell) -> Ite
             stored = bound_outside(evidence, walk)
             if stored:
                 done.update(stored)
-                yield kept_outside(evidence, walk, nodes, stored, tell)
+                yield kept_outside(evidence, walk, nodes, stored, tell, made_once(evidence, births))
                 continue
         blamed = statements[-1] if statements else evidence.program.statement_of(births[0].site)
         if blamed in done:
@@ -51,7 +52,13 @@ def external(evidence: Evidence, walks: list[SecondBackward], tell: Tell) -> Ite
         story = met_again(evidence, blamed, walk)
         repair = repair_of(evidence, walk, nodes, statements)
         message = f"`{what}` is computed before the loop and used by every backward()"
-        yield tell(evidence, message, evidence.program.span(blamed), story, repair)
+        yield tell(evidence, message, evidence.program.span(blamed), story, repair, subject=made_once(evidence, births))
+
+
+def made_once(evidence: Evidence, births: list[Node]) -> Subject:
+    """The subject of a finding about what is computed before a loop: the statements that do so, and their graphs."""
+    statements = (evidence.program.statement_of(node.site) for node in births if evidence.program.holds(node.site))
+    return Subject(about=frozenset((*statements, *history(births))))
 
 
 def met_again(evidence: Evidence, built: ast.stmt, walk: SecondBackward) -> tuple[Label, ...]:
@@ -79,7 +86,9 @@ def bound_outside(evidence: Evidence, walk: SecondBackward) -> list[ast.Assign]:
     return sorted(found, key=lambda s: s.lineno)
 
 
-def kept_outside(evidence: Evidence, walk: SecondBackward, nodes: list[Node], stored: list[ast.Assign], tell: Tell) -> Finding:
+def kept_outside(
+    evidence: Evidence, walk: SecondBackward, nodes: list[Node], stored: list[ast.Assign], tell: Tell, subject: Subject
+) -> Finding:
     """A graph that was computed elsewhere and kept: detached where it is kept, where nothing below it is trained."""
     names = ", ".join(f"`{short(ast.unparse(statement.targets[0]), 30)}`" for statement in stored)
     cuts = [cut for statement in stored for cut in (of_tensors(evidence, statement.value),) if cut is not None]
@@ -90,7 +99,7 @@ def kept_outside(evidence: Evidence, walk: SecondBackward, nodes: list[Node], st
     story = met_again(evidence, stored[0], walk)
     message = f"{short(names, 20)} is computed before the loop and used by every backward()"
     span = evidence.program.span(stored[0])
-    return tell(evidence, message, span, story, repair)
+    return tell(evidence, message, span, story, repair, subject=subject)
 
 
 def of_tensors(evidence: Evidence, value: ast.expr) -> ast.expr | None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.growing_places import GrowingPlace
+from graphfix.analysis.mended import kept
 from graphfix.analysis.state import unwalked_state
 from graphfix.model import Finding, Fix, InsertAfter, NoFix
-from graphfix.repairs.detach import detached
 from graphfix.repairs.fixes import Tell, fix
+from graphfix.repairs.shapes import detached
 from graphfix.source.quote import short
 
 
@@ -27,7 +29,9 @@ def report(evidence: Evidence, target: ast.AST, place: GrowingPlace, tell: Tell)
         evidence.label(target, "every iteration adds its graph to those of all earlier iterations, and no backward() uses them"),
     )
     message = f"`{short(text)}` keeps the graph of every iteration alive"
-    return tell(evidence, message, evidence.program.span(statement), story, repair_of(evidence, statement, text, place))
+    repair = repair_of(evidence, statement, text, place)
+    subject = replace(kept(evidence, place, place.stores), about=frozenset([target]))
+    return tell(evidence, message, evidence.program.span(statement), story, repair, subject=subject)
 
 
 def repair_of(evidence: Evidence, statement: ast.stmt, text: str, place: GrowingPlace) -> Fix | NoFix:

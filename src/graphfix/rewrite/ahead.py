@@ -18,8 +18,9 @@ def revealed(text: str, done: Repaired) -> Iterator[Finding]:
     """
     known: Counter[Place] = Counter()
     for number, (now, found, fixed) in enumerate(_passes(done)):
-        present = Counter(place_of(text, now, finding) for finding in found)
-        for finding in found if number else ():
+        told = [finding for finding in found if not finding.yields_to]
+        present = Counter(place_of(text, now, finding) for finding in told)
+        for finding in told if number else ():
             place = place_of(text, now, finding)
             if known[place] > 0:
                 known[place] -= 1

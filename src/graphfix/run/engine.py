@@ -14,7 +14,9 @@ from graphfix.interpreter.conventions import NO_CONVENTIONS, Conventions
 from graphfix.model import Finding, Label, Span
 from graphfix.models.words import spelled_by_code
 from graphfix.run.collection import uncollected
+from graphfix.run.precedence import plain, settled, told_once, without_contradicted
 from graphfix.run.selection import every
+from graphfix.run.suppression import suppressions
 from graphfix.source.homes import at_home
 
 if TYPE_CHECKING:
@@ -41,7 +43,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class Analysis:
-    """The findings that one program shows, by file and in source order.
+    """The findings that one program shows, by file and in source order, also those whose fault others tell better (`told_once`).
 
     `unfinished`: why the analysis ended early, so that some may be missing. `unasked`: the findings that do not count, whose fixes are not
     proven. `refuted`: where the program shows that a finding, which other programs may lead to, is none.
@@ -77,7 +79,7 @@ def findings_of(
     found = analyse(path, text, roots, conventions, counts)
     for fault in found.faults:
         raise fault.error
-    return list(found.findings)
+    return told_once(found.findings)
 
 
 def analyse(
@@ -183,13 +185,33 @@ def _evidence(
 
 
 def _ruled(evidence: Evidence, counts: Callable[[Finding], bool], faults: list[Fault]) -> list[Finding]:
-    """What each rule finds, and the flow bears out where it counts."""
+    """What each rule finds, and the flow bears out where it counts; with each finding those that tell its fault better."""
     from graphfix.codemods import RULES
 
+    told: list[Finding] = []
     found: list[Finding] = []
     for rule in RULES:
-        _guarded(rule.code, lambda rule=rule: _borne_out(evidence, list(rule.find(evidence)), counts), found, faults)
-    return found
+        made: list[Finding] = []
+        _guarded(rule.code, lambda rule=rule: rule.find(evidence), made, faults)
+        _guarded(rule.code, lambda made=made: _borne_out(evidence, made, counts), found, faults)
+        told += made
+    known = set(map(key_of, found))
+    contradicted = [finding for finding in told if key_of(finding) not in known]
+    # what does not count is not shown, so that it takes nothing away
+    return [*_settled(evidence, filter(counts, found), contradicted), *map(plain, itertools.filterfalse(counts, found))]
+
+
+def _settled(evidence: Evidence, found: Iterable[Finding], contradicted: Iterable[Finding] = ()) -> list[Finding]:
+    """The findings by what they yield to, without those that would tell again what the flow has contradicted."""
+    from graphfix.codemods import RULES
+
+    first = {rule.code: rule.yields_to for rule in RULES}
+    left = without_contradicted(list(found), list(contradicted), first)
+
+    def is_silenced(finding: Finding) -> bool:
+        return suppressions(evidence.program.named(finding.span.path).text).silences(finding)
+
+    return settled(left, first, is_silenced)
 
 
 def _borne_out(evidence: Evidence, findings: list[Finding], counts: Callable[[Finding], bool]) -> Iterator[Finding]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from graphfix.interpreter.conventions import NO_CONVENTIONS, Conventions
 from graphfix.model import Applicability, Finding, Fix
+from graphfix.run.precedence import told_once
 from graphfix.run.suppression import suppressions
 from graphfix.source.quote import is_word, quoted
 
@@ -66,8 +67,11 @@ class Wanted:
         return every if suppressions(text).rows else self.shows
 
     def visible(self, text: str, findings: Iterable[Finding]) -> list[Finding]:
-        """The selected findings of `text` that no comment silences, in the order of the text."""
-        chosen = [finding for finding in findings if self.shows(finding)]
+        """The selected findings of `text` that no comment silences, in the order of the text.
+
+        One fault is one finding: what a selected finding tells better is left out, also where a comment silences that one.
+        """
+        chosen = told_once([finding for finding in findings if self.shows(finding)], self.selects)
         if chosen:
             silenced = suppressions(text)
             chosen = [finding for finding in chosen if not silenced.silences(finding)]

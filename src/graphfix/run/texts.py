@@ -277,15 +277,15 @@ def together(path: str, own: Analysis, shown: Sequence[Analysis]) -> Analysis:
     )
 
 
-def _rank(finding: Finding) -> tuple[bool, bool, bool, bool]:
+def _rank(finding: Finding) -> tuple[bool, bool, bool, bool, bool]:
     """How good a finding is among those at its place."""
     fix = finding.fix
-    return True, not finding.optional, fix is not None, fix is not None and fix.applicability is Applicability.SAFE
+    return True, not finding.optional, not finding.yields_to, fix is not None, fix is not None and fix.applicability is Applicability.SAFE
 
 
-def _best(found: list[Finding] | None) -> tuple[bool, bool, bool, bool]:
+def _best(found: list[Finding] | None) -> tuple[bool, bool, bool, bool, bool]:
     """How good the best of some findings is."""
-    return max(map(_rank, found)) if found else (False, False, False, False)
+    return max(map(_rank, found)) if found else (False, False, False, False, False)
 
 
 def told_as(finding: Finding, real: str, name: str) -> Finding:

@@ -24,7 +24,8 @@ def at_home(finding: Finding, main: str) -> Finding:
     fix = finding.fix
     if fix is not None:
         fix = replace(fix, operations=tuple(placed(each, seen_from_home) for each in fix.operations))
-    return replace(finding, span=seen_from_home(finding.span), fix=fix)
+    better = tuple((code, seen_from_home(span)) for code, span in finding.yields_to)
+    return replace(finding, span=seen_from_home(finding.span), fix=fix, yields_to=better)
 
 
 def placed(operation: Operation, moved: Callable[[Span], Span]) -> Operation:

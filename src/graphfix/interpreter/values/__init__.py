@@ -17,7 +17,7 @@ from graphfix.interpreter.values.code import (
     Project,
     SuperProxy,
 )
-from graphfix.interpreter.values.containers import MAX_ITEMS, Mapping, Sequence
+from graphfix.interpreter.values.containers import MAX_ITEMS, Mapping, Sequence, slot_of
 from graphfix.interpreter.values.data import MAX_TEXT, NONE, Constant, Counted, NonTensor, Tensor, Unknown, counter, cut_of
 from graphfix.interpreter.values.graphs import (
     Arguments,
@@ -76,4 +76,5 @@ __all__ = [
     "leaves_in",
     "nodes_in",
     "note_copied",
+    "slot_of",
 ]

@@ -145,15 +145,16 @@ def _classes_before_bases(cls: Class) -> tuple[Value, ...]:
 
 
 class Instance(Value):
-    """An object of a class of the project."""
+    """An object of a class of the project. `buffers`: the attributes that a module has registered as such."""
 
-    __slots__ = ("cls", "attributes", "context", "key")
+    __slots__ = ("cls", "attributes", "context", "key", "buffers")
 
     def __init__(self, cls: Class, key: object) -> None:
         self.cls = cls
         self.attributes: dict[str, Value] = {}
         self.context: object = None
         self.key = interned(key)
+        self.buffers: list[str] = []
 
     def members(self, attributes: bool = False) -> Iterable[Value]:
         return self.attributes.values() if attributes or self.is_record() else ()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from graphfix.interpreter.interning import interned
-from graphfix.interpreter.values.value import Value
+from graphfix.interpreter.interning import Key, interned, kind_of
+from graphfix.interpreter.values.data import Constant
+from graphfix.interpreter.values.value import Value, is_hashable
 
 # a sequence is followed up to this number of items
 MAX_ITEMS = 40
@@ -66,9 +67,12 @@ class Sequence(Value):
 
 
 class Mapping(Value):
-    """A dict: constant keys are kept apart, `rest` is what was stored under unknown ones."""
+    """A dict: constant keys are kept apart, `rest` is what was stored under unknown ones.
 
-    __slots__ = ("items", "rest", "default", "open", "context")
+    `meant`: constant keys that were read, with the unknown ones that are taken to be the same.
+    """
+
+    __slots__ = ("items", "rest", "default", "open", "context", "meant")
 
     def __init__(self, items: dict[object, Value], default: Value | None = None, open_: bool = False) -> None:
         self.items = items
@@ -76,6 +80,7 @@ class Mapping(Value):
         self.default = default
         self.open = open_
         self.context: object = None
+        self.meant: dict[object, object] = {}
 
     @property
     def truth(self) -> bool | None:
@@ -88,10 +93,31 @@ class Mapping(Value):
         return self.members()
 
     def copied(self) -> Mapping:
-        return Mapping(dict(self.items), self.default, self.open)
+        made = Mapping(dict(self.items), self.default, self.open)
+        made.meant = dict(self.meant)
+        return made
 
     def is_a(self, name: str) -> bool | None:
         return name in ("dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict", "Iterable")
 
     def _told(self) -> str:
         return f" of {len(self.items)}{' or more' if self.open else ''}"
+
+
+def slot_of(index: Value) -> object:
+    """Where a dict keeps what is put under `index`: equal keys have one slot, and what is not known as a constant a tuple."""
+    value = getattr(index, "value", None)
+    if isinstance(index, Constant) and is_hashable(value) and not isinstance(value, tuple):
+        return value
+    return "unknown", interned(same_number(index))
+
+
+def same_number(index: Value) -> object:
+    """What tells a key from others: of a tuple what tells each item, of a counter what it counts up to, however often the loop is entered."""
+    if isinstance(index, Sequence) and index.kind == "tuple" and not index.open:
+        return ("tuple", *(same_number(item) for item in index.items))
+    key = index.identity
+    if isinstance(key, Key) and kind_of(key) == "counter" and isinstance(key.parts[1], Key) and len(key.parts[1].parts) == 4:
+        site, _, bound, _ = key.parts[1].parts
+        return ("counter", site, bound, key.parts[2])
+    return key

@@ -99,9 +99,10 @@ class Unknown(Value):
 
     `outside`: it belongs to a library that knows no tensors (a parser, an environment), so nothing read from it has a graph.
     `made_of`: what torch has computed it from alone, and where: a graph that it turns out to have is that of this value.
+    `latent`: the node that it has if it turns out to have a graph, though nothing that made it is known to have one.
     """
 
-    __slots__ = ("key", "node", "attributes", "items", "outside", "made_of")
+    __slots__ = ("key", "node", "attributes", "items", "outside", "made_of", "latent")
     may_be_tensor = True
 
     def __init__(self, key: object, node: Node | None = None, outside: bool = False) -> None:
@@ -111,6 +112,7 @@ class Unknown(Value):
         self.attributes: dict[str, Value] = {}
         self.items: dict[object, Value] = {}
         self.made_of: tuple[Unknown, ast.AST] | None = None
+        self.latent: Node | None = None
 
     @property
     def identity(self) -> object:
@@ -139,10 +141,10 @@ class Tensor(Value):
 
     `single`: known to have one element; `shape`: see `shapes`. `base`: the tensor whose memory it shares, or from which it
     was read without its graph; `is_data`: as its `.data`, so that no graph tells of writes to it. `storage`: its memory,
-    which views of it share.
+    which views of it share. `latent`: as that of `Unknown`.
     """
 
-    __slots__ = ("node", "leaf", "single", "base", "is_data", "shape", "storage")
+    __slots__ = ("node", "leaf", "single", "base", "is_data", "shape", "storage", "latent")
     may_be_tensor = True
 
     def __init__(
@@ -161,6 +163,7 @@ class Tensor(Value):
         self.is_data = is_data
         self.shape = shape
         self.storage = Storage()
+        self.latent: Node | None = None
 
     @property
     def truth(self) -> bool | None:

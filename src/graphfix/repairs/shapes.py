@@ -1,0 +1,41 @@
+"""An expression for what a place holds, without its graph, by the shape of it: a tensor, a tuple, a named tuple, a dict."""
+
+from __future__ import annotations
+
+from graphfix.interpreter.values import Instance, Mapping, Sequence, Tensor, Unknown, Value
+
+
+def detached(value: Value, text: str) -> str | None:
+    """An expression for `value`, which is written `text`, without its graph; None where its shape is not known."""
+    if isinstance(value, Tensor) or (isinstance(value, Unknown) and value.node is not None and value.node.certain):
+        return f"{text}.detach()"
+    if value.is_plain:
+        return text
+    if isinstance(value, Sequence) and value.kind in ("tuple", "list") and value.items:
+        return detached_sequence(value, text)
+    if isinstance(value, Instance) and value.cls.is_tuple():
+        parts = {detached(item, "s") for item in value.attributes.values()}
+        part = parts.pop() if len(parts) == 1 else None
+        return f"type({text})(*({part} for s in {text}))" if part is not None else None
+    if isinstance(value, Mapping) and value.items and not value.rest:
+        if all(isinstance(item, Tensor) for item in value.items.values()):
+            return f"{{k: v.detach() for k, v in {text}.items()}}"
+        inner = next(iter(value.items.values()))
+        part = detached(inner, "v")
+        return f"{{k: {part} for k, v in {text}.items()}}" if part is not None and len(value.items) == 1 else None
+    return None
+
+
+def detached_sequence(value: Sequence, text: str) -> str | None:
+    variable = "s" if text != "s" else "t"
+    parts = [detached(item, variable) for item in value.items]
+    if None in parts:
+        return None
+    if len(set(parts)) == 1:
+        return (
+            f"tuple({parts[0]} for {variable} in {text})" if value.kind == "tuple" else f"[{parts[0]} for {variable} in {text}]"
+        )
+    if value.open:
+        return None
+    texts = [str(detached(item, f"{text}[{index}]")) for index, item in enumerate(value.items)]
+    return f"({', '.join(texts)})" if value.kind == "tuple" else f"[{', '.join(texts)}]"
