@@ -157,8 +157,8 @@ def test_it_is_the_same_whatever_was_selected_before(tmp_path: Path) -> None:
     path = tmp_path / "train.py"
     path.write_text(program)
     selections = [Wanted(), Wanted(("GF101",)), Wanted(extend=("GF9",)), Wanted(("GF9",)), Wanted(ignore=("GF103",))]
-    fresh = [seen(Texts(path, (tmp_path,), wanted.conventions), program, wanted) for wanted in selections]
-    texts = Texts(path, (tmp_path,), Wanted().conventions)
+    fresh = [seen(Texts(path, (tmp_path,)), program, wanted) for wanted in selections]
+    texts = Texts(path, (tmp_path,))
     assert [seen(texts, program, wanted) for wanted in selections] == fresh
     assert [seen(texts, program, wanted) for wanted in selections[::-1]] == fresh[::-1]
 
@@ -303,11 +303,14 @@ print(validate())
 """
 
 
-def test_what_training_and_an_evaluation_add_to_one_meter_is_cut_where_training_does(tmp_path: Path) -> None:
-    (tmp_path / "meters.py").write_text(METER.replace("        self.rows.append(value)\n", ""))
+def test_what_training_and_an_evaluation_add_to_one_meter_is_cut_in_the_meter(tmp_path: Path) -> None:
+    meter = tmp_path / "meters.py"
+    meter.write_text(METER.replace("        self.rows.append(value)\n", ""))
     path = tmp_path / "train.py"
     training = textwrap.indent(TRAINING.format(kept="losses.update(loss)"), "    ")
     path.write_text(HEAD + "from meters import Meter\n" + SHARED.format(training=training))
-    after = examine(path, Job((tmp_path,), repair=True)).after.decode()
-    assert "losses.update(loss.detach())" in after and "@torch.no_grad()\ndef validate" in after
-    assert "losses.update(F.mse_loss(model(x), y))" in after
+    job = Job((tmp_path,), repair=True)
+    after = examine(path, job).after.decode()
+    assert "@torch.no_grad()\ndef validate" in after
+    assert "losses.update(F.mse_loss(model(x), y))" in after and "losses.update(loss)" in after
+    assert "value.item()" in examine(meter, job).after.decode() or "value.detach()" in examine(meter, job).after.decode()

@@ -80,7 +80,8 @@ PROGRAMS = {
 @pytest.fixture(params=PROGRAMS)
 def flow(request: pytest.FixtureRequest) -> Flow:
     text = textwrap.dedent(PROGRAMS[request.param])
-    return flow_of(Document("train.py", text), lambda name, document: None, offered=True)
+    document = Document("train.py", text)
+    return flow_of(document, lambda name, importing: None, offers={document: list(public(document.tree))})
 
 
 def test_objects_begin_where_they_begin(flow: Flow) -> None:
