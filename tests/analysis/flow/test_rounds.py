@@ -10,7 +10,7 @@ import pytest
 from graphfix.analysis.flow.callables import Callables
 from graphfix.analysis.flow.components import gathered
 from graphfix.analysis.flow.entrances import Entrances
-from graphfix.analysis.flow.flow import Flow, flow_of
+from graphfix.analysis.flow.flow import Flow, flow_of, public
 from graphfix.source.document import Document
 
 PROGRAMS = {
