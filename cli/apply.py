@@ -15,6 +15,7 @@ from graphfix.cli.writing import journal_of, recover, refuses, sweep, write_toge
 from graphfix.report.escape import escaped
 from graphfix.report.report import Report, count
 from graphfix.run.outcome import Outcome, Status
+from graphfix.source.homes import changed_by
 
 
 def run(options: Options, screen: Screen = OUT) -> int:
@@ -64,13 +65,21 @@ def _show(report: Report, options: Options, screen: Screen, *, dry_run: bool) ->
     session.show_problems(report, verbose=options.verbose)
     if not options.quiet and not session.only_findings(options):
         for outcome in report.changed:
-            codes = ", ".join(sorted({finding.code for finding in outcome.fixed}))
+            codes = ", ".join(sorted(_codes(report, outcome)))
             screen.say(f"{'would fix' if dry_run else 'fixed'} {escaped(str(outcome.path))} ({codes})")
         if report.changed:
             screen.say(_extent(report.changed, dry_run=dry_run))
         screen.say(report.repaired(dry_run=dry_run))
     if options.statistics and not session.only_findings(options):
         session.show_statistics(report, options, screen)
+
+
+def _codes(report: Report, outcome: Outcome) -> set[str]:
+    """The rules whose fixes change a file, in whichever file they are told."""
+    names = {str(outcome.path), os.path.realpath(outcome.path)}
+    return {
+        finding.code for each in report.outcomes for finding in each.fixed if not names.isdisjoint(changed_by(finding))
+    }
 
 
 def _extent(changed: list[Outcome], *, dry_run: bool) -> str:

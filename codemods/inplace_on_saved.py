@@ -78,6 +78,7 @@ from graphfix.model import (
 )
 from graphfix.models.table import facts
 from graphfix.repairs.fixes import fix, unless
+from graphfix.repairs.saved_copy import saving_copy
 from graphfix.source.quote import short
 from graphfix.verify.expected import Expected
 
@@ -148,11 +149,14 @@ def repair_of(evidence: Evidence, fault: Fault) -> Fix | NoFix:
         (run, write) for run in evidence.tape.runs for write in run.recording.writes
         if write.site is fault.write.site or (made is not None and isinstance(write.layer, TorchModule) and write.layer.site is made)
     ]  # fmt: skip
-    if any(write.others for _, write in writes) or evidence.tape.truncated:
-        return NoFix("other variables may refer to this tensor, and would no longer see the change")
-    written = made_without(evidence, made) if made is not None else out_of_place(evidence, fault)
+    if evidence.tape.truncated:
+        return NoFix("the analysis did not come to its end, and other variables may refer to this tensor")
+    others = any(write.others for _, write in writes)
+    written = None if others else made_without(evidence, made) if made is not None else out_of_place(evidence, fault)
     if written is None:
-        return NoFix("this write has no out-of-place form")
+        copy = saving_copy(evidence, fault.overwritten.node.site, fault.write.site)
+        others_hold = "other variables may refer to this tensor, and would no longer see the change"
+        return copy or NoFix(others_hold if others else "this write has no out-of-place form")
     title, operations = written
     doubt = unless(
         all(run in fault.raising for run, _ in writes), "in some runs this write does no harm, and others may rely on it"

@@ -69,3 +69,36 @@ for _ in range(9):
 )
 def test_a_module_is_the_same_when_it_is_given_back(wrap: str) -> None:
     assert [finding.code for finding in findings_of(Path("train.py"), WRAPPED.format(wrap=wrap))] == ["GF103"]
+
+
+COLLECTED = """
+import torch
+from torch import nn
+from accelerate import Accelerator
+
+class Bank(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear, self.kept = nn.Linear(4, 4), []
+
+    def forward(self, x):
+        self.kept.append(self.linear(x))
+        return sum(self.kept)
+
+accelerator = Accelerator(gradient_accumulation_steps=2)
+model = Bank()
+opt = torch.optim.SGD(model.parameters(), 0.1)
+model, opt = accelerator.prepare(model, opt)
+for x in torch.randn(6, 3, 4):
+    with accelerator.{context}(model):
+        accelerator.backward(model(x).mean())
+        opt.step()
+        opt.zero_grad()
+    if accelerator.sync_gradients:
+        model.kept.clear()
+"""
+
+
+@pytest.mark.parametrize("context", ["accumulate", "no_sync"])
+def test_a_context_in_which_gradients_are_collected_keeps_nothing_of_the_model(context: str) -> None:
+    assert {finding.code for finding in findings_of(Path("train.py"), COLLECTED.format(context=context))} == {"GF102"}

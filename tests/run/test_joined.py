@@ -12,6 +12,7 @@ import pytest
 from graphfix.run.again import forget_files
 from graphfix.run.examine import Job
 from graphfix.run.selection import Wanted
+from graphfix.run.series import steps
 from graphfix.run.tellers import grouped
 from graphfix.run.workers import examine_all
 
@@ -110,3 +111,62 @@ def test_files_that_hang_together_over_others_are_one_group() -> None:
     a, b, c, d, e = map(Path, "abcde")
     found = grouped([(a, b), (d, e), (b, c)])
     assert found == {**dict.fromkeys((a, b, c), (a, b, c)), **dict.fromkeys((d, e), (d, e))}
+
+
+WRITES = """
+import torch
+from torch import nn
+
+class Replicated(nn.Module):
+    def __init__(self, module):
+        super().__init__()
+        self.module = module
+        self.source = {n: b.clone() for n, b in module.named_buffers()}
+
+    def forward(self, x):
+        with torch.no_grad():
+            for name, buffer in self.module.named_buffers():
+                buffer.copy_(self.source[name])
+        return self.module(x)
+"""
+SAVES = """
+import torch
+from torch import nn
+from replica import Replicated
+
+class Critic(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lin = nn.Linear(4, 8)
+        self.register_buffer("scale", torch.ones(8))
+
+    def forward(self, z):
+        return (self.lin(z) * self.scale).sum(1)
+
+critic = Replicated(Critic())
+for _ in range(3):
+    (critic(torch.randn(2, 4)).mean() - critic(torch.randn(2, 4)).mean()).backward()
+"""
+
+
+@pytest.fixture
+def written_elsewhere(tmp_path: Path) -> Path:
+    (tmp_path / "replica.py").write_text(WRITES)
+    (tmp_path / "train.py").write_text(SAVES)
+    forget_files()
+    return tmp_path
+
+
+def test_a_fault_of_one_file_may_be_repaired_in_another(written_elsewhere: Path) -> None:
+    told = graphfix(written_elsewhere, "check", ".").stdout
+    assert "fix (unsafe): compute with `self.scale.clone()`, in train.py" in told and "--> replica.py:14" in told
+    done = graphfix(written_elsewhere, "apply", ".", "--unsafe-fixes", "--allow-dirty")
+    assert "fixed train.py (GF401)" in done.stdout
+    assert (written_elsewhere / "train.py").read_text() == SAVES.replace("* self.scale)", "* self.scale.clone())")
+    assert subprocess.run([sys.executable, "train.py"], cwd=written_elsewhere).returncode == 0
+
+
+def test_what_it_changes_elsewhere_is_a_step_of_its_rule(written_elsewhere: Path) -> None:
+    job = Job((written_elsewhere,), Wanted(unsafe=True), repair=True, stages=True)
+    made = list(steps(list(examine_all(sorted(written_elsewhere.glob("*.py")), job, 1))))
+    assert [(step.code, [path.name for path, _, _ in step.files]) for step in made] == [("GF401", ["train.py"])]

@@ -235,7 +235,7 @@ def is_tensor_always(facts: Facts, expression: ast.expr) -> bool:
 def at_caller(facts: Facts, program: Program, trace: CallStack, nodes: Iterable[Node]) -> list[ast.expr]:
     """The argument of a call, closest to the store, that brings `nodes` in and is always one tensor; of a display, its parts."""
     wanted = set(nodes)
-    for frame, statement in reversed(trace[:-1]):
+    for _, statement in reversed(trace[:-1]):
         if not program.holds(statement):
             continue
         for part in subtree(statement):

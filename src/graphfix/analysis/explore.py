@@ -45,6 +45,7 @@ STEPS_OF_A_STATEMENT = 10  # more, up to
 MOST_MORE = 60_000
 LEAST_STEPS = 4_000  # for each entry, until there are MOST_STEPS
 MOST_STEPS = 160_000
+BRIEF_STEPS = 12_000  # of a file that only imports what matters
 MOST_CORRECTIONS = 2  # of one run
 MOST_FORCED = 5  # runs for sides that no policy takes, of one entry
 MOST_BEGINNINGS = 4  # kept of a file
@@ -57,7 +58,7 @@ class Tape:
     """All runs over one file. `truncated` where the budget ended before every branch was taken.
 
     `interpreters`, `others`: what has made its runs, those that began anew included, and tapes that are not needed longer than this one.
-    `given`: as `Importer` takes it.
+    `given`: as `Importer` takes it. `is_brief`: as `Explorer.look_briefly` has it.
     `settled`: runs of the tape that it replays, which are the same once more.
     """
 
@@ -68,6 +69,7 @@ class Tape:
     conventions: Conventions = NO_CONVENTIONS
     importer: Importer | None = None
     given: Mapping[Path, Document] = field(default_factory=dict)
+    is_brief: bool = False
     interpreters: list[Interpreter] = field(default_factory=list)
     others: list[Tape] = field(default_factory=list)
     settled: dict[EntryPoint, list[Run]] = field(default_factory=dict)
@@ -103,6 +105,8 @@ class Tape:
         explorer.tape.prospects = self.prospects
         explorer.tape.settled = untouched_by(self.document, self.runs, substitutions)
         explorer.substitutions = substitutions
+        if self.is_brief:
+            explorer.look_briefly()
         return explorer.explore()
 
     @property
@@ -145,6 +149,12 @@ class Explorer:
         self.resumed: Beginning | None = None
         self.spoiled = 0
 
+    def look_briefly(self) -> None:
+        """See how a file uses what it imports, and no more: each side of a branch once, in few steps."""
+        self.tape.is_brief = True
+        self.most = BRIEF_STEPS
+        self.kinds = (PolicyKind.QUIET,)
+
     def explore(self) -> Tape:
         if self.is_module_relevant:
             self.give_share()
@@ -168,7 +178,7 @@ class Explorer:
 
     def give_share(self) -> None:
         """What the next entry may use: what is left, but always enough to be seen, so that none starves the others."""
-        self.budget = max(TOTAL_STEPS, self.steps + LEAST_STEPS)
+        self.budget = self.most if self.tape.is_brief else max(TOTAL_STEPS, self.steps + LEAST_STEPS)
 
     def is_relevant(self, definition: ast.AST) -> bool:
         """Whether a function is run, where nothing else has entered it."""

@@ -14,6 +14,13 @@ from graphfix.interpreter.values import NONE, Arguments, Keywords, Optimizer, Se
 from graphfix.models.autograd_calls import flags
 from graphfix.models.registry import models
 
+# contexts in which gradients are collected, and what works on gradients: they keep nothing of the modules and parameters that they get
+KEEPS_NOTHING = frozenset(
+    (
+        "accumulate", "no_sync", "no_backward_sync", "autocast", "join_uneven_inputs",
+        "clip_grad_norm_", "clip_grad_value_", "clip_gradients",
+    )
+)  # fmt: skip
 # modules are given back wrapped: the same parameters, the same graph
 WRAPS = frozenset(("prepare", "prepare_model", "unwrap_model", "setup", "setup_module"))
 
@@ -39,7 +46,7 @@ def engine(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.A
 def launcher_method(
     m: Interpreter, receiver: Unknown, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST
 ) -> Value | None:
-    """`accelerator.backward(loss)` and `accelerator.prepare(model, ...)`; None for other methods.
+    """`accelerator.backward(loss)`, `accelerator.prepare(model, ...)` and what keeps nothing; None for other methods.
 
     An optimizer that is given back may skip steps, and is another one.
     """
@@ -56,4 +63,6 @@ def launcher_method(
             for number, value in enumerate(arguments)
         ]
         return made[0] if len(made) == 1 else Sequence("tuple", made)
+    if name in KEEPS_NOTHING:
+        return Unknown(("launcher", name, site, m.now()))
     return None

@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from graphfix.model import Finding, Fix
+from graphfix.source.homes import changed_by
 
 if TYPE_CHECKING:
     from graphfix.run.engine import Fault
@@ -22,6 +23,12 @@ TURNING = "applying it again and again never ends"
 Place = tuple[str, int]
 EVERYWHERE = -1
 MAX_CIRCLES = 3
+
+
+def here(finding: Finding) -> Finding:
+    """The finding with that part of its fix which changes its own file."""
+    operations = changed_by(finding).get(finding.path, ())
+    return finding if finding.fix is None else replace(finding, fix=replace(finding.fix, operations=operations))
 
 
 class Circle(Exception):
@@ -47,11 +54,21 @@ class Filter(Protocol):
 
 @dataclass(frozen=True)
 class Step:
-    """One pass: the text that it began with, all findings there that its analysis tells, and those that it fixed."""
+    """One pass: the text that it began with, all findings there that its analysis tells, and those that it fixed.
+
+    `foreign`: of findings in other files that it fixed, what their fixes have done here.
+    """
 
     text: str
     fixed: tuple[Finding, ...]
     found: tuple[Finding, ...] = ()
+    foreign: tuple[Finding, ...] = ()
+
+    @property
+    def made(self) -> tuple[Finding, ...]:
+        """All that the pass fixed, as far as it changes the text."""
+        own = (here(finding) for finding in self.fixed)
+        return tuple(finding for finding in (*own, *self.foreign) if finding.fix is not None and finding.fix.operations)
 
 
 @dataclass(frozen=True)

@@ -180,7 +180,10 @@ def _evidence(
     from graphfix.codemods import RULES
     from graphfix.source.document import Document
 
-    tape = Explorer(Document(str(path), text), roots or (path.parent,), conventions, given).explore()
+    explorer = Explorer(Document(str(path), text), roots or (path.parent,), conventions, given)
+    if not is_relevant(text):
+        explorer.look_briefly()
+    tape = explorer.explore()
     return Evidence(tape, Facts(tape), tuple(rule.cuts for rule in RULES))
 
 

@@ -328,13 +328,13 @@ def _stages(source: Source, done: Repaired, texts: Texts) -> Iterator[Stage]:
     waiting: list[Finding] = []
     ends = [step.text for step in done.steps[1:]] + [done.text] * bool(done.steps)
     for number, (step, end) in enumerate(zip(done.steps, ends, strict=True)):
-        rules = sorted({(finding.code, finding.name) for finding in step.fixed})
+        rules = sorted({(finding.code, finding.name) for finding in (*step.fixed, *step.made)})
         for code, name in rules:
             waiting += [finding for finding in step.fixed if finding.code == code]
             # the fixes of one pass do not touch one another, so any part of them can be applied
             text = end
             if (code, name) != rules[-1]:
-                made = texts.applied(step.text, [f.fix for f in step.fixed if f.code <= code and f.fix is not None])
+                made = texts.applied(step.text, [f.fix for f in step.made if f.code <= code and f.fix is not None])
                 if not made.parses:
                     continue
                 text = made.text

@@ -160,7 +160,8 @@ def repaired_apart(done: Repaired, paths: tuple[str, ...], path: str) -> Repaire
     steps = []
     for step in done.steps:
         fixed = tuple(own(step.text, step.fixed))
-        steps.append(Step(Layout(paths, step.text).of(path), fixed, tuple(own(step.text, step.found))))
+        foreign = tuple(_elsewhere(Layout(paths, step.text), step.fixed, path))
+        steps.append(Step(Layout(paths, step.text).of(path), fixed, tuple(own(step.text, step.found)), foreign))
     last = Layout(paths, done.text)
 
     def told(pairs: Sequence[tuple[Finding, str]]) -> tuple[tuple[Finding, str], ...]:
@@ -176,6 +177,14 @@ def repaired_apart(done: Repaired, paths: tuple[str, ...], path: str) -> Repaire
         steps=tuple(steps),
         found=tuple(own(done.text, done.found)),
     )
+
+
+def _elsewhere(layout: Layout, fixed: Sequence[Finding], path: str) -> Iterator[Finding]:
+    """What the fixes of findings in other files have done in the file at `path`."""
+    for finding in fixed:
+        part = layout.parts_of(finding.fix).get(path) if finding.fix is not None and finding.path != path else None
+        if part is not None:
+            yield replace(finding, fix=part)
 
 
 def renamed(done: Repaired, real: str, name: str) -> Repaired:

@@ -70,14 +70,16 @@ def grouped(together: Iterable[Sequence[Path]]) -> Mapping[Path, tuple[Path, ...
 
 def told_from(entry: Path, job: Job, data: bytes | None = None) -> Told:
     """What the program that begins in `entry` shows something of; whatever is wrong with it is told where it is examined."""
-    from graphfix.project.leading import leads_on
+    from graphfix.project.importers import names_imported
+    from graphfix.project.leading import leads_on, targets
 
     texts = job.texts(entry)
     found = [Told()]
 
     def look() -> Outcome:
         source = read_bytes(entry)
-        if leads_on(entry, texts.roots):
+        # who imports none of the project's files shows nothing of another one
+        if targets(entry, names_imported(entry), texts.roots) and leads_on(entry, texts.roots):
             with contextlib.suppress(TookTooLong), limited_time():
                 found.append(texts.tells(texts.decoded(source).text))
                 texts.keep()
