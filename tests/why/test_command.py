@@ -52,7 +52,6 @@ def test_a_fault_in_a_module_is_found_where_it_is_used(graphfix: Run, tmp_path: 
     text = f"import torch\n\nfrom gated import Gated\n\nloss{use}"
     said = graphfix("why", input=error_of(tmp_path, "train.py", text)).stdout.decode()
     assert "your line: train.py:6" in said
-    assert "an imported file" in said
     assert "  --> gated.py:12:9\n" in said
     anomaly = text.replace("import torch\n", "import torch\ntorch.autograd.set_detect_anomaly(True)\n")
     said = graphfix("why", input=error_of(tmp_path, "train.py", anomaly)).stdout.decode()

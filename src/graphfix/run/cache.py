@@ -65,10 +65,10 @@ class Cache:
     """What holds under one `stamp`: a digest of all that the files of a run have in common. Travels to workers.
 
     `own`: a digest of graphfix itself; `place`: of what else does not change with the project's files; `now`: of the states of these.
-    `aside`: where to keep what this process works out, and no later one is to find.
+    `file`: the database; None where nothing is to be found by a later run. `aside`: where to keep what this run works out instead.
     """
 
-    file: Path
+    file: Path | None
     stamp: bytes
     place: bytes
     own: bytes
@@ -192,8 +192,15 @@ def _connection(file: Path) -> sqlite3.Connection:
     return known
 
 
-def _got(file: Path, key: bytes) -> object:
+def for_this_run() -> Cache:
+    """A cache that no later run reads."""
+    return Cache(None, b"", b"", b"", aside={})
+
+
+def _got(file: Path | None, key: bytes) -> object:
     """What was kept under `key`; None where there is nothing that can be read."""
+    if file is None:
+        return None
     try:
         row = _connection(file).execute("SELECT made FROM outcome WHERE key = ?", (key,)).fetchone()
         return pickle.loads(row[0]) if row is not None else None

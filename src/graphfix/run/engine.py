@@ -263,4 +263,4 @@ def _guarded(code: str, find: Callable[[], Iterable[Any]], found: list[Any], fau
 
 
 def _unfinished(tape: Tape) -> str:
-    return "the analysis budget ran out" if tape.truncated else ""
+    return "the analysis budget ran out" if tape.truncated and not tape.is_brief else ""

@@ -155,7 +155,6 @@ def recalled(path: Path, job: Job) -> Outcome | None:
 
 
 def _examined(path: Path, job: Job, data: bytes | None, *, only_recalls: bool = False) -> Outcome:
-    sys.setrecursionlimit(max(sys.getrecursionlimit(), _FRAMES))
     given = data is not None or path in job.named or job.is_blamed
     texts = job.texts(path, only_recalls=only_recalls)
 
@@ -174,6 +173,7 @@ def _examined(path: Path, job: Job, data: bytes | None, *, only_recalls: bool = 
 
 def survived(path: Path, job: Job, look: Callable[[], Outcome]) -> Outcome:
     """What `look` gives of the file at `path`, or what went wrong with it."""
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), _FRAMES))
     try:
         return look()
     except SourceError as error:

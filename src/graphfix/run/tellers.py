@@ -11,13 +11,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from graphfix.run.collection import uncollected
 from graphfix.run.examine import Job, survived
 from graphfix.run.limits import TookTooLong, limited_time
 from graphfix.run.outcome import Outcome
+from graphfix.run.stack import with_room
 from graphfix.run.task import Task
 from graphfix.run.texts import Told
 from graphfix.run.workers import each_of
 from graphfix.source.decode import read_bytes
+
+Kept = Mapping[bytes, object]
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,9 @@ def plan_for(files: Sequence[Path], job: Job, jobs: int) -> Plan:
     entries = [*own, *all_importing(own, job.roots)]
     found: dict[Path, list[Path]] = {}
     together: list[tuple[Path, ...]] = []
-    for entry, told in zip(entries, each_of(entries, job, jobs, Task(told_from, nothing)), strict=True):
+    for entry, (told, kept) in zip(entries, each_of(entries, job, jobs, Task(told_from, nothing)), strict=True):
+        if job.cache is not None and job.cache.aside is not None:
+            job.cache.aside.update(kept)
         together += [group for group in told.together if own.keys() >= set(group)]
         for file in told.files:
             found.setdefault(file, []).append(entry)
@@ -68,8 +74,11 @@ def grouped(together: Iterable[Sequence[Path]]) -> Mapping[Path, tuple[Path, ...
     return {file: tuple(sorted(group)) for file, group in group_of.items()}
 
 
-def told_from(entry: Path, job: Job, data: bytes | None = None) -> Told:
-    """What the program that begins in `entry` shows something of; whatever is wrong with it is told where it is examined."""
+def told_from(entry: Path, job: Job, data: bytes | None = None) -> tuple[Told, Kept]:
+    """What the program that begins in `entry` shows something of, with what was worked out for it where no database keeps that.
+
+    Whatever is wrong with it is told where it is examined.
+    """
     from graphfix.project.importers import names_imported
     from graphfix.project.leading import leads_on, targets
 
@@ -85,10 +94,11 @@ def told_from(entry: Path, job: Job, data: bytes | None = None) -> Told:
                 texts.keep()
         return Outcome(entry)
 
-    survived(entry, job, look)
-    return found[-1]
+    with uncollected(is_done=True):
+        with_room(lambda: survived(entry, job, look))
+    return found[-1], texts.news if job.cache is not None and job.cache.aside is not None else {}
 
 
-def nothing(entry: Path) -> Told:
+def nothing(entry: Path) -> tuple[Told, Kept]:
     """What a program shows that took its worker down."""
-    return Told()
+    return Told(), {}

@@ -22,7 +22,7 @@ from graphfix.source.decode import decode, read
 from graphfix.source.errors import SourceError
 from graphfix.source.guard import parse, parses
 from graphfix.source.homes import changed_by
-from graphfix.source.reads import note_read, noted_reads
+from graphfix.source.reads import State, note_read, noted_reads
 from graphfix.source.text import Source
 
 if TYPE_CHECKING:
@@ -156,14 +156,20 @@ class Texts:
             with noted_reads() as reads:
                 known = look(entry, text, self.roots, conventions, lambda each: not each.optional or wanted(each), others)
             if self._cache is not None and not known.faults:  # what went wrong may go right another time
-                from graphfix.run.unchanged import met
-
-                labels = {label.path for finding in (*known.findings, *known.unasked) for label in finding.story}
-                files = met(reads, labels, text)
+                files = self._met(reads, known, text)
                 self._new[key] = known, files
                 self._new[self._program_key("tells", entry, text, others)] = told_by(entry, known), files
         self._analyses[key] = known
         return known
+
+    def _met(self, reads: Mapping[Path, State], known: Analysis, text: str) -> Sequence[Met]:
+        """The files that an analysis goes by; none where no later run asks."""
+        if self._cache is None or self._cache.file is None:
+            return ()
+        from graphfix.run.unchanged import met
+
+        labels = {label.path for finding in (*known.findings, *known.unasked) for label in finding.story}
+        return met(reads, labels, text)
 
     def _program_key(self, kind: str, entry: Path, text: str, others: Mapping[Path, str]) -> bytes:
         """What names something of the program that begins in `entry`."""
@@ -190,6 +196,11 @@ class Texts:
     def edits(self, text: str, fix: Fix) -> tuple[Edit, ...]:
         """The smallest edits that a fix comes down to; none where it is refused."""
         return self._kept("edits", tuple, lambda: _edits(text, fix), text, fix)
+
+    @property
+    def news(self) -> Mapping[bytes, object]:
+        """What has been worked out, as `Cache.put` takes it."""
+        return self._new
 
     def keep(self) -> None:
         """Keep what has been worked out."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
@@ -30,22 +29,16 @@ def examine_all(files: Sequence[Path], job: Job, jobs: int) -> Generator[Outcome
 
     Each program is run once, whichever files it shows something of: what comes of it is kept for this run where it is for no later one.
     """
-    with contextlib.ExitStack() as stack:
-        if (len(files) > 1 or job.cache is not None) and job.tellers is None and job.witness is None and not job.is_blamed:
-            from graphfix.run.cache import opened
-            from graphfix.run.tellers import planned
+    if (len(files) > 1 or job.cache is not None) and job.tellers is None and job.witness is None and not job.is_blamed:
+        from graphfix.run.cache import for_this_run
+        from graphfix.run.tellers import planned
 
-            if job.cache is None:
-                import tempfile
-
-                folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="graphfix-"))
-                job = replace(job, cache=opened(job.roots, Path(folder)))
-            job = planned(files, job, jobs)
-        yield from _outcomes(files, job, jobs)
+        job = planned(files, job if job.cache is not None else replace(job, cache=for_this_run()), jobs)
+    yield from _outcomes(files, job, jobs)
 
 
 def _outcomes(files: Sequence[Path], job: Job, jobs: int) -> Generator[Outcome, None, None]:
-    if not job.keeps:
+    if job.cache is None or job.cache.file is None or not job.keeps:
         yield from _examined_all(files, job, jobs)
         return
     from graphfix.run.answers import Answers
