@@ -127,7 +127,9 @@ def repair_of(evidence: Evidence, statement: ast.Assign, made: ast.Call) -> Fix 
     if any(keyword.arg == "requires_grad" for keyword in made.keywords):
         return fix(
             f"build `{short(ast.unparse(statement.targets[0]), 30)}` first, then call `.requires_grad_()`",
-            RemoveArgument(evidence.program.span(made), "requires_grad"), Append(evidence.program.span(statement.value), ".requires_grad_()"), ground=Ground.RAISES,
+            RemoveArgument(evidence.program.span(made), "requires_grad"),
+            Append(evidence.program.span(statement.value), ".requires_grad_()"),
+            ground=Ground.RAISES,
             doubt=unless(keeps_elements(evidence, statement.value, made), "the result is trained in place of the leaf, and gets other gradients"),
         )  # fmt: skip
     target = statement.targets[0]

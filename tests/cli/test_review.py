@@ -377,3 +377,53 @@ def test_a_file_that_changed_meanwhile_is_not_written(folder: Path, start: Start
     said, code = sitting.end()
     assert code == 2 and "b.py changed meanwhile; no file was written" in said
     assert contents(folder) == before
+
+
+METER = """
+class Meter:
+    def __init__(self):
+        self.sum, self.count = 0, 0
+
+    def update(self, val, n=1):
+        self.sum += val * n
+        self.count += n
+"""
+STEP = """
+def {name}(loss, optimizer, meter):
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    meter.update(loss, 8)
+"""
+BOTH = """
+import torch
+from torch import nn
+from first import one
+from meters import Meter
+from second import two
+
+model = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+meter, plain = Meter(), Meter()
+for batch in torch.randn(5, 8, 4):
+    one(model(batch).mean(), optimizer, meter)
+    two(model(batch).pow(2).mean(), optimizer, meter)
+    plain.update(0.5)
+print(meter.sum, plain.sum)
+"""
+
+
+def test_a_fix_of_several_files_is_taken_and_undone_as_a_whole(tmp_path: Path, command: str) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    files = {"meters.py": METER, "first.py": STEP.format(name="one"), "second.py": STEP.format(name="two"), "main.py": BOTH}
+    for name, text in files.items():
+        (project / name).write_text(text)
+    sitting = Sitting(command, project, (), {})
+    sitting.answer("y")
+    sitting.answer("u", r"write 2 files\? \[[^]]*\] ")
+    sitting.answer("y")
+    sitting.answer("y", CONFIRMS)
+    sitting.end()
+    now = {name: (project / name).read_text() for name in files}
+    assert now == {name: text.replace("update(loss, 8)", "update(loss.item(), 8)") for name, text in files.items()}

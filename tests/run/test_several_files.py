@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from graphfix.run import cache, engine
 from graphfix.run.again import forget_files
 from graphfix.run.examine import Job, examine
 from graphfix.run.selection import Wanted
@@ -84,3 +85,34 @@ def test_a_fix_in_another_file_is_made_there_and_nothing_is_left(tmp_path: Path)
     assert (tmp_path / "train.py").read_text() == train()
     forget_files()
     assert told(paths, tmp_path) == set()
+
+
+def test_a_comment_at_the_line_that_is_blamed_silences_it(tmp_path: Path) -> None:
+    meter = code.METER.replace("self.sum += val * n", "self.sum += val * n  # graphfix: ignore[GF101]")
+    assert told(written(tmp_path, {"meters.py": meter, "train.py": train()}), tmp_path) == set()
+    elsewhere = train().replace("losses.update(loss, 8)", "losses.update(loss, 8)  # graphfix: ignore[GF101]")
+    assert told(written(tmp_path, {"meters.py": code.METER, "train.py": elsewhere}), tmp_path) == {("GF101", "meters.py", "safe")}
+
+
+def test_what_is_kept_of_a_program_serves_each_of_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRAPHFIX_CACHE_DIR", str(tmp_path / "kept"))
+    (tmp_path / "p").mkdir()
+    paths = written(tmp_path / "p", {"meters.py": code.METER, "train.py": train()})
+    looked: list[str] = []
+    analyse = engine.analyse
+
+    def noted(path: Path, *how: object, **more: object) -> engine.Analysis:
+        looked.append(path.name)
+        return analyse(path, *how, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(engine, "analyse", noted)
+    for _ in range(2):
+        forget_files()
+        job = Job((tmp_path / "p",), cache=cache.opened((tmp_path / "p",)))
+        assert [len(outcome.findings) for outcome in examine_all(paths, job, 1)] == [1, 0]
+    assert looked == ["train.py", "meters.py"]
+    (tmp_path / "p" / "train.py").write_text(train("loss.item()"))
+    forget_files()
+    job = Job((tmp_path / "p",), cache=cache.opened((tmp_path / "p",)))
+    assert [len(outcome.findings) for outcome in examine_all(paths, job, 1)] == [0, 0]
+    assert looked == ["train.py", "meters.py", "train.py"]
