@@ -94,7 +94,7 @@ def report(evidence: Evidence, total: GrowingPlace) -> Finding | None:
     name = short(evidence.program.name_at((chained or total.chained)[0].target, blamed))
     story = [evidence.label(blamed, "every iteration adds its graph to those of all earlier iterations")]
     story.extend(other_places(evidence, total, cut, blamed))
-    repair: Fix | NoFix = NoFix("the value that is added is computed in another file, or not by one expression")
+    repair: Fix | NoFix = NoFix("the value that is added is not computed by one expression")
     if cut is not None:
         doubt = unless(total.freed or not total.escaped, f"{OUTSIDE}may use the graph of `{name}`")
         repair = fix(cut.title, *cut.operations(evidence), doubt=doubt)

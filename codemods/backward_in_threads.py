@@ -76,7 +76,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
 def repair_of(evidence: Evidence, sites: list[ast.Call]) -> Fix | NoFix:
     """Keep the graph in every thread: none of them knows whether it is the last."""
     if any(not evidence.program.holds(site) or any(k.arg in ("retain_graph", None) for k in site.keywords) for site in sites):
-        return NoFix("the thread's backward() is in another file, or already passes `retain_graph`")
+        return NoFix("the thread's backward() already passes `retain_graph`, or is no call in the analysed code")
     if any(isinstance(site.func, ast.Attribute) and site.func.attr == "start" for site in sites):
         return NoFix("backward() gets its arguments where the thread is created")
     changes = (AddArgument(evidence.program.span(site), "retain_graph", "True") for site in sites)

@@ -127,7 +127,7 @@ def repair_of(evidence: Evidence, walks: list[SecondBackward]) -> Fix | NoFix:
         return summed_loop(evidence, walk) if len(walks) == 1 else NoFix("several loops go through the freed graph")
     frees = list(dict.fromkeys(walk.freed_by.site for walk in walks))
     if not all(evidence.program.holds(free) and isinstance(free, ast.Call) for free in frees):
-        return NoFix("the backward() that frees the graph is in another file")
+        return NoFix("the graph is not freed by a call of backward() in the analysed code")
     if len(frees) == 1 and len(walks) == 1:
         from graphfix.repairs.joined import Joined  # asks the flow, which nobody needs without a finding
 

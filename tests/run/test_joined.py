@@ -170,3 +170,12 @@ def test_what_it_changes_elsewhere_is_a_step_of_its_rule(written_elsewhere: Path
     job = Job((written_elsewhere,), Wanted(unsafe=True), repair=True, stages=True)
     made = list(steps(list(examine_all(sorted(written_elsewhere.glob("*.py")), job, 1))))
     assert [(step.code, [path.name for path, _, _ in step.files]) for step in made] == [("GF401", ["train.py"])]
+
+
+def test_where_one_file_is_looked_at_alone_a_finding_is_told_at_its_repair(written_elsewhere: Path) -> None:
+    told = graphfix(written_elsewhere, "check", "train.py").stdout
+    assert "--> train.py:" in told and "fix (unsafe): compute with `self.scale.clone()`\n" in told
+    assert graphfix(written_elsewhere, "check", ".").stdout.count("GF401]") == 1
+    assert "--> replica.py:14" in graphfix(written_elsewhere, "check", "replica.py").stdout
+    graphfix(written_elsewhere, "apply", "train.py", "--unsafe-fixes", "--allow-dirty")
+    assert "self.scale.clone()" in (written_elsewhere / "train.py").read_text()

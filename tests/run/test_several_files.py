@@ -26,7 +26,7 @@ def written(folder: Path, files: dict[str, str]) -> list[Path]:
 
 def told(paths: list[Path], folder: Path) -> Told:
     """The rule of each finding, its file and how sure its fix is, where each file is looked at by itself."""
-    outcomes = [examine(path, Job((folder,))) for path in paths]
+    outcomes = [examine(path, Job((folder,), examined=frozenset(paths))) for path in paths]
     assert not any(outcome.failed or outcome.faults for outcome in outcomes)
     return {
         (finding.code, Path(finding.path).name, finding.fix.applicability.value if finding.fix is not None else "")
@@ -71,7 +71,7 @@ def test_a_fault_is_told_in_its_file(tmp_path: Path, files: dict[str, str], expe
 @pytest.mark.parametrize("files", [files for files, _ in PROGRAMS.values()], ids=PROGRAMS)
 def test_a_file_its_folder_and_the_project_tell_the_same(tmp_path: Path, files: dict[str, str]) -> None:
     paths = written(tmp_path, files)
-    alone = [examine(path, Job((tmp_path,))).findings for path in paths]
+    alone = [examine(path, Job((tmp_path,), examined=frozenset(paths))).findings for path in paths]
     forget_files()
     assert [outcome.findings for outcome in examine_all(paths, Job((tmp_path,)), 1)] == alone
 

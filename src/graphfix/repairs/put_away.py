@@ -91,7 +91,7 @@ def why_not_cut(evidence: Evidence, pile: GrowingPlace) -> str:
         return "the iteration that stores it needs its graph, to train what has computed it"
     if any(is_object(use.value) for each in pile.expressions for use in evidence.facts.uses.get(each, ())):
         return "the stored value is an object that holds tensors: each of them has to be detached"
-    return "the stored value is computed in another file, or not by one expression"
+    return "the stored value is not computed by one expression"
 
 
 def name_of(pile: GrowingPlace) -> str:

@@ -11,7 +11,7 @@ from graphfix.analysis.bringing import offered
 from graphfix.analysis.flow.places import after
 from graphfix.interpreter.imports import Importer, known_document, known_file
 from graphfix.models.table import facts
-from graphfix.project.importers import MAX_BYTES, STEPS, imports_below, names_imported, programs_below
+from graphfix.project.importers import MAX_BYTES, imports_below, names_imported, programs_below
 from graphfix.source.finder import module_file, search_path
 from graphfix.source.reads import forget_states
 
@@ -53,8 +53,8 @@ def imports_of(roots: Iterable[Path]) -> Imports | None:
 def touched(changed: Iterable[Path], before: Imports, now: Imports) -> set[Path]:
     """The files whose findings may be others once `changed` files are, with those themselves.
 
-    These are the files that import one, over however many others, and what such a file drives: the analysis of a file follows its
-    imports to the end, and enters it from those that import it.
+    These are the files that import one, and all that such a file comes to, over however many others: a program shows something of any of
+    its files.
     """
     imports = {file: before.get(file, frozenset()) | now.get(file, frozenset()) for file in {*before, *now}}
     importing: dict[Path, set[Path]] = {}
@@ -68,8 +68,11 @@ def touched(changed: Iterable[Path], before: Imports, now: Imports) -> set[Path]
         if file not in reached:
             reached.add(file)
             pending.extend(importing.get(file, ()))
-    for _ in range(STEPS):
-        reached |= {target for file in reached for target in imports.get(file, ())}
+    pending = list(reached)
+    while pending:
+        further = imports.get(pending.pop(), frozenset()) - reached
+        reached |= further
+        pending.extend(further)
     return reached
 
 

@@ -48,7 +48,7 @@ class Job:
     `stages`: tell what a file is after each rule's repairs. `ahead`: without repairs, tell what these would bring to light, too.
     `cache`: what earlier runs have worked out, and where to keep what this one does.
     `tellers`: for each file the further ones whose programs show something of it; None where that is to be found out.
-    `beside`: texts that files of the project are taken to have.
+    `examined`: the real paths of all files of the run. `beside`: texts that files of the project are taken to have.
     `groups`: for each file that a fix changes together with others, all of these.
     `named`: files that somebody asked for by name, which are parsed whatever they hold.
     `is_blamed`: a run has failed there, as in `analyse_blamed`. `witness`: what traced runs have shown.
@@ -70,6 +70,7 @@ class Job:
     tellers: Mapping[Path, tuple[Path, ...]] | None = None
     groups: Mapping[Path, tuple[Path, ...]] = field(default_factory=dict)
     beside: Mapping[Path, str] = field(default_factory=dict)
+    examined: frozenset[Path] = frozenset()
 
     @property
     def keeps(self) -> bool:
@@ -84,6 +85,7 @@ class Job:
             lambda each: self.wanted_for(each).conventions,
             self.cache if self.keeps else None,
             entries=self.tellers.get(Path(os.path.realpath(path)), ()) if self.tellers is not None else None,
+            examined=self.examined,
             beside=self.beside,
             is_blamed=self.is_blamed,
             only_recalls=only_recalls,

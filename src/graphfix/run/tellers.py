@@ -41,7 +41,8 @@ def planned(files: Sequence[Path], job: Job, jobs: int) -> Job:
         known = plan_for(files, job, jobs)
         if job.cache is not None:
             job.cache.keep_plan(asked, known)
-    return replace(job, tellers=known.tellers, groups=known.groups)
+    examined = frozenset(Path(os.path.realpath(file)) for file in files)
+    return replace(job, tellers=known.tellers, groups=known.groups, examined=examined)
 
 
 def plan_for(files: Sequence[Path], job: Job, jobs: int) -> Plan:

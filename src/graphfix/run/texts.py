@@ -7,7 +7,7 @@ decided behind it.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -21,7 +21,7 @@ from graphfix.run.selection import every
 from graphfix.source.decode import decode, read
 from graphfix.source.errors import SourceError
 from graphfix.source.guard import parse, parses
-from graphfix.source.homes import changed_by
+from graphfix.source.homes import changed_by, told_at_repair
 from graphfix.source.reads import State, note_read, noted_reads
 from graphfix.source.text import Source
 
@@ -61,6 +61,7 @@ class Texts:
     """The texts of the file at `path`, with what earlier runs have kept of them in `cache`.
 
     `roots`: as `engine.analyse` takes them; `conventions`: of the settings that hold for a file. `is_blamed`: as `engine.analyse_blamed` does.
+    `examined`: the files that are told of in the same run: what another file tells of and this one repairs is told there, if it is one.
     `beside`: texts that other files of the project are taken to have. `entries`: the further files whose programs show something of this
     one; None where that is to be found out.
     `only_recalls`: raise `NotKept` where something has to be worked out.
@@ -74,6 +75,7 @@ class Texts:
         cache: Cache | None = None,
         *,
         entries: Sequence[Path] | None = None,
+        examined: Collection[Path] = (),
         beside: Mapping[Path, str] = AS_THEY_ARE,
         is_blamed: bool = False,
         only_recalls: bool = False,
@@ -85,6 +87,7 @@ class Texts:
         self._conventions = conventions
         self._cache = cache
         self._entries = entries
+        self._examined = {str(path) for path in examined}
         self._beside = beside
         self._is_blamed = is_blamed
         self._only_recalls = only_recalls
@@ -107,7 +110,8 @@ class Texts:
     ) -> Analysis:
         """What is wrong in `text`, as far as it counts, whichever program shows it; all that is not optional is proven, whatever counts.
 
-        `beside`: texts that other files of the project are taken to have.
+        `examined`: the files that are told of in the same run: what another file tells of and this one repairs is told there, if it is one.
+    `beside`: texts that other files of the project are taken to have.
         """
         taken = {**self._beside, **beside, self.real: text}
         others = {path: each for path, each in taken.items() if each != self._text_of(path)}
@@ -117,9 +121,19 @@ class Texts:
             for entry in self.entries
             if self._parses(entry)
         ]
-        known = together(str(self.real), own, shown)
+        known = together(str(self.real), *(self._told_here(each) for each in (own, *shown)))
         found = filter(counts, known.findings)
         return replace(known, findings=tuple(told_as(finding, str(self.real), str(self.path)) for finding in found), unasked=())
+
+    def _told_here(self, known: Analysis) -> Analysis:
+        """The analysis, with the findings of files that are not told of, and that this one repairs, as its own."""
+        here = str(self.real)
+
+        def told(finding: Finding) -> Finding:
+            is_elsewhere = finding.path != here and finding.path not in self._examined
+            return told_at_repair(finding, here) if is_elsewhere and here in changed_by(finding) else finding
+
+        return replace(known, findings=tuple(map(told, known.findings)), unasked=tuple(map(told, known.unasked)))
 
     @property
     def entries(self) -> Sequence[Path]:
@@ -259,7 +273,7 @@ def told_by(entry: Path, known: Analysis) -> Told:
     return Told(files, tuple(sorted(tuple(map(Path, sorted(each))) for each in together)))
 
 
-def together(path: str, own: Analysis, shown: Sequence[Analysis]) -> Analysis:
+def together(path: str, own: Analysis, *shown: Analysis) -> Analysis:
     """What the programs that come to the file at `path` show of it: each fault once, with the best fix that one of them offers.
 
     `own`: of the program that begins there.

@@ -28,6 +28,26 @@ def at_home(finding: Finding, main: str) -> Finding:
     return replace(finding, span=seen_from_home(finding.span), fix=fix, yields_to=better)
 
 
+def told_at_repair(finding: Finding, path: str) -> Finding:
+    """The finding as one of the file at `path`, which its fix changes: it blames the first place there that is changed."""
+
+    def seen_from_there(span: Span) -> Span:
+        home = span.path or finding.path
+        return replace(span, path="" if home == path else home)
+
+    assert finding.fix is not None
+    operations = tuple(placed(each, seen_from_there) for each in finding.fix.operations)
+    first = min(span for each in operations for span in spans_of(each) if not span.path)
+    return replace(finding, path=path, span=first, fix=replace(finding.fix, operations=operations), yields_to=())
+
+
+def spans_of(operation: Operation) -> tuple[Span, ...]:
+    """The spans that an operation names."""
+    if isinstance(operation, Wrap):
+        return operation.spans
+    return (operation.span, operation.before) if isinstance(operation, Move) else (operation.span,)
+
+
 def placed(operation: Operation, moved: Callable[[Span], Span]) -> Operation:
     """The operation at the spans that `moved` gives for its own."""
     if isinstance(operation, Wrap):
