@@ -43,7 +43,7 @@ def test_importers_over_any_number_of_files(folder: Path) -> None:
 def test_what_a_file_drives(folder: Path) -> None:
     tree(folder, a="", b="import a\n", c="import b\n", d="import c\n")
     assert names(folder, "c") == ["a", "b", "c", "d"]
-    assert names(folder, "d") == ["b", "c", "d"]
+    assert names(folder, "d") == ["a", "b", "c", "d"]
 
 
 def test_what_else_an_importer_drives(folder: Path) -> None:
@@ -77,7 +77,7 @@ def test_packages_and_circles(folder: Path) -> None:
     tree(folder, main="import pkg\n")
     tree(folder / "pkg", __init__="from .one import x\n", one="from . import two\n", two="from pkg.one import x\n")
     assert names(folder, "pkg/two") == ["__init__", "main", "one", "two"]
-    assert names(folder, "main") == ["__init__", "main", "one"]
+    assert names(folder, "main") == ["__init__", "main", "one", "two"]
 
 
 def test_too_large_a_project_is_not_known(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
