@@ -87,6 +87,16 @@ def test_a_fix_in_another_file_is_made_there_and_nothing_is_left(tmp_path: Path)
     assert told(paths, tmp_path) == set()
 
 
+def test_a_notebook_that_uses_a_meter_may_give_it_anything(tmp_path: Path) -> None:
+    paths = written(tmp_path, {"meters.py": code.METER, "train.py": train()})
+    (tmp_path / "look.ipynb").write_text(
+        '{"cells": [{"cell_type": "code", "source": ["from meters import AverageMeter\\n"], "metadata": {}, "outputs": []}],'
+        ' "metadata": {}, "nbformat": 4, "nbformat_minor": 5}'
+    )
+    forget_files()
+    assert told(paths, tmp_path) == {("GF101", "meters.py", "unsafe")}
+
+
 def test_a_comment_at_the_line_that_is_blamed_silences_it(tmp_path: Path) -> None:
     meter = code.METER.replace("self.sum += val * n", "self.sum += val * n  # graphfix: ignore[GF101]")
     assert told(written(tmp_path, {"meters.py": meter, "train.py": train()}), tmp_path) == set()

@@ -24,7 +24,7 @@ from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.recording import ReadKind, Store
 from graphfix.interpreter.values import NonTensor, Tensor, Unknown, Value, nodes_in
 from graphfix.model import Finding, Label, Span
-from graphfix.project.importers import are_searched, importing, is_offered, is_packaged, spells
+from graphfix.project.importers import are_searched, importing, is_offered, is_packaged, is_used_unread, spells
 from graphfix.source.document import Document
 from graphfix.source.finder import NEVER
 from graphfix.source.program import Program
@@ -217,8 +217,9 @@ class Evidence:
         from graphfix.analysis.flow.flow import public
 
         path = Path(document.path)
-        if document is self.program.main or is_packaged(path) or not self.knows_importers:
-            return list(public(document.tree)) if is_offered(path, self.tape.roots) else []
+        roots = self.tape.roots
+        if document is self.program.main or is_packaged(path) or not self.knows_importers or is_used_unread(path, roots):
+            return list(public(document.tree)) if is_offered(path, roots) else []
         return [each for each in public(document.tree) if self.importers_naming(getattr(each, "name", ""))]
 
     def let_go(self) -> None:

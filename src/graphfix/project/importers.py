@@ -87,6 +87,13 @@ def is_offered(path: Path, roots: tuple[Path, ...]) -> bool:
     return any(imports_below(root) is None or any(True for _ in direct(real, root, roots)) for root in roots)
 
 
+def is_used_unread(path: Path, roots: tuple[Path, ...]) -> bool:
+    """Whether a notebook, or a file that is too large to be read, imports `path`."""
+    real = Path(os.path.realpath(path))
+    roots = tuple(Path(os.path.realpath(root)) for root in roots)
+    return any(not is_script(file) for root in roots for file in direct(real, root, roots))
+
+
 def is_packaged(path: Path) -> bool:
     """Whether a file is part of a package, which code outside of the project may import."""
     return (path.parent / "__init__.py").is_file()
