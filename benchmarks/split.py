@@ -72,7 +72,7 @@ def tried(path: Path, unsafe: bool) -> Result:
         if output(folder, "script.py") != before:
             return Result(name)
         more = ["--unsafe-fixes"] if unsafe else []
-        subprocess.run([Path(sys.executable).with_name("graphfix"), "apply", ".", "-q", "--allow-dirty", "--no-cache", *more], cwd=folder)
+        subprocess.run([Path(sys.executable).with_name("graphfix"), "apply", ".", "-q", "--allow-dirty", "--no-cache", *more], cwd=folder, capture_output=True)
         now = {file: (folder / file).read_text("utf-8") for file in ("parts.py", "script.py")}
         changed = tuple(file for file, text in zip(now, parts, strict=True) if now[file] != text)
         after = output(folder, "script.py") if changed else before
