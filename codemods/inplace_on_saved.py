@@ -44,7 +44,9 @@ Gated()(x).sum().backward()
 The out-of-place form computes the same values. If the statement that writes has itself saved the old values
 (`h[i] = torch.tanh(h[i - 1] * w)`), the value is computed first, and then written to a copy of `h`. The fix is safe if every run
 with this write raises later, so no working run changes, and if no other variable refers to the old tensor or a view of it. It is unsafe if
-some run does not raise. If another variable may refer to the tensor, there is no fix: it would no longer see the change.
+some run does not raise. If another variable may refer to the tensor, it would no longer see the change: then the operation that saves
+the tensor works with a copy of it, where that ends the fault. That fix is unsafe: the gradient is computed with the values from before
+the write.
 
 ## References
 - https://pytorch.org/docs/stable/notes/autograd.html#in-place-correctness-checks

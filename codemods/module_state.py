@@ -55,6 +55,8 @@ for x, y in loader:
 ## Fix safety
 As for carried-state: the attribute is detached in the loop that calls `backward()`, at a place where its whole graph is freed, so
 no working run changes. If samples are independent, a fresh state for each sample may be better; the fix does not make that choice.
+If the program resets the state in a loop over `net.children()` or `net._modules.values()`, which leaves out nested modules, the fix
+lets that loop go through `net.modules()`; it is unsafe, because some modules may be meant to keep their state.
 If the loop is outside the analysed code, as that of a `LightningModule` is, the value is detached where it is stored, if the same
 iteration needs no gradient through it. That fix is unsafe: the loop may call `backward()` on several iterations at once.
 

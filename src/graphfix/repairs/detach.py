@@ -18,6 +18,7 @@ from graphfix.model import Finding, Fix, Ground, InsertAfter, InsertBefore, Labe
 from graphfix.repairs.at_store import detached_at_store
 from graphfix.repairs.fixes import Tell, fix, unless
 from graphfix.repairs.shapes import detached
+from graphfix.repairs.whole_reset import reset_everywhere
 
 ONCE = "it is computed once and cached: compute it in each iteration, or clear the cache after each step"
 
@@ -73,6 +74,8 @@ def as_one(alike: list[tuple[str, Finding]]) -> Finding:
     if len(alike) == 1:
         return first
     message = f"`{name}` and {len(alike) - 1} more bring the graph of the previous iteration into this one"
+    if len(fixes) == len(alike) and len({each.operations for each in fixes}) == 1:
+        return replace(first, message=message, fix=fixes[0])
     if len(fixes) == len(alike) and len({each.applicability for each in fixes}) == 1:
         operations = [operation for each in fixes for operation in each.operations]
         repair = fix(f"{fixes[0].title}, and {len(alike) - 1} more", *operations, ground=fixes[0].ground, doubt=fixes[0].doubt)
@@ -107,7 +110,8 @@ def carried_finding(
         met = "needs parameters that a step has changed since," if stale else "goes through the freed graph"
         story.append(evidence.label(site, f"in iteration {again} backward() {met} and raises"))
     blamed = evidence.program.statement_of(where)
-    repair = NoFix(ONCE) if is_computed_once(walk, crossing) else boundary_fix(evidence, loop, carrier, walk)
+    repair: Fix | NoFix | None = NoFix(ONCE) if is_computed_once(walk, crossing) else reset_everywhere(evidence, carrier, walk)
+    repair = repair or boundary_fix(evidence, loop, carrier, walk)
     message = f"`{carrier}` brings the graph of the previous iteration into this one"
     return tell(
         evidence, message, evidence.program.span(blamed), in_time(*story), repair, shown=WRITTEN_IN_PLACE if stale else SECOND_WALK

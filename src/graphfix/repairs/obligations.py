@@ -191,7 +191,7 @@ class Proof(Inquiry):
         old = self.expression(operation.span)
         text, _, method = operation.text.rpartition(".")
         if old is None or method not in ("item()", "detach()"):
-            if isinstance(old, ast.Call):  # what was wrapped is the object itself now
+            if isinstance(old, ast.Call) and self.is_part(operation.text, old):  # what was wrapped is the object itself now
                 yield from Objects(self.flow).told_apart(old)
             return
         wanted = text[1:-1] if text.startswith("(") and text.endswith(")") else text
@@ -207,6 +207,11 @@ class Proof(Inquiry):
                 yield Open(writer, "may write to it in place, which autograd would then notice")
             for arrival in self.graph.reach([old]).of(Sink.ESCAPES):
                 yield Open(arrival.site, "is not analysed and may write to it in place")
+
+    def is_part(self, text: str, call: ast.Call) -> bool:
+        """Whether a text is that of something that is given to a call."""
+        given = [*call.args, *(keyword.value for keyword in call.keywords)]
+        return any(self.evidence.program.source(each) == text for each in given)
 
     def unrecorded_gradients(self, call: ast.Call) -> Iterator[Open]:
         """Nobody walks the gradients that a call returns, and no hook, and no `backward` of the code's own, sees that they are recorded."""
