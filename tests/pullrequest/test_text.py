@@ -99,7 +99,7 @@ def test_a_long_text_stays_below_what_a_forge_takes() -> None:
     assert len(body(story_of(1))) < MAX_LENGTH
     text = body(story_of(300))
     assert len(text) < MAX_LENGTH and text.rstrip().endswith(END)
-    assert "and 292 more" in text and "299 places more in the commit" in text
+    assert "and 297 more" in text and "300 places more in the commit" in text
 
 
 def test_how_to_install_names_the_repository_or_what_the_setting_says() -> None:
