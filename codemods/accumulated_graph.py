@@ -126,7 +126,6 @@ RULE = rule(
     globals(),
     find,
     cuts=cuts,
-    witnessed=True,
     repair="Cut the graph of what a running total, mean or moving average adds up.",
     by_hand="add numbers, as in `{} += loss.item()`, or detached tensors where a tensor is needed",
     shows=(GROWS, SECOND_WALK),

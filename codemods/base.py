@@ -30,8 +30,7 @@ class Rule:
     """One rule of the catalogue: all that is known of it stands in its file.
 
     `page`: its documentation in markdown. `find` yields its findings; `cuts`: the expressions that it would turn into numbers or
-    detach. `witnessed`: what it finds is shown by a single run, whatever other runs there are.
-    `repair`: what its fixes do, in a sentence. `by_hand`: what to write where there is no fix; `{}` stands for the code that is named first in
+    detach. `repair`: what its fixes do, in a sentence. `by_hand`: what to write where there is no fix; `{}` stands for the code that is named first in
     the message. `severity`: of its findings, where one does not say otherwise.
     `shows`: how its fault may show when a script runs. `results`: what the results of a repaired script are measured by.
     `bounded`: what it tells of is over when a test is; in modules of tests its findings are optional.
@@ -51,7 +50,6 @@ class Rule:
     results: Expected = SAME
     yields_to: tuple[str, ...] = ()
     cuts: Cuts = nothing
-    witnessed: bool = False
     bounded: bool = False
     refuted: Callable[[Evidence], Iterator[Span]] = nowhere
 

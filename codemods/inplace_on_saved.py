@@ -300,7 +300,6 @@ RULE = rule(
     "inplace-on-saved",
     globals(),
     find,
-    witnessed=True,
     repair="Write out of place to tensors that a backward pass still needs.",
     by_hand="make a new tensor, as in `x = x + y`, in place of `{}`",
     shows=(WRITTEN_IN_PLACE,),

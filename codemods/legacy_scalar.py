@@ -131,7 +131,6 @@ RULE = rule(
     globals(),
     find,
     cuts=cuts,
-    witnessed=True,
     repair="Read the number of a one-element tensor with .item().",
     by_hand="read the number with `.item()` in place of `{}`",
     shows=(NO_ELEMENT,),

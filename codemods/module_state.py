@@ -89,7 +89,6 @@ RULE = rule(
     "module-state",
     globals(),
     find,
-    witnessed=True,
     repair="Detach state that a module keeps from one iteration to the next.",
     by_hand="detach `{}` where it is stored, or after the backward() that frees its graph",
     shows=(SECOND_WALK, WRITTEN_IN_PLACE),

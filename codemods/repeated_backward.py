@@ -192,7 +192,6 @@ RULE = rule(
     "repeated-backward",
     globals(),
     find,
-    witnessed=True,
     repair="Remove the second backward() on one loss.",
     by_hand="call backward() once on `{}`, or compute `{}` again before the second call",
     shows=(SECOND_WALK,),

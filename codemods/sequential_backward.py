@@ -272,7 +272,6 @@ RULE = rule(
     "sequential-backward",
     globals(),
     find,
-    witnessed=True,
     repair="Call backward() on the sum of several losses that share a graph.",
     by_hand="call backward() once, on the sum of the losses: `(loss_a + loss_b).backward()`",
     shows=(SECOND_WALK,),

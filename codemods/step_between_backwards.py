@@ -92,7 +92,6 @@ RULE = rule(
     "step-between-backwards",
     globals(),
     find,
-    witnessed=True,
     repair="Limit each backward() to its own parameters; step behind the last.",
     by_hand="call every backward() before the first step, or compute the loss again after the step",
     shows=(SECOND_WALK, WRITTEN_IN_PLACE),

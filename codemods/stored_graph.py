@@ -77,7 +77,6 @@ RULE = rule(
     globals(),
     find,
     cuts=cuts,
-    witnessed=True,
     bounded=True,
     repair="Cut the graph of what a list, dict or history keeps.",
     by_hand="store `loss.item()`, or `output.detach()` where a tensor is needed, in `{}`",
