@@ -21,7 +21,7 @@ from graphfix.run.selection import every
 from graphfix.source.decode import decode, read
 from graphfix.source.errors import SourceError
 from graphfix.source.guard import parse, parses
-from graphfix.source.homes import changed_by, told_at_repair
+from graphfix.source.homes import changed_by, lies_in, told_at_repair
 from graphfix.source.reads import State, note_read, noted_reads
 from graphfix.source.text import Source
 
@@ -110,20 +110,24 @@ class Texts:
     ) -> Analysis:
         """What is wrong in `text`, as far as it counts, whichever program shows it; all that is not optional is proven, whatever counts.
 
-        `examined`: the files that are told of in the same run: what another file tells of and this one repairs is told there, if it is one.
-    `beside`: texts that other files of the project are taken to have.
+        `beside`: further texts that other files of the project are taken to have.
         """
         taken = {**self._beside, **beside, self.real: text}
         others = {path: each for path, each in taken.items() if each != self._text_of(path)}
         own = self._program(self.real, text, without(others, self.real), counts)
-        shown = [
-            self._program(entry, taken.get(entry) or self._text_of(entry), without(others, entry), counts)
-            for entry in self.entries
-            if self._parses(entry)
-        ]
-        known = together(str(self.real), *(self._told_here(each) for each in (own, *shown)))
+        programs = {entry: taken[entry] if entry in taken else self._text_of(entry) for entry in self.entries}
+        shown = {
+            entry: self._program(entry, each, without(others, entry), counts) for entry, each in programs.items() if self._parses(each)
+        }
+        known = together(str(self.real), *(self._told_here(each) for each in (own, *shown.values())))
+        known = replace(known, unfinished=own.unfinished or self._unfinished(shown))
         found = filter(counts, known.findings)
         return replace(known, findings=tuple(told_as(finding, str(self.real), str(self.path)) for finding in found), unasked=())
+
+    def _unfinished(self, shown: Mapping[Path, Analysis]) -> str:
+        """Why a program that comes to this file was not analysed to the end, if that is not told of the program itself."""
+        cut = (f"{entry.name}: {each.unfinished}" for entry, each in shown.items() if each.unfinished and str(entry) not in self._examined)
+        return next(cut, "")
 
     def _told_here(self, known: Analysis) -> Analysis:
         """The analysis, with the findings of files that are not told of, and that this one repairs, as its own."""
@@ -162,7 +166,7 @@ class Texts:
         key = self._program_key("analysis", entry, text, others)
         known = self._analyses.get(key) or self._recalled(key, Analysis)
         here = str(self.real)
-        if known is None or any(counts(finding) for finding in known.unasked if finding.path == here):
+        if known is None or any(counts(finding) for finding in known.unasked if lies_in(finding, here)):
             self._work_out()
             look = engine.analyse_blamed if self._is_blamed else engine.analyse
             wanted = counts if known is None else every
@@ -190,9 +194,9 @@ class Texts:
         parts = str(entry), self._conventions(entry), self._is_blamed, text, {str(path): other for path, other in others.items()}
         return self._cache.key(kind, *parts, project=True) if self._cache is not None else repr((kind, *parts)).encode()
 
-    def _parses(self, path: Path) -> bool:
-        """Whether a file of the project is Python: what is wrong with it is told where it is looked at."""
-        return self._kept("parses", bool, lambda: parses(self._text_of(path)), self._text_of(path))
+    def _parses(self, text: str) -> bool:
+        """Whether a text of another file is Python: what is wrong with it is told where that file is looked at."""
+        return self._kept("parses", bool, lambda: parses(text), text)
 
     def _text_of(self, path: Path) -> str:
         """The text of a file of the project, as it is now; empty where it cannot be read."""
@@ -203,6 +207,7 @@ class Texts:
             except (SourceError, OSError):
                 self._read[path] = ""
         return self._read[path]
+
     def applied(self, text: str, fixes: Sequence[Fix]) -> Tried:
         """What those of the `fixes` that go together make of `text`."""
         return self._kept("tried", Tried, lambda: _tried(text, fixes), text, fixes)

@@ -76,11 +76,6 @@ def lies_in(finding: Finding, path: str) -> bool:
     return finding.path == path or path in changed_by(finding)
 
 
-def part_in(fix: Fix, finding: Finding, path: str) -> Fix:
-    """The part of a fix that changes the file at `path`."""
-    return replace(fix, operations=changed_by(finding).get(path, ()))
-
-
 def changes_others(fix: Fix) -> bool:
     """Whether a fix changes another file than that of its finding."""
     return any(file_of(operation, "") for operation in fix.operations)

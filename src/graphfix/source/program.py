@@ -50,8 +50,11 @@ class Program:
         return self._file_of[node]
 
     def named(self, path: str) -> Document:
-        """The file at `path`; `main` where it is empty."""
-        return next((each for each in self.files if each.path == path), self.main) if path else self.main
+        """The file at `path`, or `main` where it is empty; raises KeyError where the program has no such file."""
+        found = next((each for each in self.files if each.path == path), None) if path else self.main
+        if found is None:
+            raise KeyError(path)
+        return found
 
     def placed(self, path: str, span: Span) -> Span:
         """A span in the file at `path`, as `span` gives it."""
@@ -69,7 +72,8 @@ class Program:
 
     def lying_at(self, span: Span) -> list[ast.stmt | ast.expr]:
         """The statements and expressions that lie exactly at a span, the outer ones first."""
-        return self.named(span.path).lying_at.get(Span(span.start, span.end), [])
+        files = [each for each in self.files if each.path == span.path] if span.path else [self.main]
+        return [node for each in files for node in each.lying_at.get(Span(span.start, span.end), [])]
 
     def source(self, node: ast.AST) -> str:
         """The text of `node` as it stands in its file."""
