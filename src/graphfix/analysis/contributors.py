@@ -20,16 +20,12 @@ from graphfix.interpreter.frames import CallStack
 from graphfix.interpreter.interning import interned, kind_of
 from graphfix.interpreter.recording import Store, Use
 from graphfix.interpreter.values import Instance, Tensor
+from graphfix.models.words import OUTPUTS
 from graphfix.source.program import Program
 from graphfix.source.subtree import subtree
 
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp)
 DISPLAYS = (ast.Dict, ast.List, ast.Tuple, ast.DictComp, *COMPREHENSIONS)
-# what a model of `transformers` gives beside its loss: https://huggingface.co/docs/transformers/main_classes/output
-OUTPUTS = frozenset(
-    "logits start_logits end_logits prediction_logits seq_relationship_logits logits_per_image logits_per_text last_hidden_state "
-    "pooler_output encoder_last_hidden_state image_embeds text_embeds".split()
-)
 ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 
 

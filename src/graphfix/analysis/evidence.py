@@ -1,4 +1,4 @@
-"""What is known of one file: the runs over it, what they say together, and trials that only some questions need."""
+"""What is known of one program: its runs, what they say together, and trials that only some questions need."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def asked_once(
 
 @dataclass(eq=False)
 class Evidence:
-    """What a rule is given: the runs over one file, and what they say together.
+    """What a rule is given: the runs of one program, and what they say together.
 
     `cuts`: for each rule what it would turn into numbers or detach, asked of this evidence.
     `answers`: what other questions have found out about it (see `asked_once`). `homes`: the paths of the files that are to be changed, which
@@ -176,12 +176,7 @@ class Evidence:
 
     def loses_nothing(self, expressions: list[ast.expr]) -> bool:
         """Whether, with all of `expressions` detached, each walk that works still carries every gradient that is used."""
-        trial = self.tape.replay(dict.fromkeys(expressions, as_detached))
-        if trial.truncated or len(trial.runs) != len(self.tape.runs):
-            return False
-        return all(
-            working_walks(one) == working_walks(two)[: len(working_walks(one))] for one, two in zip(self.tape.runs, trial.runs)
-        )
+        return keeps_walks(self.tape, self.tape.replay(dict.fromkeys(expressions, as_detached)))
 
     def leaves_function(self, store: Store) -> bool:
         """Whether what is stored is part of what the storing function returns: whoever calls it elsewhere may call backward() on it."""
@@ -265,3 +260,16 @@ def working_walks(run: Run) -> list[tuple[ast.AST, int, bool]]:
     walks = run.recording.walks
     raising = next((index for index, event in enumerate(walks) if event.hits), len(walks))
     return [(event.site, len(run.fates.leading(event)), is_further(event.context)) for event in walks[:raising]]
+
+
+def keeps_walks(before: Tape, after: Tape) -> bool:
+    """Whether each walk that works in a run still carries every gradient in the same run of a trial that was run to its end."""
+    if after.truncated or len(before.runs) != len(after.runs):
+        return False
+    pairs = ((working_walks(one), working_walks(two)) for one, two in zip(before.runs, after.runs))
+    return all(old == new[: len(old)] for old, new in pairs)
+
+
+def walks_as_often(before: Tape, after: Tape) -> bool:
+    """Whether no run of a trial makes fewer walks than before: one that ended early does not meet a fault, and shows nothing of it."""
+    return all(len(one.recording.walks) <= len(two.recording.walks) for one, two in zip(before.runs, after.runs))

@@ -55,7 +55,7 @@ NO_ANSWERS: Mapping[object, bool] = MappingProxyType({})
 
 @dataclass(eq=False)
 class Tape:
-    """All runs over one file. `truncated` where the budget ended before every branch was taken.
+    """All runs of one program. `truncated` where the budget ended before every branch was taken.
 
     `interpreters`, `others`: what has made its runs, those that began anew included, and tapes that are not needed longer than this one.
     `given`: as `Importer` takes it. `is_brief`: as `Explorer.look_briefly` has it.

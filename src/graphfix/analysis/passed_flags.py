@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
+from graphfix.analysis.call_graph import word
 from graphfix.autograd.backward import BackwardPass
 from graphfix.source.subtree import subtree
 
@@ -31,7 +32,7 @@ def passed_flag(event: BackwardPass, flag: str) -> PassedFlag | None:
         return None
     if any(isinstance(part, ast.Name) and part.id == named.id and isinstance(part.ctx, ast.Store) for part in subtree(function)):
         return None
-    calls = [part for part in subtree(statement) if isinstance(part, ast.Call) and name_of(part.func) == function.name]
+    calls = [part for part in subtree(statement) if isinstance(part, ast.Call) and word(part.func) == function.name]
     if len(calls) != 1 or any(isinstance(argument, ast.Starred) for argument in calls[0].args):
         return None
     (call,) = calls
@@ -40,7 +41,3 @@ def passed_flag(event: BackwardPass, flag: str) -> PassedFlag | None:
     is_bound = isinstance(call.func, ast.Attribute) and positional[:1] in (["self"], ["cls"])
     given = dict(zip(positional[is_bound:], call.args)) | {keyword.arg: keyword.value for keyword in call.keywords}
     return PassedFlag(call, named.id, given.get(named.id))
-
-
-def name_of(callee: ast.expr) -> str:
-    return callee.attr if isinstance(callee, ast.Attribute) else callee.id if isinstance(callee, ast.Name) else ""

@@ -31,6 +31,13 @@ OLD_READS = frozenset(("data", "Variable"))
 READS = frozenset(("item", "tolist", "numpy", "eval")) | OLD_READS
 
 
+# what a model of `transformers` gives beside its loss: https://huggingface.co/docs/transformers/main_classes/output
+OUTPUTS = frozenset(
+    "logits start_logits end_logits prediction_logits seq_relationship_logits logits_per_image logits_per_text last_hidden_state "
+    "pooler_output encoder_last_hidden_state image_embeds text_embeds".split()
+)
+
+
 def anyhow(words: Iterable[str]) -> set[str]:
     """Words with each mere name in all forms in which `analysis.call_graph` may have it: as a variable or attribute, or a module's."""
     found = set(words)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from graphfix.analysis.evidence import Evidence, as_detached, working_walks
+from graphfix.analysis.evidence import Evidence, as_detached, keeps_walks
 from graphfix.analysis.second_backward import SecondBackward
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.recording import Store
@@ -15,7 +15,7 @@ from graphfix.repairs.shapes import detached
 from graphfix.source.quote import short
 from graphfix.source.subtree import subtree
 
-ELSEWHERE = "the loop that calls backward() is in another file or outside the analysed code"
+ELSEWHERE = "the loop that calls backward() is outside the analysed code"
 
 
 def detached_at_store(evidence: Evidence, carrier: str, walk: SecondBackward) -> Fix | NoFix:
@@ -67,11 +67,7 @@ def needs_no_graph(evidence: Evidence, name: str) -> bool:
         for part in subtree(document.tree)
         if isinstance(part, ast.Attribute) and part.attr == name and isinstance(part.ctx, ast.Load)
     ]
-    trial = evidence.tape.replay(dict.fromkeys(reads, without_graph))
-    if trial.truncated or len(trial.runs) != len(evidence.tape.runs):
-        return False
-    pairs = [(working_walks(one), working_walks(two)) for one, two in zip(evidence.tape.runs, trial.runs)]
-    return all(before == after[: len(before)] for before, after in pairs)
+    return keeps_walks(evidence.tape, evidence.tape.replay(dict.fromkeys(reads, without_graph)))
 
 
 def without_graph(m: Interpreter, node: ast.AST, value: Value) -> Value:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from graphfix.analysis.evidence import Evidence, working_walks
+from graphfix.analysis.evidence import Evidence, keeps_walks, walks_as_often
 from graphfix.analysis.explore import Tape
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.values import Tensor, Value
@@ -50,10 +50,6 @@ def as_copy(m: Interpreter, node: ast.AST, value: Value) -> Value:
 
 
 def is_cured(before: Tape, after: Tape, write: ast.AST) -> bool:
-    """Whether no run meets the write any more, and each backward pass that worked reaches what it reached."""
-    if after.truncated or len(before.runs) != len(after.runs):
-        return False
-    if any(each.write.site is write for run in after.runs for walk in run.recording.walks for each in walk.overwritten):
-        return False
-    pairs = ((working_walks(one), working_walks(two)) for one, two in zip(before.runs, after.runs))
-    return all(old == new[: len(old)] for old, new in pairs)
+    """Whether all walks are made, none meets the write any more, and each that worked still carries every gradient."""
+    meets = any(each.write.site is write for run in after.runs for walk in run.recording.walks for each in walk.overwritten)
+    return keeps_walks(before, after) and walks_as_often(before, after) and not meets

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from graphfix.analysis.evidence import Evidence, working_walks
+from graphfix.analysis.evidence import Evidence, keeps_walks, walks_as_often
 from graphfix.analysis.second_backward import SecondBackward
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.values import Instance, TorchModule, Value
@@ -24,11 +24,8 @@ def reset_everywhere(evidence: Evidence, carrier: str, walk: SecondBackward) -> 
     _, _, attribute = carrier.rpartition(".")
     for loop, owner in resets(evidence, attribute):
         trial = evidence.tape.replay({loop.iter: all_modules})
-        if trial.truncated or len(trial.runs) != len(evidence.tape.runs):
-            continue
         raises = any(event.hits for run in trial.runs for event in run.recording.walks if event.site is walk.walk.site)
-        pairs = ((working_walks(one), working_walks(two)) for one, two in zip(evidence.tape.runs, trial.runs))
-        if not raises and all(old == new[: len(old)] for old, new in pairs):
+        if not raises and keeps_walks(evidence.tape, trial) and walks_as_often(evidence.tape, trial):
             text = f"{evidence.program.source(owner)}.modules()"
             return fix(
                 f"reset all modules: `{short(text, 30)}`",
