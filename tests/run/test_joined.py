@@ -105,6 +105,20 @@ def test_a_file_that_cannot_be_written_keeps_the_others(project: Path) -> None:
 def test_a_file_alone_is_not_changed_by_half(project: Path) -> None:
     graphfix(project, "apply", "penalty.py", "--allow-dirty")
     assert now(project) == FILES
+    told = graphfix(project, "check", "penalty.py").stdout
+    assert "no fix: the repair also changes engine.py, which is not among the files that were named" in told
+    assert "fixable" not in told
+
+
+def test_a_file_that_is_to_be_skipped_takes_no_part(project: Path) -> None:
+    skipped = "# graphfix: skip-file\n" + ENGINE
+    (project / "engine.py").write_text(skipped)
+    done = graphfix(project, "apply", ".", "--allow-dirty")
+    assert now(project) == {**FILES, "engine.py": skipped}
+    assert done.returncode == 1 and "could not be written" not in done.stdout + done.stderr
+    told = graphfix(project, "check", ".").stdout
+    assert "no fix: the repair also changes engine.py, which is not to be changed" in told
+    assert "fixable" not in told
 
 
 def test_files_that_hang_together_over_others_are_one_group() -> None:

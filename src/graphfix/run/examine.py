@@ -24,7 +24,7 @@ from graphfix.run.suppression import suppressions
 from graphfix.run.texts import NotKept, Texts
 from graphfix.source.decode import decode_text, read_bytes, writes_ascii
 from graphfix.source.errors import Skipped, SourceError
-from graphfix.source.homes import changes_others
+from graphfix.source.homes import changed_by, changes_others
 from graphfix.source.text import Source
 
 if TYPE_CHECKING:
@@ -360,8 +360,22 @@ def _fixed(source: Source, text: str, findings: Sequence[Finding]) -> Iterator[F
 def _with_findings(outcome: Outcome, source: Source, found: Sequence[Finding], job: Job, texts: Texts) -> Outcome:
     if not found:
         return outcome
+    found = [_makeable(finding, source, job) for finding in found]
     edits = tuple(_edits(source.text, finding, texts) for finding in found) if job.edits else ()
     return replace(outcome, findings=tuple(_named_alike(source.path, finding) for finding in found), source=source, edits=edits)
+
+
+def _makeable(finding: Finding, source: Source, job: Job) -> Finding:
+    """The finding without a fix that would have to change, too, what this run does not change: it is made in all files or in none."""
+    if not job.examined or finding.fix is None or not changes_others(finding.fix):
+        return finding
+    others = sorted(Path(path) for path in changed_by(finding) if path != finding.path)
+    group = _group_of(source, job) if job.tellers is not None else job.examined
+    left = next((path for path in others if path not in group), None)
+    if left is None:
+        return finding
+    why = "is not to be changed" if left in job.examined else "is not among the files that were named"
+    return finding.without_fix(f"the repair also changes {os.path.relpath(left)}, which {why}")
 
 
 def _named_alike(path: Path, finding: Finding) -> Finding:

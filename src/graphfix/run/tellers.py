@@ -16,10 +16,12 @@ from graphfix.run.examine import Job, survived
 from graphfix.run.limits import TookTooLong, limited_time
 from graphfix.run.outcome import Outcome
 from graphfix.run.stack import with_room
+from graphfix.run.suppression import suppressions
 from graphfix.run.task import Task
 from graphfix.run.texts import Told
 from graphfix.run.workers import each_of
-from graphfix.source.decode import read_bytes
+from graphfix.source.decode import decode, read_bytes
+from graphfix.source.errors import SourceError
 
 Kept = Mapping[bytes, object]
 
@@ -30,7 +32,6 @@ class Plan:
 
     tellers: Mapping[Path, tuple[Path, ...]]
     groups: Mapping[Path, tuple[Path, ...]]
-
 
 
 def planned(files: Sequence[Path], job: Job, jobs: int) -> Job:
@@ -56,7 +57,7 @@ def plan_for(files: Sequence[Path], job: Job, jobs: int) -> Plan:
     for entry, (told, kept) in zip(entries, each_of(entries, job, jobs, Task(told_from, nothing)), strict=True):
         if job.cache is not None and job.cache.aside is not None:
             job.cache.aside.update(kept)
-        together += [group for group in told.together if own.keys() >= set(group)]
+        together += [group for group in told.together if own.keys() >= set(group) and all(map(may_change, group))]
         for file in told.files:
             found.setdefault(file, []).append(entry)
     tellers = {}
@@ -64,6 +65,14 @@ def plan_for(files: Sequence[Path], job: Job, jobs: int) -> Plan:
         close = programs_of(file, job.roots)
         tellers[file] = tuple(sorted(set(telling).intersection(close), key=close.index))
     return Plan(tellers, grouped(together))
+
+
+def may_change(file: Path) -> bool:
+    """Whether fixes may change a file: it can be read, and does not say that it is to be skipped."""
+    try:
+        return not suppressions(decode(file, read_bytes(file)).text).skip_file
+    except (SourceError, OSError):
+        return False
 
 
 def grouped(together: Iterable[Sequence[Path]]) -> Mapping[Path, tuple[Path, ...]]:

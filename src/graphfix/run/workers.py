@@ -34,6 +34,8 @@ def examine_all(files: Sequence[Path], job: Job, jobs: int) -> Generator[Outcome
         from graphfix.run.tellers import planned
 
         job = planned(files, job if job.cache is not None else replace(job, cache=for_this_run()), jobs)
+    elif not job.examined:
+        job = replace(job, examined=frozenset(Path(os.path.realpath(file)) for file in files))
     yield from _outcomes(files, job, jobs)
 
 
