@@ -12,7 +12,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.run.test_joined import FILES as PROGRAM
+from tests.run.test_joined import REPAIRED
+
 FILES = 50
+PROGRAMS = 12  # each with a fix that changes two of its files
 KILLS = int(os.environ.get("GRAPHFIX_KILLS", "8"))
 INTERRUPTS = int(os.environ.get("GRAPHFIX_INTERRUPTS", "4"))  # 50 before a release
 MOMENTS = [0.15 + 0.85 * number / INTERRUPTS for number in range(INTERRUPTS)]  # shares of the time that a run takes
@@ -53,6 +57,43 @@ def test_killed_at_any_moment_no_file_is_damaged(tmp_path: Path, loops: SimpleNa
         assert len(list(tmp_path.glob("*.py"))) == FILES
     subprocess.run([command, "apply", "-q", "."], cwd=tmp_path, check=True)
     assert contents(tmp_path) == {loops.total_fixed}
+    assert traces(tmp_path) == []
+
+
+def states(program: Path) -> set[str]:
+    """Which of the files that one fix changes are old, and which are new."""
+    known = {PROGRAM[name]: "old" for name in REPAIRED} | {text: "new" for text in REPAIRED.values()}
+    return {known[(program / name).read_text()] for name in REPAIRED}
+
+
+def test_killed_at_any_moment_a_fix_of_several_files_is_made_in_all_or_in_none(tmp_path: Path, command: str) -> None:
+    programs = [tmp_path / f"program{number}" for number in range(PROGRAMS)]
+    nothing = tmp_path / "nothing.py"
+    nothing.write_text("")
+
+    def write_programs() -> None:
+        for program in programs:
+            program.mkdir(exist_ok=True)
+            for name, text in PROGRAM.items():
+                (program / name).write_text(text)
+
+    write_programs()
+    apply = [command, "apply", "-q", "--no-cache"]
+    started = time.monotonic()
+    subprocess.run([*apply, "."], cwd=tmp_path, check=True)
+    duration = time.monotonic() - started
+    assert [states(program) for program in programs] == [{"new"}] * PROGRAMS
+    moments = random.Random(51)
+    for _ in range(KILLS):
+        write_programs()
+        process = subprocess.Popen([*apply, "."], cwd=tmp_path, start_new_session=True)
+        time.sleep(duration * moments.uniform(0.6, 1.05))
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        subprocess.run([*apply, nothing], cwd=tmp_path, check=True)  # finishes what was begun
+        assert all(len(states(program)) == 1 for program in programs)
+    subprocess.run([*apply, "."], cwd=tmp_path, check=True)
+    assert [states(program) for program in programs] == [{"new"}] * PROGRAMS
     assert traces(tmp_path) == []
 
 
