@@ -20,7 +20,8 @@ SCALARS = (
     "w.sum().exp()", "nn.Parameter(torch.tensor(1.0))",
     "w.sum().type(torch.DoubleTensor)", "w.type(torch.FloatTensor).sum()",
     "F.mse_loss(w, x, False)", "F.binary_cross_entropy_with_logits(w, x, None, False)", "nn.MSELoss(False)(w, x)",
-    "F.mse_loss(w, x, None, None, 'sum')", "nn.BCEWithLogitsLoss(w.detach())(w, x)", "nn.L1Loss(True, True)(w, x)",
+    "w.view(-1).sum(0)", "torch.ones(12).sum(0)", "torch.zeros(2, 3).flatten().mean(dim=-1)", "(w.view(-1) * 2).prod(axis=0)",
+    "w.view(-1)[0]", "torch.sum(w.reshape(4), 0)", "F.mse_loss(w, x, None, None, 'sum')", "nn.BCEWithLogitsLoss(w.detach())(w, x)", "nn.L1Loss(True, True)(w, x)",
     "nn.HuberLoss('sum')(w, x)", "F.triplet_margin_loss(w.view(2, 2), x.view(2, 2), x.view(2, 2), 2.0)",
 )  # fmt: skip
 ONES = (
@@ -33,7 +34,8 @@ OTHERS = (
     "w", "w.data", "w.mean(0, keepdim=True)", "torch.max(w, x)", "torch.zeros(4)", "torch.FloatTensor(3)", "w.sum().expand(3)",
     "w * w.sum()", "w.view(-1)", "w.view(2, 2)", "w.view(2, 2).t()", "F.mse_loss(w, x, reduction='none')", "w.unsqueeze(0)",
     "w[0:1]", "x.view(4, 1)[0]", "torch.stack([w.sum()])", "w.sum().repeat(2)",
-    "torch.zeros(2, 3).sum(0)", "w.detach().view(1, 4)",
+    "w.view(-1).sum(0, keepdim=True)", "torch.zeros(2, 3, 4).flatten(1).sum(0)", "torch.ones(4).unsqueeze(0).sum(0)",
+    "(w.view(-1) * torch.ones(2, 4)).sum(0)", "torch.zeros(2, 3).sum(0)", "w.detach().view(1, 4)",
     "torch.min(w, w.view(2, 2).max(dim=-1).values.sum())", "torch.zeros(2, 3, 4).sum((1, 2))", "torch.zeros(2, 3).mean([1])",
     "torch.zeros(2, 3).sum(axis=0)", "torch.mean(torch.zeros(2, 3), axis=1)", "torch.zeros(2, 3).max(axis=0).values",
     "torch.sum(input=torch.zeros(2, 3), axis=1)", "torch.zeros(2, 3).std(axis=0)", "torch.zeros(2, 3).norm(dim=1)",

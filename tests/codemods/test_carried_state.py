@@ -110,6 +110,14 @@ def test_a_loop_that_only_shows_what_a_module_gives(over: str, codes: set[str]) 
     assert told("model(x).sum().backward()\n" + program) == codes
 
 
+@pytest.mark.parametrize(
+    ("layers", "codes"), [("[nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 4)]", set()), ("[nn.Linear(4, 4)] * 3", {"GF201"})]
+)
+def test_a_stack_of_layers_is_no_state_and_one_layer_over_and_over_is(layers: str, codes: set[str]) -> None:
+    program = f"h = torch.zeros(1, 4)\nfor layer in nn.ModuleList({layers}):\n    h = layer(h)\nprint(h.sum().item())\n"
+    assert told("model(x).sum().backward()\n" + program) == codes
+
+
 def test_state_that_no_walk_comes_to_costs_memory_and_raises_nothing() -> None:
     (found,) = (f for f in findings_of(Path("w.py"), PREAMBLE + BY_HAND) if f.code == "GF201")
     assert effect(found) == "memory that grows with every iteration"

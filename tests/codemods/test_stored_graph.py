@@ -289,3 +289,32 @@ def repaired_script(folder: Path, text: str, unsafe: bool) -> str:
     path = folder / "page.py"
     path.write_text(text)
     return examine(path, Job((folder,), Wanted(("GF102",), unsafe=unsafe), repair=True)).after.decode()
+
+
+PARAMETERS = """\
+import torch
+from torch import nn
+
+class Scale(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(4)){converted}
+
+def filled(old, new):
+    with torch.no_grad():
+        old.copy_(new)
+    return old
+
+blocks = [Scale() for _ in range(3)]
+for block in blocks:
+    block.weight = filled(block.weight, torch.zeros(4))
+print(sum(block.weight.sum().item() for block in blocks))
+"""
+
+
+@pytest.mark.parametrize("converted", ["", ".float()", ".contiguous()"])
+def test_a_parameter_that_is_given_back_as_it_is_has_no_graph(tmp_path: Path, converted: str) -> None:
+    pytest.importorskip("torch")
+    text = PARAMETERS.format(converted=converted)
+    assert repaired_script(tmp_path, text, unsafe=True) == text
+    exec(compile(text, "page.py", "exec"), {})

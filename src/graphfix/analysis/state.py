@@ -10,7 +10,7 @@ from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.growing_places import GrowingPlace, by_place, holders, is_cut_at_once
 from graphfix.analysis.runs import Run
 from graphfix.analysis.totals import adds, operands
-from graphfix.autograd.graph import Node, history
+from graphfix.autograd.graph import Leaf, Node, history
 from graphfix.autograd.iteration import split_loop
 from graphfix.interpreter.recording import Store, StoreKind
 from graphfix.interpreter.values import Instance
@@ -46,6 +46,18 @@ def is_short(loop: ast.AST | None) -> bool:
     given = over.args if isinstance(over, ast.Call) and word(over.func) == "range" else []
     ends = [each.value for each in given if isinstance(each, ast.Constant) and isinstance(each.value, int)]
     return bool(given) and len(ends) == len(given) and max(ends) <= SHORT
+
+
+def is_made_of_layers(store: Store, depth: int) -> bool:
+    """Whether each iteration of the loop at this `depth` applies modules of its own: a stack of layers is as deep as it is written."""
+    loop = store.context[depth][0]
+    iterations: dict[Leaf, set[int]] = {}
+    for node in history(list(store.nodes)):
+        if len(node.context) > depth and node.context[depth][0] is loop:
+            for leaf in node.leaves:
+                if leaf.module:
+                    iterations.setdefault(leaf, set()).add(node.context[depth][1])
+    return bool(iterations) and all(len(each) == 1 for each in iterations.values())
 
 
 def is_fault(evidence: Evidence, place: GrowingPlace) -> bool:
@@ -93,7 +105,7 @@ def grown_from(store: Store, holding: Mapping[Node, Sequence[Store]], cut: set[N
         if earlier.order >= store.order:
             return None
         crossed = split_loop(earlier.context, store.context)
-        if crossed is not None and not is_short(store.context[crossed][0].loop):
+        if crossed is not None and not is_short(store.context[crossed][0].loop) and not is_made_of_layers(store, crossed):
             is_cut = adds(operands(store), set(earlier.nodes)) and not cut.isdisjoint(store.nodes)
             return None if is_cut else earlier
     return None

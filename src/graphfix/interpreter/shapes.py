@@ -1,4 +1,4 @@
-"""What is known of a tensor's shape: no dimension, one dimension of size one, or anything else; None is that of its base.
+"""What is known of a tensor's shape: no dimension, one dimension (of size one), or anything else; None is that of its base.
 
 No more is kept: it is what tells a number that torch 0.3 held in a vector from one that torch 0.4 holds in a scalar.
 https://pytorch.org/blog/pytorch-0_4_0-migration-guide/#support-for-0-dimensional-scalar-tensors
@@ -11,7 +11,11 @@ from graphfix.interpreter.values import Arguments, Constant, Keywords, Sequence,
 Shape = tuple[int, ...] | None
 SCALAR: Shape = ()
 ONE: Shape = (1,)
+VECTOR: Shape = (-2,)  # one dimension of any size
 OTHER: Shape = (-1,)
+BY_DIMENSION = (SCALAR, ONE, VECTOR, OTHER)
+# reductions that take the dimension as their first argument
+ALONG = frozenset("sum mean prod logsumexp amax amin".split())
 
 # operations that return the shape of their first argument
 KEEPS_SHAPE = frozenset(
@@ -39,7 +43,8 @@ def result_shape(word: str, values: Arguments, single: bool) -> Shape:
     if word == "squeeze":
         return SCALAR if shape_of(first) in (SCALAR, ONE) else None
     if word in ("unsqueeze", "flatten", "ravel"):
-        return ONE if shape_of(first) == SCALAR else OTHER
+        one = ONE if shape_of(first) == SCALAR else VECTOR
+        return OTHER if one == VECTOR and (word == "unsqueeze" or len(values) > 1) else one
     if word in ("view_as", "expand", "expand_as", "repeat", "t", "transpose", "permute"):
         return OTHER
     return None
@@ -54,19 +59,27 @@ def viewed(value: Value | None, sizes: Arguments) -> Shape:
     if not isinstance(sizes[0], Constant):
         return None  # it may be a whole shape
     keeps = sizes[0].value == -1 and shape_of(value) in (SCALAR, ONE)
-    return ONE if sizes[0].value == 1 or keeps else OTHER
+    return ONE if sizes[0].value == 1 or keeps else VECTOR if type(sizes[0].value) is int else OTHER
+
+
+def leaves_no_dimension(word: str, positional: Arguments, keywords: Keywords) -> bool:
+    """Whether a reduction goes along the only dimension of its input: `v.sum(0)`."""
+    if word not in ALONG or not positional or shape_of(positional[0]) not in (ONE, VECTOR) or not keywords.keys() <= {"dim", "axis"}:
+        return False
+    along = [*positional[1:], *keywords.values()]
+    return len(along) == 1 and isinstance(along[0], Constant) and type(along[0].value) is int
 
 
 def operator_shape(left: Value, right: Value) -> Shape:
     """The shape of `left op right`: that of the operand with more dimensions, where every tensor's is known."""
     tensors = [value for value in (left, right) if value.may_be_tensor]
     shapes = [shape_of(value) for value in tensors]
-    return None if None in shapes else max(shapes, key=lambda shape: (shape == OTHER, shape), default=None)
+    return None if None in shapes else max(shapes, key=BY_DIMENSION.index, default=None)
 
 
 def item_shape(value: Tensor, index: Value) -> Shape:
     """The shape of `value[index]`."""
-    return SCALAR if value.shape == ONE and isinstance(index, Constant) and type(index.value) is int else None
+    return SCALAR if value.shape in (ONE, VECTOR) and isinstance(index, Constant) and type(index.value) is int else None
 
 
 def data_shape(value: Value | None) -> Shape:

@@ -10,7 +10,7 @@ from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.memory import keep, overwrite, view
 from graphfix.interpreter.places import note_store
 from graphfix.interpreter.recording import Read, ReadKind, StoreKind
-from graphfix.interpreter.shapes import KEEPS_SHAPE, ONE, OTHER, RESHAPES, SCALAR, result_shape, sized
+from graphfix.interpreter.shapes import KEEPS_SHAPE, ONE, OTHER, RESHAPES, SCALAR, leaves_no_dimension, result_shape, sized
 from graphfix.interpreter.values import (
     NONE,
     Arguments,
@@ -34,6 +34,9 @@ SAVE_AT_TIMES = frozenset(
     "lerp lerp_ dropout dropout1d dropout2d dropout3d alpha_dropout feature_dropout einsum fmod remainder addcmul addcmul_ addr addmm "
     "addmv addbmm baddbmm addcdiv".split()
 )
+# which give back the very tensor where it is what they would make of it; a leaf that requires gradients is, as a rule
+# https://docs.pytorch.org/docs/stable/generated/torch.Tensor.to.html
+GIVES_BACK = frozenset(("float", "contiguous"))
 # where losses take `reduce`, counted from behind the input and the target; `reduction` follows, `size_average` lies before
 REDUCE_AT = {
     "cross_entropy": 3, "nll_loss": 3, "binary_cross_entropy": 2, "binary_cross_entropy_with_logits": 2,
@@ -52,6 +55,8 @@ def operation(m: Interpreter, known: OpFacts | None, values: Arguments, keywords
         node = m.record(site, values, True, certain=False)
         return Unknown((name, site, m.now()), node)
     word = name.rsplit(".", 1)[-1]
+    if word in GIVES_BACK and isinstance(values[0], Tensor) and values[0].leaf is not None:
+        return values[0]
     positional = values[: len(values) - len(keywords)]
     known = variant(known, keywords, [] if compares_two(word, values) else positional)
     if (known.inplace or known.mutates) and values:
@@ -65,6 +70,7 @@ def operation(m: Interpreter, known: OpFacts | None, values: Arguments, keywords
     single = known.scalar and not plain and not compares_two(word, values)
     if word in KEEPS_SHAPE:
         single = any(value.single for value in values[:1])
+    single = single or leaves_no_dimension(word, positional, keywords)
     shape = result_shape(word, values, single)
     single |= shape in (SCALAR, ONE)
     if known.result in ("number", "bool"):
