@@ -193,3 +193,42 @@ def test_where_one_file_is_looked_at_alone_a_finding_is_told_at_its_repair(writt
     assert "--> replica.py:14" in graphfix(written_elsewhere, "check", "replica.py").stdout
     graphfix(written_elsewhere, "apply", "train.py", "--unsafe-fixes", "--allow-dirty")
     assert "self.scale.clone()" in (written_elsewhere / "train.py").read_text()
+
+
+NUMBERS = """
+def action_of(mean):
+    return mean.data.numpy()
+"""
+VALUES = """
+from numbers_of import action_of
+
+def values_of(critic, states):
+    return critic(states)
+"""
+ROLLOUT = """
+import torch
+from torch import nn
+from numbers_of import action_of
+from values import values_of
+
+actor, critic = nn.Linear(2, 2), nn.Linear(2, 2)
+optimizer = torch.optim.SGD(critic.parameters(), lr=0.1)
+for _ in range(100):
+    for _ in range(10):
+        action_of(actor(torch.randn(2, 2)))
+    values = []
+    for _ in range(10):
+        values.append(values_of(critic, torch.randn(2, 2)))
+    loss = torch.cat([each.detach() for each in values]).mean() + critic(torch.randn(2, 2)).sum()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def test_a_finding_in_a_third_file_does_not_disturb_a_fix_over_two(tmp_path: Path) -> None:
+    for name, text in {"numbers_of.py": NUMBERS, "values.py": VALUES, "rollout.py": ROLLOUT}.items():
+        (tmp_path / name).write_text(text)
+    forget_files()
+    told = graphfix(tmp_path, "check", ".", "--extend-select", "GF9")
+    assert told.returncode == 1 and "numbers_of.py:3" in told.stdout, told.stdout + told.stderr

@@ -135,7 +135,13 @@ class Each:
     def counts(self, text: str) -> Callable[[Finding], bool]:
         layout = Layout(self.paths, text)
         each = {path: wanted.counts(layout.of(path)) for path, wanted in self.wanted.items()}
-        return lambda finding: each[finding.path](finding)
+
+        def counts(finding: Finding) -> bool:
+            own = each.get(finding.path)
+            # one in a further file, which these programs come to, counts as it does where they are told of alone
+            return own(finding) if own is not None else any(other(finding) for other in each.values())
+
+        return counts
 
     def visible(self, text: str, findings: Sequence[Finding]) -> list[Finding]:
         layout = Layout(self.paths, text)
