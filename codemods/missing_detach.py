@@ -3,8 +3,9 @@
 ## What it does
 Finds two backward passes through one graph where one of them only leaves a gradient that is cleared before any step reads it: a
 discriminator or critic that gets the generator's output, a policy loss weighted by an advantage with the critic's
-graph, a target that keeps its graph. It also finds a single loss that keeps the graph of a network that no optimizer steps: a target
-network (a copy of the trained one), or a teacher in evaluation mode.
+graph, a target that keeps its graph. It also finds a single loss that leads into a network for nothing: what it leaves there is always
+cleared before a step (the discriminator's loss on a fake that the generator makes for it alone), or no optimizer steps that network (a
+target network, which is a copy of the trained one, or a teacher in evaluation mode).
 
 ## Why is this bad
 The backward pass uses, and frees, a graph that belongs to the other loss. The other loss's `backward()` raises
@@ -130,15 +131,17 @@ def report(evidence: Evidence, meeting: Meeting, cuts: list[ast.expr]) -> Findin
 def report_idle(evidence: Evidence, network: IdleNetwork) -> Finding:
     program, cuts = evidence.program, network.cuts
     names = ", ".join(dict.fromkeys(f"`{short(program.source(cut), 20)}`" for cut in cuts))
-    story = [evidence.label(cut, "this keeps the graph of a network that no optimizer steps") for cut in cuts]
-    story.append(evidence.label(network.site, "this backward() also computes gradients for its parameters, which nothing reads"))
+    trained = network.is_trained
+    which, unread = ("this loss does not train", "are cleared unused") if trained else ("no optimizer steps", "nothing reads")
+    story = [evidence.label(cut, f"this keeps the graph of a network that {which}") for cut in cuts]
+    story.append(evidence.label(network.site, f"this backward() also computes gradients for its parameters, which {unread}"))
     repair = fix(
         f"detach {names}",
         *(Append(evidence.program.span(cut), ".detach()") for cut in cuts),
-        ground=Ground.UNTRAINED,
-        doubt="an optimizer outside the analysed code may step this network",
+        ground=Ground.DROPPED if trained else Ground.UNTRAINED,
+        doubt=unless(trained, "an optimizer outside the analysed code may step this network"),
     )
-    message = f"{short(names)} connects a loss to a network that no optimizer trains"
+    message = f"{short(names)} connects a loss to a network that {'it does not train' if trained else 'no optimizer trains'}"
     return RULE.finding(
         evidence,
         message,

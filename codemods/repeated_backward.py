@@ -75,7 +75,12 @@ def report(evidence: Evidence, walk: SecondBackward) -> Finding:
     root = walk.walk.receiver
     name = short(evidence.program.source(root)) if root is not None else "the loss"
     return RULE.finding(
-        evidence, f"backward() is called twice on `{name}`", evidence.program.span(statement), in_time(*story), repair_of(evidence, walk)
+        evidence,
+        f"backward() is called twice on `{name}`",
+        evidence.program.span(statement),
+        in_time(*story),
+        repair_of(evidence, walk),
+        shown_by=walk,
     )
 
 
@@ -166,7 +171,9 @@ def into_closure(evidence: Evidence, walk: SecondBackward, closure: ast.Function
         return NoFix("the loss is not computed by plain assignments before the closure")
     if (names_in(moved, ast.Load) | written) & names_in(between, ast.Store) or written & names_in(between, ast.Load):
         return NoFix("statements between the loss and the closure use the same variables")
-    operations: list[Operation] = [Move(evidence.program.span(s), evidence.program.span(program.statement_of(walk.walk.site))) for s in moved]
+    operations: list[Operation] = [
+        Move(evidence.program.span(s), evidence.program.span(program.statement_of(walk.walk.site))) for s in moved
+    ]
     call = program.statement_of(step)
     scope = program.enclosing(closure, (ast.FunctionDef, ast.AsyncFunctionDef)) or program.tree_of(closure)
     later = {part.id for part in subtree(scope) if isinstance(part, ast.Name) and part.lineno > (call.end_lineno or 0)} & written
@@ -175,7 +182,10 @@ def into_closure(evidence: Evidence, walk: SecondBackward, closure: ast.Function
         same = len(returns) == 1 and isinstance(returns[0], ast.Name) and {returns[0].id} == later
         if not same or not isinstance(call, ast.Expr) or call.value is not step or call not in block:
             return NoFix("the loss is read after the step, too")
-        operations += [InsertBefore(evidence.program.span(call), f"{later.pop()} = {program.source(call)}"), Delete(evidence.program.span(call))]
+        operations += [
+            InsertBefore(evidence.program.span(call), f"{later.pop()} = {program.source(call)}"),
+            Delete(evidence.program.span(call)),
+        ]
     return fix(
         f"compute `{root.id}` in each call of `{closure.name}`",
         *operations,

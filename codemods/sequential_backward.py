@@ -96,7 +96,9 @@ def report(evidence: Evidence, site: ast.AST, walks: list[SecondBackward]) -> Fi
     story.append(evidence.label(blamed, "this backward() goes through the freed part again and raises"))
     message = f"`{short(evidence.program.source(blamed))}` goes through a graph that is already freed"
     repair = repair_of(evidence, walks)
-    return RULE.finding(evidence, message, evidence.program.span(blamed), in_time(*story), repair, subject=about(site))
+    return RULE.finding(
+        evidence, message, evidence.program.span(blamed), in_time(*story), repair, subject=about(site), shown_by=walks[0]
+    )
 
 
 def calls_of(walk: SecondBackward) -> tuple[ast.AST, ast.AST]:

@@ -21,7 +21,8 @@ SCALARS = (
     "w.sum().type(torch.DoubleTensor)", "w.type(torch.FloatTensor).sum()",
     "F.mse_loss(w, x, False)", "F.binary_cross_entropy_with_logits(w, x, None, False)", "nn.MSELoss(False)(w, x)",
     "w.view(-1).sum(0)", "torch.ones(12).sum(0)", "torch.zeros(2, 3).flatten().mean(dim=-1)", "(w.view(-1) * 2).prod(axis=0)",
-    "w.view(-1)[0]", "torch.sum(w.reshape(4), 0)", "F.mse_loss(w, x, None, None, 'sum')", "nn.BCEWithLogitsLoss(w.detach())(w, x)", "nn.L1Loss(True, True)(w, x)",
+    "w.view(-1)[0]", "torch.sum(w.reshape(4), 0)",
+    "F.mse_loss(w, x, None, None, 'sum')", "nn.BCEWithLogitsLoss(w.detach())(w, x)", "nn.L1Loss(True, True)(w, x)",
     "nn.HuberLoss('sum')(w, x)", "F.triplet_margin_loss(w.view(2, 2), x.view(2, 2), x.view(2, 2), 2.0)",
 )  # fmt: skip
 ONES = (

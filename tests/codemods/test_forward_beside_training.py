@@ -278,3 +278,44 @@ for x in loader:
     print(model(x).sum().item())
 """
     assert {finding.code for finding in findings_of(Path("train.py"), program)} == codes
+
+
+VALIDATED = """
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        {made}
+
+    def forward(self, x):
+        return {used}
+
+net = Net()
+optimizer = torch.optim.Adam(net.parameters())
+x, y = torch.randn(8, 4), torch.zeros(8, dtype=torch.long)
+
+def train(fast):
+    net.train()
+    optimizer.zero_grad()
+    F.nll_loss(net(x), y).backward()
+    optimizer.step()
+    if not fast:
+        net.eval()
+        out = net(x)
+        loss = F.nll_loss(out, y)
+        print({read})
+
+for epoch in range(100):
+    train(False)
+"""
+LAYERS = [("self.w = nn.Linear(4, 3)", "self.w(x)"), ("self.w = nn.Parameter(torch.randn(4, 3))", "x @ self.w")]
+
+
+@pytest.mark.parametrize("read", ["loss.item()", "loss.data.item()"])
+@pytest.mark.parametrize(("made", "used"), LAYERS, ids=["a layer", "a parameter"])
+def test_a_validation_within_each_training_step(made: str, used: str, read: str) -> None:
+    program = VALIDATED.format(made=made, used=used, read=read)
+    assert {f.code for f in findings_of(Path("train.py"), program) if not f.optional} == {"GF103"}

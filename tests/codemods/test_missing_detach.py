@@ -24,19 +24,6 @@ generator_optimizer.zero_grad()
 g_loss.backward()
 generator_optimizer.step()
 """,
-    "the generator runs anew for its own loss": """
-fake = generator(z)
-d_loss = criterion(critic(real), ones) + criterion(critic(fake), zeros)
-critic_optimizer.zero_grad()
-d_loss.backward()
-critic_optimizer.step()
-
-fake = generator(z)
-g_loss = criterion(critic(fake), ones)
-generator_optimizer.zero_grad()
-g_loss.backward()
-generator_optimizer.step()
-""",
     "no_grad keeps the graph away": """
 with torch.no_grad():
     fake = generator(z)
@@ -157,11 +144,11 @@ for _ in range(3):
 
 
 def test_a_line_that_all_calls_of_a_module_go_through_is_not_cut(tmp_path: Path) -> None:
-    """The generator's loss needs its gradient there, though it raises today before it gets it."""
+    """The generator's loss needs its gradient there; what the critic's loss gives it is cut."""
     path = tmp_path / "train.py"
     path.write_text(PREAMBLE + CRITIC)
     after = examine(path, Job((tmp_path,), Wanted(("GF303",), unsafe=True), repair=True)).after.decode()
-    assert after == PREAMBLE + CRITIC
+    assert after == PREAMBLE + CRITIC.replace("(judge(fake).mean() -", "(judge(fake.detach()).mean() -")
 
 
 FOLLOWED = {
@@ -240,3 +227,70 @@ LEADS_ON = {
 @pytest.mark.parametrize("program", LEADS_ON.values(), ids=LEADS_ON)
 def test_a_network_that_may_be_trained_or_passed_through(program: str) -> None:
     assert "GF303" not in told(program)
+
+
+ANEW = """
+fake = generator(z)
+d_loss = criterion(critic(real), ones) + criterion(critic(fake), zeros)
+critic_optimizer.zero_grad()
+d_loss.backward()
+critic_optimizer.step()
+
+fake = generator(z)
+g_loss = criterion(critic(fake), ones)
+generator_optimizer.zero_grad()
+g_loss.backward()
+generator_optimizer.step()
+"""
+
+
+def in_a_loop(text: str) -> str:
+    return "for _ in range(9):\n" + "".join(f"    {line}\n" for line in text.strip().split("\n"))
+
+
+def test_a_fake_that_is_made_for_the_critic_alone(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(PREAMBLE + in_a_loop(ANEW))
+    after = examine(path, Job((tmp_path,), Wanted(("GF303",)), repair=True)).after.decode()
+    assert after == PREAMBLE + in_a_loop(ANEW.replace("generator(z)", "generator(z).detach()", 1))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    {
+        "nobody clears what the critic's loss leaves": ("    generator_optimizer.zero_grad()\n", ""),
+        "the generator is trained with it": (
+            "    critic_optimizer.step()\n",
+            "    critic_optimizer.step()\n    generator_optimizer.step()\n",
+        ),
+        "its gradients are read": (
+            "    critic_optimizer.step()\n",
+            "    critic_optimizer.step()\n    print(generator.weight.grad.norm())\n",
+        ),
+        "it is cut": ("criterion(critic(fake), zeros)", "criterion(critic(fake.detach()), zeros)"),
+    }.values(),
+)
+def test_a_fake_whose_gradients_may_be_used(old: str, new: str) -> None:
+    program = in_a_loop(ANEW)
+    assert program.count(old) == 1
+    assert "GF303" not in told(program.replace(old, new))
+
+
+PENALTY = """
+fake = generator(z)
+mixed = 0.3 * real + 0.7 * fake
+(slope,) = torch.autograd.grad(critic(mixed).sum(), mixed, create_graph=True)
+d_loss = critic(real).mean() + (slope.norm(2, 1) - 1).pow(2).mean()
+critic_optimizer.zero_grad()
+d_loss.backward()
+critic_optimizer.step()
+
+g_loss = -critic(generator(z)).mean()
+generator_optimizer.zero_grad()
+g_loss.backward()
+generator_optimizer.step()
+"""
+
+
+def test_a_penalty_on_gradients_keeps_its_way() -> None:
+    assert "GF303" not in told(in_a_loop(PENALTY))

@@ -177,3 +177,24 @@ def test_layers_that_keep_the_same_state_are_one_fault(tmp_path: Path) -> None:
     assert finding.fix is not None and finding.fix.applicability is Applicability.UNSAFE
     after = examine(path, Job((tmp_path,), Wanted(unsafe=True), repair=True)).after.decode()
     exec(compile(after, "train.py", "exec"), {"__name__": "__main__"})
+
+OBJECTS = {
+    "a namespace": ("from types import SimpleNamespace\nkept = SimpleNamespace(h=torch.zeros(1, batch, hidden))", "kept.h"),
+    "an object of a class": ("class Kept: pass\nkept = Kept()\nkept.h = torch.zeros(1, batch, hidden)", "kept.h"),
+    "a module of torch": ("rnn.kept = torch.zeros(1, batch, hidden)", "rnn.kept"),
+}
+
+
+@pytest.mark.parametrize(("begins", "place"), OBJECTS.values(), ids=OBJECTS)
+def test_state_in_any_object_that_has_attributes(tmp_path: Path, begins: str, place: str) -> None:
+    program = (
+        f"{begins}\nfor _ in range(3):\n    out, {place} = rnn(torch.randn(1, batch, 4), {place})\n"
+        "    loss = out.pow(2).mean()\n    optimizer.zero_grad()\n    loss.backward()\n    optimizer.step()\n"
+    )
+    path = tmp_path / "train.py"
+    path.write_text(PREAMBLE + program)
+    with pytest.raises(RuntimeError):
+        exec(compile(path.read_text(), "train.py", "exec"), {"__name__": "__main__"})
+    after = examine(path, Job((tmp_path,), Wanted(("GF202",)), repair=True)).after.decode()
+    assert f"{place} = {place}.detach()" in after
+    exec(compile(after, "train.py", "exec"), {"__name__": "__main__"})

@@ -141,6 +141,9 @@ def detaches(evidence: Evidence, meeting: Meeting) -> list[ast.expr] | None:
     answers: dict[tuple[ast.expr, ...], None] = {}
     for conflict in meeting.conflicts:
         run = conflict.run
+        walks = [event for event in (conflict.first, conflict.event) if event is not None]
+        if not run.gradients_asked_for.isdisjoint(history([root for event in walks for root in event.roots])):
+            return None  # a penalty on gradients needs the way to what they are taken for
         found = None
         if conflict.first is not None and not conflict.stale:
             found = cut_points(evidence, run, severable(run.fates, conflict.first, conflict.freed))
@@ -166,10 +169,8 @@ def cut_point(evidence: Evidence, run: Run, node: Node, parent: Node) -> ast.exp
     """An expression that brings `parent` into `node`; or a variable from which that is computed and nothing else."""
     highest: ast.expr | None = None
     for edge in straight_down(node, parent):
-        bringing = list(passing(evidence, *edge))
-        passed = [each for each in bringing if not carries_used(evidence, run, each)]
-        if bringing and not passed:
-            break
+        # what a function does for several callers may not be cut, what one of them gives it may
+        passed = [each for each in passing(evidence, *edge) if not carries_used(evidence, run, each)]
         highest = highest or next(iter(passed), None)
         named = next((e for e in passed if isinstance(e, ast.Name)), None)
         if named is not None:
@@ -197,7 +198,11 @@ def where_stored(evidence: Evidence, run: Run, parent: Node) -> ast.expr | None:
             and store.value_site is not None
         ):
             value = store.value_site
-            if evidence.program.holds(value) and is_tensor_always(evidence.facts, value) and not serves_others(evidence, run, value):
+            if (
+                evidence.program.holds(value)
+                and is_tensor_always(evidence.facts, value)
+                and not serves_others(evidence, run, value)
+            ):
                 return value
     return None
 

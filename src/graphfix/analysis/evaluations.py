@@ -273,12 +273,8 @@ class Regions:
                 return True
             self.detached.update(() if self.only_read else (part,))
             return False
-        if (
-            often
-            and not evaluates
-            and (self.is_cut_later(node) or self.is_chosen_from(node))
-            and self.is_spare(part, node, frame)
-        ):
+        is_spent = self.is_cut_later(node) or self.is_chosen_from(node)
+        if often and is_spent and (not evaluates or self.is_trained(node)) and self.is_spare(part, node, frame):
             return True
         if isinstance(part, LOOPS):
             return part in loops and (evaluates or self.is_trained(node) or node.callee is not None and self.is_cut_late(node))
@@ -305,7 +301,9 @@ class Regions:
             return False
         if not calls_module(frame, node) or has_own_module(frame, node) and not self.is_trained(node) or part in self.building:
             return False
-        if node.callee not in self.facts.modules and not any(leaf.module for leaf in node.leaves):
+        # who computes with a parameter itself runs no module
+        applied = (leaf.module and not (leaf.is_parameter and frame is node.trace[-1][0]) for leaf in node.leaves)
+        if node.callee not in self.facts.modules and not any(applied):
             return False
         return isinstance(part, (ast.FunctionDef, ast.Assign, ast.Expr, ast.AnnAssign, ast.AugAssign))
 

@@ -19,16 +19,18 @@ if TYPE_CHECKING:
 
 
 class Leaf:
-    """A parameter, or the group of parameters of one layer (`module`), that share a version counter.
+    """A parameter, or the group of parameters of one layer, that share a version counter.
 
+    `module`: whether it belongs to a module; `is_parameter`: whether it does from the moment on that a module has it as an attribute.
     `origin`: the leaf of which it is a copy.
     """
 
-    __slots__ = ("name", "requires_grad", "version", "trained", "site", "module", "origin")
+    __slots__ = ("name", "requires_grad", "version", "trained", "site", "module", "is_parameter", "origin")
 
     def __init__(self, name: str, requires_grad: bool = True, site: ast.AST | None = None, module: bool = False) -> None:
         self.name = name
         self.module = module
+        self.is_parameter = False
         self.requires_grad = requires_grad
         self.version = 0
         self.trained = False
@@ -38,6 +40,7 @@ class Leaf:
     def copied(self) -> Leaf:
         """A new leaf with the same content."""
         copy = Leaf(self.name, self.requires_grad, self.site, self.module)
+        copy.is_parameter = self.is_parameter
         copy.origin = self.origin or self
         return copy
 

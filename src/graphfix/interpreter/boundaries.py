@@ -68,8 +68,10 @@ def below(name: str, value: Value) -> Iterator[tuple[str, Value]]:
     if isinstance(value, Instance) and not value.cls.is_frozen():
         for attribute, inner in value.attributes.items():
             yield f"{name}.{attribute}", inner
-    elif isinstance(value, TorchModule) and value.kind in ("Sequential", "ModuleList"):
-        for index, child in enumerate(value.children or ()):
+    elif isinstance(value, TorchModule):
+        for attribute, inner in value.attributes.items():
+            yield f"{name}.{attribute}", inner
+        for index, child in enumerate(value.children or () if value.kind in ("Sequential", "ModuleList") else ()):
             yield f"{name}[{index}]", child
 
 

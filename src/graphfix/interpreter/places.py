@@ -134,6 +134,8 @@ def set_attribute(m: Interpreter, target: ast.Attribute, value: Value, source: a
     value = witnessed(m, target, value)
     note_store(m, target, (holder, name), value, source, kind, attributes.get(name))
     attributes[name] = value
+    if isinstance(value, Tensor) and value.leaf is not None and isinstance(holder, Instance) and holder.is_module():
+        value.leaf.module |= value.leaf.is_parameter
     m.recording.kept.append(value)
     if isinstance(holder, Unknown):
         m.recording.handed.append(Handed(m.now(), (value,), holder))

@@ -309,7 +309,8 @@ def named_tuple(m: Interpreter, arguments: list[Value], keywords: dict[str, Valu
 
 @models("types.SimpleNamespace")
 def namespace(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
-    made = Unknown(("namespace", site, m.now()))
+    made = Instance(Class("SimpleNamespace", [External("types.SimpleNamespace")], {}, None), ("namespace", site, m.now()))
+    made.context = m.context
     made.attributes.update(keywords)
     return made
 

@@ -76,7 +76,9 @@ def is_literal(site: ast.AST) -> bool:
 def parameter(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     wanted = keywords.get("requires_grad", arguments[1] if len(arguments) > 1 else Constant(True))
     shape = shape_of(arguments[0]) if arguments else None
-    return Tensor(leaf=Leaf("Parameter", not wanted.is_off, site), shape=shape)
+    leaf = Leaf("Parameter", not wanted.is_off, site)
+    leaf.is_parameter = True
+    return Tensor(leaf=leaf, shape=shape)
 
 
 @models(

@@ -114,7 +114,13 @@ def carried_finding(
     repair = repair or boundary_fix(evidence, loop, carrier, walk)
     message = f"`{carrier}` brings the graph of the previous iteration into this one"
     return tell(
-        evidence, message, evidence.program.span(blamed), in_time(*story), repair, shown=WRITTEN_IN_PLACE if stale else SECOND_WALK
+        evidence,
+        message,
+        evidence.program.span(blamed),
+        in_time(*story),
+        repair,
+        shown=WRITTEN_IN_PLACE if stale else SECOND_WALK,
+        shown_by=walk,
     )
 
 

@@ -56,6 +56,7 @@ def piled_up(evidence: Evidence, pile: GrowingPlace, tell: Tell) -> Finding | No
         repair,
         shown=SECOND_WALK if pile.raises else None,
         subject=dataclasses.replace(kept(evidence, pile, pile.stores), is_fleeting=ends_with_call(evidence, pile.stores)),
+        shown_by=pile.second[0] if pile.second else None,
     )
     return dataclasses.replace(finding, by_hand=COMPUTE_ANEW) if pile.needed else finding
 

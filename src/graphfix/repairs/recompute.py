@@ -52,7 +52,9 @@ def external(evidence: Evidence, walks: list[SecondBackward], tell: Tell) -> Ite
         story = met_again(evidence, blamed, walk)
         repair = repair_of(evidence, walk, nodes, statements)
         message = f"`{what}` is computed before the loop and used by every backward()"
-        yield tell(evidence, message, evidence.program.span(blamed), story, repair, subject=made_once(evidence, births))
+        yield tell(
+            evidence, message, evidence.program.span(blamed), story, repair, subject=made_once(evidence, births), shown_by=walk
+        )
 
 
 def made_once(evidence: Evidence, births: list[Node]) -> Subject:
@@ -79,7 +81,9 @@ def bound_outside(evidence: Evidence, walk: SecondBackward) -> list[ast.Assign]:
         stores = [
             s for s in kept if isinstance(s.value, (Tensor, Sequence)) and all(active is not entry for active, _ in s.context)
         ]
-        statement = evidence.program.statement_of(stores[-1].target) if stores and evidence.program.holds(stores[-1].target) else None
+        statement = (
+            evidence.program.statement_of(stores[-1].target) if stores and evidence.program.holds(stores[-1].target) else None
+        )
         if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
             return []
         found[statement] = None
@@ -99,7 +103,7 @@ def kept_outside(
     story = met_again(evidence, stored[0], walk)
     message = f"{short(names, 20)} is computed before the loop and used by every backward()"
     span = evidence.program.span(stored[0])
-    return tell(evidence, message, span, story, repair, subject=subject)
+    return tell(evidence, message, span, story, repair, subject=subject, shown_by=walk)
 
 
 def of_tensors(evidence: Evidence, value: ast.expr) -> ast.expr | None:

@@ -41,7 +41,7 @@ def report(evidence: Evidence, walk: SecondBackward, total: str, tell: Tell) -> 
     if initial is not None and isinstance(repair, Fix) and isinstance(repair.operations[0], Move):
         blamed = initial
     message = f"`{short(total)}` still holds the losses of earlier iterations at its backward()"
-    return tell(evidence, message, evidence.program.span(blamed), in_time(*story), repair)
+    return tell(evidence, message, evidence.program.span(blamed), in_time(*story), repair, shown_by=walk)
 
 
 def initialiser(evidence: Evidence, walk: SecondBackward, name: str) -> ast.Assign | None:

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from graphfix.interpreter.conventions import NO_CONVENTIONS, Conventions
-from graphfix.model import Finding, Label, Span
+from graphfix.model import Applicability, Finding, Fix, Label, Span
 from graphfix.models.words import spelled_by_code
 from graphfix.run.collection import uncollected
 from graphfix.run.precedence import plain, settled, told_once, without_contradicted
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from graphfix.analysis.evidence import Evidence
     from graphfix.analysis.explore import Tape
     from graphfix.autograd.health import Health
+    from graphfix.codemods.base import Rule
     from graphfix.source.document import Document
 
 
@@ -196,12 +197,38 @@ def _ruled(evidence: Evidence, counts: Callable[[Finding], bool], faults: list[F
     for rule in RULES:
         made: list[Finding] = []
         _guarded(rule.code, lambda rule=rule: rule.find(evidence), made, faults)
-        _guarded(rule.code, lambda made=made: _borne_out(evidence, made, counts), found, faults)
+        _guarded(rule.code, lambda rule=rule, made=made: _with_repairs(evidence, rule, made, counts), found, faults)
         told += made
     known = set(map(key_of, found))
     contradicted = [finding for finding in told if key_of(finding) not in known]
     # what does not count is not shown, so that it takes nothing away
     return [*_settled(evidence, filter(counts, found), contradicted), *map(plain, itertools.filterfalse(counts, found))]
+
+
+def _with_repairs(
+    evidence: Evidence, rule: Rule, findings: list[Finding], counts: Callable[[Finding], bool]
+) -> Iterator[Finding]:
+    """Those of a rule's findings that the flow bears out; where one counts and has no safe fix, with one that a search finds."""
+
+    def is_left(after: Evidence) -> bool:
+        return len(list(rule.find(after))) >= len(findings)
+
+    for finding in _borne_out(evidence, findings, counts):
+        yield _repaired(evidence, finding, is_left) if counts(finding) else finding
+
+
+def _repaired(evidence: Evidence, finding: Finding, is_left: Callable[[Evidence], bool]) -> Finding:
+    from graphfix.analysis.subject import Draft
+
+    is_safe = finding.fix is not None and finding.fix.applicability is Applicability.SAFE
+    if is_safe or not isinstance(finding, Draft) or finding.shown_by is None and not finding.subject.targets:
+        return finding
+    from graphfix.repair.choice import chosen
+
+    found = chosen(evidence, finding, is_left)
+    if found is None:
+        return finding
+    return replace(finding, fix=found, unfixed="") if isinstance(found, Fix) else finding.without_fix(found.reason)
 
 
 def _settled(evidence: Evidence, found: Iterable[Finding], contradicted: Iterable[Finding] = ()) -> list[Finding]:

@@ -1,0 +1,94 @@
+"""Which of the candidates repairs a fault best: each is tried, and those that hold are ranked."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from graphfix.analysis.evidence import Evidence
+from graphfix.analysis.second_backward import SecondBackward
+from graphfix.analysis.subject import Draft
+from graphfix.model import AddArgument, Delete, Fix, NoFix
+from graphfix.repair.candidate import Candidate, Effect
+from graphfix.repair.candidates import candidates, kept
+from graphfix.repair.ranking import rank, rank_kept
+from graphfix.repair.trial import IsLeft, Verdict, tried
+from graphfix.repair.witness import witness_of
+from graphfix.repairs.fixes import fix
+
+MOST_TRIED = 40  # candidates of one finding
+TRIAL_STEPS = 200_000  # that they may take together
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A candidate with what its trial came to."""
+
+    candidate: Candidate
+    verdict: Verdict
+
+
+def chosen(evidence: Evidence, finding: Draft, is_left: IsLeft) -> Fix | NoFix | None:
+    """The best repair for a finding whose rule knows none, or no safe one; None where nothing is searched.
+
+    `is_left`: whether the evidence of a repaired program still shows the fault.
+    """
+    group, given = finding.shown_by, finding.fix
+    if group is not None and (given is None or not joins(given)):
+        made = attempts(evidence, group, given)
+        best = min(held_by(made), key=lambda each: rank(evidence, group, each.candidate, each.verdict), default=None)
+    elif group is None and given is None and finding.subject.targets:
+        stored = sorted(finding.subject.nodes, key=lambda node: -node.order)
+        nodes = dict.fromkeys((*stored, *(parent for node in stored for parent in node.parents)))
+        made = all_tried(evidence, kept(evidence, nodes), is_left=is_left)
+        best = min(held_by(made), key=lambda each: rank_kept(each.candidate, finding.span), default=None)
+    else:
+        return None
+    if best is not None:
+        candidate = best.candidate
+        return fix(candidate.title, *candidate.operations, ground=candidate.ground, doubt=candidate.doubt)
+    return NoFix(f"to {given.title} would not help: {made[0].verdict.refusal}") if given is not None and made else None
+
+
+def attempts(evidence: Evidence, group: SecondBackward, given: Fix | None = None) -> list[Attempt]:
+    """All candidates for a second backward pass, tried; `given` is one of them."""
+    return all_tried(evidence, (*of_fix(given), *candidates(evidence, witness_of(group))), group.walk.site)
+
+
+def all_tried(
+    evidence: Evidence,
+    every_one: Iterable[Candidate],
+    site: ast.AST | None = None,
+    is_left: IsLeft | None = None,
+) -> list[Attempt]:
+    """The candidates with what their trials come to, as many as may be tried, each edit once."""
+    found: dict[object, Candidate] = {}
+    for each in every_one:
+        found.setdefault(each.operations, each)
+    most = most_tried(evidence)
+    return [Attempt(each, tried(evidence, each, site, is_left)) for each in itertools.islice(found.values(), most)]
+
+
+def most_tried(evidence: Evidence) -> int:
+    """How many candidates may be tried: none of a program that is too large for its budget, as the trial would end early, too."""
+    steps = sum(each.steps for each in evidence.tape.interpreters)
+    return 0 if evidence.tape.truncated else min(MOST_TRIED, TRIAL_STEPS // max(steps, 1))
+
+
+def held_by(made: Iterable[Attempt]) -> Iterator[Attempt]:
+    """Those that repair the fault."""
+    return (each for each in made if not each.verdict.refusal)
+
+
+def of_fix(given: Fix | None) -> Iterator[Candidate]:
+    """A fix as a candidate."""
+    if given is not None:
+        retains = all(isinstance(each, AddArgument) for each in given.operations)
+        yield Candidate(Effect.RETAIN if retains else Effect.OTHER, given.title, given.operations, given.ground, given.doubt)
+
+
+def joins(given: Fix) -> bool:
+    """Whether a fix takes a backward pass away, so that its runs do not compare with those before."""
+    return any(isinstance(each, Delete) for each in given.operations)

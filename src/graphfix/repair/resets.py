@@ -1,0 +1,153 @@
+"""Repairs that let a total, a state or a container start anew: the assignment that set it, once more or elsewhere."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from graphfix.analysis.evidence import Evidence
+from graphfix.analysis.second_backward import Cause, statement_in
+from graphfix.autograd.graph import Node
+from graphfix.interpreter.recording import Store
+from graphfix.interpreter.values import Constant, Mapping, Value
+from graphfix.model import Ground, InsertAfter, InsertBefore, Move, Operation
+from graphfix.repair.candidate import Candidate, Effect
+from graphfix.repair.witness import Witness
+from graphfix.source.quote import short
+from graphfix.source.subtree import subtree
+
+LOOPS = (ast.For, ast.AsyncFor, ast.While)
+# calls that make what is filled later, and that may be made once more
+FACTORIES = frozenset("zeros ones empty full tensor zeros_like ones_like list dict deque defaultdict OrderedDict".split())
+
+
+def resets(evidence: Evidence, witness: Witness) -> Iterator[Candidate]:
+    """The start value of what carries the old graph: at the top of the iteration, moved there, or behind the backward pass that uses it up."""
+    loop, program = witness.group.loop, evidence.program
+    if not isinstance(loop, LOOPS) or not program.holds(loop):
+        return
+    top = program.span(loop.body[0])
+    for name, start in start_values(evidence, witness, loop):
+        block, text = program.block_of(start), program.source(start)
+        moves = loop in block and not is_named(name, block[block.index(start) + 1 : block.index(loop)], loop)
+        moves = moves and not is_read_behind(name, block, loop)
+        yield reset(name, text, Move(program.span(start), top) if moves else InsertBefore(top, text))
+    used = statement_in(witness.event.trace, witness.group.frame)
+    block = program.block_of(used) if used is not None and program.holds(used) else loop.body
+    if block is not loop.body and block and block[-1] is not loop:
+        for name, text in starts_of_places(witness, loop):
+            yield reset(name, text, InsertAfter(program.span(block[-1]), text))
+
+
+def reset(name: str, text: str, operation: Operation) -> Candidate:
+    """What starts anew with the assignment `text`."""
+    doubt = f"no run works today that would show whether `{short(name, 20)}` is to start anew"
+    return Candidate(Effect.RESET, f"start anew with `{short(text, 30)}`", (operation,), Ground.RAISES, doubt)
+
+
+def starts_of_places(witness: Witness, loop: ast.stmt) -> Iterator[tuple[str, str]]:
+    """The variables, attributes and items that keep the old graph, each with an assignment of the number that it held before the loop."""
+    inside = set(subtree(loop))
+    numbers: dict[str, str | None] = {}
+    for store in (store for node in witness.path for store in node.stores if isinstance(store, Store)):
+        if store.target in inside:
+            name = ast.unparse(store.target)
+            numbers[name] = numbers.get(name) or number_before(witness, store)
+    yield from ((name, f"{name} = {number}") for name, number in numbers.items() if number is not None)
+
+
+def number_before(witness: Witness, store: Store) -> str | None:
+    """The number that a place held before the loop; None where it held none, or that is not known."""
+    earlier = next((each for each in witness.run.recording.stores if each.place == store.place), store)
+    found = earlier.value if earlier.order < store.order else None
+    if not isinstance(found, Constant):
+        found = held_before(witness, store.target)
+    return repr(found.value) if isinstance(found, Constant) and isinstance(found.value, (int, float)) else None
+
+
+def held_before(witness: Witness, target: ast.AST) -> Value | None:
+    """What a variable, an attribute or an item held at the first iteration of the loop, as far as it was noted."""
+    began = (boundary.first for boundary in witness.run.recording.boundaries if boundary.entry.loop is witness.group.loop)
+    held = {name: value for first in began for name, (value, _) in first.items()}
+    if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
+        whole = held.get(ast.unparse(target.value))
+        return whole.items.get(target.slice.value) if isinstance(whole, Mapping) else None
+    return held.get(ast.unparse(target))
+
+
+def resets_between(evidence: Evidence, witness: Witness) -> Iterator[Candidate]:
+    """The start value of a total once more, behind the backward pass that has used the total up."""
+    program, free = evidence.program, witness.group.freed_by.site
+    if witness.group.cause is not Cause.SEQUENTIAL or not program.holds(free):
+        return
+    freed = program.statement_of(free)
+    block = program.block_of(freed)
+    trace = first_above(witness).trace
+    behind = next(filter(None, (around(evidence, statement, block) for _, statement in trace)), None)
+    if behind is not None and block.index(behind) > block.index(freed):
+        for name, start in start_values(evidence, witness, behind):
+            text = program.source(start)
+            yield reset(name, text, InsertBefore(program.span(behind), text))
+
+
+def around(evidence: Evidence, statement: ast.AST | None, block: list[ast.stmt]) -> ast.stmt | None:
+    """The statement of a block that a statement is, or lies in."""
+    while statement is not None and not any(statement is each for each in block):
+        statement = evidence.program.parent(statement)
+    return statement if isinstance(statement, ast.stmt) else None
+
+
+def first_above(witness: Witness) -> Node:
+    """The oldest node of the path that was recorded after the graph was freed."""
+    later = [node for node in witness.path if node.order > witness.group.freed_by.order]
+    return later[-1] if later else witness.path[0]
+
+
+def start_values(evidence: Evidence, witness: Witness, loop: ast.stmt) -> Iterator[tuple[str, ast.Assign]]:
+    """The names that carry the old graph into the loop's iterations, each with the plain assignment that set it before the loop."""
+    inside = set(subtree(loop))
+    names = dict.fromkeys(name for name in witness.group.carriers if "." not in name)
+    stored = (store for node in witness.path for store in node.stores if isinstance(store, Store))
+    names.update(dict.fromkeys(each.target.id for each in stored if isinstance(each.target, ast.Name)))
+    scope = evidence.program.enclosing(loop, (ast.FunctionDef, ast.AsyncFunctionDef)) or evidence.program.tree_of(loop)
+    for name in names:
+        found = [
+            part
+            for part in subtree(scope)
+            if isinstance(part, ast.Assign) and part not in inside and [ast.unparse(each) for each in part.targets] == [name]
+        ]
+        starts = [part for part in found if part.lineno < loop.lineno and is_start(part.value)]
+        if starts:
+            yield name, starts[-1]
+
+
+def is_start(value: ast.expr) -> bool:
+    """Whether an expression is what values that are filled later start with: it may be computed once more."""
+    if isinstance(value, ast.UnaryOp):
+        return is_start(value.operand)
+    if isinstance(value, (ast.List, ast.Dict, ast.Tuple, ast.Set)):
+        return all(
+            isinstance(each, ast.expr) and is_start(each)
+            for each in ast.iter_child_nodes(value)
+            if not isinstance(each, ast.expr_context)
+        )
+    if isinstance(value, ast.Call):
+        word = value.func.attr if isinstance(value.func, ast.Attribute) else getattr(value.func, "id", "")
+        return word in FACTORIES
+    return isinstance(value, ast.Constant)
+
+
+def is_named(name: str, statements: list[ast.stmt], loop: ast.stmt) -> bool:
+    """Whether statements, or the head of the loop, name a variable."""
+    heads = [
+        each
+        for each in (getattr(loop, "iter", None), getattr(loop, "test", None), getattr(loop, "target", None))
+        if each is not None
+    ]
+    return any(isinstance(part, ast.Name) and part.id == name for each in (*statements, *heads) for part in subtree(each))
+
+
+def is_read_behind(name: str, block: list[ast.stmt], loop: ast.stmt) -> bool:
+    """Whether the statements behind the loop, or its `else`, read a variable, which may not be bound where the loop has no iteration."""
+    behind = [*block[block.index(loop) + 1 :], *getattr(loop, "orelse", [])]
+    return any(isinstance(part, ast.Name) and part.id == name for each in behind for part in subtree(each))

@@ -1,0 +1,196 @@
+"""Whether an edit repairs a fault: the program is analysed with the edit in place, and compared with what it was."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from graphfix.analysis.contributors import Facts
+from graphfix.analysis.entries import EntryPoint
+from graphfix.analysis.evidence import Evidence, working_walks
+from graphfix.analysis.explore import Explorer, Tape
+from graphfix.analysis.health import health_of
+from graphfix.analysis.runs import Run
+from graphfix.autograd.backward import BackwardPass
+from graphfix.autograd.graph import Node, history
+from graphfix.model import Applicability, Fix, Operation
+from graphfix.repair.candidate import Candidate, Effect
+from graphfix.source.document import Document
+from graphfix.source.homes import file_of, placed
+
+IsLeft = Callable[[Evidence], bool]
+# the sum and what it is kept in, which a backward pass through the new part alone leaves out
+FEWER = {Effect.PART: 2}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a trial came to. `refusal`: why the edit is no repair, as the end of a sentence; empty where it is one.
+
+    `trained`: how many parameters the backward passes of the runs reach.
+    """
+
+    refusal: str
+    trained: int = 0
+
+
+def texts_with(evidence: Evidence, operations: tuple[Operation, ...]) -> dict[Path, str] | None:
+    """The texts of the files that the operations change; None where they cannot be made."""
+    from graphfix.rewrite import apply_fixes
+    from graphfix.source.guard import parses
+
+    by_path: dict[str, list[Operation]] = {}
+    for operation in operations:
+        path = file_of(operation, evidence.program.main.path)
+        by_path.setdefault(path, []).append(placed(operation, lambda span: replace(span, path="")))
+    made: dict[Path, str] = {}
+    for path, own in by_path.items():
+        document = evidence.program.named(path if path != evidence.program.main.path else "")
+        done = apply_fixes(document.text, [Fix(Applicability.SAFE, "", tuple(own))])
+        if not done.applied or not parses(done.text):
+            return None
+        made[Path(path)] = done.text
+    return made
+
+
+def rerun(evidence: Evidence, texts: Mapping[Path, str]) -> Tape:
+    """All runs of the program with these texts of its files."""
+    tape = evidence.tape
+    path = Path(tape.document.path)
+    document = Document(str(path), texts.get(path, tape.document.text))
+    others = {Path(os.path.realpath(each)): Document(str(each), text, each.stem) for each, text in texts.items() if each != path}
+    explorer = Explorer(document, tape.roots, tape.conventions, {**tape.given, **others})
+    if tape.is_brief:
+        explorer.look_briefly()
+    made = explorer.explore()
+    tape.others.append(made)
+    return made
+
+
+def tried(evidence: Evidence, candidate: Candidate, site: ast.AST | None = None, is_left: IsLeft | None = None) -> Verdict:
+    """Whether the program is rid of the fault with a candidate in place, and nothing else is worse; else as `judged`."""
+    texts = texts_with(evidence, candidate.operations)
+    if texts is None:
+        return Verdict("the edit cannot be written there")
+    return judged(evidence, texts, site, is_left, fewer=FEWER.get(candidate.effect, 0))
+
+
+def judged(
+    evidence: Evidence, texts: Mapping[Path, str], site: ast.AST | None, is_left: IsLeft | None = None, *, fewer: int = 0
+) -> Verdict:
+    """Whether the program is rid of the fault with these texts of its files, and nothing else is worse.
+
+    `site`: the backward pass that raises. `is_left`: whether the evidence of the repaired program still shows the fault, where its
+    backward passes do not show that. `fewer`: how many uses of a graph the edit may take away from each backward pass.
+    """
+    after = rerun(evidence, texts)
+    try:
+        verdict = compared(evidence.tape, after, site, fewer)
+        if not verdict.refusal and is_left is not None and is_left(Evidence(after, Facts(after), evidence.cuts)):
+            return Verdict("the graph would still be kept")
+        return verdict
+    finally:
+        after.let_go()
+
+
+def compared(before: Tape, after: Tape, site: ast.AST | None, fewer: int) -> Verdict:
+    """What the runs of a repaired program say of the repair; else as `judged`."""
+    if after.truncated:
+        return Verdict("the analysis budget ran out")
+    worse = health_of(after).worse_than(health_of(before))
+    if worse:
+        return Verdict(worse)
+    trained = 0
+    for one, two in paired(before, after):
+        refusal = difference(one, two, site, fewer)
+        if refusal:
+            return Verdict(refusal)
+        if len(parameters_of(two)) < len(parameters_of(one)):
+            return Verdict("a parameter would not be trained any more")
+        trained += trained_by(two)
+    return Verdict("", trained)
+
+
+def parameters_of(run: Run) -> set[object]:
+    """The parameters that the backward passes of a run train, and the modules defined outside of the analysed code."""
+    return {below for event in run.recording.walks for _, below in uses(run, event) if not isinstance(below, Node)}
+
+
+def paired(before: Tape, after: Tape) -> list[tuple[Run, Run]]:
+    """The runs of the two that correspond to one another: each entry's first, where it has another number of them."""
+    if len(before.runs) == len(after.runs):
+        return list(zip(before.runs, after.runs))
+    one, two = first_runs(before), first_runs(after)
+    return [(run, two[entry]) for entry, run in one.items() if entry in two]
+
+
+def first_runs(tape: Tape) -> dict[EntryPoint, Run]:
+    """The first run of each entry."""
+    found: dict[EntryPoint, Run] = {}
+    for run in tape.runs:
+        found.setdefault(run.entry, run)
+    return found
+
+
+def difference(before: Run, after: Run, site: ast.AST | None, fewer: int) -> str:
+    """What keeps the one from being the other run, repaired; empty where nothing does."""
+    old, new = before.recording.walks, after.recording.walks
+    if len(new) < len(old):
+        return "a backward() would be missing"
+    working = len(working_walks(before))
+    for number, two in enumerate(new):
+        one = old[number] if number < len(old) else None
+        if fails(two) and (one is None or one.site is site or not fails(one)):
+            return "a backward() would still raise"
+        if one is None:
+            continue
+        now = len(uses(after, two))
+        if number < working and not 0 <= len(uses(before, one)) - now <= fewer:
+            return "a backward() that works would train in another way"
+        if now < len(uses(before, one, is_fresh=True)) - fewer:
+            return "a backward() would not train with all that is computed for it"
+    return ""
+
+
+def fails(event: BackwardPass) -> bool:
+    """Whether a backward pass raises."""
+    return any(hit.certain for hit in event.hits) or any(stale.certain for stale in event.stale)
+
+
+def uses(run: Run, event: BackwardPass, *, is_fresh: bool = False) -> set[tuple[Node, object]]:
+    """The steps, from a node to one that it is computed from, or to a parameter, by which a backward pass brings gradients to where they are used.
+
+    `is_fresh`: as far as no earlier backward pass has freed the way.
+    """
+
+    def counts(node: Node) -> bool:
+        return not is_fresh or node in event.roots or node.freed_by is None or node.freed_by.order >= event.order
+
+    leading: set[Node] = set()
+    found: set[tuple[Node, object]] = set()
+    for node in sorted(history(list(event.roots)), key=lambda each: each.order):
+        if not counts(node):
+            continue
+        below: list[object] = [parent for parent in node.parents if parent in leading]
+        below += [leaf for leaf in node.leaves if not run.fates.is_dropped(event, leaf)]
+        below += [node.callee] if node.callee is not None and not node.parents else []
+        if below:
+            leading.add(node)
+            found.update((node, each) for each in below)
+    return found
+
+
+def trained_by(run: Run) -> int:
+    """How many uses of parameters the backward passes of a run train; what a step has used already does not count again."""
+    steps = [update.order for update in run.recording.updates if update.steps]
+    used: dict[tuple[Node, object], int] = {}
+    count = 0
+    for event in run.recording.walks:
+        number = sum(order < event.order for order in steps)
+        for use in uses(run, event):
+            if not isinstance(use[1], Node):
+                count += used.setdefault(use, number) == number
+    return count

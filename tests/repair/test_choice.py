@@ -1,0 +1,94 @@
+"""The repair that is chosen where a rule knows none, or no safe one: the program with it runs on real torch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from graphfix.run.engine import findings_of
+from graphfix.run.examine import Job, examine
+from graphfix.run.selection import Wanted
+
+from . import programs as code
+
+torch = pytest.importorskip("torch")
+
+NAMED = """\
+from collections import namedtuple
+
+Out = namedtuple("Out", "loss pred")
+history = []
+for x, y in loader:
+    pred = model(x)
+    out = Out(F.mse_loss(pred, y), pred)
+    optimizer.zero_grad()
+    out.loss.backward()
+    optimizer.step()
+    history.append(out)
+print(sum(each.loss for each in history))
+"""
+UPDATED = """\
+meters = {"loss": 0.0}
+for x, y in loader:
+    loss = F.mse_loss(model(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    meters.update(loss=meters["loss"] + loss)
+print(meters["loss"])
+"""
+# a program, and what of it is replaced by what
+REPAIRS = {
+    "a total that is printed": (
+        code.LOGGED,
+        {"total + loss\n": "total + loss.detach()\n", "    total.backward()": "    loss.backward()"},
+    ),
+    "a total that is not": (
+        code.LOGGED.replace("print(float(total) / len(loader))\n", ""),
+        {"total = 0\nfor x, y in loader:\n": "for x, y in loader:\n    total = 0\n"},
+    ),
+    "a total from a leaf": (
+        code.LEAF,
+        {"        total = total + F": "        total = torch.zeros((), requires_grad=True)\n        total = total + F"},
+    ),
+    "two passes": (code.TWO_PASSES, {"optimizer.step()\nfor": "optimizer.step()\nloss = 0\nfor"}),
+    "tasks of one trunk": (code.TASKS, {"loss.backward()": "loss.backward(retain_graph=i < len(heads) - 1)"}),
+    "a window": (code.WINDOW, {"        optimizer.step()\n": "        optimizer.step()\n        stats['loss'] = 0.0\n"}),
+    "a memory": (code.MEMORY, {"saved = []\nfor epoch in range(3):\n": "for epoch in range(3):\n    saved = []\n"}),
+    "a named tuple": (NAMED, {"append(out)": "append(type(out)(*(s.detach() for s in out)))"}),
+    "a call that updates": (UPDATED, {'meters["loss"] + loss)': 'meters["loss"] + loss.detach())'}),
+}
+
+
+def repaired(folder: Path, text: str) -> str:
+    path = folder / "train.py"
+    path.write_text(text)
+    return examine(path, Job((folder,), Wanted(unsafe=True), repair=True)).after.decode()
+
+
+@pytest.mark.parametrize(("program", "edits"), REPAIRS.values(), ids=REPAIRS)
+def test_what_is_chosen(tmp_path: Path, program: str, edits: dict[str, str]) -> None:
+    after = program
+    for old, new in edits.items():
+        assert after.count(old) == 1
+        after = after.replace(old, new)
+    assert repaired(tmp_path, code.HEAD + program) == code.HEAD + after
+    exec(compile(code.HEAD + after, "train.py", "exec"), {})
+
+
+def test_what_would_not_help_is_not_offered(tmp_path: Path) -> None:
+    """The weights are saved, and a step changes them: to keep the graph swaps one error for another."""
+    program = """\
+deep = nn.Sequential(nn.Linear(4, 4), model)
+optimizer = torch.optim.SGD(deep.parameters(), lr=0.1)
+for x, y in loader:
+    out = deep(x)
+    for target in (y, -y):
+        optimizer.zero_grad()
+        F.mse_loss(out, target).backward()
+        optimizer.step()
+"""
+    found = findings_of(tmp_path / "train.py", code.HEAD + program)
+    titles = [finding.fix.title for finding in found if finding.fix is not None]
+    assert found and not any("keep the graph" in title for title in titles), titles
