@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from graphfix.analysis.conflicts import Conflict
 from graphfix.analysis.evidence import Cuts, Evidence
 from graphfix.analysis.second_backward import SecondBackward
 from graphfix.analysis.subject import Draft, Subject
@@ -61,12 +62,12 @@ class Rule:
     def finding(
         self, evidence: Evidence, message: str, span: Span, story: Iterable[Label], fix: Fix | NoFix | None = None,
         *, severity: Severity | None = None, optional: bool = False, shown: Symptom | None = None,
-        subject: Subject | None = None, shown_by: SecondBackward | None = None,
+        subject: Subject | None = None, shown_by: SecondBackward | Conflict | None = None,
     ) -> Finding:  # fmt: skip
         """A finding of this rule in the program of `evidence`, with its fix or why there is none.
 
         `shown`: which of `shows` is its symptom; by default the first. `subject`: what it is about, for `yields_to`. `shown_by`:
-        the backward pass that meets a freed graph, from which a repair is searched where there is no `fix`.
+        the backward pass that raises, from which a repair is searched where there is no `fix`.
         """
         document = evidence.program.named(span.path)
         optional = optional or self.bounded and is_test(document)

@@ -49,6 +49,7 @@ import ast
 import dataclasses
 from collections.abc import Iterable, Iterator
 
+from graphfix.analysis.conflicts import Conflict, stale_below
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.hidden import Hidden, hidden
 from graphfix.analysis.second_backward import Cause, SecondBackward
@@ -132,7 +133,8 @@ def told(
         evidence.label(trial.sites[sites[0]].value, "this hides it: every backward() goes through all earlier iterations"),
     )
     whole: Fix | NoFix = repair
-    raises = raises_anyway(evidence, sites)
+    raised = raised_anyway(evidence, sites)
+    raises = raised is not None
     if isinstance(repair, Fix):
         removed: list[Operation] = [RemoveArgument(evidence.program.span(site), str(trial.sites[site].arg)) for site in sites]
         title = f"{repair.title}, and free each graph"
@@ -149,18 +151,23 @@ def told(
         severity=severity,
         shown=WRITTEN_IN_PLACE if raises else None,
         subject=Subject(about=about, explains=frozenset(walks)),
+        shown_by=raised,
     )
 
 
-def raises_anyway(evidence: Evidence, sites: list[ast.Call]) -> bool:
-    """Whether each retained walk dies in its second iteration, in every run, as a step has changed what the old graph saved."""
+def raised_anyway(evidence: Evidence, sites: list[ast.Call]) -> Conflict | None:
+    """The first retained walk of a second iteration, where all of these raise, in every run, as a step has changed what the old graph saved."""
     later = [
-        event
+        (run, event)
         for run in evidence.tape.runs
         for event in run.recording.walks
         if event.site in sites and any(iteration > 0 for _, iteration in event.context[-1:])
     ]
-    return bool(later) and all(any(stale.certain for stale in event.stale) for event in later)
+    if not later or not all(any(stale.certain for stale in event.stale) for _, event in later):
+        return None
+    run, event = later[0]
+    stale, steps = stale_below(run, event)
+    return Conflict(run, event, None, set(), stale, steps) if steps else None
 
 
 RULE = rule(

@@ -84,7 +84,7 @@ def report(evidence: Evidence, meeting: Meeting) -> Finding:
     # where the graph is freed as well, that is what raises
     shown = WRITTEN_IN_PLACE if all(conflict.first is None for conflict in meeting.conflicts) else SECOND_WALK
     subject = Subject(about=frozenset([meeting.site]), explains=frozenset([meeting.site]))
-    return RULE.finding(evidence, message, evidence.program.span(blamed), in_time(*story), repair, shown=shown, subject=subject)
+    return RULE.finding(evidence, message, evidence.program.span(blamed), in_time(*story), repair, shown=shown, subject=subject, shown_by=conflict)
 
 
 RULE = rule(

@@ -138,6 +138,7 @@ class Ground(enum.Enum):
     RAISES = "every run raises where it makes a difference"
 
 
+OPEN = "not proven safe: "  # begins the label at a place that could not be excluded
 OUTSIDE = "code outside the analysed code "  # begins a doubt that no single place stands for
 
 

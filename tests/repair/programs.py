@@ -75,3 +75,60 @@ for epoch in range(3):
     torch.stack(saved).sum().backward()
     optimizer.step()
 """
+ASCENT = """\
+deep = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), model)
+optimizer = torch.optim.SGD(deep.parameters(), lr=0.1)
+for x, y in loader:
+    out = deep(x)
+    loss = F.mse_loss(out, y)
+    loss.backward()
+    with torch.no_grad():
+        for p in deep.parameters():
+            p.add_(0.05 * p.grad)
+    optimizer.zero_grad()
+    F.mse_loss(out, y).backward()
+    optimizer.step()
+"""
+PAINTER = """\
+painter, judge = nn.Sequential(nn.Linear(2, 4), nn.Tanh(), nn.Linear(4, 4)), nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 1))
+opt_p, opt_j = torch.optim.Adam(painter.parameters()), torch.optim.Adam(judge.parameters())
+for x, y in loader:
+    noise = torch.randn(8, 2)
+    for _ in range(2):
+        opt_j.zero_grad()
+        fake = painter(noise)
+        (judge(fake.detach()) - judge(x)).mean().backward()
+        opt_j.step()
+    for _ in range(2):
+        opt_p.zero_grad()
+        verdict = judge(fake)
+        (-verdict).mean().backward(retain_graph=True)
+        opt_p.step()
+"""
+ACTOR = """\
+actor, critic = nn.Linear(4, 2), nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 1))
+a_opt, c_opt = torch.optim.Adam(actor.parameters()), torch.optim.Adam(critic.parameters())
+for x, y in loader:
+    actor_loss = -critic(torch.cat([x, actor(x)], 1)).mean()
+    critic_loss = F.mse_loss(critic(torch.cat([x, torch.rand(8, 2)], 1)), y)
+    c_opt.zero_grad()
+    critic_loss.backward()
+    c_opt.step()
+    a_opt.zero_grad()
+    actor_loss.backward()
+    a_opt.step()
+"""
+BANK = """\
+class Bank:
+    def __init__(self):
+        self.items = []
+
+bank = Bank()
+for i, (x, y) in enumerate(loader * 2):
+    bank.items.append(model(x))
+    optimizer.zero_grad()
+    F.mse_loss(torch.stack(bank.items).mean(0), y).backward()
+    optimizer.step()
+    if i % 2 == 1:
+        bank.items.clear()
+"""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from graphfix.analysis.conflicts import meetings
 from graphfix.analysis.evidence import Evidence
 from graphfix.interpreter.conventions import NO_CONVENTIONS
 from graphfix.model import AddArgument, InsertAfter, InsertBefore, Move
@@ -13,7 +14,8 @@ from graphfix.repair.candidate import Candidate, Effect
 from graphfix.repair.candidates import candidates
 from graphfix.repair.choice import most_tried
 from graphfix.repair.ranking import is_logged, rank
-from graphfix.repair.trial import Verdict
+from graphfix.repair.recompute import moved_up
+from graphfix.repair.trial import Verdict, texts_with, tried
 from graphfix.repair.witness import witness_of
 from graphfix.run.engine import _evidence
 
@@ -21,8 +23,25 @@ from . import programs as code
 
 
 def shown(folder: Path, program: str) -> tuple[Evidence, list[Candidate]]:
-    evidence = _evidence(folder / "train.py", code.HEAD + program, (folder,), NO_CONVENTIONS, {})
+    evidence = evidence_of(folder, program)
     return evidence, list(candidates(evidence, witness_of(evidence.second_backwards[0])))
+
+
+def evidence_of(folder: Path, program: str) -> Evidence:
+    return _evidence(folder / "train.py", code.HEAD + program, (folder,), NO_CONVENTIONS, {})
+
+
+def test_a_loss_goes_backward_before_what_it_needs_is_stepped(tmp_path: Path) -> None:
+    evidence = evidence_of(tmp_path, code.ACTOR)
+    (conflict,) = (conflict for meeting in meetings(evidence) for conflict in meeting.conflicts[:1])
+    witness = witness_of(conflict)
+    (candidate,) = moved_up(evidence, witness)
+    assert not tried(evidence, candidate, witness.event.site).refusal
+    texts = texts_with(evidence, candidate.operations)
+    assert texts is not None
+    lines = [line.strip() for line in texts[tmp_path / "train.py"].splitlines()]
+    behind = lines.index("actor_loss = -critic(torch.cat([x, actor(x)], 1)).mean()")
+    assert lines[behind + 1 : behind + 4] == ["a_opt.zero_grad()", "actor_loss.backward()", "a_opt.step()"]
 
 
 @pytest.mark.parametrize(
@@ -76,18 +95,19 @@ def test_a_total_that_is_read_behind_the_loop_is_kept(tmp_path: Path) -> None:
         (code.LOGGED.replace("print(float(total) / len(loader))\n", ""), Effect.RESET),
     ):
         evidence, found = shown(tmp_path, program)
-        group = evidence.second_backwards[0]
-        assert is_logged(evidence, group) is (best is Effect.PART)
-        ranked = min(found, key=lambda each: rank(evidence, group, each, Verdict("", 1)))
+        witness = witness_of(evidence.second_backwards[0])
+        assert is_logged(evidence, witness) is (best is Effect.PART)
+        ranked = min(found, key=lambda each: rank(evidence, witness, each, Verdict("", 1)))
         assert ranked.effect is best
 
 
 def test_what_trains_more_comes_first(tmp_path: Path) -> None:
-    evidence, found = shown(tmp_path, code.LOGGED)
-    group = evidence.second_backwards[0]
-    order = sorted(found, key=lambda each: rank(evidence, group, each, Verdict("", 9 if each.effect is Effect.RETAIN else 1)))
-    cuts = [each.effect for each in order]
-    assert cuts == sorted(cuts, key=lambda each: cuts.index(each)) and len(order) == len(found)
+    evidence, found = shown(tmp_path, code.TASKS)
+    witness = witness_of(evidence.second_backwards[0])
+    retained = next(each for each in found if each.effect is Effect.RETAIN)
+    cut = next(each for each in found if each.effect is Effect.CUT)
+    assert rank(evidence, witness, retained, Verdict("", 2)) < rank(evidence, witness, cut, Verdict("", 1))
+    assert rank(evidence, witness, cut, Verdict("", 1)) < rank(evidence, witness, retained, Verdict("", 1))
 
 
 def test_a_program_that_is_too_large_is_not_tried(tmp_path: Path) -> None:

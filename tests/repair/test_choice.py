@@ -56,6 +56,8 @@ REPAIRS = {
     "tasks of one trunk": (code.TASKS, {"loss.backward()": "loss.backward(retain_graph=i < len(heads) - 1)"}),
     "a window": (code.WINDOW, {"        optimizer.step()\n": "        optimizer.step()\n        stats['loss'] = 0.0\n"}),
     "a memory": (code.MEMORY, {"saved = []\nfor epoch in range(3):\n": "for epoch in range(3):\n    saved = []\n"}),
+    "a second pass with changed weights": (code.ASCENT, {"F.mse_loss(out, y).backward()": "F.mse_loss(deep(x), y).backward()"}),
+    "a bank that is emptied now and then": (code.BANK, {"    if i % 2 == 1:\n        bank.items.clear()": "    bank.items.clear()"}),
     "a named tuple": (NAMED, {"append(out)": "append(type(out)(*(s.detach() for s in out)))"}),
     "a call that updates": (UPDATED, {'meters["loss"] + loss)': 'meters["loss"] + loss.detach())'}),
 }
@@ -75,6 +77,12 @@ def test_what_is_chosen(tmp_path: Path, program: str, edits: dict[str, str]) -> 
         after = after.replace(old, new)
     assert repaired(tmp_path, code.HEAD + program) == code.HEAD + after
     exec(compile(code.HEAD + after, "train.py", "exec"), {})
+
+
+def test_a_picture_is_drawn_again_for_another_loop(tmp_path: Path) -> None:
+    after = repaired(tmp_path, code.HEAD + code.PAINTER)
+    assert "verdict = judge(painter(noise))\n" in after and "retain_graph" not in after
+    exec(compile(after, "train.py", "exec"), {})
 
 
 def test_what_would_not_help_is_not_offered(tmp_path: Path) -> None:

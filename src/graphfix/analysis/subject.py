@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from graphfix.analysis.conflicts import Conflict
 from graphfix.analysis.second_backward import SecondBackward
 from graphfix.autograd.graph import Node
 from graphfix.model import Finding, Span
@@ -46,7 +47,7 @@ class Draft(Finding):
     """A finding as its rule makes it, with what nobody but the engine reads: its subject, and what shows it and guides the search for a repair."""
 
     subject: Subject = field(default_factory=Subject, compare=False, repr=False)
-    shown_by: SecondBackward | None = field(default=None, compare=False, repr=False)
+    shown_by: SecondBackward | Conflict | None = field(default=None, compare=False, repr=False)
 
 
 def about(*parts: object) -> Subject:

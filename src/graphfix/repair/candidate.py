@@ -14,7 +14,9 @@ class Effect(enum.Enum):
     PART = "goes backward through the new part of a total"
     RESET = "starts anew in each iteration"
     CUT = "cuts the graph of earlier iterations"
+    MOVE = "takes the gradients before the parameters change"
     RETAIN = "keeps the graph for the backward pass that follows"
+    RECOMPUTE = "runs a part of the forward pass again"
     OTHER = "what its rule proposes"
 
 

@@ -11,19 +11,23 @@ from graphfix.autograd.graph import Node
 from graphfix.interpreter.values import Value
 from graphfix.model import AddArgument, Append, Ground, InsertBefore, Operation, Replace
 from graphfix.repair.candidate import Candidate, Effect
-from graphfix.repair.resets import resets, resets_between
+from graphfix.repair.recompute import moved_up, recomputed
+from graphfix.repair.resets import resets, resets_between, unconditional
 from graphfix.repair.witness import Witness, expressions_of
 from graphfix.repairs.shapes import detached
 from graphfix.source.quote import short
 
 
 def candidates(evidence: Evidence, witness: Witness) -> Iterator[Candidate]:
-    """All edits of the grammar for a second backward pass, in no order of merit."""
+    """All edits of the grammar for a backward pass that raises, in no order of merit."""
     yield from parts(evidence, witness)
     yield from resets(evidence, witness)
     yield from resets_between(evidence, witness)
+    yield from unconditional(evidence, witness)
     yield from cuts(evidence, witness)
     yield from retained(evidence, witness)
+    yield from moved_up(evidence, witness)
+    yield from recomputed(evidence, witness)
 
 
 def parts(evidence: Evidence, witness: Witness) -> Iterator[Candidate]:
@@ -82,9 +86,9 @@ def cut(evidence: Evidence, expression: ast.expr, value: Value, ground: Ground, 
 
 def retained(evidence: Evidence, witness: Witness) -> Iterator[Candidate]:
     """`retain_graph` for the backward pass that frees what another one of the same iteration needs."""
-    group, program = witness.group, evidence.program
-    free = group.freed_by.site
-    if group.cause is not Cause.SEQUENTIAL or not isinstance(free, ast.Call) or not program.holds(free):
+    program, free = evidence.program, witness.spoiler
+    frees = any(event.site is free for event in witness.run.recording.walks)
+    if witness.cause is not Cause.SEQUENTIAL or not frees or not isinstance(free, ast.Call) or not program.holds(free):
         return
     if any(keyword.arg in (None, "retain_graph") for keyword in free.keywords):
         return
@@ -100,7 +104,7 @@ def retained(evidence: Evidence, witness: Witness) -> Iterator[Candidate]:
 
 def all_but_the_last(evidence: Evidence, witness: Witness) -> str | None:
     """What is true in all iterations but the last one of the loop whose iterations share the graph."""
-    loop = witness.group.loop
+    loop = witness.loop
     if not isinstance(loop, ast.For) or not evidence.program.holds(loop):
         return None
     items, target = loop.iter, loop.target

@@ -5,17 +5,16 @@ from __future__ import annotations
 import ast
 import itertools
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from graphfix.analysis.evidence import Evidence
-from graphfix.analysis.second_backward import SecondBackward
 from graphfix.analysis.subject import Draft
 from graphfix.model import AddArgument, Delete, Fix, NoFix
 from graphfix.repair.candidate import Candidate, Effect
 from graphfix.repair.candidates import candidates, kept
 from graphfix.repair.ranking import rank, rank_kept
 from graphfix.repair.trial import IsLeft, Verdict, tried
-from graphfix.repair.witness import witness_of
+from graphfix.repair.witness import Witness, witness_of
 from graphfix.repairs.fixes import fix
 
 MOST_TRIED = 40  # candidates of one finding
@@ -35,26 +34,41 @@ def chosen(evidence: Evidence, finding: Draft, is_left: IsLeft) -> Fix | NoFix |
 
     `is_left`: whether the evidence of a repaired program still shows the fault.
     """
-    group, given = finding.shown_by, finding.fix
-    if group is not None and (given is None or not joins(given)):
-        made = attempts(evidence, group, given)
-        best = min(held_by(made), key=lambda each: rank(evidence, group, each.candidate, each.verdict), default=None)
-    elif group is None and given is None and finding.subject.targets:
+    shown, given = finding.shown_by, finding.fix
+    if shown is not None and (given is None or not joins(given)):
+        witness = witness_of(shown)
+        made = attempts(evidence, witness, given)
+        held = sorted(held_by(made), key=lambda each: rank(evidence, witness, each.candidate, each.verdict))
+        best = next((each for each in held if not is_written_between(evidence, finding, each.candidate)), next(iter(held), None))
+    elif shown is None and given is None and finding.subject.targets:
         stored = sorted(finding.subject.nodes, key=lambda node: -node.order)
         nodes = dict.fromkeys((*stored, *(parent for node in stored for parent in node.parents)))
         made = all_tried(evidence, kept(evidence, nodes), is_left=is_left)
         best = min(held_by(made), key=lambda each: rank_kept(each.candidate, finding.span), default=None)
     else:
         return None
+    if best is not None and given is not None and best.candidate.operations == given.operations:
+        return given
     if best is not None:
         candidate = best.candidate
         return fix(candidate.title, *candidate.operations, ground=candidate.ground, doubt=candidate.doubt)
     return NoFix(f"to {given.title} would not help: {made[0].verdict.refusal}") if given is not None and made else None
 
 
-def attempts(evidence: Evidence, group: SecondBackward, given: Fix | None = None) -> list[Attempt]:
-    """All candidates for a second backward pass, tried; `given` is one of them."""
-    return all_tried(evidence, (*of_fix(given), *candidates(evidence, witness_of(group))), group.walk.site)
+def is_written_between(evidence: Evidence, finding: Draft, candidate: Candidate) -> bool:
+    """Whether a graph is to be kept although code between the two backward passes writes, and it may be to what the graph has saved."""
+    from graphfix.repairs.joined import Joined, writes  # asks the flow
+
+    if candidate.effect is not Effect.RETAIN:
+        return False
+    kept = fix(candidate.title, *candidate.operations, ground=candidate.ground)
+    opened = Joined(evidence).joined(replace(finding, fix=kept))
+    return any(isinstance(each.site, ast.Call) and writes(each.site) for each in opened)
+
+
+def attempts(evidence: Evidence, witness: Witness, given: Fix | None = None) -> list[Attempt]:
+    """All candidates for a backward pass that raises, tried; `given` is one of them."""
+    return all_tried(evidence, (*of_fix(given), *candidates(evidence, witness)), witness.event.site)
 
 
 def all_tried(

@@ -5,42 +5,42 @@ from __future__ import annotations
 import ast
 
 from graphfix.analysis.evidence import Evidence
-from graphfix.analysis.second_backward import Cause, SecondBackward
+from graphfix.analysis.second_backward import Cause
 from graphfix.model import Span
 from graphfix.repair.candidate import Candidate, Effect
 from graphfix.repair.trial import Verdict
+from graphfix.repair.witness import Witness
 from graphfix.source.homes import spans_of
 from graphfix.source.subtree import subtree
 
 # what carries state from one iteration to the next is read by the forward pass: a reset would change its numbers, a cut does not;
 # what a container gathers for one backward pass is gathered anew for the next one
 ORDERS = {
-    Cause.CARRIED: (Effect.OTHER, Effect.CUT, Effect.PART, Effect.RESET, Effect.RETAIN),
-    Cause.KEPT: (Effect.RESET, Effect.OTHER, Effect.CUT, Effect.PART, Effect.RETAIN),
-    Cause.TOTAL: (Effect.RESET, Effect.PART, Effect.OTHER, Effect.CUT, Effect.RETAIN),
+    Cause.CARRIED: (Effect.OTHER, Effect.CUT, Effect.PART, Effect.RESET),
+    Cause.KEPT: (Effect.RESET, Effect.OTHER, Effect.CUT, Effect.PART),
+    Cause.TOTAL: (Effect.RESET, Effect.PART, Effect.OTHER, Effect.CUT),
 }
-ORDER = (Effect.OTHER, Effect.CUT, Effect.RESET, Effect.PART, Effect.RETAIN)
-LOGGED = (Effect.PART, Effect.RESET, Effect.OTHER, Effect.CUT, Effect.RETAIN)  # a total that is read behind the loop, too
+ORDER = (Effect.OTHER, Effect.CUT, Effect.RESET, Effect.PART)
+LOGGED = (Effect.PART, Effect.RESET, Effect.OTHER, Effect.CUT)  # a total that is read behind the loop, too
+LAST = (Effect.MOVE, Effect.RETAIN, Effect.RECOMPUTE)
 
 
-def rank(evidence: Evidence, group: SecondBackward, candidate: Candidate, verdict: Verdict) -> tuple[int, ...]:
+def rank(evidence: Evidence, witness: Witness, candidate: Candidate, verdict: Verdict) -> tuple[int, ...]:
     """The smaller, the better: what trains more comes first, then what the fault's cause suggests, then the shorter edit."""
-    order = ORDERS.get(group.cause, ORDER)
-    if group.cause is Cause.TOTAL and is_logged(evidence, group):
-        order = LOGGED
+    order = LOGGED if witness.cause is Cause.TOTAL and is_logged(evidence, witness) else ORDERS.get(witness.cause, ORDER)
     size = sum(len(getattr(each, "text", "") or getattr(each, "value", "")) for each in candidate.operations)
-    return -verdict.trained, order.index(candidate.effect), len(candidate.operations), size
+    return -verdict.trained, (*order, *LAST).index(candidate.effect), len(candidate.operations), size
 
 
-def is_logged(evidence: Evidence, group: SecondBackward) -> bool:
+def is_logged(evidence: Evidence, witness: Witness) -> bool:
     """Whether a total is read outside of the loop whose iterations meet in it."""
-    loop = group.loop
+    loop = witness.loop
     if loop is None or not evidence.program.holds(loop):
         return False
     scope = evidence.program.enclosing(loop, (ast.FunctionDef, ast.AsyncFunctionDef)) or evidence.program.tree_of(loop)
     inside = set(subtree(loop))
     return any(
-        isinstance(part, ast.Name) and part.id in group.carriers and isinstance(part.ctx, ast.Load) and part not in inside
+        isinstance(part, ast.Name) and part.id in witness.carriers and isinstance(part.ctx, ast.Load) and part not in inside
         for part in subtree(scope)
     )
 

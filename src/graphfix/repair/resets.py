@@ -6,24 +6,25 @@ import ast
 from collections.abc import Iterator
 
 from graphfix.analysis.evidence import Evidence
-from graphfix.analysis.second_backward import Cause, statement_in
+from graphfix.analysis.second_backward import Cause
 from graphfix.autograd.graph import Node
 from graphfix.interpreter.recording import Store
 from graphfix.interpreter.values import Constant, Mapping, Value
-from graphfix.model import Ground, InsertAfter, InsertBefore, Move, Operation
+from graphfix.model import Delete, Ground, InsertAfter, InsertBefore, Move, Operation
 from graphfix.repair.candidate import Candidate, Effect
 from graphfix.repair.witness import Witness
 from graphfix.source.quote import short
 from graphfix.source.subtree import subtree
 
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
+SIMPLE = (ast.Expr, ast.Assign, ast.AugAssign, ast.Delete)  # statements
 # calls that make what is filled later, and that may be made once more
 FACTORIES = frozenset("zeros ones empty full tensor zeros_like ones_like list dict deque defaultdict OrderedDict".split())
 
 
 def resets(evidence: Evidence, witness: Witness) -> Iterator[Candidate]:
     """The start value of what carries the old graph: at the top of the iteration, moved there, or behind the backward pass that uses it up."""
-    loop, program = witness.group.loop, evidence.program
+    loop, program = witness.loop, evidence.program
     if not isinstance(loop, LOOPS) or not program.holds(loop):
         return
     top = program.span(loop.body[0])
@@ -32,11 +33,24 @@ def resets(evidence: Evidence, witness: Witness) -> Iterator[Candidate]:
         moves = loop in block and not is_named(name, block[block.index(start) + 1 : block.index(loop)], loop)
         moves = moves and not is_read_behind(name, block, loop)
         yield reset(name, text, Move(program.span(start), top) if moves else InsertBefore(top, text))
-    used = statement_in(witness.event.trace, witness.group.frame)
+    used = next((statement for frame, statement in witness.event.trace if frame is witness.frame), None)
     block = program.block_of(used) if used is not None and program.holds(used) else loop.body
     if block is not loop.body and block and block[-1] is not loop:
         for name, text in starts_of_places(witness, loop):
             yield reset(name, text, InsertAfter(program.span(block[-1]), text))
+
+
+def unconditional(evidence: Evidence, witness: Witness) -> Iterator[Candidate]:
+    """What the loop does only in some of its iterations, in each: a container that is emptied now and then holds old graphs until then."""
+    loop, program = witness.loop, evidence.program
+    if not isinstance(loop, LOOPS) or not program.holds(loop):
+        return
+    for part in subtree(loop):
+        if isinstance(part, ast.If) and not part.orelse and all(isinstance(each, SIMPLE) for each in part.body):
+            text = "\n".join(map(program.source, part.body))
+            operations = (InsertBefore(program.span(part), text), Delete(program.span(part)))
+            doubt = f"`{short(program.source(part.test), 30)}` may be meant to decide about it"
+            yield Candidate(Effect.RESET, f"run `{short(text, 30)}` in each iteration", operations, Ground.RAISES, doubt)
 
 
 def reset(name: str, text: str, operation: Operation) -> Candidate:
@@ -67,7 +81,7 @@ def number_before(witness: Witness, store: Store) -> str | None:
 
 def held_before(witness: Witness, target: ast.AST) -> Value | None:
     """What a variable, an attribute or an item held at the first iteration of the loop, as far as it was noted."""
-    began = (boundary.first for boundary in witness.run.recording.boundaries if boundary.entry.loop is witness.group.loop)
+    began = (boundary.first for boundary in witness.run.recording.boundaries if boundary.entry.loop is witness.loop)
     held = {name: value for first in began for name, (value, _) in first.items()}
     if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
         whole = held.get(ast.unparse(target.value))
@@ -77,8 +91,8 @@ def held_before(witness: Witness, target: ast.AST) -> Value | None:
 
 def resets_between(evidence: Evidence, witness: Witness) -> Iterator[Candidate]:
     """The start value of a total once more, behind the backward pass that has used the total up."""
-    program, free = evidence.program, witness.group.freed_by.site
-    if witness.group.cause is not Cause.SEQUENTIAL or not program.holds(free):
+    program, free = evidence.program, witness.spoiler
+    if witness.cause is not Cause.SEQUENTIAL or not program.holds(free):
         return
     freed = program.statement_of(free)
     block = program.block_of(freed)
@@ -99,14 +113,14 @@ def around(evidence: Evidence, statement: ast.AST | None, block: list[ast.stmt])
 
 def first_above(witness: Witness) -> Node:
     """The oldest node of the path that was recorded after the graph was freed."""
-    later = [node for node in witness.path if node.order > witness.group.freed_by.order]
+    later = [node for node in witness.path if node.order > witness.since]
     return later[-1] if later else witness.path[0]
 
 
 def start_values(evidence: Evidence, witness: Witness, loop: ast.stmt) -> Iterator[tuple[str, ast.Assign]]:
     """The names that carry the old graph into the loop's iterations, each with the plain assignment that set it before the loop."""
     inside = set(subtree(loop))
-    names = dict.fromkeys(name for name in witness.group.carriers if "." not in name)
+    names = dict.fromkeys(name for name in witness.carriers if "." not in name)
     stored = (store for node in witness.path for store in node.stores if isinstance(store, Store))
     names.update(dict.fromkeys(each.target.id for each in stored if isinstance(each.target, ast.Name)))
     scope = evidence.program.enclosing(loop, (ast.FunctionDef, ast.AsyncFunctionDef)) or evidence.program.tree_of(loop)

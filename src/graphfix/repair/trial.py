@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -75,20 +75,24 @@ def tried(evidence: Evidence, candidate: Candidate, site: ast.AST | None = None,
     texts = texts_with(evidence, candidate.operations)
     if texts is None:
         return Verdict("the edit cannot be written there")
-    return judged(evidence, texts, site, is_left, fewer=FEWER.get(candidate.effect, 0))
+    return judged(evidence, texts, site, is_left, candidate.effect)
 
 
 def judged(
-    evidence: Evidence, texts: Mapping[Path, str], site: ast.AST | None, is_left: IsLeft | None = None, *, fewer: int = 0
+    evidence: Evidence,
+    texts: Mapping[Path, str],
+    site: ast.AST | None,
+    is_left: IsLeft | None = None,
+    effect: Effect = Effect.OTHER,
 ) -> Verdict:
     """Whether the program is rid of the fault with these texts of its files, and nothing else is worse.
 
     `site`: the backward pass that raises. `is_left`: whether the evidence of the repaired program still shows the fault, where its
-    backward passes do not show that. `fewer`: how many uses of a graph the edit may take away from each backward pass.
+    backward passes do not show that. `effect`: what the edit is to do.
     """
     after = rerun(evidence, texts)
     try:
-        verdict = compared(evidence.tape, after, site, fewer)
+        verdict = compared(evidence.tape, after, site, effect)
         if not verdict.refusal and is_left is not None and is_left(Evidence(after, Facts(after), evidence.cuts)):
             return Verdict("the graph would still be kept")
         return verdict
@@ -96,7 +100,7 @@ def judged(
         after.let_go()
 
 
-def compared(before: Tape, after: Tape, site: ast.AST | None, fewer: int) -> Verdict:
+def compared(before: Tape, after: Tape, site: ast.AST | None, effect: Effect) -> Verdict:
     """What the runs of a repaired program say of the repair; else as `judged`."""
     if after.truncated:
         return Verdict("the analysis budget ran out")
@@ -105,7 +109,7 @@ def compared(before: Tape, after: Tape, site: ast.AST | None, fewer: int) -> Ver
         return Verdict(worse)
     trained = 0
     for one, two in paired(before, after):
-        refusal = difference(one, two, site, fewer)
+        refusal = difference(one, two, site, effect)
         if refusal:
             return Verdict(refusal)
         if len(parameters_of(two)) < len(parameters_of(one)):
@@ -135,24 +139,40 @@ def first_runs(tape: Tape) -> dict[EntryPoint, Run]:
     return found
 
 
-def difference(before: Run, after: Run, site: ast.AST | None, fewer: int) -> str:
+def difference(before: Run, after: Run, site: ast.AST | None, effect: Effect) -> str:
     """What keeps the one from being the other run, repaired; empty where nothing does."""
     old, new = before.recording.walks, after.recording.walks
     if len(new) < len(old):
         return "a backward() would be missing"
-    working = len(working_walks(before))
-    for number, two in enumerate(new):
-        one = old[number] if number < len(old) else None
+    working = set(old[: len(working_walks(before))])
+    fewer = FEWER.get(effect, 0)
+    for one, two in corresponding(old, new, by_text=effect is Effect.MOVE):
         if fails(two) and (one is None or one.site is site or not fails(one)):
             return "a backward() would still raise"
         if one is None:
             continue
         now = len(uses(after, two))
-        if number < working and not 0 <= len(uses(before, one)) - now <= fewer:
+        if one in working and not 0 <= len(uses(before, one)) - now <= fewer:
             return "a backward() that works would train in another way"
         if now < len(uses(before, one, is_fresh=True)) - fewer:
             return "a backward() would not train with all that is computed for it"
     return ""
+
+
+def corresponding(
+    old: Sequence[BackwardPass], new: Sequence[BackwardPass], *, by_text: bool
+) -> Iterator[tuple[BackwardPass | None, BackwardPass]]:
+    """Each backward pass of a repaired run with that of the run before: in the order of the runs, or of those that are written alike."""
+
+    def key(event: BackwardPass) -> str:
+        return ast.unparse(event.site) if by_text else ""
+
+    known: dict[str, list[BackwardPass]] = {}
+    for event in old:
+        known.setdefault(key(event), []).append(event)
+    for event in new:
+        same = known.get(key(event), [])
+        yield same.pop(0) if same else None, event
 
 
 def fails(event: BackwardPass) -> bool:

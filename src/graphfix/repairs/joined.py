@@ -58,10 +58,14 @@ class Joined(Inquiry):
         name = name_of(call.func)
         if name in WALKS or self.flow.code.calls.get(call) and not name.endswith("_"):
             return call in self.flow.calls.opaque and name not in WALKS
-        writes = (
-            name.endswith("_") and not name.endswith("__") and name != "requires_grad_" or name in ("step", "load_state_dict")
-        )
-        return writes or call in self.flow.calls.opaque
+        return writes(call) or call in self.flow.calls.opaque
+
+
+def writes(call: ast.Call) -> bool:
+    """Whether a call is spelled as one that writes in place."""
+    name = name_of(call.func)
+    is_inplace = name.endswith("_") and not name.endswith("__") and name != "requires_grad_"
+    return is_inplace or name in ("step", "load_state_dict")
 
 
 def spans_of(operation: Operation) -> list[Span]:

@@ -10,7 +10,7 @@ from graphfix.analysis.evidence import Evidence, asked_once
 from graphfix.analysis.flow.places import GivenUp, Sink
 from graphfix.analysis.flow.scopes import FUNCTIONS
 from graphfix.interpreter.shapes import SCALAR, shape_of
-from graphfix.model import OUTSIDE, Append, Applicability, Finding, Fix, Label
+from graphfix.model import OPEN, OUTSIDE, Append, Applicability, Finding, Fix, Label
 from graphfix.repairs.inquiry import Open
 from graphfix.repairs.objects import is_identity
 from graphfix.repairs.obligations import MOST_PLACES, Proof
@@ -65,7 +65,7 @@ def doubted(evidence: Evidence, finding: Finding, opened: list[Open]) -> Finding
 
 
 def label(evidence: Evidence, finding: Finding, each: Open) -> Label:
-    message = f"not proven safe: {reason_of(each)}"
+    message = f"{OPEN}{reason_of(each)}"
     for document in evidence.flow.code.documents.values():
         if each.site in document.parents:
             return Label(document.path, document.span(each.site), message)

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from graphfix.interpreter.conventions import NO_CONVENTIONS, Conventions
-from graphfix.model import Applicability, Finding, Fix, Label, Span
+from graphfix.model import OPEN, Applicability, Finding, Label, NoFix, Span
 from graphfix.models.words import spelled_by_code
 from graphfix.run.collection import uncollected
 from graphfix.run.precedence import plain, settled, told_once, without_contradicted
@@ -228,7 +228,11 @@ def _repaired(evidence: Evidence, finding: Finding, is_left: Callable[[Evidence]
     found = chosen(evidence, finding, is_left)
     if found is None:
         return finding
-    return replace(finding, fix=found, unfixed="") if isinstance(found, Fix) else finding.without_fix(found.reason)
+    if isinstance(found, NoFix):
+        return finding.without_fix(found.reason)
+    # what is open about the fix of the rule says nothing of this one
+    story = finding.story if found == finding.fix else tuple(each for each in finding.story if not each.message.startswith(OPEN))
+    return replace(finding, fix=found, unfixed="", story=story)
 
 
 def _settled(evidence: Evidence, found: Iterable[Finding], contradicted: Iterable[Finding] = ()) -> list[Finding]:
