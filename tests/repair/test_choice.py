@@ -100,3 +100,28 @@ for x, y in loader:
     found = findings_of(tmp_path / "train.py", code.HEAD + program)
     titles = [finding.fix.title for finding in found if finding.fix is not None]
     assert found and not any("keep the graph" in title for title in titles), titles
+
+
+UNROLLED = """\
+class Trainer:
+    def __init__(self):
+        self.cell = nn.GRUCell(4, 4)
+        self.optimizer = torch.optim.SGD(self.cell.parameters(), lr=0.1)
+        self.state = torch.zeros(8, 4)
+
+    def step(self, x):
+        loss = 0
+        for _ in range(2):
+            self.state = self.cell(x, self.state)
+            loss = loss + self.state.mean()
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+"""
+
+
+def test_what_comes_closest_is_said_where_nothing_holds(tmp_path: Path) -> None:
+    (finding,) = findings_of(tmp_path / "train.py", code.HEAD + UNROLLED)
+    assert finding.fix is None
+    assert "; the closest edit is to detach `" in finding.unfixed, finding.unfixed
+    assert finding.unfixed.endswith("would train in another way"), finding.unfixed

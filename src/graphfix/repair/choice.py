@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.subject import Draft
+from graphfix.autograd.graph import Node
 from graphfix.model import AddArgument, Delete, Fix, NoFix
 from graphfix.repair.candidate import Candidate, Effect
 from graphfix.repair.candidates import candidates, kept
 from graphfix.repair.ranking import rank, rank_kept
-from graphfix.repair.trial import IsLeft, Verdict, tried
+from graphfix.repair.trial import LESS, OTHERWISE, REFUSALS, UNTRAINED, IsLeft, Verdict, tried
 from graphfix.repair.witness import Witness, witness_of
 from graphfix.repairs.fixes import fix
 
@@ -30,29 +31,49 @@ class Attempt:
 
 
 def chosen(evidence: Evidence, finding: Draft, is_left: IsLeft) -> Fix | NoFix | None:
-    """The best repair for a finding whose rule knows none, or no safe one; None where nothing is searched.
+    """The best repair for a finding whose rule knows none, or no safe one; or which edit came closest, and what stands in its way.
 
-    `is_left`: whether the evidence of a repaired program still shows the fault.
+    None where nothing is searched, or nothing comes of it. `is_left`: whether the evidence of a repaired program still shows the fault.
     """
-    shown, given = finding.shown_by, finding.fix
-    if shown is not None and (given is None or not joins(given)):
-        witness = witness_of(shown)
-        made = attempts(evidence, witness, given)
-        held = sorted(held_by(made), key=lambda each: rank(evidence, witness, each.candidate, each.verdict))
-        best = next((each for each in held if not is_written_between(evidence, finding, each.candidate)), next(iter(held), None))
-    elif shown is None and given is None and finding.subject.targets:
-        stored = sorted(finding.subject.nodes, key=lambda node: -node.order)
-        nodes = dict.fromkeys((*stored, *(parent for node in stored for parent in node.parents)))
-        made = all_tried(evidence, kept(evidence, nodes), is_left=is_left)
+    given = finding.fix
+    if finding.shown_by is not None and (given is None or not joins(given)):
+        made = attempts(evidence, witness_of(finding.shown_by), given)
+        best = best_of(evidence, finding, witness_of(finding.shown_by), made)
+    elif finding.shown_by is None and given is None and finding.subject.targets:
+        made = all_tried(evidence, kept(evidence, kept_nodes(finding)), is_left=is_left)
         best = min(held_by(made), key=lambda each: rank_kept(each.candidate, finding.span), default=None)
     else:
         return None
-    if best is not None and given is not None and best.candidate.operations == given.operations:
+    if best is None:
+        return closest(finding, made)
+    if given is not None and best.candidate.operations == given.operations:
         return given
-    if best is not None:
-        candidate = best.candidate
-        return fix(candidate.title, *candidate.operations, ground=candidate.ground, doubt=candidate.doubt)
-    return NoFix(f"to {given.title} would not help: {made[0].verdict.refusal}") if given is not None and made else None
+    candidate = best.candidate
+    return fix(candidate.title, *candidate.operations, ground=candidate.ground, doubt=candidate.doubt)
+
+
+def best_of(evidence: Evidence, finding: Draft, witness: Witness, made: Iterable[Attempt]) -> Attempt | None:
+    """The attempt that an expert would choose; one that may still raise only where there is no other."""
+    held = sorted(held_by(made), key=lambda each: rank(evidence, witness, each.candidate, each.verdict))
+    sound = (each for each in held if not is_written_between(evidence, finding, each.candidate))
+    return next(sound, held[0] if held else None)
+
+
+def closest(finding: Draft, made: Sequence[Attempt]) -> NoFix | None:
+    """Why none of the attempts repairs the fault: that of the rule, or else the one which comes closest."""
+    if finding.fix is not None:
+        return NoFix(f"to {finding.fix.title} would not help: {made[0].verdict.refusal}") if made else None
+    near = [each for each in made if each.verdict.refusal in (UNTRAINED, OTHERWISE, LESS)]
+    if not near:
+        return None
+    best = max(near, key=lambda each: REFUSALS.index(each.verdict.refusal))
+    return NoFix(f"{finding.unfixed}; the closest edit is to {best.candidate.title}, but {best.verdict.refusal}")
+
+
+def kept_nodes(finding: Draft) -> list[Node]:
+    """What a place keeps, the youngest first, and what that was made of."""
+    stored = sorted(finding.subject.nodes, key=lambda node: -node.order)
+    return list(dict.fromkeys((*stored, *(parent for node in stored for parent in node.parents))))
 
 
 def is_written_between(evidence: Evidence, finding: Draft, candidate: Candidate) -> bool:

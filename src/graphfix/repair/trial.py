@@ -21,6 +21,16 @@ from graphfix.repair.candidate import Candidate, Effect
 from graphfix.source.document import Document
 from graphfix.source.homes import file_of, placed
 
+# why an edit is no repair, what comes closest to one last; what makes a run worse (`Health.worse_than`) is further off than any of these
+UNWRITABLE = "the edit cannot be written there"
+UNFINISHED = "the analysis budget ran out"
+KEPT = "the graph would still be kept"
+RAISES = "a backward() would still raise"
+MISSING = "a backward() would be missing"
+UNTRAINED = "a parameter would not be trained any more"
+OTHERWISE = "a backward() that works would train in another way"
+LESS = "a backward() would not train with all that is computed for it"
+REFUSALS = (UNWRITABLE, UNFINISHED, KEPT, RAISES, MISSING, UNTRAINED, OTHERWISE, LESS)
 IsLeft = Callable[[Evidence], bool]
 # the sum and what it is kept in, which a backward pass through the new part alone leaves out
 FEWER = {Effect.PART: 2}
@@ -74,7 +84,7 @@ def tried(evidence: Evidence, candidate: Candidate, site: ast.AST | None = None,
     """Whether the program is rid of the fault with a candidate in place, and nothing else is worse; else as `judged`."""
     texts = texts_with(evidence, candidate.operations)
     if texts is None:
-        return Verdict("the edit cannot be written there")
+        return Verdict(UNWRITABLE)
     return judged(evidence, texts, site, is_left, candidate.effect)
 
 
@@ -94,7 +104,7 @@ def judged(
     try:
         verdict = compared(evidence.tape, after, site, effect)
         if not verdict.refusal and is_left is not None and is_left(Evidence(after, Facts(after), evidence.cuts)):
-            return Verdict("the graph would still be kept")
+            return Verdict(KEPT)
         return verdict
     finally:
         after.let_go()
@@ -103,7 +113,7 @@ def judged(
 def compared(before: Tape, after: Tape, site: ast.AST | None, effect: Effect) -> Verdict:
     """What the runs of a repaired program say of the repair; else as `judged`."""
     if after.truncated:
-        return Verdict("the analysis budget ran out")
+        return Verdict(UNFINISHED)
     worse = health_of(after).worse_than(health_of(before))
     if worse:
         return Verdict(worse)
@@ -113,7 +123,7 @@ def compared(before: Tape, after: Tape, site: ast.AST | None, effect: Effect) ->
         if refusal:
             return Verdict(refusal)
         if len(parameters_of(two)) < len(parameters_of(one)):
-            return Verdict("a parameter would not be trained any more")
+            return Verdict(UNTRAINED)
         trained += trained_by(two)
     return Verdict("", trained)
 
@@ -143,19 +153,19 @@ def difference(before: Run, after: Run, site: ast.AST | None, effect: Effect) ->
     """What keeps the one from being the other run, repaired; empty where nothing does."""
     old, new = before.recording.walks, after.recording.walks
     if len(new) < len(old):
-        return "a backward() would be missing"
+        return MISSING
     working = set(old[: len(working_walks(before))])
     fewer = FEWER.get(effect, 0)
     for one, two in corresponding(old, new, by_text=effect is Effect.MOVE):
         if fails(two) and (one is None or one.site is site or not fails(one)):
-            return "a backward() would still raise"
+            return RAISES
         if one is None:
             continue
         now = len(uses(after, two))
         if one in working and not 0 <= len(uses(before, one)) - now <= fewer:
-            return "a backward() that works would train in another way"
+            return OTHERWISE
         if now < len(uses(before, one, is_fresh=True)) - fewer:
-            return "a backward() would not train with all that is computed for it"
+            return LESS
     return ""
 
 

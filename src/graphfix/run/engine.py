@@ -229,7 +229,7 @@ def _repaired(evidence: Evidence, finding: Finding, is_left: Callable[[Evidence]
     if found is None:
         return finding
     if isinstance(found, NoFix):
-        return finding.without_fix(found.reason)
+        return replace(finding, fix=None, unfixed=found.reason)
     # what is open about the fix of the rule says nothing of this one
     story = finding.story if found == finding.fix else tuple(each for each in finding.story if not each.message.startswith(OPEN))
     return replace(finding, fix=found, unfixed="", story=story)
