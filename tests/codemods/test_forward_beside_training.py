@@ -319,3 +319,22 @@ LAYERS = [("self.w = nn.Linear(4, 3)", "self.w(x)"), ("self.w = nn.Parameter(tor
 def test_a_validation_within_each_training_step(made: str, used: str, read: str) -> None:
     program = VALIDATED.format(made=made, used=used, read=read)
     assert {f.code for f in findings_of(Path("train.py"), program) if not f.optional} == {"GF103"}
+
+
+STATEFUL = """
+import torch
+
+def train_batch(net, optimizer, rows):
+    optimizer.zero_grad()
+    for row in rows:
+        {fed}
+    net().mean().backward()
+    for p in net.parameters():
+        p.grad.clamp_(-10, 10)
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(("fed", "codes"), [("net(row)", set()), ("print(net(row).sum().item())", {"GF103"})])
+def test_a_net_out_of_sight_that_is_fed_row_by_row(fed: str, codes: set[str]) -> None:
+    assert {f.code for f in findings_of(Path("train.py"), STATEFUL.format(fed=fed)) if not f.optional} == codes

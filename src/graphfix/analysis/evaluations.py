@@ -192,7 +192,7 @@ class Regions:
 
     def is_forward(self, node: Node) -> bool:
         """Whether a module (or an operation on parameters) made the node and saved tensors for their gradient."""
-        if not self.may_be_forward(node):
+        if not self.may_be_forward(node) or node.callee is not None and self.is_dropped(node):
             return False
         if node.callee is not None and any(node.callee in run.recording.frozen for run in self.tape.runs):
             return False
@@ -200,6 +200,11 @@ class Regions:
             return bool(node.leaves) or not trained_by_method(node.callee, self.callees)
         grows = (node in self.carried or node in self.gathered) and composition(node) in self.walked_calls
         return node.callee in self.callees and (node.training is False or grows or self.is_cut_late(node))
+
+    def is_dropped(self, node: Node) -> bool:
+        """Whether nobody takes what a call gives: code that is not analysed is called like that for what it keeps."""
+        above = self.program.parent(node.site) if self.program.holds(node.site) else None
+        return isinstance(above, ast.Expr) and above.value is node.site
 
     def may_be_forward(self, node: Node) -> bool:
         """The same, as far as the node itself tells: what becomes of it is another question."""
