@@ -11,6 +11,8 @@ from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.graph import FlowGraph
 from graphfix.model import Span
 
+NO_TENSOR = "may be something other than a tensor"
+
 
 @dataclass(frozen=True)
 class Open:

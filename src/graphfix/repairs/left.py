@@ -12,7 +12,7 @@ from graphfix.analysis.flow.freed import LOOPS
 from graphfix.analysis.flow.places import Cell, Field, Place, Reach, Sink
 from graphfix.analysis.flow.scopes import FUNCTIONS
 from graphfix.model import Ground, InsertAfter, InsertBefore
-from graphfix.repairs.inquiry import Inquiry, Open
+from graphfix.repairs.inquiry import NO_TENSOR, Inquiry, Open
 from graphfix.repairs.objects import Objects, is_identity
 from graphfix.repairs.readers import Readers
 from graphfix.source.subtree import subtree
@@ -47,7 +47,7 @@ class Left(Inquiry):
             for place in self.bindings(anchor if isinstance(operation, InsertAfter) else None, loop, target):
                 other = self.readers.no_tensor(place, operation.text.startswith("if "))
                 if other is not None:
-                    yield Open(other, "may be something other than a tensor")
+                    yield Open(other, NO_TENSOR)
             for place in self.bindings(None, loop, target):
                 if isinstance(place, ast.expr):
                     yield from Objects(self.flow).told_apart(place)

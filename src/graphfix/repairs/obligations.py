@@ -33,7 +33,7 @@ from graphfix.model import (
 )  # fmt: skip
 from graphfix.models.words import WALKS
 from graphfix.repairs.drawn import Drawn
-from graphfix.repairs.inquiry import Inquiry, Open
+from graphfix.repairs.inquiry import NO_TENSOR, Inquiry, Open
 from graphfix.repairs.introspection import seen
 from graphfix.repairs.joined import Joined
 from graphfix.repairs.left import Left, asks_for_graph
@@ -200,7 +200,7 @@ class Proof(Inquiry):
         read = isinstance(above, ast.Attribute) and above.attr == "data"  # a number has none: such a run does not work
         other = self.readers.no_tensor(kept[0], no_number=read) if kept else None
         if other is not None:
-            yield Open(other, "may be something other than a tensor")
+            yield Open(other, NO_TENSOR)
         if isinstance(old, ast.Attribute) and old.attr == "data" and method == "detach()":
             writer = self.readers.written(old)
             if writer is not None:
@@ -236,7 +236,7 @@ class Proof(Inquiry):
         """The graph of `expression` ends: it is a tensor, and its graph is freed, or nobody walks it or asks for it."""
         other = None if self.flow.freed.has_backward(expression) else self.no_tensor(expression)
         if other is not None:
-            yield Open(other, "may be something other than a tensor")
+            yield Open(other, NO_TENSOR)
         yield from Objects(self.flow).told_apart(expression)
         reach = self.graph.reach([expression])
         if any(place in self.readers.tensors for place, _ in reach.places):

@@ -11,13 +11,20 @@ from graphfix.analysis.flow.places import GivenUp, Sink
 from graphfix.analysis.flow.scopes import FUNCTIONS
 from graphfix.interpreter.shapes import SCALAR, shape_of
 from graphfix.model import OPEN, OUTSIDE, Append, Applicability, Finding, Fix, Label
-from graphfix.repairs.inquiry import Open
+from graphfix.repairs.inquiry import NO_TENSOR, Open
 from graphfix.repairs.objects import is_identity
 from graphfix.repairs.obligations import MOST_PLACES, Proof
 from graphfix.source.homes import file_of
 from graphfix.source.quote import short
 
 MOST_TOLD = 3  # places of one fix
+# what surely is no tensor
+KINDS = {
+    ast.Constant: "which is no tensor",
+    ast.Tuple: "a tuple whose items are not told apart",
+    (ast.List, ast.ListComp): "a list whose items are not told apart",
+    (ast.Dict, ast.DictComp): "a dict whose items are not told apart",
+}
 
 
 def proven(evidence: Evidence, findings: Iterable[Finding]) -> Iterator[Finding]:
@@ -91,6 +98,9 @@ def reason_of(each: Open) -> str:
         return f"{what} {how} outside the analysed code, which may call backward() on it or keep it"
     if each.reason == Sink.ASKED.value:
         return f"{what} compares it by identity" if is_identity(each.site) else f"{what} depends on whether it has a graph"
+    kind = next((word for shape, word in KINDS.items() if isinstance(each.site, shape)), "")
+    if each.reason == NO_TENSOR and kind:
+        return f"the value may come from {what}, {kind}"
     return f"{what} {each.reason}"
 
 
