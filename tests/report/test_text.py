@@ -181,6 +181,17 @@ def test_the_line_that_a_fix_makes_is_shown() -> None:
     assert lines[-1].endswith("h = rnn(x, h.detach())") and lines[-1].split()[1] == "+"
 
 
+def test_each_line_that_a_fix_makes_is_shown_where_they_are_few() -> None:
+    index = LineIndex(CODE)
+    first, second = at(CODE, "h = rnn(x, h)"), at(CODE, "loss.backward()")
+    top = CODE.rindex("\n", 0, first.start) + 1
+    edits = (Edit(second, "loss.sum().backward()"), Edit(Span(top, top), "h = 0\r\n"))
+    for made in (edits, (*edits, Edit(Span(first.start, first.end), "more\nlines\n"))):
+        lines = ["".join(piece.text for piece in line) for line in story(finding(CODE, second), lambda path: index, made)]
+        added = [line.split("+ ", 1)[1] for line in lines if "+ " in line]
+        assert [line.strip() for line in added] == (["h = 0", "loss.sum().backward()"] if made is edits else [])
+
+
 def test_only_code_is_shortened_and_not_what_stands_between() -> None:
     between = "a sentence between two names that is longer than the code that a headline may show"
     assert with_short_code(f"`a` {between} `b`") == f"`a` {between} `b`"

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from graphfix.report.view import View
 
 MAX_WIDTH = 160
+MOST_LINES = 4  # of a fix
 NARROW = 40  # no terminal is narrower
 USUAL = 80
 LONG_CODE = 50  # characters of code in a headline
@@ -89,7 +90,7 @@ def concise(finding: Finding, index: LineIndex) -> Line:
 
 
 def story(finding: Finding, indexes: Indexes, edits: Sequence[Edit] = (), *, explained: bool = False) -> Iterator[Line]:
-    """The lines of one finding, as a compiler would tell it. `edits`: those of its fix, of which a single line is shown.
+    """The lines of one finding, as a compiler would tell it. `edits`: those of its fix, which are shown where they make a few whole lines.
 
     `explained`: with how it shows itself, and where its rule is told of.
     """
@@ -129,20 +130,26 @@ def _ending(finding: Finding, index: LineIndex, edits: Sequence[Edit], gutter: i
     if shows:
         yield (head, Piece(f"symptom: {shows}"))
     yield from ((head, Piece(with_short_code(escaped(sentence)))) for sentence in remedy(finding))
-    made = _one_line(index, edits)
-    if made is not None:
-        row, text = made
+    for row, text in _made_lines(index, edits):
         yield (Piece(f"{row:>{gutter}} +", "green", whole=True), Piece(" " + shown(text), "green", whole=True))
 
 
-def _one_line(index: LineIndex, edits: Sequence[Edit]) -> tuple[int, str] | None:
-    """The row and the new text of the line that a fix changes or adds, where it is a single one."""
-    if len(edits) != 1 or index.cell(edits[0].span.start) != index.cell(edits[0].span.end):
+def _made_lines(index: LineIndex, edits: Sequence[Edit]) -> list[tuple[int, str]]:
+    """The rows and the new text of the lines that a fix changes or adds, where they are few, and each edit makes one of its own."""
+    made = [_one_line(index, edit) for edit in sorted(edits, key=lambda each: each.span)[: MOST_LINES + 1]]
+    lines = [line for line in made if line is not None]
+    rows = {row for row, _ in lines}
+    return lines if len(lines) == len(made) == len(rows) <= MOST_LINES else []
+
+
+def _one_line(index: LineIndex, edit: Edit) -> tuple[int, str] | None:
+    """The row and the new text of the line that an edit changes or adds, where it is a single one."""
+    content, span = edit.content, edit.span
+    if index.cell(span.start) != index.cell(span.end):
         return None
-    content, span = edits[0].content, edits[0].span
     (row, column), (end_row, end_column) = index.place(span.start), index.place(span.end)
     if content.endswith("\n") and content.count("\n") == 1 and span.start == span.end and column == 1:
-        return row, content.rstrip("\n")
+        return row, content.rstrip("\r\n")
     if "\n" in content or row != end_row or not content:
         return None
     line = index.line_at(span.start)
