@@ -17,8 +17,7 @@ import json
 from pathlib import Path
 
 from graphfix.model import Finding
-from graphfix.run.engine import findings_of
-from graphfix.run.selection import Wanted
+from graphfix.run.examine import Job, examine
 from graphfix.source.decode import of_its_age, read
 from graphfix.source.errors import SourceError
 from graphfix.source.lines import shown_cell
@@ -71,12 +70,12 @@ def reported(path: Path, root: Path, line: int, near: int, cell: int | None = No
 
 @functools.cache
 def analysed(path: Path, root: Path) -> tuple[Source | None, list[Finding]]:
-    """A file and its findings, found once for all of its labels."""
+    """A file and its findings, as `check` tells them of the file alone, found once for all of its labels."""
     try:
         source = decoded(path)
-        return source, Wanted().visible(source.text, findings_of(path, source.text, (root,)))
     except (SourceError, SyntaxError):
         return None, []
+    return source, list(examine(path, Job((root,)), source.data).findings)
 
 
 def decoded(path: Path) -> Source:
