@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import graphfix.run.engine
+from graphfix.model import Applicability, Decorate, Finding, Fix, Label, Span
 from graphfix.run import cache
 from graphfix.run.again import forget_files
 from graphfix.run.baseline import Baseline
@@ -19,6 +20,7 @@ from graphfix.run.engine import Analysis
 from graphfix.run.examine import Job, examine
 from graphfix.run.outcome import Outcome
 from graphfix.run.selection import Wanted
+from graphfix.run.texts import repaired_once
 from graphfix.server.examination import Found, examined
 
 ASKED: dict[str, dict[str, Any]] = {
@@ -261,3 +263,12 @@ def test_of_files_so_large_that_some_may_be_left_out_every_byte_counts(
     looked.clear()
     asked(importing, path)
     assert looked == ["alone.py"]
+
+
+def test_a_fault_elsewhere_with_the_repair_of_one_here_is_told_once() -> None:
+    decorate = Fix(Applicability.UNSAFE, "run `f` under no_grad", (Decorate(Span(10, 90), "torch.no_grad()"),))
+    here = Finding("GF103", "graph-in-evaluation", "here", "a.py", Span(40, 50), (Label("a.py", Span(40, 50), "records"),), decorate)
+    elsewhere = replace(here, message="elsewhere", span=Span(10, 90), story=(Label("b.py", Span(7, 9), "records"),))
+    other = replace(elsewhere, code="GF101")
+    assert repaired_once([elsewhere, here, other]) == [here, other]
+    assert repaired_once([elsewhere]) == [elsewhere]

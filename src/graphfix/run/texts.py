@@ -7,7 +7,7 @@ decided behind it.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -21,7 +21,7 @@ from graphfix.run.selection import every
 from graphfix.source.decode import decode, read
 from graphfix.source.errors import SourceError
 from graphfix.source.guard import parse, parses
-from graphfix.source.homes import changed_by, lies_in, told_at_repair
+from graphfix.source.homes import changed_by, lies_in, spans_of, told_at_repair
 from graphfix.source.reads import State, note_read, noted_reads
 from graphfix.source.text import Source
 
@@ -292,7 +292,7 @@ def together(path: str, own: Analysis, *shown: Analysis) -> Analysis:
                 told.setdefault((finding.code, finding.span), []).append(finding)
         known.update({place: found for place, found in told.items() if max(map(_rank, found)) > _best(known.get(place))})
     refuted = {(code, span) for each in every_one for code, file, span in each.refuted if file == path}
-    left = (finding for place, found in known.items() if place not in refuted for finding in found)
+    left = repaired_once(finding for place, found in known.items() if place not in refuted for finding in found)
     ordered = sorted(left, key=lambda each: (each.span.start, each.code, each.span.end))
     unasked = {id(finding) for each in every_one for finding in each.unasked}
     health = own.health
@@ -304,6 +304,22 @@ def together(path: str, own: Analysis, *shown: Analysis) -> Analysis:
         unasked=tuple(each for each in ordered if id(each) in unasked),
         health=health,
         refuted=(),
+    )
+
+
+def repaired_once(findings: Iterable[Finding]) -> list[Finding]:
+    """The findings but for those that are told at their repair, where another finding of the rule has the very same repair."""
+    found = list(findings)
+    at_fault = {(each.code, each.fix.operations) for each in found if each.fix is not None and not is_at_repair(each)}
+    return [each for each in found if not (is_at_repair(each) and each.fix is not None and (each.code, each.fix.operations) in at_fault)]
+
+
+def is_at_repair(finding: Finding) -> bool:
+    """Whether a finding is told where its repair is: the fault lies in a file that is not told of."""
+    if finding.fix is None or not any(finding.span in spans_of(each) for each in finding.fix.operations):
+        return False
+    return not any(
+        label.path == finding.path and finding.span.start <= label.span.start < finding.span.end for label in finding.story[:1]
     )
 
 
