@@ -10,6 +10,9 @@ from types import SimpleNamespace
 import pytest
 from lsprotocol import types as lsp
 
+from tests.run.test_joined import FILES as PROGRAM
+from tests.run.test_joined import REPAIRED
+
 from .editor import Editor, applied, capabilities, drive, edits_of
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
@@ -241,5 +244,31 @@ def test_names_of_files_may_be_anything(tmp_path: Path, words: list[str], loops:
         (found,) = await editor.diagnostics(name)
         assert found.related_information is not None
         assert {one.location.uri for one in found.related_information} == {editor.uri(name)}
+
+    drive(words, tmp_path, act)
+
+
+def test_a_fix_over_several_files_edits_all_of_them(tmp_path: Path, words: list[str]) -> None:
+    for name, text in PROGRAM.items():
+        (tmp_path / name).write_text(text)
+
+    async def offered(editor: Editor) -> list[lsp.CodeAction]:
+        return [each for each in await editor.actions("penalty.py", EVERYWHERE) if each.title.startswith("store")]
+
+    async def act(editor: Editor) -> None:
+        editor.open("penalty.py", PROGRAM["penalty.py"])
+        assert [one.code for one in await editor.diagnostics("penalty.py")] == ["GF101"]
+        (fix,) = await offered(editor)
+        assert fix.edit is not None and fix.edit.document_changes is not None
+        changes = [change for change in fix.edit.document_changes if isinstance(change, lsp.TextDocumentEdit)]
+        versions = {change.text_document.uri: change.text_document.version for change in changes}
+        assert versions == {editor.uri("penalty.py"): 1, editor.uri("engine.py"): None}
+        for change in changes:
+            name = change.text_document.uri.rpartition("/")[2]
+            assert applied(PROGRAM[name], [each for each in change.edits if isinstance(each, lsp.TextEdit)]) == REPAIRED[name]
+        # what somebody writes into another file is not what the fix was worked out for
+        editor.open("engine.py", PROGRAM["engine.py"] + "# more\n")
+        await editor.diagnostics("engine.py")
+        assert await offered(editor) == []
 
     drive(words, tmp_path, act)

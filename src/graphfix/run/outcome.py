@@ -41,12 +41,22 @@ class Stage:
 
 
 @dataclass(frozen=True)
+class Elsewhere:
+    """What a fix does to a file, with the `text` that it was worked out for."""
+
+    path: Path
+    text: str
+    edits: tuple[Edit, ...]
+
+
+@dataclass(frozen=True)
 class Outcome:
     """Exactly one per file. `findings` lie in `source`; after a repair they are what is left.
 
     `faults`: the codes of rules that raised, and how; their findings are missing. `unfinished`: why the analysis ended early.
     `unused`: place and code of suppressions that silence nothing. `known` findings are hidden by the baseline, of which `stale`
     ones for this file are no more. `accepted`: the settings say that it may not be readable.
+    `elsewhere`: for each finding whose fix changes other files, too, what it does to each file, where that is asked for.
     `together`: the real paths of further files that hold parts of its fixes: all of them are written, or none.
     `passed_over`: its bytes cannot matter, so that nobody has parsed it.
     `seconds`: how long it took.
@@ -74,6 +84,7 @@ class Outcome:
     faults: tuple[tuple[str, str], ...] = ()
     unfinished: str = ""
     accepted: bool = False
+    elsewhere: tuple[tuple[Elsewhere, ...], ...] = ()
     together: frozenset[Path] = frozenset()
     passed_over: bool = field(default=False, compare=False)
     seconds: float = field(default=0.0, compare=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -10,10 +10,10 @@ from lsprotocol import types as lsp
 
 from graphfix.model import Applicability
 from graphfix.report.view import plain
-from graphfix.run.outcome import Outcome
+from graphfix.run.outcome import Elsewhere, Outcome
 from graphfix.run.silencing import silenced
 from graphfix.server.diagnostics import diagnostic
-from graphfix.server.documents import Changes, Document
+from graphfix.server.documents import Changes, Document, Module
 from graphfix.source.errors import SourceError, Torn
 
 FIX_ALL = "source.fixAll.graphfix"
@@ -33,10 +33,19 @@ class Target:
             return lsp.WorkspaceEdit(changes={uri: list(edits) for uri, edits in changes.items()})
         return lsp.WorkspaceEdit(
             document_changes=[
-                lsp.TextDocumentEdit(lsp.OptionalVersionedTextDocumentIdentifier(uri, self.versions[uri]), list(edits))
+                lsp.TextDocumentEdit(lsp.OptionalVersionedTextDocumentIdentifier(uri, self.versions.get(uri)), list(edits))
                 for uri, edits in changes.items()
             ]
         )
+
+
+# the module at a path as the editor holds it, or as it is on disk; None where that is not the text that a fix was worked out for
+Opened = Callable[[Elsewhere], Module | None]
+
+
+def nowhere(part: Elsewhere) -> Module | None:
+    """No other module is edited."""
+    return None
 
 
 def is_wanted(kind: str, only: Sequence[str] | None) -> bool:
@@ -44,12 +53,18 @@ def is_wanted(kind: str, only: Sequence[str] | None) -> bool:
     return not only or any(kind == asked or kind.startswith(f"{asked}.") or not asked for asked in only)
 
 
-def quick_fixes(outcome: Outcome, document: Document, target: Target, where: lsp.Location) -> Iterator[lsp.CodeAction]:
-    """One action for each fix of the findings that touch `where`, with exactly its edits; what is only shown is none."""
+def quick_fixes(
+    outcome: Outcome, document: Document, target: Target, where: lsp.Location, opened: Opened = nowhere
+) -> Iterator[lsp.CodeAction]:
+    """One action for each fix of the findings that touch `where`, with exactly its edits; what is only shown is none.
+
+    `opened`: the further modules that a fix changes, too.
+    """
     places = document.places
-    for finding, edits in zip(outcome.findings, outcome.edits, strict=False):
+    for number, (finding, edits) in enumerate(zip(outcome.findings, outcome.edits, strict=False)):
         fix = finding.fix
-        if fix is None or not edits or fix.applicability is Applicability.DISPLAY:
+        changes = document.edited(edits) if edits else _everywhere(outcome.elsewhere[number : number + 1], document, opened)
+        if fix is None or not changes or fix.applicability is Applicability.DISPLAY:
             continue
         if _touches(places.place(finding.span), where):
             safe = fix.applicability is Applicability.SAFE
@@ -58,7 +73,7 @@ def quick_fixes(outcome: Outcome, document: Document, target: Target, where: lsp
                 kind=lsp.CodeActionKind.QuickFix,
                 diagnostics=[diagnostic(finding, places)],
                 is_preferred=safe or None,
-                edit=target.edited(document.edited(edits)),
+                edit=target.edited(changes),
             )
 
 
@@ -78,6 +93,17 @@ def silencers(outcome: Outcome, document: Document, target: Target, where: lsp.L
                     diagnostics=[diagnostic(finding, places)],
                     edit=target.edited(document.edited([edit])),
                 )
+
+
+def _everywhere(parts: Sequence[Sequence[Elsewhere]], document: Document, opened: Opened) -> Changes:
+    """The edits of a fix in all files that it changes; none where one of them is not as it was when the fix was worked out."""
+    changes: dict[str, Sequence[lsp.TextEdit]] = {}
+    for part in (each for own in parts for each in own):
+        module = document if part.path == document.path else opened(part)
+        if module is None:
+            return {}
+        changes.update(module.edited(part.edits))
+    return changes
 
 
 def _touches(place: lsp.Location, where: lsp.Location) -> bool:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from lsprotocol import types as lsp
@@ -23,6 +25,10 @@ Changes = Mapping[str, Sequence[lsp.TextEdit]]
 
 class Document(Protocol):
     """One of the two."""
+
+    @property
+    def path(self) -> Path:
+        """The real path of its file."""
 
     @property
     def places(self) -> Places:
@@ -51,6 +57,10 @@ class Module:
     encoding: str
 
     @property
+    def path(self) -> Path:
+        return Path(os.path.realpath(self.source.path))
+
+    @property
     def places(self) -> Places:
         return ModulePlaces(self.text.uri, self.source, self.encoding, marked=self.text.content.startswith("\ufeff"))
 
@@ -69,6 +79,10 @@ class Cells:
     cells: tuple[Cell, ...]
     source: Notebook
     encoding: str
+
+    @property
+    def path(self) -> Path:
+        return Path(os.path.realpath(self.source.path))
 
     @property
     def places(self) -> Places:

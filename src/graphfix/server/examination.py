@@ -64,7 +64,7 @@ def examined(path: Path, text: str, folders: tuple[Path, ...]) -> Iterator[Step]
     yield Found(outcome)
     wanted = job.wanted_for(path)
     if any(wanted.applies(finding.fix) for finding in outcome.findings):
-        done = examine(path, replace(job, repair=True, edits=False, ahead=False), data)
+        done = examine(path, replace(job, repair=True, edits=False, elsewhere=False, ahead=False), data)
         if done.changed:
             yield Repaired(done.after.decode(encoding))
 
@@ -91,6 +91,7 @@ def job_for(path: Path, folders: tuple[Path, ...]) -> Job | None:
     return Job(
         (project_root(Path(os.path.realpath(path.parent))),),
         edits=True,
+        elsewhere=True,
         scopes=resolver.scopes([path]),
         baseline=load(Path(baseline)) if baseline else None,
         ahead=True,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -13,17 +14,18 @@ from pygls.lsp.server import LanguageServer
 
 from graphfix import __version__
 from graphfix.report.report import Report
-from graphfix.run.outcome import Outcome, Status
+from graphfix.run.outcome import Elsewhere, Outcome, Status
 from graphfix.run.pool import warm
 from graphfix.server.actions import FIX_ALL, KINDS, Target, fix_all, is_wanted, quick_fixes, silencers
 from graphfix.server.diagnostics import diagnostic, hover
-from graphfix.server.documents import Document, document_of
+from graphfix.server.documents import Document, Module, document_of
 from graphfix.server.notebooks import OpenNotebooks
-from graphfix.server.places import path_of
+from graphfix.server.places import path_of, uri_of
 from graphfix.server.protocol import NOTEBOOKS, Protocol
 from graphfix.server.readings import Reading, Readings, Text
 from graphfix.server.stdio import Writer, reader_of
 from graphfix.settings.files import NAMES
+from graphfix.source.text import Source
 
 TYPING = 0.3  # seconds in which the next key may come
 
@@ -100,7 +102,17 @@ class Server(LanguageServer):
         """The document, as something to be edited."""
         workspace = self.client_capabilities.workspace
         edits = workspace.workspace_edit if workspace is not None else None
-        return Target(reading.text.versions, versioned=bool(edits and edits.document_changes))
+        others = {uri: document.version for uri, document in self.workspace.text_documents.items()}
+        return Target({**others, **reading.text.versions}, versioned=bool(edits and edits.document_changes))
+
+    def module(self, part: Elsewhere) -> Module | None:
+        """Another module that a fix changes, as the editor holds it, or as it is on disk; None where that is another text by now."""
+        known = (uri for uri in self.workspace.text_documents if os.path.realpath(path_of(uri) or "") == str(part.path))
+        document = self.workspace.get_text_document(next(known, uri_of(part.path)))
+        if document.source.removeprefix("\ufeff") != part.text:
+            return None
+        text = Text(document.uri, part.path, document.source, document.version)
+        return Module(text, Source(part.path, part.text), self.encoding)
 
     @property
     def encoding(self) -> str:
@@ -234,7 +246,7 @@ async def _actions(server: Server, params: lsp.CodeActionParams) -> list[lsp.Cod
     actions: list[lsp.CodeAction] = []
     if is_wanted(lsp.CodeActionKind.QuickFix, only):
         where = lsp.Location(uri, params.range)
-        actions += quick_fixes(outcome, document, target, where)
+        actions += quick_fixes(outcome, document, target, where, server.module)
         actions += silencers(outcome, document, target, where)
     if is_wanted(FIX_ALL, only):
         after = await asyncio.shield(reading.repaired)
