@@ -216,8 +216,9 @@ class Finding:
         return PAGE.format(code=self.code)
 
     def without_fix(self, why: str) -> Finding:
-        """The finding without its fix; what has no fix keeps its own reason."""
-        return replace(self, fix=None, unfixed=why if self.fix is not None or not self.unfixed else self.unfixed)
+        """The finding without its fix, and without what is open about that; what has no fix keeps its own reason."""
+        story = tuple(label for label in self.story if not label.message.startswith(OPEN))
+        return replace(self, fix=None, unfixed=why if self.fix is not None or not self.unfixed else self.unfixed, story=story)
 
 
 @dataclass(frozen=True)
