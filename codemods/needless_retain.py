@@ -2,7 +2,8 @@
 
 ## What it does
 Finds a `backward()` or `torch.autograd.grad` with a constant `retain_graph=True` whose graph no later call needs, on any path.
-If the graph comes from a caller, or returns to one, the caller may call `backward()` on it: such a helper is not reported.
+If the graph comes from a caller, or returns to one, the caller may call `backward()` on it: such a helper is not reported. Where the
+caller passes the flag (`update(loss, keep=True)`), it is the call that is reported.
 A test does not run for long: in test modules (by name, or because they import pytest or unittest) the finding is optional.
 
 ## Why is this bad
@@ -44,13 +45,14 @@ from collections.abc import Iterator
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
+from graphfix.analysis.passed_flags import PassedFlag, passed_flag
 from graphfix.analysis.subject import about
 from graphfix.analysis.walked_again import behind_recorded_gradients, in_sight, needed, shared_with_given, walks_from_pile
 from graphfix.autograd.backward import BackwardPass, WalkKind
 from graphfix.autograd.symptoms import RETAINS, SECOND_WALK
 from graphfix.codemods.base import rule
 from graphfix.interpreter.interning import kind_of
-from graphfix.model import OUTSIDE, AddArgument, Finding, Operation, RemoveArgument, Replace, Severity, Span
+from graphfix.model import OUTSIDE, AddArgument, Finding, Operation, RemoveArgument, Replace, Severity, Span, in_time
 from graphfix.repairs.fixes import fix, unless
 from graphfix.source.subtree import subtree
 
@@ -88,6 +90,41 @@ def find(evidence: Evidence) -> Iterator[Finding]:
             story,
             repair,
             subject=about(site),
+        )
+    yield from passed_for_nothing(evidence)
+
+
+def passed_for_nothing(evidence: Evidence) -> Iterator[Finding]:
+    """Findings for calls that have a helper retain its graph: `update(loss, keep=True)`."""
+    calls: dict[ast.Call, list[tuple[Run, BackwardPass, PassedFlag]]] = {}
+    for run in evidence.tape.runs:
+        for event in run.recording.walks:
+            flag = passed_flag(event, "retain_graph") if event.keyword is True else None
+            if flag is not None and isinstance(flag.value, ast.Constant) and evidence.program.holds(flag.call):
+                calls.setdefault(flag.call, []).append((run, event, flag))
+    for call, events in calls.items():
+        if any(event.creates or needed(event, None) or not in_sight(run, event) for run, event, _ in events):
+            continue
+        if any(is_for_caller(run, e) or walks_from_pile(run, e) or shared_with_given(run, e) for run, e, _ in events):
+            continue
+        flag = events[0][2]
+        if flag.value is None or any(behind_recorded_gradients(run, event) for run, event, _ in events):
+            continue
+        repair = fix(
+            f"pass `{flag.name}=False`",
+            Replace(evidence.program.span(flag.value), "False"),
+            doubt=f"{OUTSIDE}may call backward() on this graph again",
+        )
+        yield RULE.finding(
+            evidence,
+            f"`{flag.name}=True` keeps a graph that no later backward() uses",
+            evidence.program.span(evidence.program.statement_of(call)),
+            in_time(
+                evidence.label(flag.value, "this has the backward() keep its graph"),
+                evidence.label(events[0][1].site, "no later backward() goes through this graph"),
+            ),
+            repair,
+            subject=about(call),
         )
 
 

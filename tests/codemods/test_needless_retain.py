@@ -9,6 +9,7 @@ import pytest
 from graphfix.run.again import forget_files
 from graphfix.run.engine import findings_of
 from graphfix.run.examine import Job, examine
+from graphfix.run.selection import Wanted
 
 from .toys import PREAMBLE, told
 
@@ -307,3 +308,43 @@ def test_a_graph_that_is_walked_for_each_parameter(slopes: str) -> None:
 def test_a_graph_that_is_made_for_each_parameter() -> None:
     each = "[(net(x).sum() * p.sum()).backward(retain_graph=True) for p in net.parameters()]"
     assert [finding.code for finding in findings_of(Path("train.py"), SLOPES.format(slopes=each))] == ["GF305"]
+
+
+HELPED = """
+import torch
+from torch import nn
+
+a, b = nn.Linear(4, 4), nn.Linear(4, 1)
+a_opt, b_opt = torch.optim.SGD(a.parameters(), lr=0.1), torch.optim.SGD(b.parameters(), lr=0.1)
+
+def update(optimizer, loss, keep=False):
+    optimizer.zero_grad()
+    loss.backward(retain_graph=keep)
+    optimizer.step()
+
+for x in torch.randn(5, 8, 4):
+    hidden = a(x)
+    first, second = {losses}
+    update(a_opt, first, {kept})
+    update(b_opt, second)
+"""
+
+
+@pytest.mark.parametrize(
+    ("losses", "kept", "told"),
+    [
+        ("hidden.mean(), b(x).mean()", "True", 1),
+        ("hidden.mean(), b(x).mean()", "keep=True", 1),
+        ("hidden.mean(), b(x).mean()", "False", 0),
+        ("hidden.pow(2).mean(), b(hidden).mean()", "keep=True", 0),
+    ],
+)
+def test_a_helper_that_is_told_to_keep_the_graph(tmp_path: Path, losses: str, kept: str, told: int) -> None:
+    program = HELPED.format(losses=losses, kept=kept)
+    found = [f for f in findings_of(tmp_path / "train.py", program) if f.code == "GF305"]
+    assert len(found) == told
+    if found:
+        path = tmp_path / "train.py"
+        path.write_text(program)
+        after = examine(path, Job((tmp_path,), Wanted(("GF305",), unsafe=True), repair=True)).after.decode()
+        assert after == program.replace(kept, kept.replace("True", "False"), 1)
