@@ -20,7 +20,7 @@ from graphfix.source.quote import short
 MOST_TOLD = 3  # places of one fix
 # what surely is no tensor
 KINDS = {
-    ast.Constant: "which is no tensor",
+    ast.Constant: "which is not a tensor",
     ast.Tuple: "a tuple whose items are not told apart",
     (ast.List, ast.ListComp): "a list whose items are not told apart",
     (ast.Dict, ast.DictComp): "a dict whose items are not told apart",
