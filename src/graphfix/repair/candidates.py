@@ -11,7 +11,7 @@ from graphfix.autograd.graph import Node
 from graphfix.interpreter.values import Value
 from graphfix.model import AddArgument, Append, Ground, InsertBefore, Operation, Replace
 from graphfix.repair.candidate import Candidate, Effect
-from graphfix.repair.recompute import moved_up, recomputed
+from graphfix.repair.recompute import moved_up, recomputed, recomputed_whole
 from graphfix.repair.resets import resets, resets_between, unconditional
 from graphfix.repair.witness import Witness, expressions_of
 from graphfix.repairs.shapes import detached
@@ -28,6 +28,7 @@ def candidates(evidence: Evidence, witness: Witness) -> Iterator[Candidate]:
     yield from retained(evidence, witness)
     yield from moved_up(evidence, witness)
     yield from recomputed(evidence, witness)
+    yield from recomputed_whole(evidence, witness)
 
 
 def parts(evidence: Evidence, witness: Witness) -> Iterator[Candidate]:

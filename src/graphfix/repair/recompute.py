@@ -37,9 +37,27 @@ def recomputed(evidence: Evidence, witness: Witness) -> Iterator[Candidate]:
             yield again(expression.id, text, InsertBefore(program.span(loop.body[0]), program.source(made)))
 
 
+def recomputed_whole(evidence: Evidence, witness: Witness) -> Iterator[Candidate]:
+    """All assignments of the same block by which the loss is computed once more, in front of its backward pass."""
+    program, site = evidence.program, witness.event.site
+    if not program.holds(site):
+        return
+    walking = program.statement_of(site)
+    block = program.block_of(walking)
+    stored = (store.target for node in witness.path if node.order < witness.since for store in node.stores if isinstance(store, Store))
+    makers = {program.statement_of(target) for target in stored if isinstance(target, ast.Name) and program.holds(target)}
+    chain = [each for each in block[: block.index(walking)] if each in makers and isinstance(each, ast.Assign)]
+    bound = names_in(chain, ast.Store)
+    between = [each for each in block[block.index(chain[0]) : block.index(walking)] if each not in chain] if chain else []
+    if len(chain) > 1 and not names_in(between, ast.Store) & (names_in(chain, ast.Load) | bound):
+        text = "\n".join(map(program.source, chain))
+        yield again(", ".join(ast.unparse(each.targets[0]) for each in chain), text, InsertBefore(program.span(walking), text))
+
+
 def again(name: str, text: str, operation: Operation) -> Candidate:
     """What computes a variable once more."""
-    return Candidate(Effect.RECOMPUTE, f"compute `{name}` again: `{short(text, 30)}`", (operation,), Ground.RAISES, AGAIN)
+    shown = "; ".join(line.strip() for line in text.splitlines())
+    return Candidate(Effect.RECOMPUTE, f"compute `{name}` again: `{short(shown, 30)}`", (operation,), Ground.RAISES, AGAIN)
 
 
 def assignment_of(evidence: Evidence, name: str, nodes: tuple[object, ...]) -> ast.Assign | None:

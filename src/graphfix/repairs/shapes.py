@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from graphfix.interpreter.values import Instance, Mapping, Sequence, Tensor, Unknown, Value
+from graphfix.interpreter.values import NONE, Instance, Mapping, Sequence, Tensor, Unknown, Value
+
+MOST_FIELDS = 4  # of a record that is made anew
 
 
 def detached(value: Value, text: str) -> str | None:
@@ -17,6 +19,9 @@ def detached(value: Value, text: str) -> str | None:
         parts = {detached(item, "s") for item in value.attributes.values()}
         part = parts.pop() if len(parts) == 1 else None
         return f"type({text})(*({part} for s in {text}))" if part is not None else None
+    if isinstance(value, Instance) and value.cls.fields and not value.is_module() and len(value.cls.fields) <= MOST_FIELDS:
+        fields = {name: detached(value.attributes.get(name, NONE), f"{text}.{name}") for name in value.cls.fields}
+        return f"type({text})({', '.join(f'{name}={part}' for name, part in fields.items())})" if None not in fields.values() else None
     if isinstance(value, Mapping) and value.items and not value.rest:
         if all(isinstance(item, Tensor) for item in value.items.values()):
             return f"{{k: v.detach() for k, v in {text}.items()}}"
