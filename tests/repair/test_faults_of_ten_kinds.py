@@ -313,6 +313,18 @@ for _ in range(4):
     "memories": [
         (
             """\
+gathered = []
+for i, (x, y) in enumerate(data * 2):
+    gathered.append(F.mse_loss(net(x), y))
+    if i % 4 == 3:
+        opt.zero_grad()
+        sum(gathered).backward()
+        opt.step()
+""",
+            ["gathered = []"],
+        ),
+        (
+            """\
 buf = []
 for ep in range(3):
     for x, y in data:

@@ -36,7 +36,8 @@ def resets(evidence: Evidence, witness: Witness) -> Iterator[Candidate]:
     used = next((statement for frame, statement in witness.event.trace if frame is witness.frame), None)
     block = program.block_of(used) if used is not None and program.holds(used) else loop.body
     if block is not loop.body and block and block[-1] is not loop:
-        for name, text in starts_of_places(witness, loop):
+        places = {name: program.source(start) for name, start in start_values(evidence, witness, loop)}
+        for name, text in {**places, **dict(starts_of_places(witness, loop))}.items():
             yield reset(name, text, InsertAfter(program.span(block[-1]), text))
 
 
@@ -60,7 +61,7 @@ def reset(name: str, text: str, operation: Operation) -> Candidate:
 
 
 def starts_of_places(witness: Witness, loop: ast.stmt) -> Iterator[tuple[str, str]]:
-    """The variables, attributes and items that keep the old graph, each with an assignment of the number that it held before the loop."""
+    """The variables, attributes and items that keep the old graph, each with an assignment of the number, or None, that it held before the loop."""
     inside = set(subtree(loop))
     numbers: dict[str, str | None] = {}
     for store in (store for node in witness.path for store in node.stores if isinstance(store, Store)):
@@ -71,12 +72,12 @@ def starts_of_places(witness: Witness, loop: ast.stmt) -> Iterator[tuple[str, st
 
 
 def number_before(witness: Witness, store: Store) -> str | None:
-    """The number that a place held before the loop; None where it held none, or that is not known."""
+    """The number, or None, that a place held before the loop, as it is written; None where it held neither, or that is not known."""
     earlier = next((each for each in witness.run.recording.stores if each.place == store.place), store)
     found = earlier.value if earlier.order < store.order else None
     if not isinstance(found, Constant):
         found = held_before(witness, store.target)
-    return repr(found.value) if isinstance(found, Constant) and isinstance(found.value, (int, float)) else None
+    return repr(found.value) if isinstance(found, Constant) and isinstance(found.value, (int, float, type(None))) else None
 
 
 def held_before(witness: Witness, target: ast.AST) -> Value | None:
