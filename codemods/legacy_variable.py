@@ -108,16 +108,29 @@ def wraps(evidence: Evidence) -> Iterator[Finding]:
     held = {site: around for around in evidence.regions.found for site in flagged_in(evidence, around)}
     tried = trial(evidence, volatile) if volatile else None
     evaluations: dict[Evaluation, list[dict[ast.Call, Seen]]] = {}
-    for sites in statements.values():
+    blocks: dict[int, list[dict[ast.Call, Seen]]] = {}
+    for statement, sites in statements.items():
         old = sites.keys() & volatile
         if old and old <= held.keys():
             evaluations.setdefault(held[next(iter(old))], []).append(sites)
-            continue
-        finding = ignored(evidence, tried, sites, old) if old and tried is not None else plain(evidence, sites)
-        if finding is not None:
+        elif old and tried is not None:
+            blocks.setdefault(id(evidence.program.block_of(statement)), []).append(sites)
+        elif (finding := plain(evidence, sites)) is not None:
             yield finding
+    for parts in blocks.values() if tried is not None else ():
+        yield from ignored_in(evidence, tried, parts, volatile)
     for around, parts in evaluations.items():
         yield in_evaluation(evidence, around, parts, volatile)
+
+
+def ignored_in(evidence: Evidence, tried: Tape, parts: list[dict[ast.Call, Seen]], volatile: set[ast.Call]) -> Iterator[Finding]:
+    """One finding for the inputs and the labels of a block, where one repair does for all of them; else one for each statement."""
+    sites = {site: seen for part in parts for site, seen in part.items()}
+    whole = ignored(evidence, tried, sites, sites.keys() & volatile)
+    if len(parts) == 1 or whole.fix is not None:
+        yield whole
+        return
+    yield from (ignored(evidence, tried, part, part.keys() & volatile) for part in parts)
 
 
 def ignored(evidence: Evidence, tried: Tape, sites: dict[ast.Call, Seen], old: set[ast.Call]) -> Finding:

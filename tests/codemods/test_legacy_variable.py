@@ -267,3 +267,23 @@ for x in torch.ones(4, 2, 3):
     assert [(finding.message, finding.fix) for finding in found] == [
         ("`volatile` of `Variable(x, volatile=vola...` is ignored: the graph is recorded", None)
     ]
+
+
+PAIRS = """
+def infer(loader):
+    model.eval()
+    total = 0.0
+    for inputs, labels in loader:
+        inputs = Variable(inputs, volatile=True)
+        labels = Variable(labels, volatile=True)
+        out = model(inputs)
+        total += F.mse_loss(out, labels).item()
+        print(out.requires_grad)
+    return total
+"""
+
+
+def test_the_inputs_and_the_labels_of_a_loop_are_one_fault() -> None:
+    head = HEAD + "model = nn.Linear(3, 3)\n"
+    found = [f for f in findings_of(Path("toy.py"), head + PAIRS) if f.code == "GF903" and "volatile" in f.message]
+    assert len(found) == 1
