@@ -18,7 +18,7 @@ from graphfix.report.text import Piece, indexes_of, story
 from graphfix.review.decisions import Choice, Decision
 from graphfix.review.lines import as_written, plain, region
 from graphfix.review.review import Question, Review
-from graphfix.review.reviewed import Refused, text_with
+from graphfix.review.reviewed import Refused, texts_with
 from graphfix.rewrite.patch import unified
 
 _KEYS = {
@@ -61,7 +61,9 @@ class Interview:
         """Show the finding until a key has decided on it, taken the last answer back, or stopped."""
         keys = "".join(_KEYS)
         try:
-            after = text_with(question.reviewed, question.finding)
+            after: dict[str, str] | None = texts_with(self.review.files, question.finding)
+            # what is edited by hand is one file
+            keys = keys if set(after or ()) == {question.path} else keys.replace("e", "")
         except Refused as error:
             keys, after, why = "ns?uq", None, str(error)
         self._show(question, after)
@@ -92,10 +94,10 @@ class Interview:
             return Answer.UNDONE
         return Answer.CONFIRMED if key == "y" else Answer.STOPPED
 
-    def _decided(self, key: str, question: Question, after: str | None) -> bool:
+    def _decided(self, key: str, question: Question, after: Mapping[str, str] | None) -> bool:
         try:
             if key == "e":
-                return self._edited(question, after or "")
+                return self._edited(question, (after or {}).get(question.path, ""))
             decision = self._decision(key, question)
             if decision is None:
                 return False
@@ -143,7 +145,7 @@ class Interview:
                 return False
             text = given
 
-    def _show(self, question: Question, after: str | None) -> None:
+    def _show(self, question: Question, after: Mapping[str, str] | None) -> None:
         finding, source = question.finding, question.reviewed.source
         total = len(self.review.decisions) + self.review.waiting()
         OUT.say("")
@@ -151,8 +153,8 @@ class Interview:
         for line in story(finding, indexes_of(source)):
             OUT.line(line)
         if after is not None:
-            patch = unified(question.path, _shown_bytes(source.text), _shown_bytes(after))
-            OUT.patch(patch)
+            for name, text in after.items():
+                OUT.patch(unified(name, _shown_bytes(self.review.files[name].source.text), _shown_bytes(text)))
             if _is_unsafe(finding):
                 OUT.line((Piece("unsafe: it may change what a run computes; ? says what", "bold yellow"),))
 

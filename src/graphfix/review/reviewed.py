@@ -71,9 +71,10 @@ def _applied(reviewed: Reviewed, fix: Fix) -> str:
     return applied.text
 
 
-def taken_together(files: Mapping[str, Reviewed], finding: Finding, decision: Decision, job: Job) -> dict[str, Reviewed]:
-    """The files that the fix of `finding` changes, with all of it, or `Refused`. `job`: with what else was decided in it."""
-    assert finding.fix is not None
+def texts_with(files: Mapping[str, Reviewed], finding: Finding) -> dict[str, str]:
+    """The texts of all files that the fix of `finding` changes, or `Refused`."""
+    if finding.fix is None or not finding.fix.operations:
+        raise Refused("it has no fix")
     name_of = {os.path.realpath(each.source.path): name for name, each in files.items()}
     texts: dict[str, str] = {}
     for path, operations in changed_by(finding).items():
@@ -81,6 +82,12 @@ def taken_together(files: Mapping[str, Reviewed], finding: Finding, decision: De
         if name is None:
             raise Refused(f"its fix changes {Path(path).name}, too, which is not looked at")
         texts[name] = _applied(files[name], replace(finding.fix, operations=operations))
+    return texts
+
+
+def taken_together(files: Mapping[str, Reviewed], finding: Finding, decision: Decision, job: Job) -> dict[str, Reviewed]:
+    """The files that the fix of `finding` changes, with all of it, or `Refused`. `job`: with what else was decided in it."""
+    texts = texts_with(files, finding)
     beside = {Path(os.path.realpath(files[name].source.path)): text for name, text in texts.items()}
     job = replace(job, beside={**job.beside, **beside})
     made = {name: with_text(files[name], text, job) for name, text in texts.items() if name != decision.path}
