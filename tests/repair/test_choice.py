@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from graphfix.run.engine import findings_of
+from graphfix.run.engine import analyse, findings_of
 from graphfix.run.examine import Job, examine
 from graphfix.run.selection import Wanted
 
@@ -125,3 +125,14 @@ def test_what_comes_closest_is_said_where_nothing_holds(tmp_path: Path) -> None:
     assert finding.fix is None
     assert "; the closest edit is to detach `" in finding.unfixed, finding.unfixed
     assert finding.unfixed.endswith("would train in another way"), finding.unfixed
+
+
+def test_a_search_that_raises_costs_no_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*given: object) -> None:
+        raise RuntimeError("a fault of the search")
+
+    monkeypatch.setattr("graphfix.repair.choice.candidates", broken)
+    analysis = analyse(tmp_path / "train.py", code.HEAD + code.LOGGED)
+    (finding,) = (each for each in analysis.findings if each.code == "GF204")
+    assert finding.fix is None and finding.unfixed
+    assert ("GF204", "a fault of the search") in [(fault.code, str(fault.error)) for fault in analysis.faults]

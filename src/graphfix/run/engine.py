@@ -197,7 +197,7 @@ def _ruled(evidence: Evidence, counts: Callable[[Finding], bool], faults: list[F
     for rule in RULES:
         made: list[Finding] = []
         _guarded(rule.code, lambda rule=rule: rule.find(evidence), made, faults)
-        _guarded(rule.code, lambda rule=rule, made=made: _with_repairs(evidence, rule, made, counts), found, faults)
+        _guarded(rule.code, lambda rule=rule, made=made: _with_repairs(evidence, rule, made, counts, faults), found, faults)
         told += made
     known = set(map(key_of, found))
     contradicted = [finding for finding in told if key_of(finding) not in known]
@@ -206,15 +206,23 @@ def _ruled(evidence: Evidence, counts: Callable[[Finding], bool], faults: list[F
 
 
 def _with_repairs(
-    evidence: Evidence, rule: Rule, findings: list[Finding], counts: Callable[[Finding], bool]
+    evidence: Evidence, rule: Rule, findings: list[Finding], counts: Callable[[Finding], bool], faults: list[Fault]
 ) -> Iterator[Finding]:
-    """Those of a rule's findings that the flow bears out; where one counts and has no safe fix, with one that a search finds."""
+    """Those of a rule's findings that the flow bears out; where one counts and has no safe fix, with one that a search finds.
+
+    A search that raises is one of the `faults`, and costs no finding.
+    """
 
     def is_left(after: Evidence) -> bool:
         return len(list(rule.find(after))) >= len(findings)
 
     for finding in _borne_out(evidence, findings, counts):
-        yield _repaired(evidence, finding, is_left) if counts(finding) else finding
+        try:
+            repaired = _repaired(evidence, finding, is_left) if counts(finding) else finding
+        except Exception as error:  # whatever it is
+            faults.append(Fault(rule.code, error))
+            repaired = finding
+        yield repaired
 
 
 def _repaired(evidence: Evidence, finding: Finding, is_left: Callable[[Evidence], bool]) -> Finding:
