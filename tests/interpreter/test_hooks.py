@@ -89,7 +89,7 @@ def energy(x):
     net.eval()
     net.layer4.register_forward_hook(keep)
     for _ in range(3):
-        net(x)
+        out = net(x)
         features["last"].pow(2).sum().backward()
     return x.grad.detach()
 """

@@ -217,12 +217,10 @@ def _with_repairs(
         return len(list(rule.find(after))) >= len(findings)
 
     for finding in _borne_out(evidence, findings, counts):
-        try:
-            repaired = _repaired(evidence, finding, is_left) if counts(finding) else finding
-        except Exception as error:  # whatever it is
-            faults.append(Fault(rule.code, error))
-            repaired = finding
-        yield repaired
+        repaired: list[Finding] = []
+        if counts(finding):
+            _guarded(rule.code, lambda finding=finding: (_repaired(evidence, finding, is_left),), repaired, faults)
+        yield repaired[0] if repaired else finding
 
 
 def _repaired(evidence: Evidence, finding: Finding, is_left: Callable[[Evidence], bool]) -> Finding:
