@@ -49,7 +49,7 @@ def main() -> None:
         for each in raised:
             if each.unsafe:
                 print(f"seed {each.seed}: {each.unsafe[:80]}", *each.left, sep="\n    ")
-    safe, unsafe = (sum(not error for error in errors) for errors in zip(*((each.safe, each.unsafe) for each in raised)))
+    safe, unsafe = sum(not each.safe for each in raised), sum(not each.unsafe for each in raised)
     print(f"{len(raised)} of {options.programs} programs raise; {safe} are repaired by safe fixes, {unsafe} by all fixes")
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from graphfix.codemods import RULES
 from graphfix.interpreter.conventions import NO_CONVENTIONS
 from graphfix.repair.trial import judged
 from graphfix.run.engine import _evidence
@@ -151,4 +150,3 @@ def test_the_right_edits_are_accepted_and_no_other(tmp_path: Path, program: str,
     group = evidence.second_backwards[0]
     verdict = judged(evidence, {path: text.replace(*edit)}, group.walk.site)
     assert (not verdict.refusal) is is_right, verdict
-    assert RULES

@@ -55,8 +55,9 @@ def operation(m: Interpreter, known: OpFacts | None, values: Arguments, keywords
         node = m.record(site, values, True, certain=False)
         return Unknown((name, site, m.now()), node)
     word = name.rsplit(".", 1)[-1]
-    if word in GIVES_BACK and isinstance(values[0], Tensor) and values[0].leaf is not None:
-        return values[0]
+    first = values[0] if values else None
+    if word in GIVES_BACK and isinstance(first, Tensor) and first.leaf is not None:
+        return first
     positional = values[: len(values) - len(keywords)]
     known = variant(known, keywords, [] if compares_two(word, values) else positional)
     if (known.inplace or known.mutates) and values:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator
 
+from graphfix.analysis.call_graph import word
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.second_backward import Cause
 from graphfix.autograd.graph import Node
@@ -62,7 +63,7 @@ def parts(evidence: Evidence, witness: Witness) -> Iterator[Candidate]:
 def cuts(evidence: Evidence, witness: Witness) -> Iterator[Candidate]:
     """`.detach()`, in the form that the value needs, behind each expression that has the old graph."""
     for expression, value in expressions_of(evidence, witness.old).items():
-        doubt = f"no run works today that would show whether training is to reach what has computed `{short(ast.unparse(expression), 20)}`"
+        doubt = f"the code does not show whether training is to reach what has computed `{short(ast.unparse(expression), 20)}`"
         yield from cut(evidence, expression, value, Ground.FREED, doubt)
 
 
@@ -109,20 +110,13 @@ def all_but_the_last(evidence: Evidence, witness: Witness) -> str | None:
     if not isinstance(loop, ast.For) or not evidence.program.holds(loop):
         return None
     items, target = loop.iter, loop.target
-    if (
-        isinstance(items, ast.Call)
-        and getattr(items.func, "id", "") == "enumerate"
-        and len(items.args) == 1
-        and isinstance(target, ast.Tuple)
-    ):
-        count = items.args[0]
-        if isinstance(target.elts[0], ast.Name) and isinstance(count, (ast.Name, ast.Attribute)):
-            return f"{target.elts[0].id} < len({evidence.program.source(count)}) - 1"
-    if (
-        isinstance(items, ast.Call)
-        and getattr(items.func, "id", "") == "range"
-        and len(items.args) == 1
-        and isinstance(target, ast.Name)
-    ):
-        return f"{target.id} < {evidence.program.source(items.args[0])} - 1"
+    if not isinstance(items, ast.Call) or len(items.args) != 1 or items.keywords:
+        return None
+    count, counter = items.args[0], target.elts[0] if isinstance(target, ast.Tuple) else target
+    if not isinstance(counter, ast.Name):
+        return None
+    if word(items.func) == "enumerate" and isinstance(count, (ast.Name, ast.Attribute)):
+        return f"{counter.id} < len({evidence.program.source(count)}) - 1"
+    if word(items.func) == "range" and counter is target:
+        return f"{counter.id} < {evidence.program.source(count)} - 1"
     return None

@@ -37,8 +37,9 @@ def chosen(evidence: Evidence, finding: Draft, is_left: IsLeft) -> Fix | NoFix |
     """
     given = finding.fix
     if finding.shown_by is not None and (given is None or not joins(given)):
-        made = attempts(evidence, witness_of(finding.shown_by), given)
-        best = best_of(evidence, finding, witness_of(finding.shown_by), made)
+        witness = witness_of(finding.shown_by)
+        made = attempts(evidence, witness, given)
+        best = best_of(evidence, finding, witness, made)
     elif finding.shown_by is None and given is None and finding.subject.targets:
         made = all_tried(evidence, kept(evidence, kept_nodes(finding)), is_left=is_left)
         best = min(held_by(made), key=lambda each: rank_kept(each.candidate, finding.span), default=None)
@@ -62,7 +63,7 @@ def best_of(evidence: Evidence, finding: Draft, witness: Witness, made: Iterable
 def closest(finding: Draft, made: Sequence[Attempt]) -> NoFix | None:
     """Why none of the attempts repairs the fault: that of the rule, or else the one which comes closest."""
     if finding.fix is not None:
-        return NoFix(f"to {finding.fix.title} would not help: {made[0].verdict.refusal}") if made else None
+        return NoFix(f"\"{finding.fix.title}\" would be no repair: {made[0].verdict.refusal}") if made else None
     near = [each for each in made if each.verdict.refusal in (UNTRAINED, OTHERWISE, LESS)]
     if not near:
         return None
@@ -82,8 +83,8 @@ def is_written_between(evidence: Evidence, finding: Draft, candidate: Candidate)
 
     if candidate.effect is not Effect.RETAIN:
         return False
-    kept = fix(candidate.title, *candidate.operations, ground=candidate.ground)
-    opened = Joined(evidence).joined(replace(finding, fix=kept))
+    keeping = fix(candidate.title, *candidate.operations, ground=candidate.ground)
+    opened = Joined(evidence).joined(replace(finding, fix=keeping))
     return any(isinstance(each.site, ast.Call) and writes(each.site) for each in opened)
 
 

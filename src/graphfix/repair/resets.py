@@ -13,13 +13,12 @@ from graphfix.interpreter.values import Constant, Mapping, Value
 from graphfix.model import Delete, Ground, InsertAfter, InsertBefore, Move, Operation
 from graphfix.repair.candidate import Candidate, Effect
 from graphfix.repair.witness import Witness
+from graphfix.source.names import names_in
 from graphfix.source.quote import short
 from graphfix.source.subtree import subtree
 
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 SIMPLE = (ast.Expr, ast.Assign, ast.AugAssign, ast.Delete)  # statements
-# calls that make what is filled later, and that may be made once more
-FACTORIES = frozenset("zeros ones empty full tensor zeros_like ones_like list dict deque defaultdict OrderedDict".split())
 
 
 def resets(evidence: Evidence, witness: Witness) -> Iterator[Candidate]:
@@ -47,7 +46,8 @@ def unconditional(evidence: Evidence, witness: Witness) -> Iterator[Candidate]:
     if not isinstance(loop, LOOPS) or not program.holds(loop):
         return
     for part in subtree(loop):
-        if isinstance(part, ast.If) and not part.orelse and all(isinstance(each, SIMPLE) for each in part.body):
+        is_simple = isinstance(part, ast.If) and not part.orelse and all(isinstance(each, SIMPLE) for each in part.body)
+        if isinstance(part, ast.If) and is_simple and "#" not in program.source(part):  # comments would be lost
             text = "\n".join(map(program.source, part.body))
             operations = (InsertBefore(program.span(part), text), Delete(program.span(part)))
             doubt = f"`{short(program.source(part.test), 30)}` may be meant to decide about it"
@@ -56,7 +56,7 @@ def unconditional(evidence: Evidence, witness: Witness) -> Iterator[Candidate]:
 
 def reset(name: str, text: str, operation: Operation) -> Candidate:
     """What starts anew with the assignment `text`."""
-    doubt = f"no run works today that would show whether `{short(name, 20)}` is to start anew"
+    doubt = f"the code does not show whether `{short(name, 20)}` is to start anew"
     return Candidate(Effect.RESET, f"start anew with `{short(text, 30)}`", (operation,), Ground.RAISES, doubt)
 
 
@@ -131,25 +131,17 @@ def start_values(evidence: Evidence, witness: Witness, loop: ast.stmt) -> Iterat
             for part in subtree(scope)
             if isinstance(part, ast.Assign) and part not in inside and [ast.unparse(each) for each in part.targets] == [name]
         ]
-        starts = [part for part in found if part.lineno < loop.lineno and is_start(part.value)]
+        starts = [part for part in found if part.lineno < loop.lineno and is_start(witness, part, loop)]
         if starts:
             yield name, starts[-1]
 
 
-def is_start(value: ast.expr) -> bool:
-    """Whether an expression is what values that are filled later start with: it may be computed once more."""
-    if isinstance(value, ast.UnaryOp):
-        return is_start(value.operand)
-    if isinstance(value, (ast.List, ast.Dict, ast.Tuple, ast.Set)):
-        return all(
-            isinstance(each, ast.expr) and is_start(each)
-            for each in ast.iter_child_nodes(value)
-            if not isinstance(each, ast.expr_context)
-        )
-    if isinstance(value, ast.Call):
-        word = value.func.attr if isinstance(value.func, ast.Attribute) else getattr(value.func, "id", "")
-        return word in FACTORIES
-    return isinstance(value, ast.Constant)
+def is_start(witness: Witness, made: ast.Assign, loop: ast.stmt) -> bool:
+    """Whether an assignment may be made once more: what it gave had no graph, and nothing that it reads is bound in the loop."""
+    recording = witness.run.recording
+    if made not in recording.executed or any(store.nodes for store in recording.stores if store.target is made.targets[0]):
+        return False
+    return not names_in([made.value], ast.Load) & names_in([loop], ast.Store)
 
 
 def is_named(name: str, statements: list[ast.stmt], loop: ast.stmt) -> bool:

@@ -14,7 +14,7 @@ from graphfix.analysis.evidence import Evidence, working_walks
 from graphfix.analysis.explore import Explorer, Tape
 from graphfix.analysis.health import health_of
 from graphfix.analysis.runs import Run
-from graphfix.autograd.backward import BackwardPass
+from graphfix.autograd.backward import BackwardPass, Hit, Overwritten, Stale
 from graphfix.autograd.graph import Node, history
 from graphfix.model import Applicability, Fix, Operation
 from graphfix.repair.candidate import Candidate, Effect
@@ -24,13 +24,14 @@ from graphfix.source.homes import file_of, placed
 # why an edit is no repair, what comes closest to one last; what makes a run worse (`Health.worse_than`) is further off than any of these
 UNWRITABLE = "the edit cannot be written there"
 UNFINISHED = "the analysis budget ran out"
+APART = "its runs do not correspond to those of the program as it is"
 KEPT = "the graph would still be kept"
 RAISES = "a backward() would still raise"
 MISSING = "a backward() would be missing"
 UNTRAINED = "a parameter would not be trained any more"
 OTHERWISE = "a backward() that works would train in another way"
 LESS = "a backward() would not train with all that is computed for it"
-REFUSALS = (UNWRITABLE, UNFINISHED, KEPT, RAISES, MISSING, UNTRAINED, OTHERWISE, LESS)
+REFUSALS = (UNWRITABLE, UNFINISHED, APART, KEPT, RAISES, MISSING, UNTRAINED, OTHERWISE, LESS)
 IsLeft = Callable[[Evidence], bool]
 # the sum and what it is kept in, which a backward pass through the new part alone leaves out
 FEWER = {Effect.PART: 2}
@@ -40,7 +41,7 @@ FEWER = {Effect.PART: 2}
 class Verdict:
     """What a trial came to. `refusal`: why the edit is no repair, as the end of a sentence; empty where it is one.
 
-    `trained`: how many parameters the backward passes of the runs reach.
+    `trained`: how many uses of parameters the backward passes of the runs train.
     """
 
     refusal: str
@@ -117,8 +118,13 @@ def compared(before: Tape, after: Tape, site: ast.AST | None, effect: Effect) ->
     worse = health_of(after).worse_than(health_of(before))
     if worse:
         return Verdict(worse)
+    pairs = paired(before, after)
+    if not pairs:
+        return Verdict(APART)
+    if any(map(fails, walks_besides(after, pairs))) and not any(map(fails, walks_besides(before, pairs, site))):
+        return Verdict(RAISES)
     trained = 0
-    for one, two in paired(before, after):
+    for one, two in pairs:
         refusal = difference(one, two, site, effect)
         if refusal:
             return Verdict(refusal)
@@ -133,9 +139,15 @@ def parameters_of(run: Run) -> set[object]:
     return {below for event in run.recording.walks for _, below in uses(run, event) if not isinstance(below, Node)}
 
 
+def walks_besides(tape: Tape, pairs: Sequence[tuple[Run, Run]], site: ast.AST | None = None) -> Iterator[BackwardPass]:
+    """The backward passes, but for those at `site`, of runs that none of another version correspond to."""
+    known = {run for pair in pairs for run in pair}
+    return (event for run in tape.runs if run not in known for event in run.recording.walks if event.site is not site)
+
+
 def paired(before: Tape, after: Tape) -> list[tuple[Run, Run]]:
-    """The runs of the two that correspond to one another: each entry's first, where it has another number of them."""
-    if len(before.runs) == len(after.runs):
+    """The runs of the two that correspond to one another: each entry's first, where there is another number of them."""
+    if [run.entry for run in before.runs] == [run.entry for run in after.runs]:
         return list(zip(before.runs, after.runs))
     one, two = first_runs(before), first_runs(after)
     return [(run, two[entry]) for entry, run in one.items() if entry in two]
@@ -187,7 +199,8 @@ def corresponding(
 
 def fails(event: BackwardPass) -> bool:
     """Whether a backward pass raises."""
-    return any(hit.certain for hit in event.hits) or any(stale.certain for stale in event.stale)
+    met: tuple[Hit | Stale | Overwritten, ...] = (*event.hits, *event.stale, *event.overwritten)
+    return any(each.certain for each in met)
 
 
 def uses(run: Run, event: BackwardPass, *, is_fresh: bool = False) -> set[tuple[Node, object]]:

@@ -224,6 +224,7 @@ def _with_repairs(
 
 
 def _repaired(evidence: Evidence, finding: Finding, is_left: Callable[[Evidence], bool]) -> Finding:
+    """The finding with the repair that a search finds, or why there is none; as it is where nothing is searched, or nothing comes of it."""
     from graphfix.analysis.subject import Draft
 
     is_safe = finding.fix is not None and finding.fix.applicability is Applicability.SAFE
@@ -232,13 +233,12 @@ def _repaired(evidence: Evidence, finding: Finding, is_left: Callable[[Evidence]
     from graphfix.repair.choice import chosen
 
     found = chosen(evidence, finding, is_left)
-    if found is None:
+    if found is None or found == finding.fix:
         return finding
-    if isinstance(found, NoFix):
-        return replace(finding, fix=None, unfixed=found.reason)
-    # what is open about the fix of the rule says nothing of this one
-    story = finding.story if found == finding.fix else tuple(each for each in finding.story if not each.message.startswith(OPEN))
-    return replace(finding, fix=found, unfixed="", story=story)
+    # what is open about the fix of the rule says nothing of another one
+    story = tuple(each for each in finding.story if not each.message.startswith(OPEN))
+    made, why = (None, found.reason) if isinstance(found, NoFix) else (found, "")
+    return replace(finding, fix=made, unfixed=why, story=story)
 
 
 def _settled(evidence: Evidence, found: Iterable[Finding], contradicted: Iterable[Finding] = ()) -> list[Finding]:
