@@ -270,5 +270,6 @@ def test_a_fault_elsewhere_with_the_repair_of_one_here_is_told_once() -> None:
     here = Finding("GF103", "graph-in-evaluation", "here", "a.py", Span(40, 50), (Label("a.py", Span(40, 50), "records"),), decorate)
     elsewhere = replace(here, message="elsewhere", span=Span(10, 90), story=(Label("b.py", Span(7, 9), "records"),))
     other = replace(elsewhere, code="GF101")
-    assert repaired_once([elsewhere, here, other]) == [here, other]
-    assert repaired_once([elsewhere]) == [elsewhere]
+    assert repaired_once([elsewhere, here, other], {elsewhere, other}) == (here, other)
+    assert repaired_once([elsewhere, here], ()) == (elsewhere, here)
+    assert repaired_once([elsewhere], {elsewhere}) == (elsewhere,)

@@ -16,13 +16,14 @@ from graphfix.model import Edit, Finding, Fix, Label
 from graphfix.models.words import spelled_by_code, spells
 from graphfix.run import limits
 from graphfix.run.collection import uncollected
+from graphfix.run.elsewhere import parts_of
 from graphfix.run.limits import TookTooLong, limited_time
-from graphfix.run.outcome import Elsewhere, Fixed, Outcome, Stage, Status
+from graphfix.run.outcome import Fixed, Outcome, Stage, Status
 from graphfix.run.selection import Wanted, every
 from graphfix.run.stack import with_room
 from graphfix.run.suppression import suppressions
 from graphfix.run.texts import NotKept, Texts
-from graphfix.source.decode import decode_text, read, read_bytes, writes_ascii
+from graphfix.source.decode import decode_text, read_bytes, writes_ascii
 from graphfix.source.errors import Skipped, SourceError
 from graphfix.source.homes import changed_by, changes_others
 from graphfix.source.text import Source
@@ -364,25 +365,9 @@ def _with_findings(outcome: Outcome, source: Source, found: Sequence[Finding], j
         return outcome
     found = [_makeable(finding, source, job) for finding in found]
     edits = tuple(_edits(source.text, finding, texts) for finding in found) if job.edits else ()
-    elsewhere = tuple(tuple(_elsewhere(source, finding)) for finding in found) if job.elsewhere else ()
+    elsewhere = tuple(tuple(parts_of(source, finding)) for finding in found) if job.elsewhere else ()
     named = tuple(_named_alike(source.path, finding) for finding in found)
     return replace(outcome, findings=named, source=source, edits=edits, elsewhere=elsewhere)
-
-
-def _elsewhere(source: Source, finding: Finding) -> Iterator[Elsewhere]:
-    """What a fix that changes several files does to each of them; nothing of any other fix, or where one of them cannot be edited."""
-    from graphfix.rewrite import edits_of
-
-    if finding.fix is None or not changes_others(finding.fix):
-        return
-    try:
-        texts = {path: source.text if path == finding.path else read(Path(path)).text for path in changed_by(finding)}
-    except (SourceError, OSError):
-        return
-    parts = {path: replace(finding.fix, operations=own) for path, own in changed_by(finding).items()}
-    made = {path: edits_of(texts[path], part) for path, part in parts.items()}
-    if all(made.values()):
-        yield from (Elsewhere(Path(path), texts[path], edits) for path, edits in made.items())
 
 
 def _makeable(finding: Finding, source: Source, job: Job) -> Finding:

@@ -12,16 +12,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from graphfix.run.collection import uncollected
+from graphfix.run.elsewhere import may_change
 from graphfix.run.examine import Job, survived
 from graphfix.run.limits import TookTooLong, limited_time
 from graphfix.run.outcome import Outcome
 from graphfix.run.stack import with_room
-from graphfix.run.suppression import suppressions
 from graphfix.run.task import Task
 from graphfix.run.texts import Told
 from graphfix.run.workers import each_of
-from graphfix.source.decode import decode, read_bytes
-from graphfix.source.errors import SourceError
+from graphfix.source.decode import read_bytes
 
 Kept = Mapping[bytes, object]
 
@@ -65,14 +64,6 @@ def plan_for(files: Sequence[Path], job: Job, jobs: int) -> Plan:
         close = programs_of(file, job.roots)
         tellers[file] = tuple(sorted(set(telling).intersection(close), key=close.index))
     return Plan(tellers, grouped(together))
-
-
-def may_change(file: Path) -> bool:
-    """Whether fixes may change a file: it can be read, and does not say that it is to be skipped."""
-    try:
-        return not suppressions(decode(file, read_bytes(file)).text).skip_file
-    except (SourceError, OSError):
-        return False
 
 
 def grouped(together: Iterable[Sequence[Path]]) -> Mapping[Path, tuple[Path, ...]]:

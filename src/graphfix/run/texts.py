@@ -7,7 +7,7 @@ decided behind it.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -21,7 +21,7 @@ from graphfix.run.selection import every
 from graphfix.source.decode import decode, read
 from graphfix.source.errors import SourceError
 from graphfix.source.guard import parse, parses
-from graphfix.source.homes import changed_by, lies_in, spans_of, told_at_repair
+from graphfix.source.homes import changed_by, lies_in, told_at_repair
 from graphfix.source.reads import State, note_read, noted_reads
 from graphfix.source.text import Source
 
@@ -119,7 +119,10 @@ class Texts:
         shown = {
             entry: self._program(entry, each, without(others, entry), counts) for entry, each in programs.items() if self._parses(each)
         }
-        known = together(str(self.real), *(self._told_here(each) for each in (own, *shown.values())))
+        moved: set[Finding] = set()
+        told = [self._told_here(each, moved) for each in (own, *shown.values())]
+        known = together(str(self.real), *told)
+        known = replace(known, findings=repaired_once(known.findings, moved), unasked=repaired_once(known.unasked, moved))
         known = replace(known, unfinished=own.unfinished or self._unfinished(shown))
         found = filter(counts, known.findings)
         return replace(known, findings=tuple(told_as(finding, str(self.real), str(self.path)) for finding in found), unasked=())
@@ -129,13 +132,16 @@ class Texts:
         cut = (f"{entry.name}: {each.unfinished}" for entry, each in shown.items() if each.unfinished and str(entry) not in self._examined)
         return next(cut, "")
 
-    def _told_here(self, known: Analysis) -> Analysis:
-        """The analysis, with the findings of files that are not told of, and that this one repairs, as its own."""
+    def _told_here(self, known: Analysis, moved: set[Finding]) -> Analysis:
+        """The analysis, with the findings of files that are not told of, and that this one repairs, as its own: these are added to `moved`."""
         here = str(self.real)
 
         def told(finding: Finding) -> Finding:
-            is_elsewhere = finding.path != here and finding.path not in self._examined
-            return told_at_repair(finding, here) if is_elsewhere and here in changed_by(finding) else finding
+            if finding.path == here or finding.path in self._examined or here not in changed_by(finding):
+                return finding
+            at_repair = told_at_repair(finding, here)
+            moved.add(at_repair)
+            return at_repair
 
         return replace(known, findings=tuple(map(told, known.findings)), unasked=tuple(map(told, known.unasked)))
 
@@ -292,7 +298,7 @@ def together(path: str, own: Analysis, *shown: Analysis) -> Analysis:
                 told.setdefault((finding.code, finding.span), []).append(finding)
         known.update({place: found for place, found in told.items() if max(map(_rank, found)) > _best(known.get(place))})
     refuted = {(code, span) for each in every_one for code, file, span in each.refuted if file == path}
-    left = repaired_once(finding for place, found in known.items() if place not in refuted for finding in found)
+    left = (finding for place, found in known.items() if place not in refuted for finding in found)
     ordered = sorted(left, key=lambda each: (each.span.start, each.code, each.span.end))
     unasked = {id(finding) for each in every_one for finding in each.unasked}
     health = own.health
@@ -307,19 +313,11 @@ def together(path: str, own: Analysis, *shown: Analysis) -> Analysis:
     )
 
 
-def repaired_once(findings: Iterable[Finding]) -> list[Finding]:
-    """The findings but for those that are told at their repair, where another finding of the rule has the very same repair."""
-    found = list(findings)
-    at_fault = {(each.code, each.fix.operations) for each in found if each.fix is not None and not is_at_repair(each)}
-    return [each for each in found if not (is_at_repair(each) and each.fix is not None and (each.code, each.fix.operations) in at_fault)]
-
-
-def is_at_repair(finding: Finding) -> bool:
-    """Whether a finding is told where its repair is: the fault lies in a file that is not told of."""
-    if finding.fix is None or not any(finding.span in spans_of(each) for each in finding.fix.operations):
-        return False
-    return not any(
-        label.path == finding.path and finding.span.start <= label.span.start < finding.span.end for label in finding.story[:1]
+def repaired_once(findings: Sequence[Finding], moved: Collection[Finding]) -> tuple[Finding, ...]:
+    """The findings but for those that are told at their repair (`moved`), where another finding of the rule has the very same repair."""
+    at_fault = {(each.code, each.fix.operations) for each in findings if each.fix is not None and each not in moved}
+    return tuple(
+        each for each in findings if not (each in moved and each.fix is not None and (each.code, each.fix.operations) in at_fault)
     )
 
 

@@ -109,7 +109,11 @@ class Server(LanguageServer):
         """Another module that a fix changes, as the editor holds it, or as it is on disk; None where that is another text by now."""
         known = (uri for uri in self.workspace.text_documents if os.path.realpath(path_of(uri) or "") == str(part.path))
         document = self.workspace.get_text_document(next(known, uri_of(part.path)))
-        if document.source.removeprefix("\ufeff") != part.text:
+        try:
+            is_as_it_was = document.source.removeprefix("\ufeff") == part.text
+        except (OSError, UnicodeError):  # it is gone, or no text that the editor's protocol could name places in
+            is_as_it_was = False
+        if not is_as_it_was:
             return None
         text = Text(document.uri, part.path, document.source, document.version)
         return Module(text, Source(part.path, part.text), self.encoding)
