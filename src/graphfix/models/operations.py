@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from graphfix.autograd.graph import Leaf
+from graphfix.autograd.graph import Leaf, Node
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.memory import keep, overwrite, view
 from graphfix.interpreter.places import note_store
@@ -93,13 +93,7 @@ def operation(m: Interpreter, known: OpFacts | None, values: Arguments, keywords
     if node is not None and known.random:
         node.random = True
     if known.result in ("tuple", "list"):
-        made = structure(known, node, keywords)
-        if isinstance(made, Sequence) and made.items and isinstance(made.items[0], Tensor):
-            save(made.items[0], replace(known, saves_output=False), positional, name)
-        for part in made.items if known.alias and values and isinstance(made, Sequence) else ():
-            if isinstance(part, Tensor):
-                view(part, values[0], name)
-        return made
+        return several(known, node, keywords, positional, first, name)
     if node is None and values and isinstance(values[0], Tensor) and known.alias and not known.inplace:
         # a shape that is not known is that of the base, unless the operation may have changed it
         shape = OTHER if shape is None and word not in KEEPS_SHAPE and word != "squeeze" else shape
@@ -107,16 +101,34 @@ def operation(m: Interpreter, known: OpFacts | None, values: Arguments, keywords
     made = Tensor(node, None, single, shape=shape)
     if node is None:
         made.latent = m.latent(site, values)
-    if known.inplace and word in RESHAPES and values and isinstance(values[0], Tensor):
-        values[0].shape = None
-    if known.inplace and values and isinstance(values[0], Tensor):
-        keep(made, [value for value in saved_inputs(known, positional, "") if isinstance(value, Tensor)])
-        changed = changed_in_place(m, values[0], made, values[1:], site)
-        if known.saves_output and made.node is not None:
-            keep(made, [changed])
-        return changed
+    if known.inplace and isinstance(first, Tensor):
+        return written(m, known, made, first, positional, values[1:], site, word)
     save(made, known, positional, name)
-    return view(made, values[0], name) if known.alias and values else made
+    return view(made, first, name) if known.alias and first is not None else made
+
+
+def written(
+    m: Interpreter, known: OpFacts, made: Tensor, target: Tensor, positional: Arguments, given: Arguments, site: ast.AST, word: str
+) -> Value:
+    """The tensor `target`, in which an operation has put what it `made`."""
+    if word in RESHAPES:
+        target.shape = None
+    keep(made, [value for value in saved_inputs(known, positional, "") if isinstance(value, Tensor)])
+    changed = changed_in_place(m, target, made, given, site)
+    if known.saves_output and made.node is not None:
+        keep(made, [changed])
+    return changed
+
+
+def several(known: OpFacts, node: Node | None, keywords: Keywords, positional: Arguments, first: Value | None, name: str) -> Value:
+    """The results of an operation that gives several."""
+    made = structure(known, node, keywords)
+    if isinstance(made, Sequence) and made.items and isinstance(made.items[0], Tensor):
+        save(made.items[0], replace(known, saves_output=False), positional, name)
+    for part in made.items if known.alias and first is not None and isinstance(made, Sequence) else ():
+        if isinstance(part, Tensor):
+            view(part, first, name)
+    return made
 
 
 def compares_two(word: str, values: Arguments) -> bool:
