@@ -46,7 +46,7 @@ The fix is safe if every gradient behind the detached value is known to be clear
 as with a retained graph. If an optimizer steps between the two passes, it is safe only if the detached value is a weight or a target of
 the loss (an advantage, a target value), and unsafe if it is the input of a network that the loss trains: then the unused gradient may
 be intended, or may be the fault itself. If the gradients of both passes are used, nothing is detached: see sequential-backward and
-step-between-backwards. If a single loss reaches a network that no optimizer steps, the fix is unsafe, because an optimizer
+step-between-backwards. For a single loss the same holds. If a single loss reaches a network that no optimizer steps, the fix is unsafe, because an optimizer
 outside the analysed code may have its parameters.
 
 ## References

@@ -6,7 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from graphfix.run.engine import analyse, findings_of
+from graphfix.analysis.subject import Draft
+from graphfix.interpreter.conventions import NO_CONVENTIONS
+from graphfix.model import Span
+from graphfix.repair.choice import Attempt, closest, of_fix
+from graphfix.repair.trial import APART, RAISES, UNFINISHED, UNWRITABLE, Verdict, judged
+from graphfix.repairs.fixes import fix
+from graphfix.run.engine import _evidence, analyse, findings_of
 from graphfix.run.examine import Job, examine
 from graphfix.run.selection import Wanted
 
@@ -136,3 +142,18 @@ def test_a_search_that_raises_costs_no_finding(tmp_path: Path, monkeypatch: pyte
     (finding,) = (each for each in analysis.findings if each.code == "GF204")
     assert finding.fix is None and finding.unfixed
     assert ("GF204", "a fault of the search") in [(fault.code, str(fault.error)) for fault in analysis.faults]
+
+
+@pytest.mark.parametrize(("refusal", "is_kept"), [(UNFINISHED, True), (APART, True), (UNWRITABLE, True), (RAISES, False)])
+def test_a_trial_that_says_nothing_takes_no_fix_away(refusal: str, is_kept: bool) -> None:
+    given = fix("detach `h`", doubt="it may be used")
+    draft = Draft("GF201", "carried-state", "", "train.py", Span(0, 1), fix=given)
+    (candidate,) = of_fix(given)
+    found = closest(draft, [Attempt(candidate, Verdict(refusal))])
+    assert (found is None) is is_kept
+    assert closest(draft, []) is None
+
+
+def test_a_trial_without_corresponding_runs_proves_nothing(tmp_path: Path) -> None:
+    evidence = _evidence(tmp_path / "train.py", code.HEAD + code.LOGGED, (tmp_path,), NO_CONVENTIONS, {})
+    assert judged(evidence, {tmp_path / "train.py": "def nothing():\n    pass\n"}, None).refusal == APART

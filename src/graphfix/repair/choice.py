@@ -14,7 +14,7 @@ from graphfix.model import AddArgument, Delete, Fix, NoFix
 from graphfix.repair.candidate import Candidate, Effect
 from graphfix.repair.candidates import candidates, kept
 from graphfix.repair.ranking import rank, rank_kept
-from graphfix.repair.trial import LESS, OTHERWISE, REFUSALS, UNTRAINED, IsLeft, Verdict, tried
+from graphfix.repair.trial import LESS, OTHERWISE, REFUSALS, UNDECIDED, UNFINISHED, UNTRAINED, IsLeft, Verdict, tried
 from graphfix.repair.witness import Witness, witness_of
 from graphfix.repairs.fixes import fix
 
@@ -61,9 +61,10 @@ def best_of(evidence: Evidence, finding: Draft, witness: Witness, made: Iterable
 
 
 def closest(finding: Draft, made: Sequence[Attempt]) -> NoFix | None:
-    """Why none of the attempts repairs the fault: that of the rule, or else the one which comes closest."""
+    """Why none of the attempts repairs the fault: that of the rule, or else the one which comes closest; None where trials say nothing."""
     if finding.fix is not None:
-        return NoFix(f"\"{finding.fix.title}\" would be no repair: {made[0].verdict.refusal}") if made else None
+        own = made[0].verdict.refusal if made else UNFINISHED
+        return NoFix(f"\"{finding.fix.title}\" would be no repair: {own}") if own not in UNDECIDED else None
     near = [each for each in made if each.verdict.refusal in (UNTRAINED, OTHERWISE, LESS)]
     if not near:
         return None

@@ -32,6 +32,7 @@ UNTRAINED = "a parameter would not be trained any more"
 OTHERWISE = "a backward() that works would train in another way"
 LESS = "a backward() would not train with all that is computed for it"
 REFUSALS = (UNWRITABLE, UNFINISHED, APART, KEPT, RAISES, MISSING, UNTRAINED, OTHERWISE, LESS)
+UNDECIDED = (UNWRITABLE, UNFINISHED, APART)  # which say nothing against an edit
 IsLeft = Callable[[Evidence], bool]
 # the sum and what it is kept in, which a backward pass through the new part alone leaves out
 FEWER = {Effect.PART: 2}
