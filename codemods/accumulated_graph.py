@@ -59,8 +59,8 @@ from graphfix.autograd.symptoms import GROWS, SECOND_WALK
 from graphfix.codemods.base import rule
 from graphfix.interpreter.values import Instance
 from graphfix.model import OUTSIDE, Finding, Fix, Label, NoFix
-from graphfix.repairs.cut import Cut, plan
-from graphfix.repairs.fixes import fix, unless
+from graphfix.repair.cut import Cut, plan
+from graphfix.repair.fixes import fix, unless
 from graphfix.source.quote import short
 
 

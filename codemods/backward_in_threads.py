@@ -48,7 +48,7 @@ from graphfix.analysis.second_backward import Cause
 from graphfix.autograd.symptoms import SECOND_WALK
 from graphfix.codemods.base import rule
 from graphfix.model import AddArgument, Finding, Fix, NoFix
-from graphfix.repairs.fixes import fix
+from graphfix.repair.fixes import fix
 from graphfix.source.quote import short
 from graphfix.verify.expected import Expected
 

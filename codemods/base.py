@@ -63,7 +63,7 @@ class Rule:
         self, evidence: Evidence, message: str, span: Span, story: Iterable[Label], fix: Fix | NoFix | None = None,
         *, severity: Severity | None = None, optional: bool = False, shown: Symptom | None = None,
         subject: Subject | None = None, shown_by: SecondBackward | Conflict | None = None,
-    ) -> Finding:  # fmt: skip
+    ) -> Draft:  # fmt: skip
         """A finding of this rule in the program of `evidence`, with its fix or why there is none.
 
         `shown`: which of `shows` is its symptom; by default the first. `subject`: what it is about, for `yields_to`. `shown_by`:

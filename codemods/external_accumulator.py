@@ -42,10 +42,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from graphfix.analysis.evidence import Evidence
+from graphfix.analysis.old_totals import accumulated
 from graphfix.autograd.symptoms import SECOND_WALK
 from graphfix.codemods.base import rule
 from graphfix.model import Finding
-from graphfix.repairs.set_up import accumulated
 from graphfix.verify.expected import Expected
 
 

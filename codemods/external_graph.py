@@ -47,10 +47,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from graphfix.analysis.evidence import Evidence
+from graphfix.analysis.outer_graph import external
 from graphfix.autograd.symptoms import SECOND_WALK
 from graphfix.codemods.base import rule
 from graphfix.model import Finding
-from graphfix.repairs.recompute import external
 from graphfix.verify.expected import CUT
 
 

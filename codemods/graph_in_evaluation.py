@@ -71,8 +71,8 @@ from graphfix.analysis.unrecorded_callers import called_unrecorded, calls_of, is
 from graphfix.autograd.symptoms import MAKES_MORE, SECOND_WALK
 from graphfix.codemods.base import rule
 from graphfix.model import Finding, Severity
-from graphfix.repairs.fixes import fix
-from graphfix.repairs.no_grad import (
+from graphfix.repair.fixes import fix
+from graphfix.repair.no_grad import (
     doubt_of,
     doubted_at,
     evaluation_mode,

@@ -47,7 +47,7 @@ from graphfix.codemods.base import rule
 from graphfix.interpreter.recording import Number
 from graphfix.interpreter.values import Tensor, Unknown
 from graphfix.model import Append, Finding, Operation, Replace, Severity
-from graphfix.repairs.fixes import fix, operand, unless
+from graphfix.repair.fixes import fix, operand, unless
 from graphfix.source.quote import short
 
 CONVERSIONS = frozenset(("float", "int", "complex"))

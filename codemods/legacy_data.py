@@ -47,7 +47,7 @@ from graphfix.codemods.base import rule
 from graphfix.interpreter.recording import Alias, AliasKind
 from graphfix.interpreter.values import Tensor
 from graphfix.model import OUTSIDE, Finding, Replace, Severity
-from graphfix.repairs.fixes import fix, operand, unless
+from graphfix.repair.fixes import fix, operand, unless
 from graphfix.source.quote import short
 
 

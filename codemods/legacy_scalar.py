@@ -44,7 +44,7 @@ from graphfix.autograd.symptoms import NO_ELEMENT
 from graphfix.codemods.base import rule
 from graphfix.interpreter.recording import AliasKind, Read
 from graphfix.model import Finding, Fix, Ground, Replace
-from graphfix.repairs.fixes import fix, operand, unless
+from graphfix.repair.fixes import fix, operand, unless
 from graphfix.source.quote import short
 from graphfix.source.subtree import subtree
 from graphfix.verify.expected import Expected

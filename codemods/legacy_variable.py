@@ -74,9 +74,9 @@ from graphfix.model import (
     Severity,
     Wrap,
 )
-from graphfix.repairs.fixes import fix, naming_torch, unless
-from graphfix.repairs.no_grad import doubt_of, doubted_at, no_grad_around, story_of
-from graphfix.repairs.unwrap import Seen, Unwrapped, operations, unwrapped
+from graphfix.repair.fixes import fix, naming_torch, unless
+from graphfix.repair.no_grad import doubt_of, doubted_at, no_grad_around, story_of
+from graphfix.repair.unwrap import Seen, Unwrapped, operations, unwrapped
 from graphfix.source.quote import short
 from graphfix.source.subtree import subtree
 from graphfix.verify.expected import Expected

@@ -49,7 +49,7 @@ from graphfix.analysis.subject import explaining
 from graphfix.autograd.symptoms import UNWALKED
 from graphfix.codemods.base import rule
 from graphfix.model import Finding, Fix, InsertBefore, NoFix, Severity, in_time
-from graphfix.repairs.fixes import fix
+from graphfix.repair.fixes import fix
 from graphfix.source.quote import short
 from graphfix.source.subtree import subtree
 from graphfix.verify.expected import Expected

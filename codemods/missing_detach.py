@@ -68,7 +68,7 @@ from graphfix.analysis.walked_again import in_sight
 from graphfix.autograd.symptoms import RETAINS, SECOND_WALK, WALKS_MORE, WRITTEN_IN_PLACE
 from graphfix.codemods.base import rule
 from graphfix.model import Append, Finding, Ground, Operation, RemoveArgument, Severity, in_time
-from graphfix.repairs.fixes import fix, unless
+from graphfix.repair.fixes import fix, unless
 from graphfix.source.quote import short
 from graphfix.verify.expected import Expected
 

@@ -69,12 +69,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from graphfix.analysis.carried import carried
 from graphfix.analysis.evidence import Evidence
 from graphfix.autograd.symptoms import GROWS, SECOND_WALK, WRITTEN_IN_PLACE
 from graphfix.codemods.base import rule
 from graphfix.model import Finding
-from graphfix.repairs.detach import carried
-from graphfix.repairs.unwalked import unwalked
+from graphfix.repair.unwalked import unwalked
 from graphfix.verify.expected import CUT
 
 

@@ -48,7 +48,7 @@ from graphfix.autograd.symptoms import RETAINS, SECOND_WALK
 from graphfix.codemods.base import rule
 from graphfix.interpreter.values import Instance
 from graphfix.model import OUTSIDE, AddArgument, Finding, Operation, RemoveArgument, Severity
-from graphfix.repairs.fixes import fix, unless
+from graphfix.repair.fixes import fix, unless
 from graphfix.source.subtree import subtree
 
 

@@ -53,7 +53,7 @@ from graphfix.autograd.symptoms import RETAINS, SECOND_WALK
 from graphfix.codemods.base import rule
 from graphfix.interpreter.interning import kind_of
 from graphfix.model import OUTSIDE, AddArgument, Finding, Operation, RemoveArgument, Replace, Severity, Span, in_time
-from graphfix.repairs.fixes import fix, unless
+from graphfix.repair.fixes import fix, unless
 from graphfix.source.subtree import subtree
 
 

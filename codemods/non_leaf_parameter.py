@@ -72,7 +72,7 @@ from graphfix.autograd.symptoms import NOT_A_LEAF, SECOND_WALK
 from graphfix.codemods.base import rule
 from graphfix.interpreter.recording import Read
 from graphfix.model import Append, Finding, Fix, Ground, NoFix, RemoveArgument, Replace, in_time
-from graphfix.repairs.fixes import fix, unless
+from graphfix.repair.fixes import fix, unless
 from graphfix.source.quote import short
 from graphfix.source.subtree import subtree
 from graphfix.verify.expected import Expected

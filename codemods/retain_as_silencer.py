@@ -49,20 +49,23 @@ import ast
 import dataclasses
 from collections.abc import Iterable, Iterator
 
+from graphfix.analysis.carried import carried_finding
 from graphfix.analysis.conflicts import Conflict, stale_below
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.hidden import Hidden, hidden
+from graphfix.analysis.old_totals import accumulated
+from graphfix.analysis.outer_graph import external
 from graphfix.analysis.second_backward import Cause, SecondBackward
 from graphfix.analysis.subject import Draft, Subject
 from graphfix.analysis.unretained import Unretained, across_iterations
 from graphfix.autograd.symptoms import GROWS, SECOND_WALK, WRITTEN_IN_PLACE
 from graphfix.codemods.base import rule
 from graphfix.model import Finding, Fix, Ground, NoFix, Operation, RemoveArgument, Severity, in_time
-from graphfix.repairs.detach import boundary_fix, carried_finding
-from graphfix.repairs.fixes import fix, unless
-from graphfix.repairs.put_away import piled_up
-from graphfix.repairs.recompute import external
-from graphfix.repairs.set_up import accumulated
+from graphfix.repair.candidate import Candidate
+from graphfix.repair.candidates import proposed
+from graphfix.repair.entering import at_boundary
+from graphfix.repair.fixes import fix, unless
+from graphfix.repair.put_away import piled_up
 from graphfix.source.quote import short
 from graphfix.verify.expected import Expected
 
@@ -89,7 +92,15 @@ def shown(trial: Evidence, group: Hidden) -> Iterator[tuple[Finding, Fix | NoFix
         return
     what, findings = without_retaining(trial, group)
     for finding in findings:
-        yield dataclasses.replace(finding, message=what), finding.fix or NoFix(finding.unfixed)
+        yield dataclasses.replace(finding, message=what), repair_for(trial, finding)
+
+
+def repair_for(trial: Evidence, finding: Finding) -> Fix | NoFix:
+    """What its own rule would propose for the finding that the walks are without retaining."""
+    if not isinstance(finding, Draft) or finding.fix is not None or finding.shown_by is None:
+        return finding.fix or NoFix(finding.unfixed)
+    found = proposed(trial, finding.shown_by)
+    return found.fix if isinstance(found, Candidate) else found or NoFix(finding.unfixed)
 
 
 def without_retaining(trial: Evidence, group: Hidden) -> tuple[str, Iterable[Finding]]:
@@ -108,8 +119,8 @@ def state(trial: Evidence, loop: ast.AST | None, carriers: dict[str, list[Second
     told = [finding for finding in findings if finding is not None]
     if not told:
         return None
-    repairs = [boundary_fix(trial, loop, name, group[0]) for name, group in carriers.items()]
-    operations = [operation for repair in repairs if isinstance(repair, Fix) for operation in repair.operations]
+    repairs = [at_boundary(trial, loop, name, group[0]) for name, group in carriers.items()]
+    operations = [operation for repair in repairs if isinstance(repair, Candidate) for operation in repair.operations]
     refused = [repair for repair in repairs if isinstance(repair, NoFix)]
     names = ", ".join(f"`{name}`" for name in carriers)
     whole = refused[0] if refused else fix(f"detach {names} where an iteration begins", *operations)

@@ -54,7 +54,6 @@ from graphfix.analysis.subject import Subject
 from graphfix.autograd.symptoms import SECOND_WALK, WRITTEN_IN_PLACE
 from graphfix.codemods.base import rule
 from graphfix.model import Finding, Label, in_time
-from graphfix.repairs.reorder import reordered
 from graphfix.source.quote import short
 from graphfix.verify.expected import Expected
 
@@ -80,11 +79,12 @@ def report(evidence: Evidence, meeting: Meeting) -> Finding:
     story.append(evidence.label(meeting.site, "backward() needs the saved ones and raises"))
     message = f"`{short(program.source(meeting.site), 30)}` needs parameters that a step has changed since"
     blamed = program.statement_of(meeting.site)
-    repair = reordered(evidence, meeting)
     # where the graph is freed as well, that is what raises
     shown = WRITTEN_IN_PLACE if all(conflict.first is None for conflict in meeting.conflicts) else SECOND_WALK
     subject = Subject(about=frozenset([meeting.site]), explains=frozenset([meeting.site]))
-    return RULE.finding(evidence, message, evidence.program.span(blamed), in_time(*story), repair, shown=shown, subject=subject, shown_by=conflict)
+    return RULE.finding(
+        evidence, message, evidence.program.span(blamed), in_time(*story), shown=shown, subject=subject, shown_by=conflict
+    )
 
 
 RULE = rule(

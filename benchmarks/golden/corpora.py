@@ -15,7 +15,7 @@ from benchmarks.golden.recording import PARTS, Program
 REPOSITORY = Path(__file__).parents[2]
 LIST = "corpora.json"
 SUFFIXES = (".py", ".ipynb")
-ROOMS = ("codemods", "interpreter", "repairs", "analysis", "autograd")
+ROOMS = ("codemods", "interpreter", "obligations", "repair", "analysis", "autograd")
 SEEDS = (0, 10_000)  # of the first program of each series
 SERIES = 100
 LINES = 600  # of a file that is too large for the budget of its runs

@@ -28,13 +28,13 @@ from graphfix.analysis.flow.circular import true_of_itself
 from graphfix.interpreter.interning import Key
 from graphfix.interpreter.values import Constant
 from graphfix.model import Finding, Ground
-from graphfix.repairs.inquiry import Open
-from graphfix.repairs.obligations import Proof
+from graphfix.obligations.inquiry import Open
+from graphfix.obligations.obligations import Proof
 from graphfix.run.workers import processors
 
 WITHOUT_REPAIRS = frozenset(("findings", "proofs", "entries"))
 WITH_REPAIRS = WITHOUT_REPAIRS | {"repairs"}
-ROOMS = ("source", "autograd", "interpreter", "models", "analysis", "analysis.flow", "repairs", "rewrite", "run", "codemods")
+ROOMS = ("source", "autograd", "interpreter", "models", "analysis", "analysis.flow", "obligations", "repair", "rewrite", "run", "codemods")
 
 
 def load() -> None:
@@ -89,7 +89,7 @@ def changed_question(change: Callable[[Finding], Finding], answer: Callable[[Ope
     def asked(proof: Proof, finding: Finding) -> Iterator[Open]:
         return map(answer, open_of(proof, change(finding)))
 
-    put("repairs.obligations:Proof.open_of", asked)
+    put("obligations.obligations:Proof.open_of", asked)
 
 
 def without_contradictions() -> None:
@@ -193,8 +193,8 @@ MUTANTS: dict[str, Callable[[], None]] = {
     "happens_always": partial(put, "analysis.second_backward:happens_always", YES),
     "contradicted findings": without_contradictions,
     "grounds": without_grounds,
-    "as_tensors": partial(put, "repairs.proof:as_tensors", lambda proof, fix: fix),
-    "widens": partial(put, "repairs.proof:widens", NO),
+    "as_tensors": partial(put, "obligations.proof:as_tensors", lambda proof, fix: fix),
+    "widens": partial(put, "obligations.proof:widens", NO),
     "working_walks": partial(put, "analysis.evidence:working_walks", lambda run: []),
     "halving": partial(put, "autograd.health:Health.worse_than", always("")),
     "escapes through all parents": partial(put, "interpreter.interpreter:Interpreter.escape", shallow),
@@ -204,8 +204,8 @@ MUTANTS: dict[str, Callable[[], None]] = {
     "swallowed: tasks": partial(put, "analysis.flow.swallowed:is_awaited", YES),
     "swallowed: xfail": partial(put, "analysis.flow.swallowed:EXPECTING", ()),
     "swallowed: generators as managers": partial(put, "analysis.flow.swallowed:holds_its_yield", NO),
-    "OTHER_FORMULAS": partial(put, "repairs.obligations:OTHER_FORMULAS", frozenset()),
-    "BY_MODE": partial(put, "repairs.unrecorded:BY_MODE", frozenset()),
+    "OTHER_FORMULAS": partial(put, "obligations.obligations:OTHER_FORMULAS", frozenset()),
+    "BY_MODE": partial(put, "obligations.unrecorded:BY_MODE", frozenset()),
     "call-string guards": without_guards,
     "back aliases": partial(put, "analysis.flow.following:Following.back", NOTHING),
     "Old of +=": partial(put, "analysis.flow.statements:Old", lambda statement: statement, only_there=True),

@@ -23,8 +23,8 @@ from graphfix.analysis.explore import Explorer, Tape
 from graphfix.analysis.runs import Run
 from graphfix.autograd.health import Health
 from graphfix.model import Finding, Fix
-from graphfix.repairs.inquiry import Open
-from graphfix.repairs.obligations import Proof
+from graphfix.obligations.inquiry import Open
+from graphfix.obligations.obligations import Proof
 from graphfix.rewrite import fixpoint
 from graphfix.run import engine, limits
 from graphfix.run.cache import Cache, opened

@@ -171,7 +171,7 @@ def test_colour_is_for_terminals(project: Path, command: str, words: list[str]) 
 # what no command loads that finds nothing to tell, from a folder without settings
 HEAVY = {
     "libcst", "unidiff", "pathspec", "torch", "rich", "asyncio", "multiprocessing", "concurrent.futures", "logging", "ssl", "tempfile",
-    "zipfile", "pygls", "lsprotocol", "watchfiles", "graphfix.rewrite", "graphfix.repairs.proof", "graphfix.analysis.flow.flow",
+    "zipfile", "pygls", "lsprotocol", "watchfiles", "graphfix.rewrite", "graphfix.obligations.proof", "graphfix.analysis.flow.flow",
     "graphfix.source.notebook", "graphfix.source.old_python", "graphfix.report.text",
 }  # fmt: skip
 CACHE = {"sqlite3", "hashlib", "pickle", "graphfix.run.cache"}

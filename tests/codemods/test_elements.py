@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.repairs.programs import found, safe_titles
+from tests.obligations.programs import found, safe_titles
 
 LOOP = """
 import torch

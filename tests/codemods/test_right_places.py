@@ -9,8 +9,8 @@ import pytest
 
 from graphfix.analysis.flow.places import GivenUp, Sink
 from graphfix.model import Finding
-from graphfix.repairs.inquiry import Open
-from graphfix.repairs.proof import reason_of
+from graphfix.obligations.inquiry import Open
+from graphfix.obligations.proof import reason_of
 from graphfix.run.engine import findings_of
 
 HEAD = """\

@@ -14,8 +14,8 @@ from benchmarks.golden.recording import Record
 from graphfix import codemods
 from graphfix.analysis import explore
 from graphfix.model import Finding
-from graphfix.repairs.inquiry import Open
-from graphfix.repairs.obligations import Proof
+from graphfix.obligations.inquiry import Open
+from graphfix.obligations.obligations import Proof
 
 RIGHT = """\
 import torch

@@ -13,7 +13,8 @@ from graphfix.model import AddArgument, InsertAfter, InsertBefore, Move
 from graphfix.repair.candidate import Candidate, Effect
 from graphfix.repair.candidates import candidates
 from graphfix.repair.choice import most_tried
-from graphfix.repair.ranking import is_logged, rank
+from graphfix.repair.parts import is_logged
+from graphfix.repair.ranking import rank
 from graphfix.repair.recompute import moved_up
 from graphfix.repair.trial import Verdict, texts_with, tried
 from graphfix.repair.witness import witness_of

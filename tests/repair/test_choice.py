@@ -6,12 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from graphfix.analysis.subject import Draft
 from graphfix.interpreter.conventions import NO_CONVENTIONS
-from graphfix.model import Span
-from graphfix.repair.choice import Attempt, closest, of_fix
+from graphfix.repair.choice import Attempt, is_decided, of_fix
+from graphfix.repair.fixes import fix
 from graphfix.repair.trial import APART, RAISES, UNFINISHED, UNWRITABLE, Verdict, judged
-from graphfix.repairs.fixes import fix
 from graphfix.run.engine import _evidence, analyse, findings_of
 from graphfix.run.examine import Job, examine
 from graphfix.run.selection import Wanted
@@ -146,12 +144,9 @@ def test_a_search_that_raises_costs_no_finding(tmp_path: Path, monkeypatch: pyte
 
 @pytest.mark.parametrize(("refusal", "is_kept"), [(UNFINISHED, True), (APART, True), (UNWRITABLE, True), (RAISES, False)])
 def test_a_trial_that_says_nothing_takes_no_fix_away(refusal: str, is_kept: bool) -> None:
-    given = fix("detach `h`", doubt="it may be used")
-    draft = Draft("GF201", "carried-state", "", "train.py", Span(0, 1), fix=given)
-    (candidate,) = of_fix(given)
-    found = closest(draft, [Attempt(candidate, Verdict(refusal))])
-    assert (found is None) is is_kept
-    assert closest(draft, []) is None
+    own = of_fix(fix("detach `h`", doubt="it may be used"))
+    assert is_decided([Attempt(own, Verdict(refusal))]) is not is_kept
+    assert not is_decided([])
 
 
 def test_a_trial_without_corresponding_runs_proves_nothing(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 import graphfix.analysis.explore
 import graphfix.codemods
-import graphfix.repairs.proof
+import graphfix.obligations.proof
 import graphfix.run.engine
 from graphfix.analysis.evidence import Evidence
 from graphfix.model import Finding
@@ -65,8 +65,8 @@ def test_no_proof_is_sought_of_what_nobody_asked_for(tmp_path: Path, monkeypatch
         asked.extend(finding.code for finding in findings)
         yield from proven(evidence, findings)
 
-    proven = graphfix.repairs.proof.proven
-    monkeypatch.setattr(graphfix.repairs.proof, "proven", noted)
+    proven = graphfix.obligations.proof.proven
+    monkeypatch.setattr(graphfix.obligations.proof, "proven", noted)
     path = tmp_path / "train.py"
     path.write_text(OPTIONAL)
     assert [finding.code for finding in examine(path, Job((tmp_path,))).findings] == asked == ["GF901"]

@@ -1,12 +1,18 @@
-"""Graphs that are built outside of a loop and walked in it."""
+"""Graphs that are built outside of a loop and walked in it, and how they are told."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from graphfix.analysis.evidence import Evidence
-from graphfix.analysis.second_backward import SecondBackward
+from graphfix.analysis.second_backward import Cause, SecondBackward
+from graphfix.analysis.subject import Subject, Tell
 from graphfix.autograd.graph import Leaf, Node, history
+from graphfix.interpreter.recording import Store
+from graphfix.interpreter.values import Sequence, Tensor
+from graphfix.model import Finding, Label, in_time
+from graphfix.source.quote import short
 
 
 def outer_births(evidence: Evidence, walk: SecondBackward) -> list[Node]:
@@ -75,3 +81,73 @@ def gradient_is_dropped(walk: SecondBackward, leaves: list[Leaf]) -> bool:
         if pending:
             return False
     return True
+
+
+def external(evidence: Evidence, walks: list[SecondBackward], tell: Tell) -> Iterator[Finding]:
+    """A finding for each computation outside of a loop that these walks meet again."""
+    done: set[ast.AST] = set()
+    for walk in walks:
+        if walk.cause is not Cause.EXTERNAL or walk.loop is None or not evidence.program.holds(walk.walk.site):
+            continue
+        nodes, births = external_nodes(walk), outer_births(evidence, walk)
+        if not births:
+            continue
+        statements = statements_of(evidence, walk, nodes)
+        if not statements or not are_tensors(evidence, statements):
+            stored = bound_outside(evidence, walk)
+            if stored:
+                done.update(stored)
+                names = ", ".join(f"`{short(ast.unparse(statement.targets[0]), 30)}`" for statement in stored)
+                yield told(evidence, walk, stored[0], short(names, 20), made_once(evidence, births), tell)
+                continue
+        blamed = statements[-1] if statements else evidence.program.statement_of(births[0].site)
+        if blamed in done:
+            continue
+        done.add(blamed)
+        what = short(ast.unparse(blamed.targets[0])) if isinstance(blamed, ast.Assign) else short(ast.unparse(births[0].site))
+        yield told(evidence, walk, blamed, f"`{what}`", made_once(evidence, births), tell)
+
+
+def told(evidence: Evidence, walk: SecondBackward, built: ast.stmt, what: str, subject: Subject, tell: Tell) -> Finding:
+    """The finding for a graph that outlives the iteration that frees it."""
+    message = f"{what} is computed before the loop and used by every backward()"
+    span = evidence.program.span(built)
+    return tell(evidence, message, span, met_again(evidence, built, walk), subject=subject, shown_by=walk)
+
+
+def made_once(evidence: Evidence, births: list[Node]) -> Subject:
+    """The subject of a finding about what is computed before a loop: the statements that do so, and their graphs."""
+    statements = (evidence.program.statement_of(node.site) for node in births if evidence.program.holds(node.site))
+    return Subject(about=frozenset((*statements, *history(births))))
+
+
+def met_again(evidence: Evidence, built: ast.stmt, walk: SecondBackward) -> tuple[Label, ...]:
+    """The story of a graph that outlives the iteration that frees it."""
+    return in_time(
+        evidence.label(built, "computed once, outside the loop"),
+        evidence.label(walk.walk.site, "iteration 1 frees its graph"),
+        evidence.label(walk.walk.site, "in iteration 2 backward() goes through the freed graph and raises"),
+    )
+
+
+def bound_outside(evidence: Evidence, walk: SecondBackward) -> list[ast.Assign]:
+    """The assignments, in another function, that keep the outer graph: an `__init__` that computes targets."""
+    found: dict[ast.Assign, None] = {}
+    for (_, _, hit), (_, entry) in zip(walk.hits, walk.entries):
+        outside = next((node for node in hit.path if all(active is not entry for active, _ in node.context)), None)
+        kept = [s for s in outside.stores if isinstance(s, Store) and s.value_site is not None] if outside is not None else []
+        stores = [
+            s for s in kept if isinstance(s.value, (Tensor, Sequence)) and all(active is not entry for active, _ in s.context)
+        ]
+        statement = (
+            evidence.program.statement_of(stores[-1].target) if stores and evidence.program.holds(stores[-1].target) else None
+        )
+        if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+            return []
+        found[statement] = None
+    return sorted(found, key=lambda s: s.lineno)
+
+
+def are_tensors(evidence: Evidence, statements: list[ast.stmt]) -> bool:
+    """Whether each statement binds tensors with a graph: not a module that computes one when it is built."""
+    return all(isinstance(s, ast.Assign) and evidence.facts.uses.get(s.value) for s in statements)

@@ -12,6 +12,7 @@ from graphfix.autograd.graph import Node
 from graphfix.model import Finding, Span
 
 NOTHING: frozenset[object] = frozenset()
+Tell = Callable[..., "Draft"]  # `Rule.finding` of the rule whose finding it is
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,27 +5,46 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from graphfix.model import Ground, Operation
+from graphfix.model import Fix, Ground, Operation
+from graphfix.repair.fixes import fix
 
 
 class Effect(enum.Enum):
     """What a repair does to the graph."""
 
+    WIDEN = "lets a reset that is there reach all that it is meant for"
+    LIMIT = "limits each backward pass to the parameters that its own optimizer steps"
+    JOIN = "goes backward once, through the sum of the losses"
+    REMOVE = "takes a needless backward pass away"
+    INSIDE = "computes it in each iteration"
     PART = "goes backward through the new part of a total"
     RESET = "starts anew in each iteration"
     CUT = "cuts the graph of earlier iterations"
     MOVE = "takes the gradients before the parameters change"
     RETAIN = "keeps the graph for the backward pass that follows"
     RECOMPUTE = "runs a part of the forward pass again"
-    OTHER = "what its rule proposes"
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """An edit that may repair a fault. `doubt`: why it may not be what was meant."""
+    """An edit that may repair a fault.
+
+    `doubt`: why it may not be what was meant; empty where its proof alone decides whether it is safe. `is_reasoned`: whether what makes it
+    has seen that it ends the fault, so that it may be offered where no trial can be made.
+    """
 
     effect: Effect
     title: str
     operations: tuple[Operation, ...]
     ground: Ground
-    doubt: str
+    doubt: str = ""
+    is_reasoned: bool = False
+
+    @property
+    def fix(self) -> Fix:
+        return fix(self.title, *self.operations, ground=self.ground, doubt=self.doubt)
+
+
+def reasoned(effect: Effect, title: str, *operations: Operation, ground: Ground, doubt: str = "") -> Candidate:
+    """A candidate whose conditions are checked where it is made."""
+    return Candidate(effect, title, operations, ground, doubt, is_reasoned=True)

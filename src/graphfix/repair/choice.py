@@ -7,16 +7,19 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from graphfix.analysis.conflicts import Conflict
 from graphfix.analysis.evidence import Evidence
+from graphfix.analysis.second_backward import SecondBackward
 from graphfix.analysis.subject import Draft
 from graphfix.autograd.graph import Node
-from graphfix.model import AddArgument, Delete, Fix, NoFix
+from graphfix.model import OPEN, AddArgument, Applicability, Finding, Fix, NoFix
+from graphfix.obligations.joined import Joined, writes
+from graphfix.obligations.proof import proven
 from graphfix.repair.candidate import Candidate, Effect
-from graphfix.repair.candidates import candidates, kept
+from graphfix.repair.candidates import candidates, kept, proposed
 from graphfix.repair.ranking import rank, rank_kept
-from graphfix.repair.trial import LESS, OTHERWISE, REFUSALS, UNDECIDED, UNFINISHED, UNTRAINED, IsLeft, Verdict, tried
+from graphfix.repair.trial import LESS, OTHERWISE, REFUSALS, UNDECIDED, UNTRAINED, IsLeft, Verdict, tried
 from graphfix.repair.witness import Witness, witness_of
-from graphfix.repairs.fixes import fix
 
 MOST_TRIED = 40  # candidates of one finding
 TRIAL_STEPS = 200_000  # that they may take together
@@ -30,27 +33,57 @@ class Attempt:
     verdict: Verdict
 
 
-def chosen(evidence: Evidence, finding: Draft, is_left: IsLeft) -> Fix | NoFix | None:
-    """The best repair for a finding whose rule knows none, or no safe one; or which edit came closest, and what stands in its way.
+def chosen(evidence: Evidence, finding: Draft, is_left: IsLeft) -> Iterator[Finding]:
+    """The finding with its best repair, or why there is none: as it is where nothing is searched, none where the flow of the code contradicts it.
 
-    None where nothing is searched, or nothing comes of it. `is_left`: whether the evidence of a repaired program still shows the fault.
+    `is_left`: whether the evidence of a repaired program still shows the fault.
     """
-    given = finding.fix
-    if finding.shown_by is not None and (given is None or not joins(given)):
-        witness = witness_of(finding.shown_by)
-        made = attempts(evidence, witness, given)
-        best = best_of(evidence, finding, witness, made)
-    elif finding.shown_by is None and given is None and finding.subject.targets:
-        made = all_tried(evidence, kept(evidence, kept_nodes(finding)), is_left=is_left)
-        best = min(held_by(made), key=lambda each: rank_kept(each.candidate, finding.span), default=None)
-    else:
-        return None
-    if best is None:
-        return closest(finding, made)
-    if given is not None and best.candidate.operations == given.operations:
-        return given
-    candidate = best.candidate
-    return fix(candidate.title, *candidate.operations, ground=candidate.ground, doubt=candidate.doubt)
+    if finding.shown_by is not None:
+        yield from search(evidence, finding, finding.shown_by)
+        return
+    made = list(all_tried(evidence, kept(evidence, kept_nodes(finding)), is_left=is_left))
+    best = min(held_by(made), key=lambda each: rank_kept(each.candidate, finding.span), default=None)
+    yield repaired(finding, best.candidate) if best is not None else unrepaired(finding, made)
+
+
+def search(evidence: Evidence, finding: Draft, shown: SecondBackward | Conflict) -> Iterator[Finding]:
+    """The same for a backward pass that raises: what can be argued for is taken where it is safe, and else competes with the rest of the grammar."""
+    given = of_fix(finding.fix) if finding.fix is not None else proposed(evidence, shown)
+    if isinstance(given, NoFix):
+        finding = replace(finding, unfixed=finding.unfixed or given.reason)
+    own = given if isinstance(given, Candidate) else None
+    witness = witness_of(shown)
+    known: dict[object, Verdict] = {}
+    if own is not None and finding.fix is None and not own.doubt and is_sound(evidence, own, witness, known):
+        sure = [*borne_out(evidence, finding, own)]
+        if all(each.fix is not None and each.fix.applicability is Applicability.SAFE for each in sure):
+            yield from sure
+            return
+    made = list(attempts(evidence, witness, own, known))
+    best = best_of(evidence, finding, witness, made)
+    if best is None and (own is None or is_decided(made)):
+        yield unrepaired(finding, made)
+    elif own is not None and (best is None or best.candidate is own):
+        yield from borne_out(evidence, finding, own) if finding.fix is None else (finding,)
+    elif best is not None:
+        yield repaired(finding, best.candidate)
+
+
+def is_sound(evidence: Evidence, own: Candidate, witness: Witness, known: dict[object, Verdict]) -> bool:
+    """Whether the trial of a candidate, where one can be made, says nothing against it."""
+    made = all_tried(evidence, [own], witness.event.site, known=known)
+    return all(not each.verdict.refusal or each.verdict.refusal in UNDECIDED for each in made)
+
+
+def borne_out(evidence: Evidence, finding: Draft, candidate: Candidate) -> Iterator[Finding]:
+    """The finding with a candidate, safe as far as its proof goes; none where the flow contradicts it."""
+    return proven(evidence, [replace(finding, fix=candidate.fix, unfixed="")])
+
+
+def repaired(finding: Draft, candidate: Candidate) -> Finding:
+    """The finding with a candidate; what is open about the fix of its rule says nothing of another one."""
+    story = tuple(each for each in finding.story if not each.message.startswith(OPEN))
+    return replace(finding, fix=candidate.fix, unfixed="", story=story)
 
 
 def best_of(evidence: Evidence, finding: Draft, witness: Witness, made: Iterable[Attempt]) -> Attempt | None:
@@ -60,16 +93,23 @@ def best_of(evidence: Evidence, finding: Draft, witness: Witness, made: Iterable
     return next(sound, held[0] if held else None)
 
 
-def closest(finding: Draft, made: Sequence[Attempt]) -> NoFix | None:
-    """Why none of the attempts repairs the fault: that of the rule, or else the one which comes closest; None where trials say nothing."""
-    if finding.fix is not None:
-        own = made[0].verdict.refusal if made else UNFINISHED
-        return NoFix(f"\"{finding.fix.title}\" would be no repair: {own}") if own not in UNDECIDED else None
+def is_decided(made: Sequence[Attempt]) -> bool:
+    """Whether the first attempt, that of what can be argued for, has come to something."""
+    return bool(made) and made[0].verdict.refusal not in UNDECIDED
+
+
+def unrepaired(finding: Draft, made: Sequence[Attempt]) -> Finding:
+    """The finding without a fix, and why none of the attempts repairs the fault: what was argued for, or else the one which comes closest."""
+    first = made[0] if made else None
+    if first is not None and first.candidate.is_reasoned and is_decided(made):
+        return finding.without_fix(f'"{first.candidate.title}" would be no repair: {first.verdict.refusal}')
     near = [each for each in made if each.verdict.refusal in (UNTRAINED, OTHERWISE, LESS)]
     if not near:
-        return None
+        return finding
     best = max(near, key=lambda each: REFUSALS.index(each.verdict.refusal))
-    return NoFix(f"{finding.unfixed}; the closest edit is to {best.candidate.title}, but {best.verdict.refusal}")
+    return replace(
+        finding, unfixed=f"{finding.unfixed}; the closest edit is to {best.candidate.title}, but {best.verdict.refusal}"
+    )
 
 
 def kept_nodes(finding: Draft) -> list[Node]:
@@ -80,18 +120,18 @@ def kept_nodes(finding: Draft) -> list[Node]:
 
 def is_written_between(evidence: Evidence, finding: Draft, candidate: Candidate) -> bool:
     """Whether a graph is to be kept although code between the two backward passes writes, and it may be to what the graph has saved."""
-    from graphfix.repairs.joined import Joined, writes  # asks the flow
-
     if candidate.effect is not Effect.RETAIN:
         return False
-    keeping = fix(candidate.title, *candidate.operations, ground=candidate.ground)
-    opened = Joined(evidence).joined(replace(finding, fix=keeping))
+    opened = Joined(evidence).joined(replace(finding, fix=candidate.fix))
     return any(isinstance(each.site, ast.Call) and writes(each.site) for each in opened)
 
 
-def attempts(evidence: Evidence, witness: Witness, given: Fix | None = None) -> list[Attempt]:
-    """All candidates for a backward pass that raises, tried; `given` is one of them."""
-    return all_tried(evidence, (*of_fix(given), *candidates(evidence, witness)), witness.event.site)
+def attempts(
+    evidence: Evidence, witness: Witness, own: Candidate | None = None, known: dict[object, Verdict] | None = None
+) -> Iterator[Attempt]:
+    """All candidates for a backward pass that raises, tried; `own`, which is argued for, is the first."""
+    first = (own,) if own is not None else ()
+    return all_tried(evidence, (*first, *candidates(evidence, witness)), witness.event.site, known=known)
 
 
 def all_tried(
@@ -99,13 +139,17 @@ def all_tried(
     every_one: Iterable[Candidate],
     site: ast.AST | None = None,
     is_left: IsLeft | None = None,
-) -> list[Attempt]:
-    """The candidates with what their trials come to, as many as may be tried, each edit once."""
+    known: dict[object, Verdict] | None = None,
+) -> Iterator[Attempt]:
+    """The candidates with what their trials come to, as many as may be tried, each edit once. `known`: what some came to already."""
+    known = {} if known is None else known
     found: dict[object, Candidate] = {}
     for each in every_one:
         found.setdefault(each.operations, each)
-    most = most_tried(evidence)
-    return [Attempt(each, tried(evidence, each, site, is_left)) for each in itertools.islice(found.values(), most)]
+    for each in itertools.islice(found.values(), most_tried(evidence)):
+        if each.operations not in known:
+            known[each.operations] = tried(evidence, each, site, is_left)
+        yield Attempt(each, known[each.operations])
 
 
 def most_tried(evidence: Evidence) -> int:
@@ -119,13 +163,8 @@ def held_by(made: Iterable[Attempt]) -> Iterator[Attempt]:
     return (each for each in made if not each.verdict.refusal)
 
 
-def of_fix(given: Fix | None) -> Iterator[Candidate]:
-    """A fix as a candidate."""
-    if given is not None:
-        retains = all(isinstance(each, AddArgument) for each in given.operations)
-        yield Candidate(Effect.RETAIN if retains else Effect.OTHER, given.title, given.operations, given.ground, given.doubt)
-
-
-def joins(given: Fix) -> bool:
-    """Whether a fix takes a backward pass away, so that its runs do not compare with those before."""
-    return any(isinstance(each, Delete) for each in given.operations)
+def of_fix(given: Fix) -> Candidate:
+    """The fix of a rule as a candidate."""
+    retains = all(isinstance(each, AddArgument) for each in given.operations)
+    effect = Effect.RETAIN if retains else Effect.CUT
+    return Candidate(effect, given.title, given.operations, given.ground, given.doubt, is_reasoned=True)

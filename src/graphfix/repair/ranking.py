@@ -2,47 +2,43 @@
 
 from __future__ import annotations
 
-import ast
-
 from graphfix.analysis.evidence import Evidence
-from graphfix.analysis.second_backward import Cause
+from graphfix.analysis.old_totals import is_shown
+from graphfix.analysis.second_backward import Cause, SecondBackward
 from graphfix.model import Span
 from graphfix.repair.candidate import Candidate, Effect
+from graphfix.repair.parts import is_logged
 from graphfix.repair.trial import Verdict
 from graphfix.repair.witness import Witness
 from graphfix.source.homes import spans_of
-from graphfix.source.subtree import subtree
 
 # what carries state from one iteration to the next is read by the forward pass: a reset would change its numbers, a cut does not;
 # what a container gathers for one backward pass is gathered anew for the next one
 ORDERS = {
-    Cause.CARRIED: (Effect.OTHER, Effect.CUT, Effect.PART, Effect.RESET),
-    Cause.KEPT: (Effect.RESET, Effect.OTHER, Effect.CUT, Effect.PART),
-    Cause.TOTAL: (Effect.RESET, Effect.PART, Effect.OTHER, Effect.CUT),
+    Cause.CARRIED: (Effect.WIDEN, Effect.CUT, Effect.PART, Effect.RESET),
+    Cause.TOTAL: (Effect.RESET, Effect.PART, Effect.CUT),
+    Cause.KEPT: (Effect.RESET, Effect.CUT, Effect.PART),
 }
-ORDER = (Effect.OTHER, Effect.CUT, Effect.RESET, Effect.PART)
-LOGGED = (Effect.PART, Effect.RESET, Effect.OTHER, Effect.CUT)  # a total that is read behind the loop, too
+LOGGED = (Effect.PART, Effect.RESET, Effect.CUT)  # a total that is read for itself, too, in the loop or behind it
+ORDER = (Effect.LIMIT, Effect.JOIN, Effect.REMOVE, Effect.INSIDE, Effect.CUT, Effect.RESET, Effect.PART)
 LAST = (Effect.MOVE, Effect.RETAIN, Effect.RECOMPUTE)
 
 
 def rank(evidence: Evidence, witness: Witness, candidate: Candidate, verdict: Verdict) -> tuple[int, ...]:
     """The smaller, the better: what trains more comes first, then what the fault's cause suggests, then the shorter edit."""
-    order = LOGGED if witness.cause is Cause.TOTAL and is_logged(evidence, witness) else ORDERS.get(witness.cause, ORDER)
     size = sum(len(getattr(each, "text", "") or getattr(each, "value", "")) for each in candidate.operations)
-    return -verdict.trained, (*order, *LAST).index(candidate.effect), len(candidate.operations), size
+    order = order_of(evidence, witness)
+    return -verdict.trained, order.index(candidate.effect), not candidate.is_reasoned, len(candidate.operations), size
 
 
-def is_logged(evidence: Evidence, witness: Witness) -> bool:
-    """Whether a total is read outside of the loop whose iterations meet in it."""
-    loop = witness.loop
-    if loop is None or not evidence.program.holds(loop):
-        return False
-    scope = evidence.program.enclosing(loop, (ast.FunctionDef, ast.AsyncFunctionDef)) or evidence.program.tree_of(loop)
-    inside = set(subtree(loop))
-    return any(
-        isinstance(part, ast.Name) and part.id in witness.carriers and isinstance(part.ctx, ast.Load) and part not in inside
-        for part in subtree(scope)
-    )
+def order_of(evidence: Evidence, witness: Witness) -> tuple[Effect, ...]:
+    """The effects, that which the cause of a fault suggests first."""
+    walk = witness.shown
+    is_log = False
+    if isinstance(walk, SecondBackward) and walk.cause is Cause.TOTAL:
+        is_log = is_logged(evidence, witness) or any(is_shown(evidence, walk, name) for name in walk.carriers)
+    first = LOGGED if is_log else ORDERS.get(witness.cause, ())
+    return tuple(dict.fromkeys((*first, *ORDER, *LAST)))
 
 
 def rank_kept(candidate: Candidate, blamed: Span) -> tuple[int, ...]:

@@ -44,7 +44,9 @@ def recomputed_whole(evidence: Evidence, witness: Witness) -> Iterator[Candidate
         return
     walking = program.statement_of(site)
     block = program.block_of(walking)
-    stored = (store.target for node in witness.path if node.order < witness.since for store in node.stores if isinstance(store, Store))
+    stored = (
+        store.target for node in witness.path if node.order < witness.since for store in node.stores if isinstance(store, Store)
+    )
     makers = {program.statement_of(target) for target in stored if isinstance(target, ast.Name) and program.holds(target)}
     chain = [each for each in block[: block.index(walking)] if each in makers and isinstance(each, ast.Assign)]
     bound = names_in(chain, ast.Store)
@@ -91,19 +93,27 @@ def moved_up(evidence: Evidence, witness: Witness) -> Iterator[Candidate]:
         return
     walking = program.statement_of(site)
     block = program.block_of(walking)
-    made = next((each for each in block if isinstance(each, ast.Assign) and [ast.unparse(t) for t in each.targets] == [root.id]), None)
+    made = next(
+        (each for each in block if isinstance(each, ast.Assign) and [ast.unparse(t) for t in each.targets] == [root.id]), None
+    )
     if made is None or block.index(made) + 1 >= block.index(walking):
         return
     updating = {around(evidence, update.site, block) for update in witness.run.recording.updates if program.holds(update.site)}
     first = last = block.index(walking)
-    while block[first - 1] in updating and block[first - 1].lineno > made.lineno and not is_step(witness, evidence, block[first - 1], block):
+    while (
+        block[first - 1] in updating
+        and block[first - 1].lineno > made.lineno
+        and not is_step(witness, evidence, block[first - 1], block)
+    ):
         first -= 1
     while last + 1 < len(block) and block[last + 1] in updating and is_step(witness, evidence, block[last + 1], block):
         last += 1
     behind = block[block.index(made) + 1]
     if behind is not block[first]:
         moves = tuple(Move(program.span(each), program.span(behind)) for each in block[first : last + 1])
-        yield Candidate(Effect.MOVE, f"call `{short(program.source(site), 30)}` right behind its loss", moves, Ground.RAISES, EARLIER)
+        yield Candidate(
+            Effect.MOVE, f"call `{short(program.source(site), 30)}` right behind its loss", moves, Ground.RAISES, EARLIER
+        )
 
 
 def is_step(witness: Witness, evidence: Evidence, statement: ast.stmt, block: list[ast.stmt]) -> bool:

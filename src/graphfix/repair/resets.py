@@ -6,12 +6,14 @@ import ast
 from collections.abc import Iterator
 
 from graphfix.analysis.evidence import Evidence
-from graphfix.analysis.second_backward import Cause
+from graphfix.analysis.old_totals import initialiser, is_for_loop, is_shown
+from graphfix.analysis.second_backward import Cause, SecondBackward
 from graphfix.autograd.graph import Node
 from graphfix.interpreter.recording import Store
 from graphfix.interpreter.values import Constant, Mapping, Value
-from graphfix.model import Delete, Ground, InsertAfter, InsertBefore, Move, Operation
-from graphfix.repair.candidate import Candidate, Effect
+from graphfix.model import Delete, Ground, InsertAfter, InsertBefore, Move, NoFix, Operation
+from graphfix.repair.candidate import Candidate, Effect, reasoned
+from graphfix.repair.fixes import unless
 from graphfix.repair.witness import Witness
 from graphfix.source.names import names_in
 from graphfix.source.quote import short
@@ -38,6 +40,22 @@ def resets(evidence: Evidence, witness: Witness) -> Iterator[Candidate]:
         places = {name: program.source(start) for name, start in start_values(evidence, witness, loop)}
         for name, text in {**places, **dict(starts_of_places(witness, loop))}.items():
             yield reset(name, text, InsertAfter(program.span(block[-1]), text))
+
+
+def set_up(evidence: Evidence, walk: SecondBackward) -> Candidate | NoFix:
+    """A total that is set up beside the loop that goes backward through it, and for nothing else: set up in each iteration."""
+    name = next(iter(walk.carriers), "")
+    initial = initialiser(evidence, walk, name)
+    if not walk.always:
+        return NoFix("not every iteration uses an older loss")
+    if initial is None:
+        return NoFix(f"`{short(name, 20)}` is not initialised by one plain assignment before the loop")
+    if not isinstance(walk.loop, LOOPS) or not is_for_loop(evidence, walk, initial):
+        return NoFix(f"`{short(name, 20)}` is not initialised right before the loop, or is read outside of it, too")
+    doubt = f"the loop reads `{name}` elsewhere, too, where a total over all iterations may be meant"
+    doubt = unless(not is_shown(evidence, walk, name), doubt)
+    move = Move(evidence.program.span(initial), evidence.program.span(walk.loop.body[0]))
+    return reasoned(Effect.RESET, f"initialise `{name}` in each iteration", move, ground=Ground.RAISES, doubt=doubt)
 
 
 def unconditional(evidence: Evidence, witness: Witness) -> Iterator[Candidate]:

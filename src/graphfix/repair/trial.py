@@ -15,10 +15,12 @@ from graphfix.analysis.explore import Explorer, Tape
 from graphfix.analysis.health import health_of
 from graphfix.analysis.runs import Run
 from graphfix.autograd.backward import BackwardPass, Hit, Overwritten, Stale
-from graphfix.autograd.graph import Node, history
-from graphfix.model import Applicability, Fix, Operation
+from graphfix.model import Applicability, Fix, Ground, Operation
 from graphfix.repair.candidate import Candidate, Effect
+from graphfix.repair.uses import Uses
+from graphfix.rewrite import apply_fixes
 from graphfix.source.document import Document
+from graphfix.source.guard import parses
 from graphfix.source.homes import file_of, placed
 
 # why an edit is no repair, what comes closest to one last; what makes a run worse (`Health.worse_than`) is further off than any of these
@@ -36,6 +38,8 @@ UNDECIDED = (UNWRITABLE, UNFINISHED, APART)  # which say nothing against an edit
 IsLeft = Callable[[Evidence], bool]
 # the sum and what it is kept in, which a backward pass through the new part alone leaves out
 FEWER = {Effect.PART: 2}
+REORDERING = (Effect.MOVE, Effect.INSIDE)
+JOINING = (Effect.JOIN, Effect.REMOVE)  # has fewer backward passes afterwards, which bring what all of them brought
 
 
 @dataclass(frozen=True)
@@ -51,9 +55,6 @@ class Verdict:
 
 def texts_with(evidence: Evidence, operations: tuple[Operation, ...]) -> dict[Path, str] | None:
     """The texts of the files that the operations change; None where they cannot be made."""
-    from graphfix.rewrite import apply_fixes
-    from graphfix.source.guard import parses
-
     by_path: dict[str, list[Operation]] = {}
     for operation in operations:
         path = file_of(operation, evidence.program.main.path)
@@ -87,7 +88,7 @@ def tried(evidence: Evidence, candidate: Candidate, site: ast.AST | None = None,
     texts = texts_with(evidence, candidate.operations)
     if texts is None:
         return Verdict(UNWRITABLE)
-    return judged(evidence, texts, site, is_left, candidate.effect)
+    return judged(evidence, texts, site, is_left, candidate.effect, candidate.ground)
 
 
 def judged(
@@ -95,16 +96,17 @@ def judged(
     texts: Mapping[Path, str],
     site: ast.AST | None,
     is_left: IsLeft | None = None,
-    effect: Effect = Effect.OTHER,
+    effect: Effect = Effect.CUT,
+    ground: Ground = Ground.FREED,
 ) -> Verdict:
     """Whether the program is rid of the fault with these texts of its files, and nothing else is worse.
 
     `site`: the backward pass that raises. `is_left`: whether the evidence of the repaired program still shows the fault, where its
-    backward passes do not show that. `effect`: what the edit is to do.
+    backward passes do not show that. `effect`: what the edit is to do; `ground`: why that changes no run that works.
     """
     after = rerun(evidence, texts)
     try:
-        verdict = compared(evidence.tape, after, site, effect)
+        verdict = compared(evidence.tape, after, site, effect, ground is Ground.UNTRAINED)
         if not verdict.refusal and is_left is not None and is_left(Evidence(after, Facts(after), evidence.cuts)):
             return Verdict(KEPT)
         return verdict
@@ -112,7 +114,7 @@ def judged(
         after.let_go()
 
 
-def compared(before: Tape, after: Tape, site: ast.AST | None, effect: Effect) -> Verdict:
+def compared(before: Tape, after: Tape, site: ast.AST | None, effect: Effect, only_trained: bool) -> Verdict:
     """What the runs of a repaired program say of the repair; else as `judged`."""
     if after.truncated:
         return Verdict(UNFINISHED)
@@ -126,18 +128,14 @@ def compared(before: Tape, after: Tape, site: ast.AST | None, effect: Effect) ->
         return Verdict(RAISES)
     trained = 0
     for one, two in pairs:
-        refusal = difference(one, two, site, effect)
+        old, new = Uses(one, only_trained), Uses(two, only_trained)
+        refusal = difference(old, new, site, effect)
         if refusal:
             return Verdict(refusal)
-        if len(parameters_of(two)) < len(parameters_of(one)):
+        if len(new.parameters) < len(old.parameters):
             return Verdict(UNTRAINED)
-        trained += trained_by(two)
+        trained += (old if effect in JOINING else new).trained()
     return Verdict("", trained)
-
-
-def parameters_of(run: Run) -> set[object]:
-    """The parameters that the backward passes of a run train, and the modules defined outside of the analysed code."""
-    return {below for event in run.recording.walks for _, below in uses(run, event) if not isinstance(below, Node)}
 
 
 def walks_besides(tape: Tape, pairs: Sequence[tuple[Run, Run]], site: ast.AST | None = None) -> Iterator[BackwardPass]:
@@ -162,22 +160,24 @@ def first_runs(tape: Tape) -> dict[EntryPoint, Run]:
     return found
 
 
-def difference(before: Run, after: Run, site: ast.AST | None, effect: Effect) -> str:
+def difference(before: Uses, after: Uses, site: ast.AST | None, effect: Effect) -> str:
     """What keeps the one from being the other run, repaired; empty where nothing does."""
-    old, new = before.recording.walks, after.recording.walks
+    old, new = before.run.recording.walks, after.run.recording.walks
+    if effect in JOINING:
+        return RAISES if any(map(fails, new)) else LESS if len(after.all) < len(before.all) else ""
     if len(new) < len(old):
         return MISSING
-    working = set(old[: len(working_walks(before))])
+    working = set(old[: len(working_walks(before.run))])
     fewer = FEWER.get(effect, 0)
-    for one, two in corresponding(old, new, by_text=effect is Effect.MOVE):
+    for one, two in corresponding(old, new, by_text=effect in REORDERING):
         if fails(two) and (one is None or one.site is site or not fails(one)):
             return RAISES
         if one is None:
             continue
-        now = len(uses(after, two))
-        if one in working and not 0 <= len(uses(before, one)) - now <= fewer:
+        now = len(after.of(two))
+        if one in working and not fails(one) and not 0 <= len(before.of(one)) - now <= fewer:
             return OTHERWISE
-        if now < len(uses(before, one, is_fresh=True)) - fewer:
+        if now < len(before.of(one, is_fresh=True)) - fewer:
             return LESS
     return ""
 
@@ -202,39 +202,3 @@ def fails(event: BackwardPass) -> bool:
     """Whether a backward pass raises."""
     met: tuple[Hit | Stale | Overwritten, ...] = (*event.hits, *event.stale, *event.overwritten)
     return any(each.certain for each in met)
-
-
-def uses(run: Run, event: BackwardPass, *, is_fresh: bool = False) -> set[tuple[Node, object]]:
-    """The steps, from a node to one that it is computed from, or to a parameter, by which a backward pass brings gradients to where they are used.
-
-    `is_fresh`: as far as no earlier backward pass has freed the way.
-    """
-
-    def counts(node: Node) -> bool:
-        return not is_fresh or node in event.roots or node.freed_by is None or node.freed_by.order >= event.order
-
-    leading: set[Node] = set()
-    found: set[tuple[Node, object]] = set()
-    for node in sorted(history(list(event.roots)), key=lambda each: each.order):
-        if not counts(node):
-            continue
-        below: list[object] = [parent for parent in node.parents if parent in leading]
-        below += [leaf for leaf in node.leaves if not run.fates.is_dropped(event, leaf)]
-        below += [node.callee] if node.callee is not None and not node.parents else []
-        if below:
-            leading.add(node)
-            found.update((node, each) for each in below)
-    return found
-
-
-def trained_by(run: Run) -> int:
-    """How many uses of parameters the backward passes of a run train; what a step has used already does not count again."""
-    steps = [update.order for update in run.recording.updates if update.steps]
-    used: dict[tuple[Node, object], int] = {}
-    count = 0
-    for event in run.recording.walks:
-        number = sum(order < event.order for order in steps)
-        for use in uses(run, event):
-            if not isinstance(use[1], Node):
-                count += used.setdefault(use, number) == number
-    return count

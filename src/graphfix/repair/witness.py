@@ -23,7 +23,7 @@ class Witness:
     """A run whose backward pass `event` meets nodes that were freed, or whose parameters were changed, by the code at `spoiler`.
 
     `since`: the order of that. `path`: the nodes from the root of `event` down to the one that is met. `entry`: the loop whose iterations meet,
-    None where they are in the same one; `carriers`: the names that bring the graph from one to the next.
+    None where they are in the same one; `carriers`: the names that bring the graph from one to the next. `shown`: all that is known of the fault.
     """
 
     cause: Cause
@@ -33,7 +33,11 @@ class Witness:
     since: int
     path: tuple[Node, ...]
     entry: LoopEntry | None
-    carriers: tuple[str, ...] = ()
+    shown: SecondBackward | Conflict
+
+    @property
+    def carriers(self) -> tuple[str, ...]:
+        return tuple(self.shown.carriers) if isinstance(self.shown, SecondBackward) else ()
 
     @property
     def loop(self) -> ast.AST | None:
@@ -69,15 +73,13 @@ def witness_of(shown: SecondBackward | Conflict) -> Witness:
         run, event, hit = shown.hits[0]
         depth = split_loop(shown.freed_by.context, event.context)
         entry = event.context[depth][0] if depth is not None else None
-        return Witness(
-            shown.cause, run, event, shown.freed_by.site, shown.freed_by.order, tuple(hit.path), entry, tuple(shown.carriers)
-        )
+        return Witness(shown.cause, run, event, shown.freed_by.site, shown.freed_by.order, tuple(hit.path), entry, shown)
     path = way_to(shown.event, shown.stale)
     step = shown.steps[0]
     depth = split_loop(path[-1].context, shown.event.context)
     entry = shown.event.context[depth][0] if depth is not None else None
     cause = Cause.EXTERNAL if entry is not None else Cause.SEQUENTIAL
-    return Witness(cause, shown.run, shown.event, step.site, step.order, path, entry)
+    return Witness(cause, shown.run, shown.event, step.site, step.order, path, entry, shown)
 
 
 def way_to(event: BackwardPass, wanted: Collection[Node]) -> tuple[Node, ...]:

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from graphfix.interpreter.conventions import NO_CONVENTIONS, Conventions
-from graphfix.model import OPEN, Applicability, Finding, Label, NoFix, Span
+from graphfix.model import Applicability, Finding, Label, Span
 from graphfix.models.words import spelled_by_code
 from graphfix.run.collection import uncollected
 from graphfix.run.precedence import plain, settled, told_once, without_contradicted
@@ -218,27 +218,31 @@ def _with_repairs(
 
     for finding in _borne_out(evidence, findings, counts):
         repaired: list[Finding] = []
-        if counts(finding):
-            _guarded(rule.code, lambda finding=finding: (_repaired(evidence, finding, is_left),), repaired, faults)
-        yield repaired[0] if repaired else finding
+        count = len(faults)
+        if counts(finding) and _is_searched(finding):
+            _guarded(rule.code, lambda finding=finding: _repaired(evidence, finding, is_left), repaired, faults)
+            failed = replace(finding, unfixed=finding.unfixed or "the search for a repair has failed")
+            yield from repaired if len(faults) == count else (failed,)
+        else:
+            yield finding
 
 
-def _repaired(evidence: Evidence, finding: Finding, is_left: Callable[[Evidence], bool]) -> Finding:
-    """The finding with the repair that a search finds, or why there is none; as it is where nothing is searched, or nothing comes of it."""
+def _is_searched(finding: Finding) -> bool:
+    """Whether a repair is searched: where there is no safe one, and something shows what a trial is to end."""
     from graphfix.analysis.subject import Draft
 
-    is_safe = finding.fix is not None and finding.fix.applicability is Applicability.SAFE
-    if is_safe or not isinstance(finding, Draft) or finding.shown_by is None and not finding.subject.targets:
-        return finding
+    if not isinstance(finding, Draft) or finding.fix is not None and finding.fix.applicability is Applicability.SAFE:
+        return False
+    return finding.shown_by is not None or finding.fix is None and bool(finding.subject.targets)
+
+
+def _repaired(evidence: Evidence, finding: Finding, is_left: Callable[[Evidence], bool]) -> Iterator[Finding]:
+    """The finding with the repair that a search finds, or why there is none; none where the flow contradicts it."""
+    from graphfix.analysis.subject import Draft
     from graphfix.repair.choice import chosen
 
-    found = chosen(evidence, finding, is_left)
-    if found is None or found == finding.fix:
-        return finding
-    # what is open about the fix of the rule says nothing of another one
-    story = tuple(each for each in finding.story if not each.message.startswith(OPEN))
-    made, why = (None, found.reason) if isinstance(found, NoFix) else (found, "")
-    return replace(finding, fix=made, unfixed=why, story=story)
+    if isinstance(finding, Draft):
+        yield from chosen(evidence, finding, is_left)
 
 
 def _settled(evidence: Evidence, found: Iterable[Finding], contradicted: Iterable[Finding] = ()) -> list[Finding]:
@@ -258,7 +262,7 @@ def _borne_out(evidence: Evidence, findings: list[Finding], counts: Callable[[Fi
     """Those that count as far as the flow bears them out, and the others, which take a place all the same."""
     asked = list(filter(counts, findings))
     if asked:
-        from graphfix.repairs.proof import proven
+        from graphfix.obligations.proof import proven
 
         yield from proven(evidence, asked)
     yield from itertools.filterfalse(counts, findings)

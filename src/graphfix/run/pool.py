@@ -140,7 +140,7 @@ def warm_analysis(job: Job) -> None:
     import graphfix.analysis.evidence  # noqa: F401
     import graphfix.analysis.health  # noqa: F401
     import graphfix.codemods  # noqa: F401
-    import graphfix.repairs.proof  # noqa: F401
+    import graphfix.obligations.proof  # noqa: F401
     from graphfix.models.table import table
     from graphfix.project.importers import imports_below
 

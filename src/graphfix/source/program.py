@@ -79,7 +79,7 @@ class Program:
         """The text of `node` as it stands in its file."""
         return self.file_of(node).source(node)
 
-    def name_at(self, target: ast.expr, place: ast.AST) -> str:
+    def name_at(self, target: ast.AST, place: ast.AST) -> str:
         """How `target` is called at `place`: in another file, `self.x` is the `x` of its class."""
         text = ast.unparse(target)
         first, _, rest = text.partition(".")

@@ -1,0 +1,80 @@
+"""Whether a loop that takes values out of something takes another one in each turn."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from graphfix.analysis.flow import library
+from graphfix.analysis.flow.circular import true_of_itself
+from graphfix.analysis.flow.flow import SIZED
+from graphfix.models.table import facts
+from graphfix.obligations.inquiry import Inquiry, Open
+
+# what hands on the items of its only argument, each once
+EACH_ONCE = frozenset("enumerate list tuple reversed sorted iter set tqdm tqdm.tqdm tqdm.auto.tqdm".split())
+
+
+class Drawn(Inquiry):
+    """Asks the flow of one file."""
+
+    def again(self, root: ast.expr) -> Iterator[Open]:
+        """The place where `root`, or what it is made of, is taken out of something that may give it once more."""
+        for place in self.names_below(root):
+            above = self.evidence.program.parent(place)
+            while isinstance(above, (ast.Tuple, ast.List, ast.Starred)):
+                above = self.evidence.program.parent(above)
+            if isinstance(above, (ast.For, ast.AsyncFor, ast.comprehension)) and place is not above.iter:
+                if not self.gives_each_once(above.iter):
+                    yield Open(above.iter, "may yield the same item more than once")
+        for source in self.graph.sources(root):
+            if isinstance(source, ast.Call) and self.flow.code.calls.get(source) in ("next", "random.choice"):
+                yield Open(source, "may yield the same item more than once")
+            elif isinstance(source, ast.Subscript) and not self.counts(source.slice):
+                yield Open(source, "may yield the same item more than once")
+
+    def names_below(self, root: ast.expr) -> list[ast.Name]:
+        """The names through which graph, or the very object, may get to `root`."""
+        seen = dict.fromkeys([root, *self.flow.below(root, ())])
+        pending = [root]
+        while pending:
+            new = [source for source in self.graph.brought(pending.pop()) if source not in seen]
+            seen.update(dict.fromkeys(new))
+            pending.extend(new)
+        return [place for place in seen if isinstance(place, ast.Name) and isinstance(place.ctx, ast.Store)]
+
+    @true_of_itself
+    def gives_each_once(self, items: ast.expr) -> bool:
+        return all(self.is_plain(source) for source in self.graph.sources(items))
+
+    def is_plain(self, source: object) -> bool:
+        """Whether an iterable is a container with each of its items once, as far as a run shows what is put there."""
+        if not isinstance(source, ast.Call):
+            return isinstance(source, (*SIZED, ast.GeneratorExp)) or not isinstance(source, ast.expr)
+        dotted = self.flow.code.calls.get(source, "")
+        if dotted == "zip":
+            parts = [set(self.graph.sources(each)) for each in source.args]
+            shared = any(one & two for index, one in enumerate(parts) for two in parts[index + 1 :])
+            return not shared and all(self.gives_each_once(each) for each in source.args if not isinstance(each, ast.Starred))
+        if dotted in EACH_ONCE:
+            return all(self.gives_each_once(each) for each in source.args[:1])
+        if isinstance(source.func, ast.Attribute) and not dotted:
+            method = source.func.attr
+            if method in library.LEAVES or method in ("modules", "children", "named_modules", "named_children"):
+                return True  # parameters have no graph that a walk frees
+            return facts(f"torch.Tensor.{method}") is not None or method in ("values", "items")
+        return dotted == "range" or dotted.startswith("torch.")
+
+    def counts(self, index: ast.expr) -> bool:
+        """Whether a subscript is a constant, or what a loop over a range counts."""
+        if isinstance(index, (ast.Constant, ast.Slice)):
+            return True
+        definitions = self.graph.values.get(index, {})
+        for source in definitions:
+            above = self.evidence.program.parent(source)  # type: ignore[arg-type]
+            while isinstance(above, ast.Tuple):
+                above = self.evidence.program.parent(above)
+            loops = isinstance(above, (ast.For, ast.comprehension)) and isinstance(above.iter, ast.Call)
+            if not loops or self.flow.code.calls.get(above.iter) not in ("range", "enumerate"):  # type: ignore[union-attr]
+                return False
+        return bool(definitions)

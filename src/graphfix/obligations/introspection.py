@@ -1,0 +1,118 @@
+"""Code that sees how a program computes, and not only what: the variables of its frames, its objects, each operation.
+
+What such code finds may change with any fix, and no flow shows it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from graphfix.analysis.flow.flow import Flow
+from graphfix.obligations.inquiry import Open
+from graphfix.source.subtree import subtree
+
+# https://docs.python.org/3/reference/datamodel.html#frame-objects, https://docs.python.org/3/library/gc.html
+VARIABLES = frozenset(
+    "_getframe __globals__ f_locals f_globals f_back tb_frame currentframe settrace setprofile get_objects get_referrers get_referents".split()
+)
+FRAMES = ("inspect.stack", "inspect.trace", "inspect.currentframe")
+# https://docs.pytorch.org/docs/stable/notes/extending.html#extending-torch-python-api,
+# https://docs.pytorch.org/docs/stable/autograd.html#torch.autograd.graph.saved_tensors_hooks
+OPERATIONS = frozenset(
+    "TorchDispatchMode TorchFunctionMode __torch_function__ __torch_dispatch__ saved_tensors_hooks FlopCounterMode "
+    # https://docs.pytorch.org/docs/stable/autograd.html#torch.autograd.graph.register_multi_grad_hook
+    "register_multi_grad_hook "
+    # https://docs.pytorch.org/docs/stable/autograd.html#forward-mode-automatic-differentiation: tangents go with each operation
+    "forward_ad dual_level make_dual unpack_dual jvp jacfwd linearize".split()
+)
+
+
+# what Python and torch call by these names, so that giving an object another one changes what a program does
+CALLED = frozenset("forward backward __call__ _call_impl zero_grad _forward_hooks _forward_pre_hooks _backward_hooks".split())
+# settings of torch, whatever is written there
+SETTINGS = ("torch.backends", "torch._dynamo", "torch._inductor", "torch.version")
+
+
+def seen(flow: Flow) -> Iterator[Open]:
+    """The first place of each kind in the code in sight."""
+    yield from replaced(flow)
+    yield from by_its_module(flow)
+    for document in flow.code.documents.values():
+        if document.words & (VARIABLES | OPERATIONS):
+            named = [part for part in subtree(document.tree) if word_of(part) in VARIABLES | OPERATIONS]
+            for words, reason in (
+                (VARIABLES, "can read the variables of other functions"),
+                (OPERATIONS, "intercepts every tensor operation"),
+            ):
+                yield from (Open(part, reason) for part in [each for each in named if word_of(each) in words][:1])
+    for call, dotted in flow.code.calls.items():
+        module = dotted in ("vars", "getattr") and any(is_module(flow, each) for each in call.args[:1])
+        if dotted.startswith(FRAMES) or module:
+            yield Open(call, "can read the variables of other functions")
+            return
+
+
+def by_its_module(flow: Flow) -> Iterator[Open]:
+    """Where a program looks at its own variables as those of a module."""
+    for document in flow.code.documents.values():
+        for part in subtree(document.tree):
+            names = [alias.name for alias in part.names] if isinstance(part, ast.Import) else []
+            names += [part.module or ""] if isinstance(part, ast.ImportFrom) else []
+            modules = isinstance(part, ast.Attribute) and part.attr == "modules" and ast.unparse(part.value) == "sys"
+            if "__main__" in names or modules:
+                yield Open(part, "can read the variables of other functions")
+                return
+
+
+def replaced(flow: Flow) -> Iterator[Open]:
+    """Where an object, a class or torch itself is given another method: what the name says is not what runs."""
+    for document in flow.code.documents.values():
+        for part in subtree(document.tree):
+            if isinstance(part, ast.Attribute) and replaces(flow, part, document.parents.get(part)):
+                yield Open(part, "replaces a method, or an attribute of a library, at run time")
+                return
+    for call, dotted in flow.code.calls.items():
+        if dotted == "setattr" and len(call.args) == 3:
+            named = isinstance(call.args[1], ast.Constant) and call.args[1].value in CALLED
+            if named or flow.code.dotted_in(call.args[0]):
+                yield Open(call, "replaces a method, or an attribute of a library, at run time")
+                return
+
+
+def replaces(flow: Flow, part: ast.Attribute, above: ast.AST | None) -> bool:
+    if isinstance(part.ctx, ast.Load):
+        return part.attr.endswith("_hooks") and part.attr in CALLED
+    if part.attr in CALLED:
+        return True
+    if part.attr == "step" and isinstance(above, ast.Assign):
+        return any(is_function(flow, source) for source in flow.graph.sources(above.value))
+    return flow.code.dotted_in(part.value) and not _spelled(flow, part).startswith(SETTINGS)
+
+
+def is_function(flow: Flow, source: object) -> bool:
+    made = isinstance(source, ast.Call) and flow.code.calls.get(source, "").startswith("functools.")
+    return made or isinstance(source, (ast.FunctionDef, ast.Lambda))
+
+
+def _spelled(flow: Flow, part: ast.Attribute) -> str:
+    names = {name: dotted for known in flow.code.libraries.values() for name, dotted in known.items()}
+    root, parts = part.value, [part.attr]
+    while isinstance(root, ast.Attribute):
+        parts.append(root.attr)
+        root = root.value
+    return ".".join([names.get(root.id, ""), *reversed(parts)]) if isinstance(root, ast.Name) else ""
+
+
+def word_of(part: ast.AST) -> str:
+    if isinstance(part, (ast.FunctionDef, ast.alias)):
+        return part.name.rpartition(".")[2]
+    if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id == "getattr":
+        return next((str(each.value) for each in part.args[1:2] if isinstance(each, ast.Constant)), "")
+    return part.attr if isinstance(part, ast.Attribute) else part.id if isinstance(part, ast.Name) else ""
+
+
+def is_module(flow: Flow, value: ast.expr) -> bool:
+    """Whether a value is a module looked up by its name: `sys.modules["__main__"]`."""
+    sources = [value, *(source for source in flow.graph.sources(value) if isinstance(source, ast.expr))]
+    return any(isinstance(each, ast.Subscript) and getattr(each.value, "attr", "") == "modules" for each in sources)

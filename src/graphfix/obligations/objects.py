@@ -1,0 +1,199 @@
+"""What a program sees of the object itself that a cut replaces: attributes that it gave it, how long it lives, its text."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from graphfix.analysis.flow import library
+from graphfix.analysis.flow.expressions import arguments
+from graphfix.analysis.flow.flow import Flow
+from graphfix.analysis.flow.places import ITSELF, Field, Place, Reach, Sink, Use
+from graphfix.analysis.flow.swallowed import swallowed
+from graphfix.obligations.inquiry import Open
+from graphfix.obligations.numbers import catches_prints, is_shown, spells_out
+from graphfix.source.subtree import subtree
+
+# what tells when an object dies, or who holds it: https://docs.python.org/3/library/weakref.html
+LIVES = ("weakref.", "gc.get_", "sys.getrefcount")
+FORMATS = ("format", "format_map", "vformat")
+# what writes down, with a tensor, whether it needs a gradient, and what gives it back as a leaf tensor that does
+SAVES = frozenset(
+    "torch.save pickle.dump pickle.dumps joblib.dump dill.dump dill.dumps cloudpickle.dump cloudpickle.dumps".split()
+)
+LOADS = frozenset(
+    "torch.load pickle.load pickle.loads joblib.load dill.load dill.loads cloudpickle.load cloudpickle.loads".split()
+)
+# what raises for a tensor with a graph alone: https://docs.pytorch.org/docs/stable/tensors.html
+REFUSED = frozenset("resize_ resize_as_ requires_grad requires_grad_ set_".split())
+ORDERING = frozenset(("max", "min", "sorted"))
+TELL_APART = frozenset(("operator.is_", "operator.is_not", "torch.utils.swap_tensors"))
+# a replacement field that reads attributes: https://docs.python.org/3/library/string.html#format-string-syntax
+READS_ATTRIBUTE = re.compile(r"\{[^{}!:]*\.")
+
+
+MOST_TEXTS = 50  # of one template
+
+
+@dataclass(eq=False)
+class Objects:
+    """Asks the flow of one file."""
+
+    flow: Flow
+
+    def told_apart(self, expression: ast.expr) -> Iterator[Open]:
+        """The places that may tell the value of `expression` from a new tensor with the same numbers."""
+        for call, dotted in self.flow.code.calls.items():
+            if dotted.startswith(LIVES):
+                yield Open(call, "observes when a tensor is freed")
+            elif dotted in TELL_APART or any(map(tells_apart, arguments(call))):
+                yield Open(call, "compares it by identity")
+            elif dotted == "operator.attrgetter" and not all(self.is_harmless(each) for each in call.args):
+                yield Open(call, "may read its graph")
+        yield from (Open(template, "reads its graph") for template in self.asking)
+        itself = self.flow.graph.reach([expression], made=False)
+        is_loaded = any(dotted in LOADS for dotted in self.flow.code.calls.values())
+        yield from (
+            Open(arrival.site, "compares it by identity") for arrival in itself.of(Sink.ASKED) if is_identity(arrival.site)
+        )
+        for place, part in self.flow.graph.reach(self.flow.graph.sources(expression), made=False).places if self.moved else ():
+            if part is ITSELF and isinstance(place, ast.AST) and place in self.moved:
+                yield Open(place, "is given other memory")
+        for place, part in itself.places:
+            for use in self.flow.graph.uses.get(place, ()):
+                if part is ITSELF and self.reads_own(use):
+                    yield Open(use.site, "may read an attribute that the new tensor does not have")
+                elif part is ITSELF and is_key(use, place):
+                    yield Open(use.site, "may use it as a key, which is found by identity")
+                elif part is not ITSELF and compares_items(use, place):
+                    yield Open(use.site, "may compare containers that hold it, first by identity")
+                elif is_loaded and use.how == "argument" and use.name in SAVES:
+                    yield Open(use.site, "saves whether it requires a gradient")
+        for place, _ in self.flow.graph.reach([expression]).places:
+            for use in self.flow.graph.uses.get(place, ()):
+                refuses = use.how == "argument" and (use.name == "copy.deepcopy" or use.name.startswith("numpy."))
+                refuses |= use.how == "attribute" and use.name in REFUSED
+                if refuses and swallowed(self.flow, use.site):
+                    yield Open(use.site, "raises on a tensor that has a graph")
+                elif self.keeps_text(use):
+                    yield Open(use.site, "keeps its text, which shows its graph")
+                elif use.how == "argument" and use.name in FORMATS and self.asks_in_text(use):
+                    yield Open(use.site, "may read its attributes")
+
+    def keeps_text(self, use: Use) -> bool:
+        """Whether the text of a value becomes more than something that is only shown."""
+        return spells_out(use) and not is_shown(self.flow, use.site) or is_caught(self.flow, use)
+
+    def texts_of_tensors(self, reach: Reach) -> Iterator[Open]:
+        """The texts, other than those that are only shown, of what may have a dimension: such a tensor has no format but its own."""
+        for place, part in reach.places:
+            for use in self.flow.graph.uses.get(place, ()):
+                is_bare = use.how == "text" and not use.name and getattr(use.site, "format_spec", None) is None
+                if part is ITSELF and is_bare and not is_shown(self.flow, use.site):
+                    yield Open(use.site, "keeps its text, which shows its graph")
+
+    @cached_property
+    def asking(self) -> list[ast.Constant]:
+        """The texts with a replacement field that asks for a graph: `"{0.loss.grad_fn}"`."""
+        trees = (document.tree for document in self.flow.code.documents.values())
+        texts = (
+            part for tree in trees for part in subtree(tree) if isinstance(part, ast.Constant) and isinstance(part.value, str)
+        )
+        asked = tuple(f".{name}" for name in library.ASKS)
+        return [each for each in texts if READS_ATTRIBUTE.search(each.value) and any(name in each.value for name in asked)]
+
+    @cached_property
+    def moved(self) -> set[Place]:
+        """What `.data` is assigned to: it has other memory from then on, which a tensor that was detached before does not see."""
+        found: set[Place] = set()
+        for document in self.flow.code.documents.values():
+            for part in subtree(document.tree) if "data" in document.words else ():
+                if isinstance(part, ast.Attribute) and part.attr == "data" and isinstance(part.ctx, ast.Store):
+                    found.add(part.value)
+        sets = (call.args for call, dotted in self.flow.code.calls.items() if dotted == "setattr" and len(call.args) == 3)
+        found.update(of for of, name, _ in sets if not (isinstance(name, ast.Constant) and name.value != "data"))
+        return found
+
+    def is_harmless(self, name: ast.expr) -> bool:
+        return isinstance(name, ast.Constant) and isinstance(name.value, str) and not set(name.value.split(".")) & library.ASKS
+
+    def reads_own(self, use: Use) -> bool:
+        """Whether an attribute is read that the code itself gives to objects."""
+        if use.how == "argument":
+            return use.name == "vars"
+        return use.how == "attribute" and Field(use.name) in self.flow.graph.values and not library.is_tensor_method(use.name)
+
+    def asks_in_text(self, use: Use) -> bool:
+        """Whether a template is not known, or reads attributes."""
+        function = use.site.func if isinstance(use.site, ast.Call) else None
+        if not isinstance(function, ast.Attribute):
+            return False
+        texts = self.texts(function.value)
+        return texts is None or any(READS_ATTRIBUTE.search(text) for text in texts)
+
+    def texts(self, expression: Place, depth: int = 4) -> set[str] | None:
+        """All texts that an expression may give, where it is put together of constants; None where that is not known."""
+        found: set[str] = set()
+        for source in self.flow.graph.sources(expression):
+            if isinstance(source, ast.Constant):
+                found.add(str(source.value))
+            elif isinstance(source, ast.BinOp) and isinstance(source.op, ast.Add) and depth:
+                sides = self.texts(source.left, depth - 1), self.texts(source.right, depth - 1)
+                if sides[0] is None or sides[1] is None:
+                    return None
+                found |= {f"{left}{right}" for left in sides[0] for right in sides[1]}
+            else:
+                return None
+        return found if 0 < len(found) <= MOST_TEXTS else None
+
+
+def is_caught(flow: Flow, use: Use) -> bool:
+    return use.how == "argument" and use.name == "print" and catches_prints(flow, use.site)
+
+
+def is_identity(site: ast.AST) -> bool:
+    """Whether two objects are compared by `is`."""
+    return isinstance(site, ast.Compare) and any(isinstance(operator, (ast.Is, ast.IsNot)) for operator in site.ops)
+
+
+def tells_apart(function: ast.expr) -> bool:
+    """Whether a function is handed on that goes by the identity of what it gets: `key=id`, `map(operator.is_, a, b)`."""
+    if isinstance(function, ast.Attribute):
+        return function.attr in ("is_", "is_not")
+    return isinstance(function, ast.Name) and function.id == "id"
+
+
+def compares_items(use: Use, holder: Place) -> bool:
+    """Whether what holds it is compared with what may hold it, too: the same object is not compared further.
+
+    https://docs.python.org/3/reference/expressions.html#value-comparisons
+    """
+    site = use.site
+    if use.how == "argument" and isinstance(site, ast.Call):
+        if any(keyword.arg == "key" for keyword in site.keywords):
+            return False
+        pairs = use.name in ORDERING and isinstance(holder, ast.Tuple)
+        return pairs or use.name.startswith(("heapq.", "bisect.")) or use.name.endswith("Counter")
+    if use.how != "comparison" or not isinstance(site, ast.Compare):
+        return False
+    if all(isinstance(op, (ast.In, ast.NotIn)) for op in site.ops) and holder is not site.left:
+        return False  # of a dict, keys are compared; of a list, what is looked for has to hold it, too
+    others = [side for side in (site.left, *site.comparators) if side is not holder]
+    return not all(map(is_spelled_out, others))
+
+
+def is_spelled_out(value: ast.expr) -> bool:
+    """Whether a value holds constants alone, or nothing."""
+    if isinstance(value, (ast.List, ast.Tuple, ast.Set)):
+        return all(map(is_spelled_out, value.elts))
+    return isinstance(value, ast.Constant) or isinstance(value, ast.Dict) and not value.keys
+
+
+def is_key(use: Use, place: Place) -> bool:
+    """Whether the object is a key: a tensor's hash is that of its identity."""
+    if use.how == "argument" and use.name in ("get", "setdefault", "pop"):
+        return isinstance(use.site, ast.Call) and use.site.args[:1] == [place]
+    return use.how in ("hash", "key")

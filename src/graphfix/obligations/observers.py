@@ -1,0 +1,136 @@
+"""Who steps with gradients, or looks at them: what a fix that drops some has to know."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from graphfix.analysis.flow.calls import name_of
+from graphfix.analysis.flow.freed import surely_called
+from graphfix.analysis.flow.places import Place, Sink
+from graphfix.models.words import WALKS
+from graphfix.obligations.inquiry import Inquiry, Open
+from graphfix.source.subtree import subtree
+
+# what shows, or keeps, the gradient of a tensor that is no leaf
+ASKS_FOR_GRADIENT = frozenset(("retain_grad", "register_hook"))
+
+
+class Observers(Inquiry):
+    """Asks the flow of one file."""
+
+    def unseen_steps(self, trained: bool, cuts: list[ast.expr]) -> Iterator[Open]:
+        """Every step that the code may make was seen in a run, and nobody reads the gradients that the `cuts` drop.
+
+        `trained`: whether what lies below is trained all the same.
+        """
+        seen = {getattr(update.site, "func", None) for run in self.evidence.tape.runs for update in run.recording.updates}
+        below = {place for cut in cuts for place in self.graph.below(cut, objects=False)}
+        leaves = {place for place in below if isinstance(place, ast.Call)}
+        computed = below | set(cuts)
+        leaves |= {maker for call in leaves for maker in self.flow.calls.callables.makers(call.func)}
+        leaves = {call for call in leaves if self.makes_leaves(call)}
+        for call, dotted in self.flow.code.calls.items() if not trained else ():
+            gives = dotted.startswith("torch.optim.") or name_of(call.func) == "add_param_group"
+            if gives and not leaves.isdisjoint(self.leaves_of(call)):
+                yield Open(call, "may be given the parameters that lose their gradient")
+        dropped = {arrival.site for arrival in self.graph.reach(cuts).of(Sink.WALKED)}
+        for place in self.graph.opaque:
+            if isinstance(place, (ast.Call, ast.alias)) and place in below:
+                yield Open(place, "is not analysed and may create parameters that are trained elsewhere")
+        for document in self.flow.code.documents.values():
+            for part in subtree(document.tree):
+                if isinstance(part, ast.Call) and name_of(part.func) == "zero_grad" and leaves_zeros(part):
+                    yield Open(part, "sets gradients to zero instead of None, and an optimizer still applies zeros")
+                if isinstance(part, ast.Constant) and part.value == "step":
+                    yield Open(part, "may step")
+                if isinstance(part, ast.Subscript) and regroups(part):
+                    yield Open(part, "may be given the parameters that lose their gradient")
+                if (
+                    isinstance(part, ast.Call)
+                    and reads_some_attribute(part)
+                    and not leaves.isdisjoint(self.leaves_of(part.args[0]))
+                ):
+                    yield Open(part, "may read the gradients")
+                if not isinstance(part, ast.Attribute):
+                    continue
+                if part.attr.startswith("register_module_") and part.attr.endswith("hook"):
+                    yield Open(part, "may read the gradients")
+                if not trained and part.attr in ("requires_grad_", "requires_grad") and freezes(part, document.parents.get(part)):
+                    yield Open(part, "may leave no other parameter for backward() to reach")
+                if part.attr == "step" and part not in seen or part.attr == "methodcaller":
+                    yield Open(part, "may step")
+                call = document.parents.get(part)
+                if part.attr.startswith("clip_grad") and isinstance(call, ast.Call) and not self.cleared_before(call, dropped):
+                    if any(not leaves.isdisjoint(self.leaves_of(argument)) for argument in call.args):
+                        yield Open(part, "may read the gradients")
+                if part.attr in ASKS_FOR_GRADIENT and not computed.isdisjoint(self.leaves_of(part.value)):
+                    yield Open(part, "may read the gradients")
+                reads = "_hook" in part.attr or part.attr == "grad" and not self.flow.code.dotted_in(part)
+                if reads and not leaves.isdisjoint(self.leaves_of(part.value)):
+                    yield Open(part, "may read the gradients")
+
+    def cleared_before(self, site: ast.AST, dropped: set[ast.AST]) -> bool:
+        """Whether gradients are cleared, and then left by another walk than those that are `dropped`, before `site` in its block."""
+        statement = self.flow.freed.statement(site)
+        block = self.flow.freed.block_of(statement)
+        walked = False
+        for earlier in reversed(block[: block.index(statement)]):
+            calls = surely_called(earlier)
+            walks = [call for call in calls if name_of(call.func) in WALKS]
+            if any(call in dropped for call in walks) or walks and walked:
+                return False
+            walked |= bool(walks)
+            if walked and any(name_of(call.func) == "zero_grad" for call in calls):
+                return True
+        return False
+
+    def leaves_of(self, place: Place) -> set[Place]:
+        """Every place of which a value may be made, or that it may be a parameter of."""
+        seen = {place}
+        pending = [place]
+        known: set[Place] = set()
+        while pending:
+            current = pending.pop()
+            parts = list(self.graph.parts(current, known))
+            if isinstance(current, ast.Call):
+                parts += [*current.args, *([current.func.value] if isinstance(current.func, ast.Attribute) else [])]
+            for part in parts:
+                if part not in seen:
+                    seen.add(part)
+                    pending.append(part)
+        return seen
+
+    def makes_leaves(self, call: ast.Call) -> bool:
+        """Whether a call makes a module or a parameter."""
+        dotted = self.flow.code.calls.get(call, "")
+        if dotted:
+            return dotted.startswith("torch.nn.") or any(keyword.arg == "requires_grad" for keyword in call.keywords)
+        return any(isinstance(source, ast.ClassDef) for source in self.graph.sources(call.func))
+
+
+def regroups(part: ast.Subscript) -> bool:
+    """Whether the parameters of a group of an optimizer are set."""
+    other = isinstance(part.slice, ast.Constant) and part.slice.value != "params"
+    return not other and isinstance(part.ctx, ast.Store) and "param_groups" in ast.unparse(part.value)
+
+
+def reads_some_attribute(call: ast.Call) -> bool:
+    """Whether `getattr(p, name)` may read a gradient."""
+    named = call.args[1] if name_of(call.func) == "getattr" and len(call.args) > 1 else None
+    return named is not None and (not isinstance(named, ast.Constant) or named.value == "grad")
+
+
+def leaves_zeros(call: ast.Call) -> bool:
+    """Whether gradients are cleared to zeros: https://docs.pytorch.org/docs/stable/generated/torch.optim.Optimizer.zero_grad.html."""
+    given = [*call.args[:1], *(keyword.value for keyword in call.keywords if keyword.arg == "set_to_none")]
+    return any(not (isinstance(value, ast.Constant) and value.value is True) for value in given)
+
+
+def freezes(attribute: ast.Attribute, above: ast.AST | None) -> bool:
+    """Whether parameters are told to need no gradient."""
+    if isinstance(attribute.ctx, ast.Store):
+        return True
+    return isinstance(above, ast.Call) and any(
+        not (isinstance(value, ast.Constant) and value.value is True) for value in above.args
+    )

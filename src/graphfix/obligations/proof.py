@@ -1,0 +1,139 @@
+"""The last word on a fix: safe only where each of its obligations is discharged."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Iterable, Iterator
+
+from graphfix.analysis.evidence import Evidence, asked_once
+from graphfix.analysis.flow.places import GivenUp, Sink
+from graphfix.analysis.flow.scopes import FUNCTIONS
+from graphfix.interpreter.shapes import SCALAR, shape_of
+from graphfix.model import OPEN, OUTSIDE, Append, Applicability, Finding, Fix, Label
+from graphfix.obligations.inquiry import NO_TENSOR, Open
+from graphfix.obligations.objects import is_identity
+from graphfix.obligations.obligations import MOST_PLACES, Proof
+from graphfix.source.homes import file_of
+from graphfix.source.quote import short
+
+MOST_TOLD = 3  # places of one fix
+# what surely is no tensor
+KINDS = {
+    ast.Constant: "which is not a tensor",
+    ast.Tuple: "a tuple whose items are not told apart",
+    (ast.List, ast.ListComp): "a list whose items are not told apart",
+    (ast.Dict, ast.DictComp): "a dict whose items are not told apart",
+}
+
+
+def proven(evidence: Evidence, findings: Iterable[Finding]) -> Iterator[Finding]:
+    """The findings as far as the flow of the file bears them out; a fix that it does not bear out is unsafe, and says why.
+
+    A finding that the flow contradicts is none: what it says nobody does is done.
+    """
+    for finding in findings:
+        proof = proof_for(evidence, finding)
+        if finding.fix is None or finding.fix.applicability is Applicability.DISPLAY:
+            yield finding
+            continue
+        opened = list(dict.fromkeys(proof.open_of(finding)))
+        if any(each.contradicted for each in opened):
+            continue
+        if opened:
+            finding = doubted(proof.evidence, finding, opened)
+        yield dataclasses.replace(finding, fix=as_tensors(proof, finding.fix))
+
+
+def proof_for(evidence: Evidence, finding: Finding) -> Proof:
+    """Asks about the files that the fix of a finding changes, which further programs may use."""
+    fix = finding.fix
+    spans = (file_of(operation, "") for operation in (fix.operations if fix is not None else ()))
+    homes = tuple(sorted({path or evidence.program.main.path for path in spans}))
+    return proof_of(evidence.of_homes(homes or (evidence.program.main.path,)))
+
+
+@asked_once
+def proof_of(evidence: Evidence) -> Proof:
+    return Proof(evidence)
+
+
+def doubted(evidence: Evidence, finding: Finding, opened: list[Open]) -> Finding:
+    """The finding with a fix that its user has to decide on, and the places that could not be excluded."""
+    assert finding.fix is not None
+    labels = (label(evidence, finding, each) for each in opened)
+    # `x.numpy` and the call of it are one place
+    told = {(each.path, each.span.start, each.message): each for each in labels}.values()
+    new = [each for each in told if each not in finding.story]
+    repair = finding.fix.doubted(reason_of(opened[0]))
+    if repair.doubt.startswith(OUTSIDE):  # the places say which code that is
+        repair = dataclasses.replace(repair, doubt=reason_of(opened[0]))
+    return dataclasses.replace(finding, fix=repair, story=(*finding.story, *new[:MOST_TOLD]))
+
+
+def label(evidence: Evidence, finding: Finding, each: Open) -> Label:
+    message = f"{OPEN}{reason_of(each)}"
+    for document in evidence.flow.code.documents.values():
+        if each.site in document.parents:
+            return Label(document.path, document.span(each.site), message)
+    return Label(finding.path, finding.span, message)
+
+
+def reason_of(each: Open) -> str:
+    """The sentence that says why a place leaves an obligation open: what does it, and what it does.
+
+    What a function returns goes to its callers: it is they who are unknown.
+    """
+    if isinstance(each.site, GivenUp):
+        return "its value reaches more places than the analysis follows"
+    if isinstance(each.site, ast.Pass):  # stands for a place that is not code, such as an attribute of any object
+        return "code outside the analysed code may read it, and call backward() on it or keep it"
+    if isinstance(each.site, ast.Module):
+        return "other files may import it, and call backward() on it or keep it"
+    what = f"`{subject(each.site)}`"
+    if each.reason.startswith(Sink.ESCAPES.value) and isinstance(each.site, ast.Call):
+        return f"{what} {Sink.ESCAPES.value}"
+    if each.reason.startswith(Sink.ESCAPES.value):
+        how = "returns it to callers" if isinstance(each.site, FUNCTIONS) else "passes it to code"
+        return f"{what} {how} outside the analysed code, which may call backward() on it or keep it"
+    if each.reason == Sink.ASKED.value:
+        return f"{what} compares it by identity" if is_identity(each.site) else f"{what} depends on whether it has a graph"
+    kind = next((word for shape, word in KINDS.items() if isinstance(each.site, shape)), "")
+    if each.reason == NO_TENSOR and kind:
+        return f"the value may come from {what}, {kind}"
+    return f"{what} {each.reason}"
+
+
+def subject(site: ast.AST) -> str:
+    """The name of a callee or definition, or else the first line of the code, shortened."""
+    if isinstance(site, (*FUNCTIONS, ast.ClassDef)):
+        return getattr(site, "name", "lambda")
+    node = site.func if isinstance(site, ast.Call) else site
+    return short(ast.unparse(node).splitlines()[0], 40)
+
+
+def as_tensors(proof: Proof, fix: Fix) -> Fix:
+    """The fix with `.detach()` for `.item()` where a reader may need a tensor, not a number."""
+    cuts = [operation for operation in fix.operations if isinstance(operation, Append) and operation.text == ".item()"]
+    told = proof.evidence.tape.conventions.accumulate == "item"
+    expressions = [proof.expression(operation.span) for operation in cuts]
+    if len(cuts) <= MOST_PLACES and not any(
+        widens(proof, each) or any(True for _ in proof.read_elsewhere(each)) or next(proof.readers.needs_tensor(each, told), None)
+        for each in expressions
+        if each is not None
+    ):
+        return fix
+    changed = tuple(
+        dataclasses.replace(each, text=".detach()") if isinstance(each, Append) and each.text == ".item()" else each
+        for each in fix.operations
+    )
+    return dataclasses.replace(fix, operations=changed, title=fix.title.replace(".item()", ".detach()"))
+
+
+def widens(proof: Proof, expression: ast.expr) -> bool:
+    """Whether the expression may give a dimension to a tensor that it is added to: a number has none (`shape (1,)` against `()`)."""
+    uses = proof.evidence.facts.uses.get(expression, ())
+    if uses and all(shape_of(use.value) == SCALAR for use in uses):
+        return False
+    reach = proof.graph.reach([expression], numbers=True)
+    return any(place in proof.readers.tensors for place, _ in reach.places)

@@ -1,0 +1,98 @@
+"""Ways into and out of objects that the flow does not follow: where a program goes them, a value may be walked or written to unseen."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from graphfix.analysis.call_graph import word
+from graphfix.analysis.flow.flow import Flow
+from graphfix.models.words import WALKS
+from graphfix.obligations.inquiry import Open
+from graphfix.source.document import Document
+from graphfix.source.subtree import subtree
+
+# https://docs.python.org/3/library/operator.html#in-place-operators, and what puts an item into a container
+OPERATORS = frozenset(
+    f"operator.{name}"
+    for name in "setitem iadd iand iconcat ifloordiv ilshift imod imul imatmul ior ipow irshift isub itruediv ixor".split()
+)
+BUILT_IN = frozenset(("list", "dict", "set", "bytearray", "deque", "OrderedDict", "defaultdict", "Counter"))
+PUTS = frozenset("append extend insert add update setdefault appendleft extendleft __setitem__ __iadd__ __ior__".split())
+# what a function, or a wrapped container, holds: https://docs.python.org/3/reference/datamodel.html#user-defined-functions,
+# https://docs.python.org/3/library/collections.html#userdict-objects
+WORDS = frozenset("__defaults__ __kwdefaults__ __closure__ cell_contents UserDict UserList ContextVar __self__".split())
+KEEPS = ("threading.local", "torch.nn.utils.rnn.PackedSequence")
+# functions that run others on tensors of more dimensions than these see: https://docs.pytorch.org/docs/stable/func.api.html
+BATCHES = frozenset(
+    f"{module}.{name}" for module in ("torch", "torch.func", "functorch") for name in ("vmap", "jacrev", "jacfwd", "hessian")
+)
+
+
+def unfollowed(flow: Flow) -> Iterator[Open]:
+    """The first place of each kind in the code in sight."""
+    for call, dotted in flow.code.calls.items():
+        if dotted in OPERATORS or puts_unbound(call):
+            yield Open(call, "is a call that the analysis does not follow, and may store it")
+            break
+    for call, dotted in flow.code.calls.items():
+        if dotted in KEEPS or any(is_object_type(keyword) for keyword in call.keywords):
+            yield Open(call, "stores values in a way that the analysis does not follow")
+            break
+    for call, dotted in flow.code.calls.items():
+        if dotted in BATCHES:
+            yield Open(call, "runs its function on batched tensors")
+            break
+    for document in flow.code.documents.values():
+        yield from in_file(flow, document)
+
+
+def in_file(flow: Flow, document: Document) -> Iterator[Open]:
+    named = WORDS & document.words
+    for part in subtree(document.tree):
+        if named and isinstance(part, (ast.Name, ast.Attribute)) and word(part) in named:
+            named = frozenset()
+            yield Open(part, "returns stored values in a way that the analysis does not follow")
+        elif isinstance(part, ast.ExceptHandler) and part.name and part.type is not None and word(part.type) == "StopIteration":
+            yield Open(part, "reads the return value of a generator")
+        elif isinstance(part, ast.ClassDef) and any(word(base) in ("list", "deque") for base in part.bases) and sets_items(part):
+            yield Open(part, "changes how a list stores its items")
+        elif isinstance(part, ast.AugAssign) and isinstance(part.op, ast.BitOr) and isinstance(part.value, ast.Dict):
+            yield Open(part, "is a call that the analysis does not follow, and may store it")
+        elif isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store) and is_function(flow, part.value):
+            yield Open(part, "stores a value as an attribute of a function")
+        elif isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store) and word(part.value) == "__dict__":
+            if isinstance(part.value, ast.Attribute) and is_function(flow, part.value.value):
+                yield Open(part, "stores a value as an attribute of a function")
+
+
+def sets_items(cls: ast.ClassDef) -> bool:
+    return any(
+        isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store) and word(part.value) == "self"
+        for part in subtree(cls)
+    )
+
+
+def puts_unbound(call: ast.Call) -> bool:
+    """Whether a method of a built-in container is called by its class: `list.append(kept, loss)`."""
+    function = call.func
+    return (
+        isinstance(function, ast.Attribute) and function.attr in PUTS and word(function.value) in BUILT_IN and len(call.args) > 1
+    )
+
+
+def is_object_type(keyword: ast.keyword) -> bool:
+    """Whether an array is one of Python objects, which may be tensors."""
+    return keyword.arg == "dtype" and (
+        word(keyword.value) in ("object", "object_") or ast.unparse(keyword.value) in ("'O'", "'object'")
+    )
+
+
+def is_function(flow: Flow, value: ast.expr) -> bool:
+    """Whether an attribute is set that a function has, and not a method under another name."""
+    sources = flow.graph.sources(value)
+    return (
+        bool(sources)
+        and all(isinstance(source, (ast.FunctionDef, ast.Lambda)) for source in sources)
+        and word(value) not in WALKS
+    )

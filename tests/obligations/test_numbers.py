@@ -1,0 +1,122 @@
+"""A number is put away for a tensor only where 64 bits come to the same as 32, and where nobody reads its text."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.obligations.programs import SETUP, safe_titles
+
+TOTAL = """
+import math
+total, lines, flat = 0.0, [], 0
+for step in range(4):
+    loss = net(torch.randn(5, 3)).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    total {adds} loss
+    {reads}
+"""
+BEST = """
+best, flat = None, 0
+for step in range(4):
+    loss = net(torch.randn(5, 3)).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    if best is not None and {test}:
+        flat += 1
+    if best is None or loss < best:
+        best = loss
+print(flat)
+"""
+AVERAGE = """
+ema, flat = None, 0
+for step in range(4):
+    loss = net(torch.randn(5, 3)).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    ema = loss if ema is None else 0.9 * ema + 0.1 * loss
+    if ema < 0.5:
+        flat += 1
+print(flat)
+"""
+
+
+@pytest.mark.parametrize(
+    ("adds", "reads", "titles"),
+    [
+        ("+=", "print(total)", [("GF101", "store `loss.item()`")]),
+        ("+=", "print('total ' + str(total))", [("GF101", "store `loss.item()`")]),
+        ("+=", "print(f'{total:.2f}')", [("GF101", "store `loss.item()`")]),
+        ("*=", "flat += math.isinf(total)", [("GF101", "store `loss.detach()`")]),
+        ("+=", "lines.append(str(total))", []),
+        ("+=", "lines.append(f'{total!r}')", []),
+        ("+=", "print('%.3f' % total)", [("GF101", "store `loss.item()`")]),
+        ("+=", "print('%d' % (100 * total / 4))", [("GF101", "store `loss.detach()`")]),
+        ("+=", "print('%s: %3i' % (step, total / 4))", [("GF101", "store `loss.detach()`")]),
+        ("+=", "print('%.9s' % total)", [("GF101", "store `loss.detach()`")]),
+        ("+=", "print(f'{total!s:.9}')", [("GF101", "store `loss.detach()`")]),
+        ("+=", "print(f'{total / 4:.3f}'[:2])", [("GF101", "store `loss.detach()`")]),
+        ("+=", "print(f'{total / 4:.3f}'.partition('.'))", [("GF101", "store `loss.detach()`")]),
+        ("+=", "import io; lines = io.StringIO(); print(total, file=lines)", []),
+        ("+=", "import contextlib\n    with contextlib.redirect_stdout(open('log', 'w')):\n        print(total)", []),
+    ],
+)
+def test_readers_of_a_total(adds: str, reads: str, titles: list[tuple[str, str]]) -> None:
+    assert safe_titles(SETUP + TOTAL.format(adds=adds, reads=reads)) == titles
+
+
+@pytest.mark.parametrize(("test", "cut"), [("best <= 0.3", "detach"), ("best <= 0.5", "item"), ("best < float('inf')", "item")])
+def test_what_a_number_is_compared_with(test: str, cut: str) -> None:
+    """`tensor(0.3) <= 0.3`, but `tensor(0.3).item()` is 0.30000001192092896."""
+    assert safe_titles(SETUP + BEST.format(test=test)) == [("GF102", f"store `loss.{cut}()`")]
+
+
+def test_what_is_computed_is_compared_in_its_own_precision() -> None:
+    assert safe_titles(SETUP + AVERAGE) == [("GF101", "store `loss.detach()`")]
+
+
+@pytest.mark.parametrize(
+    ("reads", "cut"),
+    [
+        ("lines.append(float(total)); print(lines[-1] - lines[0])", "detach"),
+        ("flat += float(total) == 2.0", "detach"),
+        ("print(int(total))", "detach"),
+        ("print(float(total))", "item"),
+        ("print(float(total) / (step + 1))", "item"),
+    ],
+)
+def test_numbers_of_a_total_that_tell_how_it_was_rounded(reads: str, cut: str) -> None:
+    """A sum of numbers has 64 bits, one of tensors 32: what is left of two close sums differs."""
+    assert safe_titles(SETUP + TOTAL.format(adds="+=", reads=reads)) == [("GF101", f"store `loss.{cut}()`")]
+
+
+@pytest.mark.parametrize(("precision", "cut"), [("net.double()", "detach"), ("", "item")])
+def test_an_integer_tensor_times_a_total_of_64_bits(precision: str, cut: str) -> None:
+    program = TOTAL.format(adds="+=", reads="pass") + "print(torch.tensor([3, 5]) * total)\n"
+    program = program.replace("torch.randn(5, 3)", "torch.randn(5, 3).to(net[0].weight)")
+    assert safe_titles(SETUP + precision + program) == [("GF101", f"store `loss.{cut}()`")]
+
+
+IN_TENSOR = """
+total, scale = torch.tensor(0.0), {scale}
+for step in range(4):
+    loss = net(torch.randn(5, 3)).pow(2).mean() * scale
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    total = total + loss
+try:
+    print('{{:.4f}}'.format(total))
+except TypeError:
+    print('a vector')
+"""
+
+
+@pytest.mark.parametrize(
+    ("scale", "cut"), [("torch.ones(1, requires_grad=True)", "detach"), ("torch.tensor(1.0, requires_grad=True)", "item")]
+)
+def test_what_gives_a_dimension_to_a_tensor(scale: str, cut: str) -> None:
+    assert safe_titles(SETUP + IN_TENSOR.format(scale=scale)) == [("GF101", f"store `loss.{cut}()`")]

@@ -1,0 +1,311 @@
+"""An evaluation runs without recording only where that is seen by nobody."""
+
+from __future__ import annotations
+
+import pytest
+
+from graphfix.model import Decorate
+from tests.obligations.programs import SETUP, only, safe_titles
+
+LOOP = """
+import functools
+import torch
+from torch import nn
+
+{net}
+net = Net()
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+data = [torch.randn(5, 3) for _ in range(3)]
+
+def evaluate(net, data):
+    net.eval()
+    total = 0.0
+    for x in data:
+        total += net(x).pow(2).mean().item()
+    return total
+
+print(evaluate(net, data))
+for x in data:
+    net.train()
+    loss = net(x).pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+print(evaluate(net, data))
+"""
+PLAIN = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(3, 1)
+    def forward(self, x):
+        {body}
+"""
+SEEN = {
+    "a property that is computed once": """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Parameter(torch.ones(3, 2)), nn.Parameter(torch.ones(2, 1))
+    @functools.cached_property
+    def weight(self):
+        return self.a @ self.b
+    def forward(self, x):
+        return x @ self.weight
+""",
+    "a forward pass that asks for the graph": PLAIN.replace(
+        "{body}", "h = self.a(x); return h if h.grad_fn is None else h * 1.5"
+    ),
+    "a forward pass that asks under a name that is made": PLAIN.replace(
+        "{body}", "h = self.a(x); return h * (1 + getattr(h, '_'.join(['requires', 'grad'])))"
+    ),
+    "an operation that asks for which inputs": """
+class Coarse(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.round() if ctx.needs_input_grad[0] else x.clone()
+    @staticmethod
+    def backward(ctx, g):
+        return g
+"""
+    + PLAIN.replace("{body}", "return Coarse.apply(self.a(x))"),
+    "a forward pass that asks whether it is recorded": PLAIN.replace("{body}", "h = self.a(x); return h * (1 + h.requires_grad)"),
+    "a write to a parameter that autograd refuses": PLAIN.replace(
+        "{body}",
+        """table = self.a.weight
+        try:
+            table[0] = 0.0
+        except RuntimeError:
+            table = table.clone()
+        return x @ table.T""",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SEEN)
+def test_what_sees_that_nothing_is_recorded(case: str) -> None:
+    assert [each for each in safe_titles(LOOP.replace("{net}", SEEN[case])) if each[0] == "GF103"] == []
+
+
+def test_an_evaluation_that_nobody_looks_into() -> None:
+    assert [code for code, _ in safe_titles(LOOP.replace("{net}", PLAIN.replace("{body}", "return self.a(x)")))] == ["GF103"]
+
+
+MEMO = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.memo = nn.Linear(3, 1), {}
+    def forward(self, x):
+        if id(x) not in self.memo:
+            self.memo[id(x)] = self.a(x)
+        return self.memo[id(x)]
+"""
+LEFT = PLAIN.replace("{body}", "self.last = self.a(x); return self.last")
+LATER = {
+    "a memo that training reads": (MEMO, ""),
+    "an attribute that is read under a name that is made": (LEFT, "vars(net)['la' + 'st'].sum().backward()"),
+    "a copy that is refused": (
+        LEFT,
+        """
+import copy
+try:
+    kept = copy.deepcopy(net)
+except RuntimeError:
+    kept = None
+""",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LATER)
+def test_what_an_evaluation_leaves_behind(case: str) -> None:
+    net, after = LATER[case]
+    assert [each for each in safe_titles(LOOP.replace("{net}", net) + after) if each[0] == "GF103"] == []
+
+
+def test_what_is_made_anew_in_each_call_is_not_left_behind() -> None:
+    """A mapping of outputs, and an attribute that is read by its name where runs show who reads it."""
+    for body in ("self.last = self.a(x); return self.last * 2", "out = {}; out[str(x)] = self.a(x); return out[str(x)]"):
+        assert [code for code, _ in safe_titles(LOOP.replace("{net}", PLAIN.replace("{body}", body)))] == ["GF103"], body
+
+
+def test_a_hook_for_all_modules() -> None:
+    hook = "from torch.nn.modules.module import register_module_forward_hook as hook\nhook(lambda m, i, out: out.retain_grad())\n"
+    program = LOOP.replace("{net}", PLAIN.replace("{body}", "return self.a(x)"))
+    assert [code for code, _ in safe_titles(hook + program)] == []
+
+
+def test_a_view_that_is_written_to_later() -> None:
+    """A view that is made without gradients refuses writes that need one."""
+    program = """
+import torch
+from torch import nn
+net = nn.Linear(3, 3)
+def centres(net, data):
+    net.eval()
+    rows = []
+    for x in data:
+        rows.append(net(x)[0])
+    return rows
+rows = centres(net, [torch.randn(4, 3) for _ in range(3)])
+first = rows[0]
+first *= nn.Parameter(torch.ones(3))
+print(first.sum().item())
+"""
+    assert safe_titles(program) == []
+    assert [code for code, _ in safe_titles(program.replace("first *=", "first = first *"))] == ["GF103"]
+
+
+@pytest.mark.parametrize(
+    ("body", "codes"),
+    [
+        ("return self.a(x) @ torch.ones(1, 1)", []),
+        ("return x @ self.a.weight.T", []),
+        ("return self.a.weight @ x.T", ["GF103"]),
+        ("return self.a(x) * torch.linalg.svdvals(x * self.a.weight)[0]", []),
+        ("return torch.norm(x * self.a.weight, 'nuc')", []),
+        ("return torch.norm(x * self.a.weight, 2)", ["GF103"]),
+        ("return nn.functional.scaled_dot_product_attention(x[None], x[None], x[None] * self.a.weight)", []),
+        ("return torch.utils.checkpoint.checkpoint(self.a, x, use_reentrant=True)", []),
+    ],
+)
+def test_what_torch_computes_otherwise_without_recording(body: str, codes: list[str]) -> None:
+    program = "import torch.utils.checkpoint\n" + LOOP.replace("{net}", PLAIN.replace("{body}", body))
+    assert [code for code, _ in safe_titles(program)] == codes
+
+
+@pytest.mark.parametrize(("function", "codes"), [("torch.linalg.svdvals", []), ("torch.linalg.det", ["GF103"])])
+def test_a_function_that_is_taken_out_of_a_table(function: str, codes: list[str]) -> None:
+    body = "return self.a(x).mean() + TABLE['one'](torch.ones(3, 3)).sum()"
+    program = LOOP.replace("{net}", f"TABLE = {{'one': {function}}}\n" + PLAIN.replace("{body}", body))
+    assert [code for code, _ in safe_titles(program)] == codes
+
+
+KEPT_FOR_TRAINING = """
+import collections, itertools, torch
+from torch import nn
+from torch.nn.utils import prune
+
+gain = nn.Parameter(torch.ones(3))
+net = nn.Linear(3, 1)
+optimizer = torch.optim.SGD([gain, *net.parameters()], lr=0.1)
+{before}
+
+def evaluate():
+    total = 0.0
+    for x in torch.randn(3, 2, 3):
+        total += net(x * {scale}).pow(2).mean().item()
+    return total / 3
+
+for epoch in range(5):
+    print(evaluate())
+    loss = net(torch.randn(5, 3) * {scale}).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    {after}
+"""
+KEEPERS = {
+    "a generator that is begun outside": (
+        "def gains():\n    w = gain\n    while True:\n        w = w * gain\n        yield w\nmade = gains()",
+        "next(made)",
+        "pass",
+    ),
+    "a cycle of what is computed": ("made = itertools.cycle(gain * i for i in range(4))", "next(made)", "pass"),
+    "branches of an iterator": (
+        "def gains():\n    while True:\n        yield gain.exp()\nleft, made = itertools.tee(gains())",
+        "next(left)",
+        "next(made)",
+    ),
+    "a dict that computes what is missing": (
+        "class Made(dict):\n    def __missing__(self, key):\n        self[key] = value = gain.exp()\n        return value\nmade = Made()",
+        "made['gain']",
+        "made.clear()",
+    ),
+    "an operator": (
+        "class Made:\n    kept = None\n    def __matmul__(self, other):\n        if Made.kept is None:\n            Made.kept = gain.exp()\n"
+        "        return Made.kept\nmade = Made()",
+        "(made @ 1)",
+        "Made.kept = None",
+    ),
+    "a list of the class": (
+        "class Made:\n    kept = []\n    def __class_getitem__(cls, key):\n        if not cls.kept:\n            cls.kept.append(gain.exp())\n"
+        "        return cls.kept[0]",
+        "Made[0]",
+        "Made.kept.clear()",
+    ),
+    "a descriptor": (
+        "class Once:\n    def __get__(self, owner, kind):\n        if 'made' not in owner.__dict__:\n            owner.__dict__['made'] = gain.exp()\n"
+        "        return owner.__dict__['made']\nclass Made:\n    scale = Once()\nmade = Made()",
+        "made.scale",
+        "made.__dict__.clear()",
+    ),
+    "an attribute of what it gets": (
+        "def scaled(x):\n    x.kept = x * gain\n    return x.kept\nshared = torch.ones(2, 3)",
+        "scaled(shared).sum()",
+        "shared.kept.sum().backward()",
+    ),
+    "an attribute that is set by its name": (
+        "class Made:\n    def give(self):\n        object.__setattr__(self, 'kept', gain.exp())\n        return self.kept\nmade = Made()",
+        "made.give()",
+        "made.kept.sum().backward()",
+    ),
+    "weights that a hook masks": ("prune.random_unstructured(net, 'weight', 0.4)", "gain", "net.weight.sum().backward()"),
+    "a text that is run": ("", "gain", "eval('loss')"),
+}
+
+
+@pytest.mark.parametrize("keeper", KEEPERS)
+def test_what_an_evaluation_makes_for_the_training(keeper: str) -> None:
+    before, scale, after = KEEPERS[keeper]
+    program = KEPT_FOR_TRAINING.format(before=before, scale=scale, after=after)
+    safe = [code for code, _ in safe_titles(program) if code == "GF103"]
+    assert safe == (["GF103"] if keeper == "a text that is run" else [])  # no variable of the evaluation is read by its name
+
+
+def test_rows_that_are_ordered_by_their_gradients() -> None:
+    program = """
+class Row:
+    def __init__(self, x):
+        self.x = x
+    def __lt__(self, other):
+        return bool(torch.autograd.grad(net(self.x).sum(), net.parameters())[0].sum() > 0)
+
+def evaluate():
+    net.eval()
+    total = 0.0
+    for row in sorted([Row(x) for x in torch.randn(4, 2, 3)]):
+        total += net(row.x).sum().item()
+    return total
+
+print(evaluate())
+"""
+    assert safe_titles(SETUP + program) == []
+
+
+METHODS = """
+class Metrics:
+    @{decorator}
+    def error({first}):
+        net.eval()
+        total = 0.0
+        for x in torch.randn(4, 2, 3):
+            total += net(x).sum().item()
+        return total
+
+net(torch.ones(2, 3)).sum().backward()
+print(Metrics().error{call})
+"""
+
+
+@pytest.mark.parametrize(
+    ("decorator", "first", "call"), [("property", "self", ""), ("classmethod", "cls", "()"), ("staticmethod", "", "()")]
+)
+def test_the_decorator_goes_below_what_makes_no_function(decorator: str, first: str, call: str) -> None:
+    program = SETUP + METHODS.format(decorator=decorator, first=first, call=call)
+    finding = only(program)
+    assert finding.code == "GF103"
+    assert finding.fix is not None
+    [decorate] = (each for each in finding.fix.operations if isinstance(each, Decorate))
+    assert decorate.inside
