@@ -99,8 +99,8 @@ def repair_for(trial: Evidence, finding: Finding) -> Fix | NoFix:
     """What its own rule would propose for the finding that the walks are without retaining."""
     if not isinstance(finding, Draft) or finding.fix is not None or finding.shown_by is None:
         return finding.fix or NoFix(finding.unfixed)
-    found = proposed(trial, finding.shown_by)
-    return found.fix if isinstance(found, Candidate) else found or NoFix(finding.unfixed)
+    found = next(iter(proposed(trial, finding.shown_by)), NoFix(finding.unfixed))
+    return found.fix if isinstance(found, Candidate) else found
 
 
 def without_retaining(trial: Evidence, group: Hidden) -> tuple[str, Iterable[Finding]]:
@@ -149,7 +149,7 @@ def told(
     if isinstance(repair, Fix):
         removed: list[Operation] = [RemoveArgument(evidence.program.span(site), str(trial.sites[site].arg)) for site in sites]
         title = f"{repair.title}, and free each graph"
-        whole = fix(title, *repair.operations, *removed, ground=Ground.RAISES, doubt=unless(raises, CHANGES))
+        whole = fix(title, *repair.operations, *removed, ground=Ground.RAISES, doubt=unless(raises, CHANGES) or repair.doubt)
     message = f"`{trial.sites[sites[0]].arg}=True` hides that {finding.message}"
     severity = Severity.ERROR if raises else Severity.WARNING
     about = finding.subject.about if isinstance(finding, Draft) else frozenset()

@@ -9,7 +9,7 @@ import pytest
 from graphfix.analysis.conflicts import meetings
 from graphfix.analysis.evidence import Evidence
 from graphfix.interpreter.conventions import NO_CONVENTIONS
-from graphfix.model import AddArgument, InsertAfter, InsertBefore, Move
+from graphfix.model import AddArgument, InsertAfter, InsertBefore, Move, Span
 from graphfix.repair.candidate import Candidate, Effect
 from graphfix.repair.candidates import candidates
 from graphfix.repair.choice import most_tried
@@ -21,6 +21,8 @@ from graphfix.repair.witness import witness_of
 from graphfix.run.engine import _evidence
 
 from . import programs as code
+
+START = Span(0, 1)
 
 
 def shown(folder: Path, program: str) -> tuple[Evidence, list[Candidate]]:
@@ -98,7 +100,7 @@ def test_a_total_that_is_read_behind_the_loop_is_kept(tmp_path: Path) -> None:
         evidence, found = shown(tmp_path, program)
         witness = witness_of(evidence.second_backwards[0])
         assert is_logged(evidence, witness) is (best is Effect.PART)
-        ranked = min(found, key=lambda each: rank(evidence, witness, each, Verdict("", 1)))
+        ranked = min(found, key=lambda each: rank(evidence, witness, each, Verdict("", 1), START))
         assert ranked.effect is best
 
 
@@ -107,8 +109,8 @@ def test_what_trains_more_comes_first(tmp_path: Path) -> None:
     witness = witness_of(evidence.second_backwards[0])
     retained = next(each for each in found if each.effect is Effect.RETAIN)
     cut = next(each for each in found if each.effect is Effect.CUT)
-    assert rank(evidence, witness, retained, Verdict("", 2)) < rank(evidence, witness, cut, Verdict("", 1))
-    assert rank(evidence, witness, cut, Verdict("", 1)) < rank(evidence, witness, retained, Verdict("", 1))
+    assert rank(evidence, witness, retained, Verdict("", 2), START) < rank(evidence, witness, cut, Verdict("", 1), START)
+    assert rank(evidence, witness, cut, Verdict("", 1), START) < rank(evidence, witness, retained, Verdict("", 1), START)
 
 
 def test_a_program_that_is_too_large_is_not_tried(tmp_path: Path) -> None:

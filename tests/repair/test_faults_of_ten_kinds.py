@@ -423,6 +423,41 @@ for i, (x, y) in enumerate(data * 2):
             ["loss = 0"],
         ),
     ],
+    "constants": [
+        (
+            """\
+actor, critic = nn.Linear(4, 2), nn.Linear(4, 1)
+o = torch.optim.Adam([*actor.parameters(), *critic.parameters()])
+x, r = data[0]
+a = torch.distributions.Categorical(logits=actor(x)).sample()
+old = torch.distributions.Categorical(logits=actor(x)).log_prob(a).detach()
+v = critic(x)
+adv = r - v
+target = (adv + v).detach()
+adv = (adv - adv.mean()) / adv.std()
+for _ in range(3):
+    ratio = (torch.distributions.Categorical(logits=actor(x)).log_prob(a) - old).exp()
+    loss = F.mse_loss(critic(x), target) - (ratio.unsqueeze(1) * adv).mean()
+    o.zero_grad(); loss.backward(); o.step()
+""",
+            ["adv = ((adv - adv.mean()) / adv.std()).detach()"],
+        ),
+        (
+            """\
+for x, y in data:
+    opt.zero_grad(); F.mse_loss(net(x), y).backward(); opt.step()
+codes = torch.cat([net[0](x) for x, y in data])
+flow = nn.Linear(8, 8)
+o = torch.optim.SGD(flow.parameters(), lr=0.1)
+def fit(codes):
+    for epoch in range(2):
+        for part in codes.split(16):
+            o.zero_grad(); flow(part).pow(2).mean().backward(); o.step()
+fit(codes)
+""",
+            ["codes = torch.cat([net[0](x) for x, y in data]).detach()"],
+        ),
+    ],
     "evaluation and retained graphs": [
         (
             """\

@@ -9,6 +9,7 @@ from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.second_backward import Cause, SecondBackward
 from graphfix.analysis.subject import Subject, Tell
 from graphfix.autograd.graph import Leaf, Node, history
+from graphfix.autograd.iteration import LoopEntry
 from graphfix.interpreter.recording import Store
 from graphfix.interpreter.values import Sequence, Tensor
 from graphfix.model import Finding, Label, in_time
@@ -63,6 +64,22 @@ def trained_inside(walk: SecondBackward, leaves: list[Leaf]) -> bool:
     return all(any(leaf.site is other.site for other in fresh) for leaf in leaves)
 
 
+def only_weighs(walk: SecondBackward, leaves: list[Leaf]) -> bool:
+    """Whether what was computed from `leaves` before the loop is no more than a weight of what other trained parameters compute in it.
+
+    So an advantage weighs the log-probabilities of a policy: it is a constant for the policy's loss.
+    """
+    own = {leaf.site for leaf in leaves}
+    for (_, _, hit), (_, entry) in zip(walk.hits, walk.entries):
+        fresh = [node for node in hit.path if any(active is entry for active, _ in node.context)]
+        if any(node.leaves or node.callee is not None for node in fresh):
+            return False
+        beside = [parent for node in fresh if node.saves for parent in node.parents if parent not in hit.path]
+        if not any(leaf.trained and leaf.site not in own for node in history(beside) for leaf in node.leaves):
+            return False
+    return True
+
+
 def gradient_is_dropped(walk: SecondBackward, leaves: list[Leaf]) -> bool:
     """Whether the gradient that the first walk leaves in `leaves` is cleared before any step uses it, in every run.
 
@@ -95,6 +112,8 @@ def external(evidence: Evidence, walks: list[SecondBackward], tell: Tell) -> Ite
         statements = statements_of(evidence, walk, nodes)
         if not statements or not are_tensors(evidence, statements):
             stored = bound_outside(evidence, walk)
+            if stored and not done.isdisjoint(stored):
+                continue
             if stored:
                 done.update(stored)
                 names = ", ".join(f"`{short(ast.unparse(statement.targets[0]), 30)}`" for statement in stored)
@@ -134,11 +153,8 @@ def bound_outside(evidence: Evidence, walk: SecondBackward) -> list[ast.Assign]:
     """The assignments, in another function, that keep the outer graph: an `__init__` that computes targets."""
     found: dict[ast.Assign, None] = {}
     for (_, _, hit), (_, entry) in zip(walk.hits, walk.entries):
-        outside = next((node for node in hit.path if all(active is not entry for active, _ in node.context)), None)
-        kept = [s for s in outside.stores if isinstance(s, Store) and s.value_site is not None] if outside is not None else []
-        stores = [
-            s for s in kept if isinstance(s.value, (Tensor, Sequence)) and all(active is not entry for active, _ in s.context)
-        ]
+        outside = (node for node in hit.path if all(active is not entry for active, _ in node.context))
+        stores = next(filter(None, (kept_in(node, entry) for node in outside)), [])
         statement = (
             evidence.program.statement_of(stores[-1].target) if stores and evidence.program.holds(stores[-1].target) else None
         )
@@ -146,6 +162,13 @@ def bound_outside(evidence: Evidence, walk: SecondBackward) -> list[ast.Assign]:
             return []
         found[statement] = None
     return sorted(found, key=lambda s: s.lineno)
+
+
+def kept_in(node: Node, entry: LoopEntry | None) -> list[Store]:
+    """Where a node is kept as a tensor, or in a sequence, outside of a loop."""
+    kept = (store for store in node.stores if isinstance(store, Store) and store.value_site is not None)
+    outside = (store for store in kept if all(active is not entry for active, _ in store.context))
+    return [store for store in outside if isinstance(store.value, (Tensor, Sequence))]
 
 
 def are_tensors(evidence: Evidence, statements: list[ast.stmt]) -> bool:

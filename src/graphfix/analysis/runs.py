@@ -13,9 +13,9 @@ from graphfix.analysis.entries import EntryPoint
 from graphfix.analysis.out_of_sight import OutOfSight
 from graphfix.analysis.policies import Policy
 from graphfix.analysis.read_gradients import reads_gradients
-from graphfix.autograd.backward import WalkKind
+from graphfix.autograd.backward import BackwardPass, WalkKind
 from graphfix.autograd.gradients import Fates
-from graphfix.autograd.graph import Node
+from graphfix.autograd.graph import Leaf, Node
 from graphfix.interpreter.recording import Recording
 from graphfix.source.document import Document
 
@@ -46,6 +46,13 @@ class Run:
     def out_of_sight(self) -> OutOfSight:
         """What code that is not in sight had hold of."""
         return OutOfSight(self.recording)
+
+    def is_past(self, event: BackwardPass, leaf: Leaf) -> bool:
+        """Whether an optimizer has a leaf, and the program ends behind a backward pass without a step that may be over it."""
+        if not leaf.trained or not self.entry.is_module or self.reads_gradients():
+            return False
+        later = (update for update in self.recording.updates if update.steps and update.order > event.order)
+        return not any(leaf in update.leaves or not update.complete for update in later)
 
     def at_face_value(self) -> Run:
         """The same run as a reader takes it, which proves nothing.

@@ -138,7 +138,7 @@ def add_hit(groups: dict[tuple, SecondBackward], run: Run, event: BackwardPass, 
     index = split_loop(hit.freed_by.context, event.context)
     entry = event.context[index][0] if index is not None else None
     boundary = boundary_of(run, entry, event)
-    cause, crossing = classify(event, hit, index) if event.thread == hit.freed_by.thread else (Cause.THREADS, None)
+    cause, crossing = classify(run, event, hit, index) if event.thread == hit.freed_by.thread else (Cause.THREADS, None)
     if cause is Cause.EXTERNAL and serve_one_step(run, event, hit):
         cause = Cause.SEQUENTIAL
     names: list[str] = []
@@ -182,7 +182,7 @@ def serve_one_step(run: Run, event: BackwardPass, hit: Hit) -> bool:
     return any(order > event.order for order in steps) and not any(hit.freed_by.order < order < event.order for order in steps)
 
 
-def classify(event: BackwardPass, hit: Hit, index: int | None) -> tuple[Cause, Node | None]:
+def classify(run: Run, event: BackwardPass, hit: Hit, index: int | None) -> tuple[Cause, Node | None]:
     """The cause of a hit, and the node through which the older iteration's graph enters where it is carried."""
     same = set(event.roots) == set(hit.freed_by.roots) and WalkKind.GRAD not in (event.kind, hit.freed_by.kind)
     if index is None:
@@ -197,7 +197,9 @@ def classify(event: BackwardPass, hit: Hit, index: int | None) -> tuple[Cause, N
         if all(born(root) is None for root in event.roots):
             return (Cause.REPEATED if same else Cause.SEQUENTIAL), None
         outside = next(node for node in hit.path if born(node) is None)
-        return (Cause.SEQUENTIAL if is_item(outside, entry.loop) else Cause.EXTERNAL), None
+        made = [node for node in history(list(event.roots)) if born(node) is not None]
+        is_loss = is_item(outside, entry.loop) and not is_input(run, event, hit, made)
+        return (Cause.SEQUENTIAL if is_loss else Cause.EXTERNAL), None
     crossing = next((node for node in hit.path if (born(node) if born(node) is not None else -1) < iteration), hit.node)
     return Cause.CARRIED, crossing
 
@@ -205,6 +207,12 @@ def classify(event: BackwardPass, hit: Hit, index: int | None) -> tuple[Cause, N
 def is_item(node: Node, loop: ast.AST | None) -> bool:
     """Whether a loop runs over a container that holds this node: a loop over losses."""
     return any(isinstance(store, Store) and store.kind is StoreKind.ITEM and store.trace[-1][1] is loop for store in node.stores)
+
+
+def is_input(run: Run, event: BackwardPass, hit: Hit, made: Iterable[Node]) -> bool:
+    """Whether an item that a loop runs over is the input of a network that is stepped in each iteration: `made` is what that has made of it."""
+    is_stepped = any(update.steps and hit.freed_by.order < update.order < event.order for update in run.recording.updates)
+    return is_stepped and any(node.leaves or node.callee is not None for node in made)
 
 
 def boundary_of(run: Run, entry: LoopEntry | None, event: BackwardPass) -> Boundary | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import enum
 from dataclasses import dataclass
 
@@ -30,7 +31,8 @@ class Candidate:
     """An edit that may repair a fault.
 
     `doubt`: why it may not be what was meant; empty where its proof alone decides whether it is safe. `is_reasoned`: whether what makes it
-    has seen that it ends the fault, so that it may be offered where no trial can be made.
+    has seen that it ends the fault, so that it may be offered where no trial can be made. `constant_in`: the loop whose iterations take
+    what was computed before it as a constant.
     """
 
     effect: Effect
@@ -39,6 +41,7 @@ class Candidate:
     ground: Ground
     doubt: str = ""
     is_reasoned: bool = False
+    constant_in: ast.AST | None = None
 
     @property
     def fix(self) -> Fix:

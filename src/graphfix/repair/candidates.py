@@ -18,32 +18,32 @@ from graphfix.repair.joins import joins, retained
 from graphfix.repair.limits import limits
 from graphfix.repair.parts import parts
 from graphfix.repair.recompute import moved_up, recomputed, recomputed_whole
-from graphfix.repair.removals import removal
+from graphfix.repair.removals import removals
 from graphfix.repair.resets import resets, resets_between, set_up, unconditional
 from graphfix.repair.shapes import detached
 from graphfix.repair.witness import Witness, expressions_of, witness_of
 from graphfix.source.quote import short
 
-# what can be argued for without a trial, or why there is no such repair
-REASONED: dict[Cause, Callable[[Evidence, SecondBackward], Candidate | NoFix]] = {
+# what can be argued for without a trial, the best first, or why there is no such repair
+REASONED: dict[Cause, Callable[[Evidence, SecondBackward], Iterator[Candidate | NoFix]]] = {
     Cause.CARRIED: entering,
     Cause.TOTAL: set_up,
     Cause.EXTERNAL: inside,
     Cause.SEQUENTIAL: joins,
-    Cause.REPEATED: removal,
+    Cause.REPEATED: removals,
 }
 GRAMMAR = (parts, resets, resets_between, unconditional)
 LATER = (retained, moved_up, recomputed, recomputed_whole)
 
 
-def proposed(evidence: Evidence, shown: SecondBackward | Conflict) -> Candidate | NoFix | None:
-    """The repair of a fault that can be argued for without a trial, or why there is none; None where nothing is known of either."""
+def proposed(evidence: Evidence, shown: SecondBackward | Conflict) -> list[Candidate | NoFix]:
+    """The repairs of a fault that can be argued for without a trial, the best first, or why there is none."""
     if isinstance(shown, Conflict):
-        return limits(evidence, shown)
+        return list(limits(evidence, shown))
     made = REASONED.get(shown.cause)
-    found = made(evidence, shown) if made is not None else None
-    logged = parts(evidence, witness_of(shown)) if isinstance(found, NoFix) else ()
-    return next((each for each in logged if each.is_reasoned), found)
+    found = list(made(evidence, shown)) if made is not None else []
+    logged = parts(evidence, witness_of(shown)) if not any(isinstance(each, Candidate) for each in found) else ()
+    return sorted([*(each for each in logged if each.is_reasoned), *found], key=lambda each: isinstance(each, NoFix))
 
 
 def candidates(evidence: Evidence, witness: Witness) -> Iterator[Candidate]:

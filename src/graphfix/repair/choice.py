@@ -48,10 +48,11 @@ def chosen(evidence: Evidence, finding: Draft, is_left: IsLeft) -> Iterator[Find
 
 def search(evidence: Evidence, finding: Draft, shown: SecondBackward | Conflict) -> Iterator[Finding]:
     """The same for a backward pass that raises: what can be argued for is taken where it is safe, and else competes with the rest of the grammar."""
-    given = of_fix(finding.fix) if finding.fix is not None else proposed(evidence, shown)
-    if isinstance(given, NoFix):
-        finding = replace(finding, unfixed=finding.unfixed or given.reason)
-    own = given if isinstance(given, Candidate) else None
+    given = [of_fix(finding.fix)] if finding.fix is not None else proposed(evidence, shown)
+    refused = next((each.reason for each in given if isinstance(each, NoFix)), "")
+    finding = replace(finding, unfixed=finding.unfixed or refused)
+    argued = [each for each in given if isinstance(each, Candidate)]
+    own = argued[0] if argued else None
     witness = witness_of(shown)
     known: dict[object, Verdict] = {}
     if own is not None and finding.fix is None and not own.doubt and is_sound(evidence, own, witness, known):
@@ -59,7 +60,7 @@ def search(evidence: Evidence, finding: Draft, shown: SecondBackward | Conflict)
         if all(each.fix is not None and each.fix.applicability is Applicability.SAFE for each in sure):
             yield from sure
             return
-    made = list(attempts(evidence, witness, own, known))
+    made = list(attempts(evidence, witness, argued, known))
     best = best_of(evidence, finding, witness, made)
     if best is None and (own is None or is_decided(made)):
         yield unrepaired(finding, made)
@@ -88,7 +89,7 @@ def repaired(finding: Draft, candidate: Candidate) -> Finding:
 
 def best_of(evidence: Evidence, finding: Draft, witness: Witness, made: Iterable[Attempt]) -> Attempt | None:
     """The attempt that an expert would choose; one that may still raise only where there is no other."""
-    held = sorted(held_by(made), key=lambda each: rank(evidence, witness, each.candidate, each.verdict))
+    held = sorted(held_by(made), key=lambda each: rank(evidence, witness, each.candidate, each.verdict, finding.span))
     sound = (each for each in held if not is_written_between(evidence, finding, each.candidate))
     return next(sound, held[0] if held else None)
 
@@ -127,11 +128,10 @@ def is_written_between(evidence: Evidence, finding: Draft, candidate: Candidate)
 
 
 def attempts(
-    evidence: Evidence, witness: Witness, own: Candidate | None = None, known: dict[object, Verdict] | None = None
+    evidence: Evidence, witness: Witness, argued: Iterable[Candidate] = (), known: dict[object, Verdict] | None = None
 ) -> Iterator[Attempt]:
-    """All candidates for a backward pass that raises, tried; `own`, which is argued for, is the first."""
-    first = (own,) if own is not None else ()
-    return all_tried(evidence, (*first, *candidates(evidence, witness)), witness.event.site, known=known)
+    """All candidates for a backward pass that raises, tried; those that are `argued` for come first."""
+    return all_tried(evidence, (*argued, *candidates(evidence, witness)), witness.event.site, known=known)
 
 
 def all_tried(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.second_backward import SecondBackward, held_at, statement_in
@@ -52,8 +53,13 @@ def same_shape(one: Value, two: Value) -> bool:
     return isinstance(one, Tensor) and two.may_be_tensor
 
 
-def entering(evidence: Evidence, walk: SecondBackward) -> Candidate | NoFix:
+def entering(evidence: Evidence, walk: SecondBackward) -> Iterator[Candidate | NoFix]:
     """One repair for all that carries the old graph into an iteration: the carriers of `walk`."""
+    yield of_carriers(evidence, walk)
+
+
+def of_carriers(evidence: Evidence, walk: SecondBackward) -> Candidate | NoFix:
+    """The repairs for the carriers as one."""
     found = [of_carrier(evidence, carrier, walk) for carrier in walk.carriers]
     refused = next((each for each in found if isinstance(each, NoFix)), None)
     made = [each for each in found if isinstance(each, Candidate)]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
+from dataclasses import replace
 
 from graphfix.analysis.contributors import is_tensor_always
 from graphfix.analysis.evidence import Evidence
@@ -11,6 +13,7 @@ from graphfix.analysis.outer_graph import (
     bound_outside,
     external_nodes,
     gradient_is_dropped,
+    only_weighs,
     statements_of,
     trained_inside,
     trained_leaves,
@@ -26,24 +29,39 @@ from graphfix.source.names import names_in, names_read_outside
 from graphfix.source.quote import short
 from graphfix.source.subtree import subtree
 
+OWN_LOSS = "its parameters are trained by a loss of their own"
 
-def inside(evidence: Evidence, walk: SecondBackward) -> Candidate | NoFix:
+
+def inside(evidence: Evidence, walk: SecondBackward) -> Iterator[Candidate | NoFix]:
     """What is computed before the loop: in each iteration, or detached where none of its parameters are trained by it."""
     nodes = external_nodes(walk)
     statements = statements_of(evidence, walk, nodes)
     stored = bound_outside(evidence, walk) if not statements or not are_tensors(evidence, statements) else []
-    return kept_outside(evidence, walk, nodes, stored) if stored else repair_of(evidence, walk, nodes, statements)
+    if stored:
+        yield kept_outside(evidence, walk, nodes, stored)
+    else:
+        yield from of_statements(evidence, walk, nodes, statements)
 
 
 def kept_outside(evidence: Evidence, walk: SecondBackward, nodes: list[Node], stored: list[ast.Assign]) -> Candidate | NoFix:
     """A graph that was computed elsewhere and kept: detached where it is kept, where nothing below it is trained."""
     cuts = [cut for statement in stored for cut in (of_tensors(evidence, statement.value),) if cut is not None]
-    if not walk.always or trained_leaves(nodes) or len(cuts) != len(stored):
+    ground, why = why_cut(evidence, walk, nodes)
+    if not walk.always or not why or len(cuts) != len(stored):
         return NoFix("it is computed from trained parameters: decide which loss should train them")
     names = ", ".join(f"`{short(ast.unparse(statement.targets[0]), 30)}`" for statement in stored)
     appended = (Append(evidence.program.span(cut), ".detach()") for cut in cuts)
-    title = f"detach {names}: it is not computed from trained parameters"
-    return reasoned(Effect.CUT, title, *appended, ground=Ground.UNTRAINED)
+    return reasoned(Effect.CUT, f"detach {names}: {why}", *appended, ground=ground)
+
+
+def why_cut(evidence: Evidence, walk: SecondBackward, nodes: list[Node]) -> tuple[Ground, str]:
+    """Why the loop trains nothing that the nodes are computed from; no reason where it does, or may."""
+    leaves = trained_leaves(nodes)
+    if not leaves:
+        return Ground.UNTRAINED, "it is not computed from trained parameters"
+    if not evidence.tape.truncated and all(run.is_past(event, leaf) for run, event, _ in walk.hits for leaf in leaves):
+        return Ground.DROPPED, "the training of what it is computed from is over by then"
+    return Ground.DROPPED, ""
 
 
 def of_tensors(evidence: Evidence, value: ast.expr) -> ast.expr | None:
@@ -56,26 +74,56 @@ def of_tensors(evidence: Evidence, value: ast.expr) -> ast.expr | None:
     return value if uses and is_tensor_always(evidence.facts, value) else None
 
 
-def repair_of(evidence: Evidence, walk: SecondBackward, nodes: list[Node], statements: list[ast.stmt]) -> Candidate | NoFix:
-    loop = walk.loop
-    if not isinstance(loop, (ast.For, ast.AsyncFor, ast.While)) or not evidence.program.holds(loop):
-        return NoFix("the loop is not in this function")
-    if not walk.always:
-        return NoFix("not every iteration uses the old graph")
-    if not statements or not are_tensors(evidence, statements):
-        return NoFix("the graph is not built by a plain assignment in this file")
+def of_statements(
+    evidence: Evidence, walk: SecondBackward, nodes: list[Node], statements: list[ast.stmt]
+) -> Iterator[Candidate | NoFix]:
+    """What statements beside the loop compute: detached, where the loop does not train it or trains it by a loss of its own; else moved into it."""
+    refused = why_not(evidence, walk, statements)
+    ground, why = why_cut(evidence, walk, nodes)
     leaves = trained_leaves(nodes)
-    if not leaves:
-        return detach_fix(evidence, statements, Ground.UNTRAINED, "it is not computed from trained parameters")
-    shared = trained_inside(walk, leaves)
-    if shared and gradient_is_dropped(walk, leaves):
-        return detach_fix(evidence, statements, Ground.DROPPED, "its parameters are trained by a loss of their own")
-    return built_inside(evidence, walk, nodes, statements, not shared)
+    if refused or why:
+        yield NoFix(refused) if refused else detach_fix(evidence, statements, ground, why)
+    elif not trained_inside(walk, leaves):
+        yield built_inside(evidence, walk, nodes, statements)
+    elif gradient_is_dropped(walk, leaves):
+        yield detach_fix(evidence, statements, Ground.DROPPED, OWN_LOSS)
+    else:
+        if only_weighs(walk, leaves):
+            yield as_constant(evidence, walk, statements)
+        yield built_again(evidence, walk, nodes, statements)
 
 
-def built_inside(
-    evidence: Evidence, walk: SecondBackward, nodes: list[Node], statements: list[ast.stmt], safe: bool = True
-) -> Candidate | NoFix:
+def as_constant(evidence: Evidence, walk: SecondBackward, statements: list[ast.stmt]) -> Candidate | NoFix:
+    """What only weighs another loss is a constant for it; one iteration alone would have trained it, too."""
+    cut = detach_fix(evidence, statements, Ground.FREED, OWN_LOSS)
+    doubt = f"in the first iteration, a loss that uses `{name_of(statements)}` trains what it is computed from, too"
+    return replace(cut, doubt=doubt, constant_in=walk.loop) if isinstance(cut, Candidate) else cut
+
+
+def built_again(evidence: Evidence, walk: SecondBackward, nodes: list[Node], statements: list[ast.stmt]) -> Candidate | NoFix:
+    """What other losses change in each iteration, computed in each."""
+    again = built_inside(evidence, walk, nodes, statements)
+    doubt = f"other losses train what `{name_of(statements)}` is computed from, so its value would change in each iteration"
+    return replace(again, doubt=again.doubt or doubt) if isinstance(again, Candidate) else again
+
+
+def name_of(statements: list[ast.stmt]) -> str:
+    """What the last of the statements binds."""
+    return short(ast.unparse(statements[-1]).partition(" = ")[0])
+
+
+def why_not(evidence: Evidence, walk: SecondBackward, statements: list[ast.stmt]) -> str:
+    """Why nothing can be said of what is computed before the loop; empty where it can."""
+    if not isinstance(walk.loop, (ast.For, ast.AsyncFor, ast.While)) or not evidence.program.holds(walk.loop):
+        return "the loop is not in this function"
+    if not walk.always:
+        return "not every iteration uses the old graph"
+    if not statements or not are_tensors(evidence, statements):
+        return "the graph is not built by a plain assignment in this file"
+    return ""
+
+
+def built_inside(evidence: Evidence, walk: SecondBackward, nodes: list[Node], statements: list[ast.stmt]) -> Candidate | NoFix:
     """Move what computes the tensor to the top of the loop, where nothing that it reads changes in between."""
     loop = walk.loop
     if not isinstance(loop, (ast.For, ast.AsyncFor, ast.While)) or not evidence.program.holds(loop):
@@ -87,11 +135,9 @@ def built_inside(
     random = any(node.random for node in nodes) or any(draws(part) for s in statements for part in subtree(s))
     top = evidence.program.span(loop.body[0])
     moves = tuple(Move(evidence.program.span(statement), top) for statement in statements)
-    names = ", ".join(f"`{short(ast.unparse(s.targets[0]))}`" for s in statements if isinstance(s, ast.Assign))
+    bound = dict.fromkeys(f"`{short(ast.unparse(s.targets[0]))}`" for s in statements if isinstance(s, ast.Assign))
+    names = ", ".join(bound)
     doubt = unless(not random, "every iteration would draw random numbers of its own")
-    doubt = doubt or unless(
-        safe, f"other losses train what {names} is computed from, so its value would change in each iteration"
-    )
     return reasoned(Effect.INSIDE, f"compute {names} in each iteration", *moves, ground=Ground.RAISES, doubt=doubt)
 
 

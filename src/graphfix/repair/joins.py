@@ -24,11 +24,11 @@ ONCE = "call backward() on the sum of the losses once"
 KEEPS = "keep the graph for the backward() that follows"
 
 
-def joins(evidence: Evidence, walk: SecondBackward) -> Candidate | NoFix:
+def joins(evidence: Evidence, walk: SecondBackward) -> Iterator[Candidate | NoFix]:
     """One backward pass for several losses that share a graph, or the graph kept for the later one."""
     site = walk.walk.site
     walks = [each for each in evidence.second_backwards if each.cause is Cause.SEQUENTIAL and each.walk.site is site]
-    return joined(evidence, walks or [walk])
+    yield joined(evidence, walks or [walk])
 
 
 def joined(evidence: Evidence, walks: list[SecondBackward]) -> Candidate | NoFix:

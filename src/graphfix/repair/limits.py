@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+import itertools
+from collections.abc import Iterable, Iterator
 
 from graphfix.analysis.call_graph import word
 from graphfix.analysis.conflicts import Conflict, Meeting, meetings
@@ -21,11 +22,10 @@ from graphfix.repair.candidate import Candidate, Effect, reasoned
 from graphfix.source.subtree import subtree
 
 
-def limits(evidence: Evidence, conflict: Conflict) -> Candidate | NoFix:
+def limits(evidence: Evidence, conflict: Conflict) -> Iterator[Candidate | NoFix]:
     """Each backward pass limited to the parameters that its own optimizer steps, and steps that come too early behind the last."""
     same = (each for each in meetings(evidence) if any(conflict is one for one in each.conflicts))
-    meeting = next(same, None)
-    return reordered(evidence, meeting) if meeting is not None else NoFix("it is seen in a trial only")
+    yield from (reordered(evidence, meeting) for meeting in itertools.islice(same, 1))
 
 
 def reordered(evidence: Evidence, meeting: Meeting) -> Candidate | NoFix:

@@ -24,11 +24,15 @@ ORDER = (Effect.LIMIT, Effect.JOIN, Effect.REMOVE, Effect.INSIDE, Effect.CUT, Ef
 LAST = (Effect.MOVE, Effect.RETAIN, Effect.RECOMPUTE)
 
 
-def rank(evidence: Evidence, witness: Witness, candidate: Candidate, verdict: Verdict) -> tuple[int, ...]:
-    """The smaller, the better: what trains more comes first, then what the fault's cause suggests, then the shorter edit."""
+def rank(evidence: Evidence, witness: Witness, candidate: Candidate, verdict: Verdict, blamed: Span) -> tuple[int, ...]:
+    """The smaller, the better: what is meant as a constant is cut, else what trains more comes first, then what the fault's cause suggests.
+
+    Of equal ones the edit comes first that is argued for, then that in the file that is `blamed`, then the shorter one.
+    """
     size = sum(len(getattr(each, "text", "") or getattr(each, "value", "")) for each in candidate.operations)
-    order = order_of(evidence, witness)
-    return -verdict.trained, order.index(candidate.effect), not candidate.is_reasoned, len(candidate.operations), size
+    is_there = all(span.path == blamed.path for each in candidate.operations for span in spans_of(each))
+    merit = candidate.constant_in is None, -verdict.trained, order_of(evidence, witness).index(candidate.effect)
+    return *merit, not candidate.is_reasoned, not is_there, len(candidate.operations), size
 
 
 def order_of(evidence: Evidence, witness: Witness) -> tuple[Effect, ...]:

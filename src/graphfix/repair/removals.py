@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.outer_graph import external_nodes, statements_of
@@ -16,8 +17,12 @@ from graphfix.source.names import names_in
 from graphfix.source.subtree import subtree
 
 
+def removals(evidence: Evidence, walk: SecondBackward) -> Iterator[Candidate | NoFix]:
+    """A second call that always raises is removed; what a loop or a closure goes backward through each time is computed each time."""
+    yield removal(evidence, walk)
+
+
 def removal(evidence: Evidence, walk: SecondBackward) -> Candidate | NoFix:
-    """Delete a second call that always raises; compute anew what a loop or a closure walks each time."""
     if not walk.always:
         return NoFix("only some runs call it twice")
     statement = evidence.program.statement_of(walk.walk.site)

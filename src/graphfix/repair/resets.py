@@ -42,19 +42,27 @@ def resets(evidence: Evidence, witness: Witness) -> Iterator[Candidate]:
             yield reset(name, text, InsertAfter(program.span(block[-1]), text))
 
 
-def set_up(evidence: Evidence, walk: SecondBackward) -> Candidate | NoFix:
+def set_up(evidence: Evidence, walk: SecondBackward) -> Iterator[Candidate | NoFix]:
     """A total that is set up beside the loop that goes backward through it, and for nothing else: set up in each iteration."""
     name = next(iter(walk.carriers), "")
     initial = initialiser(evidence, walk, name)
     if not walk.always:
-        return NoFix("not every iteration uses an older loss")
-    if initial is None:
-        return NoFix(f"`{short(name, 20)}` is not initialised by one plain assignment before the loop")
-    if not isinstance(walk.loop, LOOPS) or not is_for_loop(evidence, walk, initial):
-        return NoFix(f"`{short(name, 20)}` is not initialised right before the loop, or is read outside of it, too")
+        yield NoFix("not every iteration uses an older loss")
+    elif initial is None:
+        yield NoFix(f"`{short(name, 20)}` is not initialised by one plain assignment before the loop")
+    elif not isinstance(walk.loop, LOOPS) or not is_for_loop(evidence, walk, initial):
+        yield NoFix(f"`{short(name, 20)}` is not initialised right before the loop, or is read outside of it, too")
+    else:
+        yield moved_in(evidence, walk, walk.loop, name, initial)
+
+
+def moved_in(
+    evidence: Evidence, walk: SecondBackward, loop: ast.For | ast.AsyncFor | ast.While, name: str, initial: ast.stmt
+) -> Candidate:
+    """The assignment that sets a total up, moved into the loop."""
     doubt = f"the loop reads `{name}` elsewhere, too, where a total over all iterations may be meant"
     doubt = unless(not is_shown(evidence, walk, name), doubt)
-    move = Move(evidence.program.span(initial), evidence.program.span(walk.loop.body[0]))
+    move = Move(evidence.program.span(initial), evidence.program.span(loop.body[0]))
     return reasoned(Effect.RESET, f"initialise `{name}` in each iteration", move, ground=Ground.RAISES, doubt=doubt)
 
 

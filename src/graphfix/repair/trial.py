@@ -35,6 +35,7 @@ OTHERWISE = "a backward() that works would train in another way"
 LESS = "a backward() would not train with all that is computed for it"
 REFUSALS = (UNWRITABLE, UNFINISHED, APART, KEPT, RAISES, MISSING, UNTRAINED, OTHERWISE, LESS)
 UNDECIDED = (UNWRITABLE, UNFINISHED, APART)  # which say nothing against an edit
+ANY = Candidate(Effect.CUT, "", (), Ground.FREED)  # an edit of which nothing is known
 IsLeft = Callable[[Evidence], bool]
 # the sum and what it is kept in, which a backward pass through the new part alone leaves out
 FEWER = {Effect.PART: 2}
@@ -88,7 +89,7 @@ def tried(evidence: Evidence, candidate: Candidate, site: ast.AST | None = None,
     texts = texts_with(evidence, candidate.operations)
     if texts is None:
         return Verdict(UNWRITABLE)
-    return judged(evidence, texts, site, is_left, candidate.effect, candidate.ground)
+    return judged(evidence, texts, site, is_left, candidate)
 
 
 def judged(
@@ -96,17 +97,16 @@ def judged(
     texts: Mapping[Path, str],
     site: ast.AST | None,
     is_left: IsLeft | None = None,
-    effect: Effect = Effect.CUT,
-    ground: Ground = Ground.FREED,
+    meant: Candidate = ANY,
 ) -> Verdict:
     """Whether the program is rid of the fault with these texts of its files, and nothing else is worse.
 
     `site`: the backward pass that raises. `is_left`: whether the evidence of the repaired program still shows the fault, where its
-    backward passes do not show that. `effect`: what the edit is to do; `ground`: why that changes no run that works.
+    backward passes do not show that. `meant`: what the texts are to do.
     """
     after = rerun(evidence, texts)
     try:
-        verdict = compared(evidence.tape, after, site, effect, ground is Ground.UNTRAINED)
+        verdict = compared(evidence.tape, after, site, meant)
         if not verdict.refusal and is_left is not None and is_left(Evidence(after, Facts(after), evidence.cuts)):
             return Verdict(KEPT)
         return verdict
@@ -114,7 +114,7 @@ def judged(
         after.let_go()
 
 
-def compared(before: Tape, after: Tape, site: ast.AST | None, effect: Effect, only_trained: bool) -> Verdict:
+def compared(before: Tape, after: Tape, site: ast.AST | None, meant: Candidate) -> Verdict:
     """What the runs of a repaired program say of the repair; else as `judged`."""
     if after.truncated:
         return Verdict(UNFINISHED)
@@ -126,15 +126,15 @@ def compared(before: Tape, after: Tape, site: ast.AST | None, effect: Effect, on
         return Verdict(APART)
     if any(map(fails, walks_besides(after, pairs))) and not any(map(fails, walks_besides(before, pairs, site))):
         return Verdict(RAISES)
-    trained = 0
+    trained, only_trained = 0, meant.ground is Ground.UNTRAINED
     for one, two in pairs:
-        old, new = Uses(one, only_trained), Uses(two, only_trained)
-        refusal = difference(old, new, site, effect)
+        old, new = Uses(one, only_trained, meant.constant_in), Uses(two, only_trained)
+        refusal = difference(old, new, site, meant.effect)
         if refusal:
             return Verdict(refusal)
         if len(new.parameters) < len(old.parameters):
             return Verdict(UNTRAINED)
-        trained += (old if effect in JOINING else new).trained()
+        trained += (old if meant.effect in JOINING else new).trained()
     return Verdict("", trained)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 
 from graphfix.analysis.runs import Run
@@ -13,10 +14,15 @@ Use = tuple[Node, object]  # a node, and one that it is computed from, or a para
 
 @dataclass(frozen=True)
 class Uses:
-    """The uses of parameters in one run. `only_trained`: of those alone that an optimizer, or a write by hand, trains."""
+    """The uses of parameters in one run.
+
+    `only_trained`: of those alone that an optimizer, or a write by hand, trains. `constant_in`: a loop whose iterations do not count what
+    was computed before it.
+    """
 
     run: Run
     only_trained: bool = False
+    constant_in: ast.AST | None = None
 
     def of(self, event: BackwardPass, *, is_fresh: bool = False) -> set[Use]:
         """The steps, from a node down, by which a backward pass brings gradients to where they are used.
@@ -24,7 +30,13 @@ class Uses:
         `is_fresh`: as far as no earlier backward pass has freed the way.
         """
 
+        entry = next(
+            (entry for entry, _ in event.context if self.constant_in is not None and entry.loop is self.constant_in), None
+        )
+
         def counts(node: Node) -> bool:
+            if entry is not None and all(active is not entry for active, _ in node.context):
+                return False
             return not is_fresh or node in event.roots or node.freed_by is None or node.freed_by.order >= event.order
 
         asked = event.targets if event.kind is WalkKind.GRAD else None
@@ -45,7 +57,9 @@ class Uses:
         """Whether a backward pass brings a gradient to a leaf that somebody may use."""
         if event.kind is WalkKind.GRAD and event.targets is not None:  # no other gradient is computed
             return leaf in event.targets[1]
-        return not self.run.fates.is_dropped(event, leaf) and (leaf.trained or not self.only_trained)
+        if self.run.fates.is_dropped(event, leaf) or self.run.is_past(event, leaf):
+            return False
+        return leaf.trained or not self.only_trained
 
     @property
     def all(self) -> set[Use]:
