@@ -23,6 +23,7 @@ from graphfix.rewrite.patch import unified
 
 _KEYS = {
     "y": "take this fix",
+    "o": "take the other repair, where there are two",
     "n": "leave it as it is",
     "a": "take it, and all of this rule that are as safe",
     "s": "silence it with a comment that says why",
@@ -59,7 +60,7 @@ class Interview:
 
     def ask(self, question: Question) -> Answer:
         """Show the finding until a key has decided on it, taken the last answer back, or stopped."""
-        keys = "".join(_KEYS)
+        keys = "".join(_KEYS) if question.finding.another is not None else "".join(_KEYS).replace("o", "")
         try:
             after: dict[str, str] | None = texts_with(self.review.files, question.finding)
             # what is edited by hand is one file
@@ -118,7 +119,7 @@ class Interview:
         if key == "a":
             assert question.finding.fix is not None
             return Decision(path, mark, Choice.TAKE, rest=question.finding.fix.applicability)
-        return Decision(path, mark, Choice.TAKE if key == "y" else Choice.LEAVE)
+        return Decision(path, mark, {"y": Choice.TAKE, "o": Choice.OTHER}.get(key, Choice.LEAVE))
 
     def _edited(self, question: Question, after: str) -> bool:
         """Let the user's editor have the lines; False where nothing came of it."""
@@ -157,6 +158,20 @@ class Interview:
                 OUT.patch(unified(name, _shown_bytes(self.review.files[name].source.text), _shown_bytes(text)))
             if _is_unsafe(finding):
                 OUT.line((Piece("unsafe: it may change what a run computes; ? says what", "bold yellow"),))
+            self._show_other(question)
+
+    def _show_other(self, question: Question) -> None:
+        """The other repair, where there are two."""
+        if question.finding.another is None:
+            return
+        try:
+            texts = texts_with(self.review.files, question.finding.otherwise)
+        except Refused as error:
+            OUT.say(f"the other repair cannot be made: {escaped(str(error))}")
+            return
+        OUT.line((Piece(f"or: {escaped(question.finding.another.title)}", "bold"),))
+        for name, text in texts.items():
+            OUT.patch(unified(name, _shown_bytes(self.review.files[name].source.text), _shown_bytes(text)))
 
     def _page(self, code: str) -> None:
         from graphfix.cli.rule import page_of

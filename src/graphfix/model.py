@@ -190,6 +190,7 @@ def in_time(*labels: Label) -> tuple[Label, ...]:
 class Finding:
     """One place that misuses the graph. `span` is the statement to blame, `story` the way from birth to failure.
 
+    `another`: a repair that trains otherwise than an unsafe `fix`, where the code does not decide between the two.
     `unfixed`: why there is no fix, where that is known. `by_hand`: what to write then, with the names of the code.
     `optional`: old code that works; told only where its code is selected by name or prefix.
     `symptoms`: how it may show itself in a run, the likeliest first. `yields_to`: the findings (code and place) that tell the same
@@ -209,6 +210,12 @@ class Finding:
     by_hand: str = ""
     symptoms: tuple[Symptom, ...] = ()
     yields_to: tuple[tuple[str, Span], ...] = ()
+    another: Fix | None = None
+
+    @property
+    def otherwise(self) -> Finding:
+        """The finding with the other repair as its fix."""
+        return replace(self, fix=self.another, another=None)
 
     @property
     def url(self) -> str:
@@ -218,7 +225,7 @@ class Finding:
     def without_fix(self, why: str) -> Finding:
         """The finding without its fix, and without what is open about that; what has no fix keeps its own reason."""
         story = tuple(label for label in self.story if not label.message.startswith(OPEN))
-        return replace(self, fix=None, unfixed=why if self.fix is not None or not self.unfixed else self.unfixed, story=story)
+        return replace(self, fix=None, another=None, unfixed=why if self.fix is not None or not self.unfixed else self.unfixed, story=story)
 
 
 @dataclass(frozen=True)

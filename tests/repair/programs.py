@@ -132,3 +132,18 @@ for i, (x, y) in enumerate(loader * 2):
     if i % 2 == 1:
         bank.items.clear()
 """
+# one forward pass of the critic, for two losses with a step between
+ADVERSARIES = """\
+painter, judge = nn.Linear(4, 4), nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1))
+p_opt, j_opt = torch.optim.Adam(painter.parameters()), torch.optim.Adam(judge.parameters())
+for x, y in loader:
+    score = judge(painter(x))
+    j_loss = score.mean() - judge(x).mean()
+    p_loss = -score.mean()
+    j_opt.zero_grad()
+    j_loss.backward(retain_graph=True)
+    j_opt.step()
+    p_opt.zero_grad()
+    p_loss.backward()
+    p_opt.step()
+"""

@@ -10,6 +10,7 @@ from graphfix.interpreter.conventions import NO_CONVENTIONS
 from graphfix.repair.choice import Attempt, is_decided, of_fix
 from graphfix.repair.fixes import fix
 from graphfix.repair.trial import APART, RAISES, UNFINISHED, UNWRITABLE, Verdict, judged
+from graphfix.rewrite import apply_fixes
 from graphfix.run.engine import _evidence, analyse, findings_of
 from graphfix.run.examine import Job, examine
 from graphfix.run.selection import Wanted
@@ -122,6 +123,23 @@ class Trainer:
         loss.backward()
         self.optimizer.step()
 """
+
+
+def test_two_repairs_that_train_differently_are_both_offered(tmp_path: Path) -> None:
+    path, text = tmp_path / "train.py", code.HEAD + code.ADVERSARIES
+    (finding,) = (each for each in findings_of(path, text) if each.code == "GF304")
+    assert finding.fix is not None and finding.another is not None
+    assert finding.fix.title == "call both backward() before the steps"
+    assert finding.another.title.startswith("compute `score") and finding.another.doubt
+    for each in (finding.fix, finding.another):
+        made = apply_fixes(text, [each])
+        assert made.applied and made.text != text
+        exec(compile(made.text, "train.py", "exec"), {})
+
+
+def test_a_repair_that_is_proven_has_no_other_beside_it(tmp_path: Path) -> None:
+    found = findings_of(tmp_path / "train.py", code.HEAD + code.LOGGED)
+    assert found and all(each.another is None for each in found)
 
 
 def test_what_comes_closest_is_said_where_nothing_holds(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from graphfix.model import PAGE, Append, Applicability, Edit, Finding, Fix, Label, Span
 from graphfix.report.jsonform import records
+from graphfix.report.remedy import remedy
 from graphfix.report.report import Report
 from graphfix.run.outcome import Outcome, Status
 from graphfix.source.text import Source
@@ -113,6 +114,20 @@ def test_json_has_the_shape_of_the_contract() -> None:
         "url": PAGE.format(code="GF101"),
     }
     assert second["fix"] is None and second["unfixed"]["help"] == ""
+
+
+def test_json_has_both_of_two_repairs() -> None:
+    fix, other = (
+        Fix(Applicability.UNSAFE, title, (Append(Span(0, 3), text),), doubt="?") for title, text in (("one", ".a"), ("two", ".b"))
+    )
+    found = Finding("GF101", "name", "message", "x.py", Span(0, 3), fix=fix, another=other)
+    source = Source(Path("x.py"), "abc\n")
+    edits = tuple(((Edit(Span(3, 3), text),),) for text in (".a", ".b"))
+    (record,) = records([outcome("x.py", found, source=source, edits=edits[0], others=edits[1])])
+    first, second = record["fix"], record["another_fix"]
+    assert isinstance(first, dict) and isinstance(second, dict)
+    assert (first["message"], second["message"], second["edits"][0]["content"]) == ("one", "two", ".b")
+    assert list(remedy(found)) == ["fix (unsafe): one", "not proven safe: ?", "or (unsafe): two", "not proven safe: ?"]
 
 
 def test_a_file_that_was_not_analysed_to_the_end_is_in_json() -> None:

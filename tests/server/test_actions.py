@@ -37,6 +37,19 @@ def test_what_is_only_shown_is_not_offered(applicability: Applicability) -> None
     assert titles == {"safe": ["do"], "unsafe": ["do (unsafe)"], "display": []}[applicability.value]
 
 
+def test_both_of_two_repairs_are_offered() -> None:
+    span = Span(0, 1)
+    fixes = [Fix(Applicability.UNSAFE, text, (Append(span, text),), doubt="?") for text in (".a", ".b")]
+    finding = Finding("GF101", "name", "message", "/x.py", span, fix=fixes[0], another=fixes[1])
+    source = Source(Path("/x.py"), "a\n")
+    edits = [((Edit(Span(1, 1), text),),) for text in (".a", ".b")]
+    outcome = Outcome(source.path, findings=(finding,), source=source, edits=edits[0], others=edits[1])
+    where = lsp.Location("file:///x.py", lsp.Range(lsp.Position(0, 0), lsp.Position(0, 0)))
+    offered = list(quick_fixes(outcome, module(source.text), TARGET, where))
+    assert [action.title for action in offered] == [".a (unsafe)", ".b (unsafe)"]
+    assert [edits_of(action)[0].new_text for action in offered] == [".a", ".b"]
+
+
 @pytest.mark.parametrize(
     ("kind", "only", "wanted"),
     [

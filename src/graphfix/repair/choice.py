@@ -17,7 +17,7 @@ from graphfix.obligations.joined import Joined, writes
 from graphfix.obligations.proof import proven
 from graphfix.repair.candidate import Candidate, Effect
 from graphfix.repair.candidates import candidates, kept, proposed
-from graphfix.repair.ranking import rank, rank_kept
+from graphfix.repair.ranking import LEFT_OPEN, rank, rank_kept, trains_alike
 from graphfix.repair.trial import LESS, OTHERWISE, REFUSALS, UNDECIDED, UNTRAINED, IsLeft, Verdict, tried
 from graphfix.repair.witness import Witness, witness_of
 
@@ -65,9 +65,10 @@ def search(evidence: Evidence, finding: Draft, shown: SecondBackward | Conflict)
     if best is None and (own is None or is_decided(made)):
         yield unrepaired(finding, made)
     elif own is not None and (best is None or best.candidate is own):
-        yield from borne_out(evidence, finding, own) if finding.fix is None else (finding,)
+        told = borne_out(evidence, finding, own) if finding.fix is None else (finding,)
+        yield from (with_other(evidence, each, witness, best, made) for each in told)
     elif best is not None:
-        yield repaired(finding, best.candidate)
+        yield with_other(evidence, repaired(finding, best.candidate), witness, best, made)
 
 
 def is_sound(evidence: Evidence, own: Candidate, witness: Witness, known: dict[object, Verdict]) -> bool:
@@ -85,6 +86,19 @@ def repaired(finding: Draft, candidate: Candidate) -> Finding:
     """The finding with a candidate; what is open about the fix of its rule says nothing of another one."""
     story = tuple(each for each in finding.story if not each.message.startswith(OPEN))
     return replace(finding, fix=candidate.fix, unfixed="", story=story)
+
+
+def with_other(evidence: Evidence, finding: Finding, witness: Witness, best: Attempt | None, made: Iterable[Attempt]) -> Finding:
+    """The finding with the best of the repairs that train otherwise than the chosen one, where its cause leaves open which is meant."""
+    is_sure = finding.fix is None or finding.fix.applicability is Applicability.SAFE
+    if best is None or is_sure or witness.cause not in LEFT_OPEN or not isinstance(finding, Draft):
+        return finding
+    effect = best.candidate.effect
+    others = (
+        each for each in made if not trains_alike(each.candidate.effect, effect) and each.verdict.trained != best.verdict.trained
+    )
+    other = best_of(evidence, finding, witness, others)
+    return replace(finding, another=other.candidate.fix) if other is not None and other.candidate.doubt else finding
 
 
 def best_of(evidence: Evidence, finding: Draft, witness: Witness, made: Iterable[Attempt]) -> Attempt | None:

@@ -21,6 +21,10 @@ ORDERS = {
 }
 LOGGED = (Effect.PART, Effect.RESET, Effect.CUT)  # a total that is read for itself, too, in the loop or behind it
 ORDER = (Effect.LIMIT, Effect.JOIN, Effect.REMOVE, Effect.INSIDE, Effect.CUT, Effect.RESET, Effect.PART)
+# where a value is a constant for one reader, and trained by another, and the code does not show which was meant
+LEFT_OPEN = (Cause.EXTERNAL, Cause.SEQUENTIAL)
+# effects that train alike
+ALIKE = ({Effect.LIMIT, Effect.MOVE}, {Effect.INSIDE, Effect.RECOMPUTE}, {Effect.JOIN, Effect.RETAIN})
 LAST = (Effect.MOVE, Effect.RETAIN, Effect.RECOMPUTE)
 
 
@@ -33,6 +37,11 @@ def rank(evidence: Evidence, witness: Witness, candidate: Candidate, verdict: Ve
     is_there = all(span.path == blamed.path for each in candidate.operations for span in spans_of(each))
     merit = candidate.constant_in is None, -verdict.trained, order_of(evidence, witness).index(candidate.effect)
     return *merit, not candidate.is_reasoned, not is_there, len(candidate.operations), size
+
+
+def trains_alike(one: Effect, two: Effect) -> bool:
+    """Whether repairs of these effects train in the same way."""
+    return one is two or any({one, two} <= group for group in ALIKE)
 
 
 def order_of(evidence: Evidence, witness: Witness) -> tuple[Effect, ...]:

@@ -22,6 +22,8 @@ def lines(view: View) -> Iterator[Line]:
     # ASCII only, so it is the same in every locale
     yield (Piece(json.dumps(list(view.each(view.outcomes, lambda outcome: records([outcome]))), indent=2)),)
 
+Edits = tuple[Edit, ...]
+
 
 def records(outcomes: Iterable[Outcome]) -> Iterator[dict[str, object]]:
     """One record for each file that was not analysed to the end, and one for each finding."""
@@ -31,12 +33,12 @@ def records(outcomes: Iterable[Outcome]) -> Iterator[dict[str, object]]:
         if outcome.source is None:
             continue
         indexes = indexes_of(outcome.source)
-        edits = outcome.edits or ((),) * len(outcome.findings)
-        for finding, own in zip(outcome.findings, edits, strict=True):
-            yield _record(finding, own, indexes)
+        edits, others = outcome.edits_of_fixes, outcome.edits_of_others
+        for finding, own, other in zip(outcome.findings, edits, others, strict=True):
+            yield _record(finding, own, other, indexes)
 
 
-def _record(finding: Finding, edits: tuple[Edit, ...], indexes: Indexes) -> dict[str, object]:
+def _record(finding: Finding, edits: Edits, others: Edits, indexes: Indexes) -> dict[str, object]:
     index = indexes(finding.path) or LineIndex("")
     return {
         "code": finding.code,
@@ -48,6 +50,7 @@ def _record(finding: Finding, edits: tuple[Edit, ...], indexes: Indexes) -> dict
         "cell": index.cell(finding.span.start),
         "story": [_step(label.path, label.span, label.message, indexes) for label in finding.story],
         "fix": _fix(finding, edits, index),
+        **({"another_fix": _fix(finding.otherwise, others, index)} if finding.another is not None else {}),
         "unfixed": None if finding.fix is not None else {"reason": finding.unfixed or UNKNOWN, "help": finding.by_hand},
         "url": finding.url,
     }
@@ -79,7 +82,7 @@ def _step(path: str, span: Span, message: str, indexes: Indexes) -> dict[str, ob
     return {"filename": _plain(path), **_in_cell(cell), "row": row, "column": column, "message": message}
 
 
-def _fix(finding: Finding, edits: tuple[Edit, ...], index: LineIndex) -> dict[str, object] | None:
+def _fix(finding: Finding, edits: Edits, index: LineIndex) -> dict[str, object] | None:
     if finding.fix is None:
         return None
     return {

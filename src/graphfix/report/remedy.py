@@ -13,11 +13,14 @@ UNKNOWN = "no edit is certain to keep the results"
 
 
 def remedy(finding: Finding) -> Iterator[str]:
-    """A sentence that names the fix and how sure it is, where there is one, and the sentences of `reasons`."""
+    """A sentence that names the fix and how sure it is, where there is one, the sentences of `reasons`, and the other repair."""
     if finding.fix is not None:
         kind = finding.fix.applicability
         yield f"fix ({'shown only' if kind is Applicability.DISPLAY else kind.value}): {finding.fix.title}{where(finding)}"
     yield from reasons(finding)
+    if finding.another is not None:
+        yield f"or ({finding.another.applicability.value}): {finding.another.title}{where(finding.otherwise)}"
+        yield f"{NOT_PROVEN}{finding.another.doubt}"
 
 
 def where(finding: Finding) -> str:

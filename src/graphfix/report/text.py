@@ -56,8 +56,7 @@ def _stories(outcome: Outcome) -> Iterator[Line]:
     if outcome.source is None:
         return
     indexes = indexes_of(outcome.source)
-    edits = outcome.edits or ((),) * len(outcome.findings)
-    for finding, own in zip(outcome.findings, edits, strict=True):
+    for finding, own in zip(outcome.findings, outcome.edits_of_fixes, strict=True):
         yield from story(finding, indexes, own, explained=True)
         yield ()
 

@@ -65,7 +65,7 @@ class View:
     def _told(self, outcome: Outcome) -> Iterator[Told]:
         assert outcome.source is not None
         files = Files(outcome.source)
-        edits = outcome.edits or ((),) * len(outcome.findings)
+        edits = outcome.edits_of_fixes
         prints = self._fingerprints(outcome)
         for finding, own, fingerprint in zip(outcome.findings, edits, prints, strict=True):
             yield Told(outcome.path, finding, own, files, fingerprint)

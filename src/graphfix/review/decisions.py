@@ -27,6 +27,7 @@ class Choice(enum.Enum):
     """What is done about a finding."""
 
     TAKE = "take"
+    OTHER = "other"
     LEAVE = "leave"
     SUPPRESS = "suppress"
     EDIT = "edit"

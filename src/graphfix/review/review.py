@@ -10,7 +10,7 @@ from pathlib import Path
 
 from graphfix.model import Applicability, Finding
 from graphfix.review.decisions import Choice, Decision, Progress, digest
-from graphfix.review.reviewed import Refused, Reviewed, decided, taken_together
+from graphfix.review.reviewed import Refused, Reviewed, decided, meant, taken_together
 from graphfix.run.examine import Job
 from graphfix.run.fingerprint import Mark
 from graphfix.source.homes import changes_others
@@ -78,8 +78,9 @@ class Review:
         changed = (each.source for name, each in self.files.items() if each.source.data != self._original[name])
         job = replace(self.job, beside={Path(os.path.realpath(source.path)): source.text for source in changed})
         finding = next((finding for mark, finding in reviewed.pending if mark == decision.mark), None)
-        if decision.choice is Choice.TAKE and finding is not None and finding.fix is not None and changes_others(finding.fix):
-            return taken_together(self.files, finding, decision, job)
+        taken = meant(finding, decision.choice) if finding is not None and decision.choice in (Choice.TAKE, Choice.OTHER) else None
+        if taken is not None and taken.fix is not None and changes_others(taken.fix):
+            return taken_together(self.files, taken, decision, job)
         return {decision.path: decided(reviewed, decision, job)}
 
     def undo(self) -> bool:

@@ -95,6 +95,11 @@ def taken_together(files: Mapping[str, Reviewed], finding: Finding, decision: De
     return {**made, decision.path: _taken(own, texts.get(decision.path, own.source.text), decision.mark, job)}
 
 
+def meant(finding: Finding, choice: Choice) -> Finding:
+    """The finding with the repair that a choice takes."""
+    return finding.otherwise if choice is Choice.OTHER else finding
+
+
 def decided(reviewed: Reviewed, decision: Decision, job: Job) -> Reviewed:
     """The file after a decision on the first finding that it is about, or `Refused`."""
     finding = next((finding for mark, finding in reviewed.pending if mark == decision.mark), None)
@@ -102,8 +107,8 @@ def decided(reviewed: Reviewed, decision: Decision, job: Job) -> Reviewed:
         raise Refused("this finding no longer exists")
     if decision.choice is Choice.LEAVE:
         return _leaving(reviewed, decision.mark)
-    if decision.choice is Choice.TAKE:
-        return _taken(reviewed, text_with(reviewed, finding), decision.mark, job)
+    if decision.choice in (Choice.TAKE, Choice.OTHER):
+        return _taken(reviewed, text_with(reviewed, meant(finding, decision.choice)), decision.mark, job)
     if decision.choice is Choice.SUPPRESS:
         return _suppressed(reviewed, finding, decision, job)
     text = put(reviewed.source.text, decision.row, decision.old, decision.new)

@@ -365,9 +365,10 @@ def _with_findings(outcome: Outcome, source: Source, found: Sequence[Finding], j
         return outcome
     found = [_makeable(finding, source, job) for finding in found]
     edits = tuple(_edits(source.text, finding, texts) for finding in found) if job.edits else ()
+    others = tuple(_edits(source.text, finding.otherwise, texts) for finding in found) if job.edits else ()
     elsewhere = tuple(tuple(parts_of(source, finding)) for finding in found) if job.elsewhere else ()
     named = tuple(_named_alike(source.path, finding) for finding in found)
-    return replace(outcome, findings=named, source=source, edits=edits, elsewhere=elsewhere)
+    return replace(outcome, findings=named, source=source, edits=edits, others=others, elsewhere=elsewhere)
 
 
 def _makeable(finding: Finding, source: Source, job: Job) -> Finding:

@@ -12,7 +12,7 @@ from graphfix.model import Finding, Fix, Span
 from graphfix.rewrite.fixpoint import Filter, Repaired, Step
 from graphfix.run.engine import Analysis
 from graphfix.run.texts import Texts, Tried, told_as
-from graphfix.source.homes import changes_others, placed
+from graphfix.source.homes import changes_others, moved, placed
 
 END = "\0"  # of a file: no Python program holds it
 
@@ -73,10 +73,7 @@ class Layout:
 
 
 def _moved(finding: Finding, move: Callable[[Span], Span]) -> Finding:
-    fix = finding.fix
-    if fix is not None:
-        fix = replace(fix, operations=tuple(placed(each, move) for each in fix.operations))
-    return replace(finding, span=move(finding.span), fix=fix)
+    return replace(finding, span=move(finding.span), fix=moved(finding.fix, move), another=moved(finding.another, move))
 
 
 class Joined:

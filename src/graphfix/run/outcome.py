@@ -56,6 +56,7 @@ class Outcome:
     `faults`: the codes of rules that raised, and how; their findings are missing. `unfinished`: why the analysis ended early.
     `unused`: place and code of suppressions that silence nothing. `known` findings are hidden by the baseline, of which `stale`
     ones for this file are no more. `accepted`: the settings say that it may not be readable.
+    `edits`: those of the fix of each finding, `others` those of its other repair, where that is asked for.
     `elsewhere`: for each finding whose fix changes other files, too, what it does to each file, where that is asked for.
     `together`: the real paths of further files that hold parts of its fixes: all of them are written, or none.
     `passed_over`: its bytes cannot matter, so that nobody has parsed it.
@@ -70,6 +71,7 @@ class Outcome:
     cell: int | None = None
     findings: tuple[Finding, ...] = ()
     edits: tuple[tuple[Edit, ...], ...] = ()
+    others: tuple[tuple[Edit, ...], ...] = ()
     source: Source | None = None
     before: bytes = b""
     after: bytes = b""
@@ -88,6 +90,16 @@ class Outcome:
     together: frozenset[Path] = frozenset()
     passed_over: bool = field(default=False, compare=False)
     seconds: float = field(default=0.0, compare=False)
+
+    @property
+    def edits_of_fixes(self) -> tuple[tuple[Edit, ...], ...]:
+        """The edits of the fix of each finding; none where they were not asked for."""
+        return self.edits or ((),) * len(self.findings)
+
+    @property
+    def edits_of_others(self) -> tuple[tuple[Edit, ...], ...]:
+        """The edits of the other repair of each finding."""
+        return self.others or ((),) * len(self.findings)
 
     @property
     def failed(self) -> bool:

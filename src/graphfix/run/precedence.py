@@ -111,7 +111,7 @@ def _without_mended(draft: Draft, other: Draft) -> Draft:
         return draft
     needless = {span for span, part in draft.subject.parts if not draft.span.start <= span.start < draft.span.end and ends(part)}
     left = tuple(each for each in draft.fix.operations if getattr(each, "span", None) not in needless)
-    return replace(draft, fix=replace(draft.fix, operations=left))
+    return replace(draft, fix=replace(draft.fix, operations=left), another=None)
 
 
 def _rank(fix: Fix | None) -> int:
@@ -140,7 +140,7 @@ def _repairing_both(told: Draft, draft: Draft) -> Draft:
     assert one is not None and two is not None
     new = tuple(operation for operation in two.operations if operation not in one.operations)
     title = one.title if one.title == two.title else f"{one.title} and {two.title}"
-    return replace(told, fix=replace(one.doubted(two.doubt) if two.doubt else one, title=title, operations=one.operations + new))
+    return replace(told, fix=replace(one.doubted(two.doubt) if two.doubt else one, title=title, operations=one.operations + new), another=None)
 
 
 def _naming(told: Draft, draft: Draft) -> Draft:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from lsprotocol import types as lsp
 
-from graphfix.model import Applicability
+from graphfix.model import Applicability, Finding
 from graphfix.report.view import plain
 from graphfix.run.outcome import Elsewhere, Outcome
 from graphfix.run.silencing import silenced
@@ -56,25 +56,32 @@ def is_wanted(kind: str, only: Sequence[str] | None) -> bool:
 def quick_fixes(
     outcome: Outcome, document: Document, target: Target, where: lsp.Location, opened: Opened = nowhere
 ) -> Iterator[lsp.CodeAction]:
-    """One action for each fix of the findings that touch `where`, with exactly its edits; what is only shown is none.
+    """One action for each repair of the findings that touch `where`, with exactly its edits; what is only shown is none.
 
     `opened`: the further modules that a fix changes, too.
     """
-    places = document.places
     for number, (finding, edits) in enumerate(zip(outcome.findings, outcome.edits, strict=False)):
-        fix = finding.fix
-        changes = document.edited(edits) if edits else _everywhere(outcome.elsewhere[number : number + 1], document, opened)
-        if fix is None or not changes or fix.applicability is Applicability.DISPLAY:
+        if not _touches(document.places.place(finding.span), where):
             continue
-        if _touches(places.place(finding.span), where):
-            safe = fix.applicability is Applicability.SAFE
-            yield lsp.CodeAction(
-                plain(fix.title) + ("" if safe else " (unsafe)"),
-                kind=lsp.CodeActionKind.QuickFix,
-                diagnostics=[diagnostic(finding, places)],
-                is_preferred=safe or None,
-                edit=target.edited(changes),
-            )
+        changes = document.edited(edits) if edits else _everywhere(outcome.elsewhere[number : number + 1], document, opened)
+        yield from _quick_fix(finding, changes, document, target)
+        if finding.another is not None and outcome.others:
+            yield from _quick_fix(finding.otherwise, document.edited(outcome.others[number]), document, target)
+
+
+def _quick_fix(finding: Finding, changes: Changes, document: Document, target: Target) -> Iterator[lsp.CodeAction]:
+    """The action that makes these changes, which are those of the finding's fix."""
+    fix = finding.fix
+    if fix is None or not changes or fix.applicability is Applicability.DISPLAY:
+        return
+    safe = fix.applicability is Applicability.SAFE
+    yield lsp.CodeAction(
+        plain(fix.title) + ("" if safe else " (unsafe)"),
+        kind=lsp.CodeActionKind.QuickFix,
+        diagnostics=[diagnostic(finding, document.places)],
+        is_preferred=safe or None,
+        edit=target.edited(changes),
+    )
 
 
 def silencers(outcome: Outcome, document: Document, target: Target, where: lsp.Location) -> Iterator[lsp.CodeAction]:

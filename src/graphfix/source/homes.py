@@ -21,11 +21,14 @@ def at_home(finding: Finding, main: str) -> Finding:
         path = span.path or main
         return replace(span, path="" if path == home else path)
 
-    fix = finding.fix
-    if fix is not None:
-        fix = replace(fix, operations=tuple(placed(each, seen_from_home) for each in fix.operations))
+    fixes = [moved(each, seen_from_home) for each in (finding.fix, finding.another)]
     better = tuple((code, seen_from_home(span)) for code, span in finding.yields_to)
-    return replace(finding, span=seen_from_home(finding.span), fix=fix, yields_to=better)
+    return replace(finding, span=seen_from_home(finding.span), fix=fixes[0], another=fixes[1], yields_to=better)
+
+
+def moved(fix: Fix | None, move: Callable[[Span], Span]) -> Fix | None:
+    """A fix at the spans that `move` gives for its own."""
+    return replace(fix, operations=tuple(placed(each, move) for each in fix.operations)) if fix is not None else None
 
 
 def told_at_repair(finding: Finding, path: str) -> Finding:
@@ -38,7 +41,7 @@ def told_at_repair(finding: Finding, path: str) -> Finding:
     assert finding.fix is not None
     operations = tuple(placed(each, seen_from_there) for each in finding.fix.operations)
     first = min(span for each in operations for span in spans_of(each) if not span.path)
-    return replace(finding, path=path, span=first, fix=replace(finding.fix, operations=operations), yields_to=())
+    return replace(finding, path=path, span=first, fix=replace(finding.fix, operations=operations), another=None, yields_to=())
 
 
 def spans_of(operation: Operation) -> tuple[Span, ...]:
