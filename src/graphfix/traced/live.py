@@ -39,6 +39,8 @@ class Live:
         return self
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: types.TracebackType | None) -> None:
+        if error is not None:
+            self._tracer.failed(error)
         self.stop()
 
     def start(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -37,7 +38,7 @@ class Carrier:
     @property
     def described(self) -> str:
         """What kind of name it is, and where."""
-        if "." in self.name:
+        if "." in re.sub(r"\[[^]]*\]", "", self.name):
             kind = "attribute"
         elif "[" in self.name:
             kind = "entry"
@@ -48,10 +49,12 @@ class Carrier:
 
 @dataclass(frozen=True)
 class Failure:
-    """A backward pass that autograd refused.
+    """A backward pass that autograd refused, or another error of which the run tells more than its message does.
 
     `carrier`: the name that brought the graph there, or that was written to; `through`: in the second case, the name that
     brought it. `path`: from the node that it came to up to the loss. `cut`: where the loss lost its graph, by which operation and how.
+    Of other errors, `made` and `carrier` are those of the tensor that they are about, with its `shape`; where that is an input that the
+    loss was not computed from, `through` is a leaf that it was computed from.
     """
 
     kind: str
@@ -68,6 +71,7 @@ class Failure:
     cut: Place | None = None
     cut_name: str = ""
     cut_how: str = ""
+    shape: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -155,6 +159,7 @@ def _failure(row: dict[str, Any]) -> Failure:
         _maybe(row.get("crossing")), _maybe(row.get("write")), (row.get("write") or {}).get("name", ""),
         _carrier(row.get("carrier")), _carrier(row.get("through")), tuple(_place(each) for each in row.get("path", ())),
         _maybe(row.get("cut")), (row.get("cut") or {}).get("name", ""), (row.get("cut") or {}).get("how", ""),
+        tuple(row["shape"]) if "shape" in row else None,
     )  # fmt: skip
 
 

@@ -26,7 +26,7 @@ def shown(trace: Trace) -> tuple[record.Failure, ...]:
 
 
 def refused(trace: Trace) -> tuple[Failure, ...]:
-    """The refused backward passes that are on the screen; all of them where no error is."""
+    """The refused backward passes, and other errors that the run tells of, that are on the screen; all of them where no error is."""
     messages = {failure.message for failure in shown(trace)}
     return tuple(failure for failure in trace.failures if not messages or failure.message in messages)
 

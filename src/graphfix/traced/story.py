@@ -20,6 +20,15 @@ from graphfix.verify.record import Ending
 SECOND = "RuntimeError: Trying to backward through the graph a second time"
 CHANGED = "RuntimeError: a variable needed for gradient computation has been modified by an inplace operation"
 GROWING = "memory grows"
+# errors of which the run does not show what is to be done
+MEANT = ("no-graph", "not-scalar", "deepcopy", "not-a-leaf", "unused")
+# what is to be done about a cut of which the run shows more than the error says
+REMEDIES = {
+    "checkpoint": Meaning(
+        "A reentrant checkpoint has a graph only where one of its inputs requires grad; here they are frozen, or come from the data.",
+        "Pass `use_reentrant=False` to checkpoint(), or let its input require grad: `hidden.requires_grad_()`.",
+    )
+}
 WIDTH = 100  # and less on a narrower terminal
 LEAST = 3  # iterations that show a rise
 SMALL = 64  # nodes that are lost are not worth a line
@@ -93,7 +102,7 @@ def _prose(meaning: Meaning) -> Iterator[Line]:
 def failed(trace: Trace, failure: Failure, meaning: Meaning | None = None) -> Iterator[Line]:
     """The story of one error; `meaning` is told where the run does not show all of it."""
     title, story = STORIES[failure.kind]
-    yield (Piece(title or escaped(f"RuntimeError: {failure.message}"), "bold red"),)
+    yield (Piece(title or escaped(f"{error_of(failure)}: {failure.message}"), "bold red"),)
     steps = list(story(trace, failure))
     for number, (place, words) in enumerate(steps, 1):
         last = number == len(steps)
@@ -113,8 +122,13 @@ def failed(trace: Trace, failure: Failure, meaning: Meaning | None = None) -> It
     way = _way(failure)
     if way:
         yield (Piece(f"       path from the loss to that graph: {way}", "blue"),)
-    if meaning is not None and failure.kind == "no-graph":
-        yield from _prose(meaning)
+    if meaning is not None and failure.kind in MEANT:
+        yield from _prose(REMEDIES.get(failure.cut_how, meaning))
+
+
+def error_of(failure: Failure) -> str:
+    """The type of an error."""
+    return "ValueError" if failure.kind == "not-a-leaf" else "RuntimeError"
 
 
 def _entry(carrier: Carrier | None) -> Place | None:
@@ -158,16 +172,54 @@ def _bare(trace: Trace, failure: Failure) -> Iterator[tuple[Place, str]]:
         how = {
             "unrecorded": f"{name} ran without recording (no_grad, or grad mode off): its result has no graph",
             "numbers": f"{name} made a tensor from numbers, which have no graph",
+            "checkpoint": "this checkpoint records nothing while it runs (use_reentrant=True), and none of its inputs requires grad",
             "constant": f"this line cut the graph: the result of {name} has none",
         }
         yield failure.cut, how[failure.cut_how]
     yield failure.now, "this backward() finds no graph to go through: error"
 
 
+def _not_scalar(trace: Trace, failure: Failure) -> Iterator[tuple[Place, str]]:
+    if failure.made is not None:
+        yield failure.made, f"this line made the tensor, of shape {shape_of(failure)}"
+    yield failure.now, "this backward() needs one number to differentiate: error"
+
+
+def _copied(trace: Trace, failure: Failure) -> Iterator[tuple[Place, str]]:
+    if failure.made is not None:
+        yield failure.made, f"this line computed {_name(failure.carrier) or 'a tensor that is held there'}"
+    yield failure.now, "this copies what holds it, and with it the graph: error"
+
+
+def _not_a_leaf(trace: Trace, failure: Failure) -> Iterator[tuple[Place, str]]:
+    if failure.made is not None:
+        yield failure.made, f"this line computed {_name(failure.carrier) or 'the tensor'}: the result of an operation is no leaf"
+    yield failure.now, "the optimizer is given it: error"
+
+
+def _unused(trace: Trace, failure: Failure) -> Iterator[tuple[Place, str]]:
+    name = _name(failure.carrier) or "a tensor"
+    if failure.made is not None:
+        yield failure.made, f"this line made {name}"
+    if failure.crossing is not None:
+        origin = f", which goes back to {_name(failure.through)}" if failure.through is not None else ""
+        yield failure.crossing, f"this line made the loss{origin}"
+    yield failure.now, f"the gradient for {name} is asked for, which the loss was not computed from: error"
+
+
+def shape_of(failure: Failure) -> str:
+    """The shape of the tensor that an error is about, as torch writes it."""
+    return f"({', '.join(map(str, failure.shape or ()))}{',' if len(failure.shape or ()) == 1 else ''})"
+
+
 STORIES: dict[str, tuple[str, Callable[[Trace, Failure], Iterator[tuple[Place, str]]]]] = {
     "second": (SECOND, _second),
     "inplace": (CHANGED, _changed),
     "no-graph": ("", _bare),
+    "not-scalar": ("", _not_scalar),
+    "deepcopy": ("", _copied),
+    "not-a-leaf": ("", _not_a_leaf),
+    "unused": ("", _unused),
 }
 
 

@@ -17,7 +17,8 @@ backward() was called on a tensor that no recorded operation made from a
 parameter. Somewhere between the parameters and the loss the graph was cut, or
 it was never recorded: by .detach(), .data, .item(), .numpy() or
 torch.tensor(...), by torch.no_grad() or inference_mode(), by argmax or a
-comparison, or because all parameters have requires_grad=False.""",
+comparison, by a reentrant checkpoint whose inputs are frozen, or because all
+parameters have requires_grad=False.""",
     """\
 Follow the loss back to the first tensor with requires_grad=False
 (`print(t.requires_grad, t.grad_fn)`), and keep to tensor operations there.""",
@@ -30,6 +31,11 @@ Follow the loss back to the first tensor with requires_grad=False
         Way("The forward pass ran without recording", (), "-with torch.no_grad():\n-    out = model(x)\n+out = model(x)"),
         Way(
             ".data or detach() cut the graph on the way", ("GF902",), "-loss = criterion(out.data, y)\n+loss = criterion(out, y)"
+        ),
+        Way(
+            "A reentrant checkpoint, of whose inputs none requires grad",
+            (),
+            "-h = checkpoint(block, h, use_reentrant=True)\n+h = checkpoint(block, h, use_reentrant=False)",
         ),
     ),
 )
@@ -193,14 +199,15 @@ DEEPCOPY = Kind(
     ("GF202", "GF102", "GF101", "GF205", "GF201"),
     """\
 copy.deepcopy does not copy graphs, and met a tensor that is the result of an
-operation.""",
+operation: what a forward pass has left on the module, or a weight that is
+computed from others.""",
     """\
 copy.deepcopy does not copy graphs. If a module is copied, one of its
 attributes holds the result of a forward pass (hidden state, a cache, the last
 loss), or its weights are computed, as with the old weight_norm.""",
     """\
-Keep `state.detach()` on the module, copy `model.state_dict()`, or reset the
-state before copying.""",
+Detach or reset what a forward pass leaves on the module. Where a weight is
+computed (the old weight_norm), copy `model.state_dict()` into a new module.""",
     (Way("A module keeps a result of its forward pass", ("GF202",), "-self.h = h\n+self.h = h.detach()"),),
     is_local=True,
 )
@@ -215,8 +222,10 @@ There is no way from the loss back to one of the tensors whose gradient is
 asked for.""",
     """\
 torch.autograd.grad(loss, inputs) found no way from the loss back to one of the
-inputs. Most often the input is a copy: what the forward pass used was made
-before `x = x.to(device)` or `x = x.clone().requires_grad_()`, or after it.""",
+inputs: the loss was computed from another tensor. Either the input is a copy
+(`x = x.to(device)`, `x = x.clone().requires_grad_()`) that was made before or
+after the forward pass, or adapted weights are asked for (`w = w - lr * g`),
+while the model computes with its own.""",
     """\
 Use the same tensor in the forward pass whose gradient is requested. If it may be
 unused, pass `allow_unused=True` and expect None.""",
@@ -225,6 +234,11 @@ unused, pass `allow_unused=True` and expect None.""",
             "requires_grad came after the forward pass",
             (),
             "-out = net(x)\n-x = x.clone().requires_grad_()\n+x = x.clone().requires_grad_()\n+out = net(x)\n grad(out.sum(), x)",
+        ),
+        Way(
+            "Adapted weights are asked for, which the model does not compute with",
+            (),
+            "-loss = criterion(model(x), y)\n+loss = criterion(functional_call(model, adapted, x), y)\n grads = grad(loss, adapted.values())",
         ),
     ),
     is_local=True,

@@ -89,6 +89,8 @@ class Report:
             self.outcome, self.code = ("interrupted", 130) if isinstance(error, KeyboardInterrupt) else ("failed", 1)
         if self.code:
             self.error = told(error, self._home)
+            if self.watch is not None:
+                self.watch.failed(error)
         self.write()
 
     def came_to_its_end(self) -> None:

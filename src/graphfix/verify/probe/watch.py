@@ -69,6 +69,9 @@ class Watch(TorchFunctionMode):
     def stepped(self, optimizer: Any) -> None:
         """An optimizer has made a step."""
 
+    def failed(self, error: BaseException) -> None:
+        """The script is over by an error, whose frames are still there."""
+
     def came_to_an_end(self) -> None:
         """The script is over, and its variables are still there."""
 

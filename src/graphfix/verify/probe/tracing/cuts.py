@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,16 +12,20 @@ import torch
 
 from ..looking import name_of
 from ..tensors import tensors_in
-from .lives import Place
+from .lives import Lives, Place
 
 KEPT = 20_000  # tensors without a graph that are alive
 FROM_NUMBERS = frozenset(("tensor", "as_tensor", "from_numpy", "FloatTensor", "Tensor"))
-UNRECORDED, NUMBERS, CONSTANT = "unrecorded", "numbers", "constant"
+UNRECORDED, NUMBERS, CONSTANT, CHECKPOINTED = "unrecorded", "numbers", "constant", "checkpoint"
 
 
 @dataclass(frozen=True)
 class Cut:
-    """An operation whose result has no graph. `how`: nothing was recorded, it took numbers, its result is a constant to autograd."""
+    """An operation whose result has no graph.
+
+    `how`: nothing was recorded, or nothing within a reentrant checkpoint, whose line `place` is then; it took numbers; its result is a
+    constant to autograd.
+    """
 
     place: Place
     name: str
@@ -30,7 +35,8 @@ class Cut:
 class Cuts:
     """The cut that each tensor without a graph comes from, by the operations that led from one to the other."""
 
-    def __init__(self) -> None:
+    def __init__(self, tally: Lives) -> None:
+        self._tally = tally
         self._known: dict[int, tuple[weakref.ref[torch.Tensor], Cut]] = {}
 
     def note(self, func: Any, given: Iterable[Any], results: list[torch.Tensor], place: Place) -> None:
@@ -39,7 +45,9 @@ class Cuts:
         name = operation(func)
         cut = next((found for tensor in inputs if (found := self.of(tensor)) is not None), None)
         if any(tensor.requires_grad for tensor in inputs):
-            cut = Cut(place, name, CONSTANT if torch.is_grad_enabled() else UNRECORDED)
+            outer = None if torch.is_grad_enabled() else checkpoint_above(sys._getframe(1))
+            how = CONSTANT if torch.is_grad_enabled() else UNRECORDED if outer is None else CHECKPOINTED
+            cut = Cut(place if outer is None else self._tally.at(outer), name, how)  # type: ignore[arg-type]
         elif name in FROM_NUMBERS and not inputs:
             cut = Cut(place, name, NUMBERS)
         if cut is not None:
@@ -60,6 +68,25 @@ class Cuts:
                     del known[key]
 
             known[key] = (weakref.ref(tensor, forget), cut)
+
+
+def checkpoint_above(frame: Any) -> Any:
+    """The frame that has called the reentrant checkpoint which `frame` runs in; None where it runs in none.
+
+    Its forward pass records nothing, and its result has a graph only where one of its inputs requires grad:
+    https://docs.pytorch.org/docs/stable/checkpoint.html
+    """
+    module = sys.modules.get("torch.utils.checkpoint")
+    if module is None:
+        return None
+    inside = False
+    while frame is not None:
+        is_its = frame.f_code.co_filename == module.__file__
+        if inside and not is_its:
+            return frame
+        inside = inside or is_its and frame.f_code.co_name == "forward"
+        frame = frame.f_back
+    return None
 
 
 def operation(func: Any) -> str:

@@ -18,7 +18,7 @@ from .writes import Writes
 
 MOST = 200_000  # nodes
 EXPECTED = re.compile(r"expected version (\d+)")
-SECOND, IN_PLACE, NO_GRAPH = "second", "inplace", "no-graph"
+SECOND, IN_PLACE, NO_GRAPH, UNUSED = "second", "inplace", "no-graph", "unused"
 
 
 def kind_of(error: BaseException) -> str:
@@ -30,6 +30,8 @@ def kind_of(error: BaseException) -> str:
         return SECOND
     if "does not require grad and does not have a grad_fn" in text:
         return NO_GRAPH
+    if "appears to not have been used in the graph" in text:
+        return UNUSED
     return IN_PLACE if "modified by an inplace operation" in text else ""
 
 
@@ -39,10 +41,10 @@ def explain(
     """What is known of a walk that raised: data for the report. `number`: of the walk, from 0."""
     told: dict[str, Any] = {"kind": kind_of(error), "message": str(error)[:2000], "now": place(site, number)}
     with unseen():
-        if told["kind"] == NO_GRAPH:
+        if told["kind"] in (NO_GRAPH, UNUSED):
             return told
         starts = [node for root in roots if (node := _node(root)) is not None]
-        above = _reached(starts)
+        above = reached(starts)
         hits = [node for node in above if _refuses(node, told["kind"]) and _is_older(node, told["kind"])]
         if not hits:
             return told
@@ -135,7 +137,7 @@ def _node(root: Any) -> Any:
     return root.grad_fn if is_tensor(root) else getattr(root, "node", None)
 
 
-def _reached(starts: list[Any]) -> dict[Any, Any]:
+def reached(starts: list[Any]) -> dict[Any, Any]:
     """All nodes below `starts`, each with the one above it on a shortest way."""
     above: dict[Any, Any] = dict.fromkeys(starts)
     pending = deque(starts)

@@ -107,6 +107,10 @@ class Lives(Tally):
         """The same of a walk: two that a library does in its own lines below one line of the user's are two."""
         return self._place(sys._getframe(depth + 1), told_apart=True)
 
+    def at(self, frame: Any) -> Site:
+        """The line of the user's own code that a frame is at, or has come from."""
+        return self._place(frame, told_apart=False)
+
     def _place(self, frame: Any, *, told_apart: bool) -> Site:
         while self.is_torch(frame) and frame.f_back is not None:
             frame = frame.f_back

@@ -17,9 +17,10 @@ from ..walks import Asked, Walks
 from ..watch import Watch
 from .carriers import held_in, user_frames
 from .cuts import Cuts
-from .failures import NO_GRAPH, explain, kind_of, named, place
+from .failures import NO_GRAPH, UNUSED, explain, kind_of, named, place
 from .growth import Growth
 from .lives import NEVER, Life, Lives, Place
+from .postmortem import looked_at, unused
 from .values import Values
 from .writes import Writes, is_write
 
@@ -39,7 +40,7 @@ class Tracer(Watch):
         self.writes = Writes(self.tally)
         self.growth = Growth(self.tally)
         self.values = Values()
-        self.cuts = Cuts()
+        self.cuts = Cuts(self.tally)
         self.walks = TracedWalks(self.tally, self.results, self)
         self.limit = limit
         self.failures: list[dict[str, Any]] = []
@@ -84,6 +85,11 @@ class Tracer(Watch):
 
     def stepped(self, optimizer: Any) -> None:
         self.writes.stepped(optimizer, self.tally.here(1))  # type: ignore[arg-type]
+
+    def failed(self, error: BaseException) -> None:
+        known = looked_at(error, self.tally, self.walks.count)
+        if known is not None:
+            self.failures.append(known)
 
     def came_to_an_end(self) -> None:
         """The program is over: what its modules still hold is held for good."""
@@ -148,6 +154,8 @@ class TracedWalks(Walks):
         if told["kind"] == NO_GRAPH:
             cut = next((found for root in asked.roots if (found := self.tracer.cuts.of(root)) is not None), None)
             told["cut"] = None if cut is None else {**place(cut.place, NEVER), "name": cut.name, "how": cut.how}
+        if told["kind"] == UNUSED:
+            told.update(unused(error, asked.inputs, asked.roots, frames))
         self._refused = site
         self.tracer.failures.append(told)
         self.tracer.growth.look(frames)

@@ -1,0 +1,90 @@
+"""Errors that no backward pass is refused for: the run names the tensor that they are about, and the line that made it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+
+import graphfix
+
+from .programs import HEAD, line_of, traced
+
+NOT_SCALAR = """
+def criterion(out):
+    return (out - 1).clamp(min=0)  # made
+criterion(net(x)).backward()  # now
+"""
+COPIED = """
+import copy
+class Layer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.v = nn.Parameter(torch.ones(4, 4))
+    def forward(self, x):
+        self.weight = self.v / self.v.norm()  # made
+        return x @ self.weight
+model = nn.Sequential(Layer())
+model(x)
+old = copy.deepcopy(model)  # now
+"""
+NOT_A_LEAF = """
+w = torch.randn(4, requires_grad=True) * 0.1  # made
+opt = torch.optim.SGD([w], lr=0.1)  # now
+"""
+UNUSED = """
+params = dict(net.named_parameters())
+def adapt(params):
+    loss = net(x).pow(2).mean()  # loss
+    grads = torch.autograd.grad(loss, list(params.values()))  # now
+    return {name: p - g for (name, p), g in zip(params.items(), grads)}  # made
+for _ in range(2):
+    params = adapt(params)
+"""
+ERRORS = {
+    "not a scalar": (NOT_SCALAR, ("made", "now"), ("this line made the tensor, of shape (", "needs one number")),
+    "copied": (COPIED, ("made", "now"), ("this line computed `model[0].weight`", "this copies what holds it")),
+    "no leaf": (NOT_A_LEAF, ("made", "now"), ("this line computed `w`", "the optimizer is given it")),
+    "unused": (UNUSED, ("made", "loss", "now"), ("`params['weight']` (entry", "which goes back to `net.", "was not computed from: error")),
+}
+
+
+@pytest.mark.parametrize(("script", "lines", "words"), ERRORS.values(), ids=ERRORS)
+def test_the_line_that_made_the_tensor_is_named(
+    installed: Any, tmp_path: Any, script: str, lines: tuple[str, ...], words: tuple[str, ...]
+) -> None:
+    script = HEAD + script
+    done, data = traced(installed, tmp_path, script)
+    said = done.stderr.decode()
+    for line in lines:
+        assert f"train.py:{line_of(script, line)}" in said
+    for word in words:
+        assert word in said
+    assert done.returncode == 1 and len(data["trace"]["failures"]) == 1
+
+
+def test_a_reentrant_checkpoint_whose_inputs_are_frozen() -> None:
+    net, x = nn.Linear(4, 4), torch.ones(2, 4)
+    with graphfix.trace() as t, pytest.raises(RuntimeError, match="does not require grad"):
+        checkpoint(net, x, use_reentrant=True).sum().backward()  # type: ignore[no-untyped-call]
+    (failure,) = t.failures
+    assert failure.cut_how == "checkpoint" and failure.cut is not None and failure.cut.file == __file__
+    assert "use_reentrant" in t.report()
+
+
+def test_a_checkpoint_under_no_grad_is_not_to_blame() -> None:
+    net, x = nn.Linear(4, 4), torch.ones(2, 4)
+    with graphfix.trace() as t, pytest.raises(RuntimeError, match="does not require grad"):
+        with torch.no_grad():
+            out = net(x)
+        checkpoint(nn.ReLU(), out, use_reentrant=False).sum().backward()  # type: ignore[no-untyped-call]
+    assert t.failures[0].cut_how == "unrecorded"
+
+
+def test_an_error_of_the_program_is_looked_at_by_none() -> None:
+    with pytest.raises(ValueError, match="mine"), graphfix.trace() as t:
+        raise ValueError("mine")
+    assert t.failures == ()
