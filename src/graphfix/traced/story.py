@@ -193,7 +193,7 @@ def _copied(trace: Trace, failure: Failure) -> Iterator[tuple[Place, str]]:
 
 def _not_a_leaf(trace: Trace, failure: Failure) -> Iterator[tuple[Place, str]]:
     if failure.made is not None:
-        yield failure.made, f"this line computed {_name(failure.carrier) or 'the tensor'}: the result of an operation is no leaf"
+        yield failure.made, f"this line computed {_name(failure.carrier) or 'the tensor'}: the result of an operation is not a leaf"
     yield failure.now, "the optimizer is given it: error"
 
 
