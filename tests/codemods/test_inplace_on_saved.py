@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from graphfix.model import Applicability
+from graphfix.rewrite import apply_fixes
 from graphfix.run.engine import analyse
 
 from .toys import PREAMBLE, has_to_be_asked_for, told
@@ -92,3 +93,25 @@ gate += {offset}
 def test_a_sum_of_two_precisions_has_to_be_asked_for(tmp_path: Path) -> None:
     program = "shift = nn.Parameter(torch.randn(3))\na = torch.tanh(net(x).to(torch.bfloat16))\na += shift\na.float().sum().backward()\n"
     assert has_to_be_asked_for(tmp_path, "\n" + program, select=())
+
+
+SET_LATER = """
+act, drop, out = nn.Sigmoid(), nn.ReLU(), nn.Linear(4, 1)
+for layer in (act, drop):
+    if isinstance(layer, nn.ReLU):
+        layer.inplace = True
+loss = out(drop(act(trunk(x))))
+loss.sum().backward()
+"""
+
+
+def test_a_flag_that_is_set_later_is_set_to_false() -> None:
+    (finding,) = analyse(Path("page.py"), PREAMBLE + SET_LATER).findings
+    assert finding.fix is not None and finding.fix.title == "write `layer.inplace = False`"
+    repaired = apply_fixes(PREAMBLE + SET_LATER, [finding.fix]).text
+    assert "layer.inplace = False" in repaired and not analyse(Path("page.py"), repaired).findings
+
+
+def test_a_flag_that_is_set_to_false_counts() -> None:
+    program = SET_LATER.replace("nn.ReLU()", "nn.ReLU(inplace=True)").replace("inplace = True", "inplace = False")
+    assert not analyse(Path("page.py"), PREAMBLE + program).findings

@@ -132,7 +132,7 @@ def call_layer(m: Interpreter, layer: TorchModule, arguments: Arguments, keyword
         return Tensor(m.record(site, values, True, leaves=leaves, save_leaves=True))
     for value in values:
         wanted_tensor(m, value, site)
-    inplace = layer.keywords.get("inplace")
+    inplace = inplace_of(layer)
     if values and inplace is not None and not inplace.is_off:
         m.recording.written.append((values[0], True))
     return layer_result(m, layer, known, values, site)
@@ -159,13 +159,18 @@ def layer_result(m: Interpreter, layer: TorchModule, known: OpFacts, values: Arg
     made = Tensor(node, None, single, shape=SCALAR if single else None)
     if node is None:
         made.latent = m.latent(site, values)
-    if is_on(layer.keywords.get("inplace")) and values and isinstance(values[0], Tensor) and values[0].leaf is None:
+    if is_on(inplace_of(layer)) and values and isinstance(values[0], Tensor) and values[0].leaf is None:
         return written_by_layer(m, layer, values[0], made, site)
     if layer.leaf is None:
         save(made, known, values, layer.kind)
     elif layer.leaf.requires_grad and known.saves_inputs[:1] == (0,):
         keep(made, [value for value in values[:1] if isinstance(value, Tensor)])
     return made
+
+
+def inplace_of(layer: TorchModule) -> Value | None:
+    """Whether a layer writes in place: as it was made, or as its attribute was set later."""
+    return layer.attributes.get("inplace", layer.keywords.get("inplace"))
 
 
 def is_on(flag: Value | None) -> bool:

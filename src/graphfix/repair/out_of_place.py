@@ -12,6 +12,7 @@ from graphfix.models.table import facts
 from graphfix.repair.fixes import fix, unless
 from graphfix.repair.saved_copy import saving_copy
 from graphfix.source.quote import short
+from graphfix.source.subtree import subtree
 
 OPERATORS: dict[type, str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**", ast.MatMult: "@"}
 # what makes, or turns a tensor into, one of another type than the default
@@ -32,7 +33,7 @@ def out_of_place(evidence: Evidence, fault: Overwrite) -> Fix | NoFix:
     if evidence.tape.truncated:
         return NoFix("the analysis did not come to its end, and other variables may refer to this tensor")
     others = any(write.others for _, write in writes)
-    written = None if others else made_without(evidence, made) if made is not None else without_write(evidence, fault)
+    written = None if others else of_layer(evidence, layer) if isinstance(layer, TorchModule) else without_write(evidence, fault)
     if written is None:
         copy = saving_copy(evidence, fault.overwritten.node.site, fault.write.site)
         others_hold = "other variables may refer to this tensor, and would no longer see the change"
@@ -159,6 +160,23 @@ def plain_call(evidence: Evidence, site: ast.Call) -> str | None:
         return None
     text, head = evidence.program.source(site), evidence.program.source(function)
     return head[:-1] + text[len(head) :]
+
+
+def of_layer(evidence: Evidence, layer: TorchModule) -> tuple[str, tuple[Operation, ...]] | None:
+    """The layer without its in-place flag, where it is made or where the flag is set later."""
+    if "inplace" not in layer.attributes:
+        return made_without(evidence, layer.site) if layer.site is not None else None
+    executed = evidence.tape.executed
+    found = [
+        part
+        for document in evidence.program.files
+        for part in subtree(document.tree)
+        if isinstance(part, ast.Assign) and part in executed and isinstance(part.targets[0], ast.Attribute) and part.targets[0].attr == "inplace"
+    ]
+    if len(found) != 1 or not isinstance(found[0].value, ast.Constant):
+        return None
+    title = f"write `{short(ast.unparse(found[0].targets[0]))} = False`"
+    return title, (Replace(evidence.program.span(found[0].value), "False"),)
 
 
 def made_without(evidence: Evidence, made: ast.AST) -> tuple[str, tuple[Operation, ...]] | None:
