@@ -115,6 +115,15 @@ y.sum().backward()  # hit
 """,
         {"made": "made", "write": "written", "now": "hit", "carrier": "mask"},
     ),
+    "a layer that writes": (
+        """
+out = nn.Sequential(nn.Sigmoid(), nn.Dropout(0.5, inplace=True))
+y = out[0](net(x))  # made
+z = out[1](y)  # written
+z.sum().backward()  # hit
+""",
+        {"made": "made", "write": "written", "now": "hit", "carrier": "y"},
+    ),
     "in a thread": (
         """
 import threading

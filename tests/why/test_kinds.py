@@ -11,7 +11,7 @@ import torch
 
 from graphfix.autograd.symptoms import SECOND_WALK, WRITTEN_IN_PLACE
 from graphfix.codemods import RULES
-from graphfix.why.detail import detail_of
+from graphfix.why.detail import detail_of, is_a_result
 from graphfix.why.kinds import Kind, all_kinds, kind_of, kind_of_words
 from graphfix.why.text import explanation
 
@@ -135,3 +135,4 @@ def test_the_tensor_at_fault_is_told_in_plain_words() -> None:
     )
     assert "a weight that optimizer.step() changed; it was written to 2 times since" in detail_of(weight)
     assert detail_of("no tensor here") == ""
+    assert is_a_result(str(caught.value)) and not is_a_result(weight) and not is_a_result("no tensor here")

@@ -28,6 +28,12 @@ def detail_of(message: str) -> str:
     return f"torch names the tensor: a result of {_plain(made)}, {shape}, {written}."
 
 
+def is_a_result(message: str) -> bool:
+    """Whether the message names the result of an operation, which no optimizer's step writes to."""
+    match = _WRITTEN.search(" ".join(message.split()))
+    return match is not None and match["made"] is not None and match["made"] not in _OF_WEIGHTS
+
+
 def _plain(name: str) -> str:
     """`NativeLayerNorm` as `native layer norm`."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()

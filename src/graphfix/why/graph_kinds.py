@@ -104,8 +104,8 @@ Each tensor counts the in-place writes to it. This error says that a tensor
 was written to after it was kept and before backward() came to use it. The
 line with backward() is not at fault; the write is, somewhere between.""",
     """\
-Write out of place (`x = x + r`, not `x += r`), or step the optimizer only
-when all backward() that need the old weights have run.""",
+Write out of place (`x = x + r`, not `x += r`). If it is optimizer.step() that
+writes, call every backward() that needs the old weights before it.""",
     (
         Way(
             "An in-place operation: x += r, x[mask] = 0, relu_(), inplace=True",

@@ -11,7 +11,7 @@ from graphfix.report.escape import escaped, shown
 from graphfix.report.text import Line, Piece, columns, indexes_of, story
 from graphfix.run.engine import by_failure
 from graphfix.source.lines import shown_cell
-from graphfix.why.detail import detail_of
+from graphfix.why.detail import detail_of, is_a_result
 from graphfix.why.diagnosis import Cause, Diagnosis, Nearness
 from graphfix.why.errors import Frame
 from graphfix.why.graph_kinds import WRITTEN_IN_PLACE
@@ -225,7 +225,9 @@ def _at_a_place(diagnosis: Diagnosis, kind: Kind) -> Iterator[Line]:
             yield from _prose(_ANOMALY)
         yield ()
         yield _plain("Possible causes:")
-    for number, way in enumerate(kind.ways, 1):
+    # of a result, only what writes to it is the cause
+    only_written = kind is WRITTEN_IN_PLACE and is_a_result(diagnosis.trouble.message)
+    for number, way in enumerate(kind.ways[:1] if only_written else kind.ways, 1):
         yield ()
         yield from _way(number, way)
 

@@ -22,7 +22,7 @@ from .growth import Growth
 from .lives import NEVER, Life, Lives, Place
 from .postmortem import looked_at, unused
 from .values import Values
-from .writes import Writes, is_write
+from .writes import Writes, is_told_to_write, is_write
 
 OPTIMIZERS = str(Path(torch.optim.__file__).parent)
 CARRIERS = 400  # crossings of a line at which names are looked for
@@ -50,7 +50,8 @@ class Tracer(Watch):
     def saw(self, func: Any, args: Any, kwargs: Any, result: Any) -> None:
         super().saw(func, args, kwargs, result)
         name = name_of(func)
-        written = args[0] if args and is_write(name) else (kwargs or {}).get("out")
+        writes = args and (is_write(name) or is_told_to_write(func, args, kwargs or {}))
+        written = args[0] if writes else (kwargs or {}).get("out")
         targets = tensors_in(written)
         # an optimizer's step is told of as a whole
         if targets and not sys._getframe(2).f_code.co_filename.startswith(OPTIMIZERS):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 import weakref
 from collections import OrderedDict, deque
 from typing import Any
@@ -18,6 +19,14 @@ IN_PLACE = frozenset(("__setitem__", "__iadd__", "__isub__", "__imul__", "__itru
 def is_write(name: str) -> bool:
     """Whether a function of torch writes to its first argument, as its name says."""
     return name in IN_PLACE or (name.endswith("_") and not name.endswith("__") and name != "requires_grad_")
+
+
+def is_told_to_write(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether a function of torch is given `inplace=True`, by name or by place, as layers give it."""
+    if type(func) is not types.FunctionType or "inplace" not in func.__code__.co_varnames[: func.__code__.co_argcount]:
+        return False
+    place = func.__code__.co_varnames.index("inplace")
+    return (args[place] if place < len(args) else kwargs.get("inplace")) is True
 
 
 class Writes:
