@@ -31,6 +31,7 @@ from graphfix.interpreter.values import (
     cut_of,
 )
 from graphfix.models.containers import extend
+from graphfix.models.registry import Model, models
 from graphfix.models.saving import divided
 
 ARITHMETIC = {
@@ -79,6 +80,28 @@ def arithmetic(m: Interpreter, site: ast.AST, left: Value, right: Value, op: ast
             result.latent = m.latent(site, (left, right))
         return result
     return NonTensor(key, cut=cut_of(left, right))
+
+
+def as_function(op: ast.operator) -> Model:
+    """The operator as a function: `pow(x, 2)` is `x ** 2`."""
+
+    def apply(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
+        return arithmetic(m, site, *arguments, op) if len(arguments) == 2 else None
+
+    return apply
+
+
+for _names, _op in (
+    (("builtins.pow", "operator.pow"), ast.Pow()),
+    (("operator.add", "operator.concat"), ast.Add()),
+    (("operator.sub",), ast.Sub()),
+    (("operator.mul",), ast.Mult()),
+    (("operator.truediv",), ast.Div()),
+    (("operator.floordiv",), ast.FloorDiv()),
+    (("operator.mod",), ast.Mod()),
+    (("operator.matmul",), ast.MatMult()),
+):
+    models(*_names)(as_function(_op))
 
 
 def is_list_of_parameters(value: Value) -> bool:

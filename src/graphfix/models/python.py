@@ -35,7 +35,9 @@ from graphfix.interpreter.values import (
 from graphfix.models.arithmetic import arithmetic
 from graphfix.models.imported import call_imported
 from graphfix.models.networks import built_network
+from graphfix.models.operations import operation
 from graphfix.models.registry import model_of, models
+from graphfix.models.table import facts
 from graphfix.models.threads import make_thread
 
 # Libraries whose results are never tensors with a graph, and which keep nothing that they are given.
@@ -216,7 +218,7 @@ def number(m: Interpreter, word: str, arguments: list[Value], site: ast.AST) -> 
     "builtins.sum",
 )
 def summed(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
-    total: Value = arguments[1] if len(arguments) > 1 else Constant(0)
+    total: Value = arguments[1] if len(arguments) > 1 else keywords.get("start", Constant(0))
     for item in iterate(m, arguments[0], site) if arguments else []:
         total = arithmetic(m, site, total, item, ast.Add())
     if isinstance(total, Constant):
@@ -331,12 +333,10 @@ def next_item(m: Interpreter, arguments: list[Value], keywords: dict[str, Value]
 
 @models("builtins.abs")
 def absolute(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
+    if arguments and isinstance(arguments[0], Tensor):
+        return operation(m, facts("torch.abs"), arguments, {}, site, "abs")
     if arguments and arguments[0].may_be_tensor:
-        return (
-            Tensor(m.record(site, arguments, True))
-            if isinstance(arguments[0], Tensor)
-            else Unknown(("abs", arguments[0].identity), m.record(site, arguments, True))
-        )
+        return Unknown(("abs", arguments[0].identity), m.record(site, arguments, True))
     return None
 
 
