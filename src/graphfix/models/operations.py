@@ -51,6 +51,9 @@ def operation(m: Interpreter, known: OpFacts | None, values: Arguments, keywords
     """The result of a torch operation by the facts recorded for it."""
     for value in values:
         wanted_tensor(m, value, site)
+    out = keywords.get("out")
+    if isinstance(out, (Tensor, Unknown, Sequence)):
+        return refilled(m, out, site)
     if known is None:
         node = m.record(site, values, True, certain=False)
         return Unknown((name, site, m.now()), node)
@@ -87,8 +90,6 @@ def operation(m: Interpreter, known: OpFacts | None, values: Arguments, keywords
             m.note_choice(value)
     if known.cuts or not known.differentiable:
         return Tensor(single=single, base=values[0] if values else None, shape=OTHER if shape is None else shape)
-    if isinstance(keywords.get("out"), Tensor):
-        m.recording.written.append((keywords["out"], False))
     node = m.record(site, values, known.saves and name.rpartition(".")[2] not in SAVE_AT_TIMES)
     if node is not None and known.random:
         node.random = True
@@ -105,6 +106,22 @@ def operation(m: Interpreter, known: OpFacts | None, values: Arguments, keywords
         return written(m, known, made, first, positional, values[1:], site, word)
     save(made, known, positional, name)
     return view(made, first, name) if known.alias and first is not None else made
+
+
+def refilled(m: Interpreter, out: Value, site: ast.AST) -> Value:
+    """What an operation is given as `out`: it gets new content and no graph.
+
+    torch raises where it would have to record one: https://docs.pytorch.org/docs/stable/notes/autograd.html.
+    """
+    for tensor in out.items if isinstance(out, Sequence) else [out]:
+        if isinstance(tensor, Tensor):
+            m.recording.written.append((tensor, False))
+            tensor.single, tensor.shape = False, None
+            if tensor.leaf is None and not tensor.is_data:
+                overwrite(m, tensor, site, None)
+        if isinstance(tensor, (Tensor, Unknown)) and m.grad_enabled:
+            tensor.node = None
+    return out
 
 
 def written(
