@@ -19,6 +19,7 @@ from graphfix.models.containers import call_container_method
 from graphfix.models.functions import call_torch
 from graphfix.models.modules import call_layer, make_layer
 from graphfix.models.python import call_library
+from graphfix.models.records import named_tuple_method
 from graphfix.models.tensor_attributes import library_attribute
 from graphfix.models.tensor_methods import call_torch_method
 from graphfix.models.threads import thread_method
@@ -33,7 +34,7 @@ MODELS = Models(
     make_layer,
     call_layer,
     launched,
-    (thread_method, hook_method, call_torch_method, call_container_method),
+    (thread_method, hook_method, named_tuple_method, call_torch_method, call_container_method),
 )
 
 

@@ -43,12 +43,3 @@ def copied(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], s
     if isinstance(value, (TorchModule, Instance)):
         return copy_module(value, {})
     return value.copied()
-
-
-@models("dataclasses.replace", "copy.replace")
-def replaced(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
-    if not arguments or not isinstance(arguments[0], Instance):
-        return None
-    made = Instance(arguments[0].cls, ("replaced", arguments[0].key, m.now()))
-    made.attributes = {**arguments[0].attributes, **keywords}
-    return made
