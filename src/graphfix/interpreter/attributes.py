@@ -37,6 +37,8 @@ from graphfix.interpreter.values import (
 # the fields of what `max(dim=0)`, `sort` and their like return: a plain tuple has none
 # https://docs.pytorch.org/docs/stable/generated/torch.max.html
 FIELDS = {"values": 0, "indices": 1}
+# how an index is computed that differs wherever the counter does
+COMPUTED = ("Add", "Sub", "-")
 
 
 def get_attribute(m: Interpreter, value: Value, name: str, site: ast.AST) -> Value:
@@ -196,17 +198,29 @@ def sequence_item(m: Interpreter, value: Sequence, index: Value, site: ast.AST) 
         return items[turn]
     if not items:
         return Unknown(("item", id(value), index.identity, m.now()))
-    later = turn_of(index.identity) if value.in_turn is None else 0
+    loop, later = turn_of(index.identity)
+    if value.in_turn is not None or not value.is_as_long(loop):
+        later = 0  # of what grows the last one is that of before
     return items[-1 - later] if later < len(items) else items[-1]
 
 
-def turn_of(index: object) -> int:
-    """In which iteration of a loop an unknown index was drawn, from 0: the next one is that of another item."""
-    while isinstance(index, Key) and kind_of(index) == "item" and len(index.parts) > 2:
-        if len(index.parts) == 4 and isinstance(index.parts[2], int):
-            return index.parts[2]
-        index = index.parts[1]
-    return 0
+def turn_of(index: object) -> tuple[object, int]:
+    """What loop an unknown index is drawn from, and in which iteration, from 0: the next one is that of another item."""
+    while isinstance(index, Key):
+        kind, parts = kind_of(index), index.parts
+        if kind == "item" and len(parts) == 4 and isinstance(parts[2], int):
+            return (parts[1], parts[3]), parts[2]
+        if kind == "counter" and len(parts) == 3 and isinstance(parts[2], int):
+            return parts[1], parts[2]
+        if kind in COMPUTED:
+            # `n - 1 - i`: the counter, or what is computed with it
+            operands = [part for part in parts[1:] if kind_of(part) in ("counter", *COMPUTED)]
+            index = max(operands, key=lambda part: kind_of(part) == "counter", default=None)
+        elif kind == "item" and len(parts) > 2:
+            index = parts[1]
+        else:
+            break
+    return None, 0
 
 
 def mapping_item(m: Interpreter, value: Mapping, index: Value, site: ast.AST) -> Value:

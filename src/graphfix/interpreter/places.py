@@ -183,20 +183,7 @@ def set_item(m: Interpreter, target: ast.Subscript, value: Value, source: ast.ex
         note_store(m, target, (holder, slot), value, source, kind, holder.items.get(slot), holder)
         holder.items[slot] = value
     elif isinstance(holder, Sequence):
-        turn = holder.turn(index.first) if isinstance(index, NonTensor) else None
-        if turn is not None:
-            holder.in_turn = holder.in_turn is True
-            key = turn if holder.in_turn else key  # state in as many places, no log of all that was put there
-        if isinstance(key, int) and -len(holder.items) <= key < len(holder.items):
-            note_store(m, target, (holder, key), value, source, kind, holder.items[key], holder)
-            holder.items[key] = value
-        elif isinstance(target.slice, ast.Slice):
-            holder.items[:] = list(value.items) if isinstance(value, Sequence) else []
-        elif holder.kind in ("list", "deque"):
-            holder.in_turn = False  # which item it is is not known: the last one may be any
-            note_store(m, target, (holder, m.now()), value, source, StoreKind.APPENDED, None, holder)
-            if len(holder.items) < MAX_ITEMS:
-                holder.items.append(value)
+        set_sequence_item(m, target, holder, index, value, source, kind)
     elif isinstance(holder, Unknown):
         slot = key if isinstance(index, Constant) else ("unknown", getattr(index, "key", id(index)))
         note_store(m, target, (holder, slot), value, source, kind, holder.items.get(slot), holder)
@@ -211,6 +198,33 @@ def set_item(m: Interpreter, target: ast.Subscript, value: Value, source: ast.ex
             m.call(method, [holder, index, value], {}, target)
     elif isinstance(holder, NonTensor) and nodes_in(value) and not is_array(holder):
         m.recording.asks.append(m.trace())  # a tensor that was taken for data would go on with the graph
+
+
+def set_sequence_item(
+    m: Interpreter, target: ast.Subscript, holder: Sequence, index: Value, value: Value, source: ast.expr | None, kind: StoreKind
+) -> None:
+    """`holder[index] = value` for a list."""
+    key: object = index.value if isinstance(index, Constant) and is_hashable(index.value) else None
+    turn = holder.turn(index.first) if isinstance(index, NonTensor) else None
+    if turn is not None:
+        holder.in_turn = holder.in_turn is True
+        key = turn
+    if isinstance(key, int) and -len(holder.items) <= key < len(holder.items):
+        place: object = key
+        if turn is not None and not holder.in_turn:  # a log of all that is put there, no state in as many places
+            place, kind = m.now(), StoreKind.APPENDED
+        note_store(m, target, (holder, place), value, source, kind, holder.items[key], holder)
+        holder.items[key] = value
+        if kind is StoreKind.APPENDED and turn and len(holder.items) > 2:
+            del holder.items[2:]  # what filled the list before: later iterations put more of their own there
+            holder.open = True
+    elif isinstance(target.slice, ast.Slice):
+        holder.items[:] = list(value.items) if isinstance(value, Sequence) else []
+    elif holder.kind in ("list", "deque"):
+        holder.in_turn = False  # which item it is is not known: the last one may be any
+        note_store(m, target, (holder, m.now()), value, source, StoreKind.APPENDED, None, holder)
+        if len(holder.items) < MAX_ITEMS:
+            holder.items.append(value)
 
 
 def is_array(value: NonTensor) -> bool:

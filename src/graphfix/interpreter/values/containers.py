@@ -18,10 +18,10 @@ class Sequence(Value):
     `open`: it holds more items than the simulated ones, so that an unknown index may be any of them. `in_turn`: whether the
     counter of a loop read its items before it put any there; None where it did neither. `goes_on`: a loop of which the first
     iterations are simulated has put the items there, so that more like them follow. `decided_by`: the question whose answer had a function
-    return it.
+    return it. `read_by`: the loop that read an item by an index of its own last, and how many there were then.
     """
 
-    __slots__ = ("kind", "items", "open", "sites", "context", "grad_mode", "in_turn", "goes_on", "decided_by")
+    __slots__ = ("kind", "items", "open", "sites", "context", "grad_mode", "in_turn", "goes_on", "decided_by", "read_by")
 
     def __init__(self, kind: str, items: list[Value], open_: bool = False) -> None:
         self.kind = kind
@@ -33,6 +33,7 @@ class Sequence(Value):
         self.context: object = None
         self.grad_mode: bool | None = None
         self.decided_by: object = None
+        self.read_by: tuple[object, int] | None = None
 
     @property
     def identity(self) -> object:
@@ -47,6 +48,12 @@ class Sequence(Value):
         if first is None or not self.items:
             return None
         return 0 if first or len(self.items) == 1 else 1
+
+    def is_as_long(self, loop: object) -> bool:
+        """Whether it holds as many items as when `loop` first read one of them."""
+        if self.read_by is None or self.read_by[0] != loop:
+            self.read_by = loop, len(self.items)
+        return self.read_by[1] == len(self.items)
 
     def members(self, attributes: bool = False) -> Iterable[Value]:
         return self.items
