@@ -61,14 +61,18 @@ class Write:
 
 
 class Storage:
-    """The memory of a tensor and of its views, with its version counter. `near`: a storage that may be the same memory."""
+    """The memory of a tensor and of its views, with its version counter. `near`: a storage that may be the same memory.
 
-    __slots__ = ("version", "writes", "near")
+    `device`: what names the device that it was moved to, or made on; None where that is not known.
+    """
+
+    __slots__ = ("version", "writes", "near", "device")
 
     def __init__(self, near: Storage | None = None) -> None:
         self.version = 0
         self.writes: list[Write] = []
         self.near = near
+        self.device: object = None
 
 
 class Node:

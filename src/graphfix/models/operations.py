@@ -191,6 +191,8 @@ def new_leaf(m: Interpreter, known: OpFacts, keywords: Keywords, site: ast.AST) 
         m.recording.asks.append(m.trace())
     else:
         made = Tensor()
+    device = keywords.get("device", NONE)
+    made.storage.device = None if device.is_none else device.identity
     return made
 
 

@@ -25,6 +25,7 @@ from graphfix.interpreter.values import (
     identities,
     leaves_in,
 )
+from graphfix.models.devices import device_of
 from graphfix.models.operations import (
     new_leaf,
 )
@@ -78,7 +79,9 @@ def parameter(m: Interpreter, arguments: Arguments, keywords: Keywords, site: as
     shape = shape_of(arguments[0]) if arguments else None
     leaf = Leaf("Parameter", not wanted.is_off, site)
     leaf.is_parameter = True
-    return Tensor(leaf=leaf, shape=shape)
+    made = Tensor(leaf=leaf, shape=shape)
+    made.storage.device = device_of(arguments[0]) if arguments else None
+    return made
 
 
 @models(

@@ -40,6 +40,7 @@ from graphfix.interpreter.values import (
 )
 from graphfix.models import autograd_calls as walks
 from graphfix.models.amp import acts_as_scaler, scaler_method
+from graphfix.models.devices import MOVES, moved
 from graphfix.models.launchers import launcher_method
 from graphfix.models.modules import (
     mode_given,
@@ -53,8 +54,6 @@ from graphfix.models.table import OpFacts, facts
 from graphfix.models.words import PROVES_MODULE
 from graphfix.source.subtree import subtree
 
-# moves that the table cannot be recorded for on every machine
-MOVES = {"cuda": "cpu"}
 # the other tensor gives a shape, a type or a device, and gets no gradient
 MODELLED_ON = frozenset("view_as expand_as reshape_as type_as to".split())
 # In place: the parameters follow those that the argument is computed from
@@ -187,7 +186,9 @@ def tensor_like_method(
         return NONE
     if name in ("new", "new_zeros", "new_ones", "new_tensor", "new_full", "new_empty", "new_ones"):
         return Tensor()
-    known = facts(f"torch.Tensor.{MOVES.get(name, name)}")
+    if name in MOVES and isinstance(receiver, Tensor):
+        return moved(m, receiver, name, arguments, keywords, site)
+    known = facts(f"torch.Tensor.{'cpu' if name == 'cuda' else name}")
     if name == "type" and arguments and known is not None:
         known = known.variants["dtype"]
     if known is None:
