@@ -14,6 +14,7 @@ from graphfix.analysis.forwards import is_module_call
 from graphfix.analysis.runs import Run
 from graphfix.analysis.second_backward import SecondBackward
 from graphfix.autograd.graph import Node
+from graphfix.interpreter.frames import Env
 from graphfix.interpreter.recording import Store
 
 
@@ -82,6 +83,11 @@ def by_place(run: Run) -> Iterator[list[Store]]:
 def in_forward(store: Store) -> bool:
     """Whether a module's forward pass puts it away: what that adds up is part of what it gives."""
     return any(is_module_call(frame) for frame, _ in store.trace)
+
+
+def ends_with_pass(store: Store) -> bool:
+    """Whether it is put into a variable of a forward pass: the graph is that of what the pass gives, and ends with it."""
+    return isinstance(store.place[0], Env) and store.place[0].parent is not None and in_forward(store)
 
 
 def is_sure(evidence: Evidence, store: Store) -> bool:

@@ -6,7 +6,7 @@ import ast
 
 from graphfix.analysis.contributors import Facts
 from graphfix.analysis.evidence import Evidence, asked_once
-from graphfix.analysis.growing_places import GrowingPlace, expressions_to_cut, is_sure
+from graphfix.analysis.growing_places import GrowingPlace, ends_with_pass, expressions_to_cut, is_sure
 from graphfix.analysis.runs import Run
 from graphfix.analysis.second_backward import Cause, is_live, reads
 from graphfix.autograd.graph import history
@@ -38,7 +38,9 @@ def faulty_piles(evidence: Evidence) -> list[GrowingPlace]:
 def is_fault(evidence: Evidence, pile: GrowingPlace) -> bool:
     if pile.walked and not pile.raises or not any(is_sure(evidence, store) for store in pile.stores):
         return False
-    return pile.ever_freed or (in_sight(pile) and not any(evidence.leaves_function(store) for store in pile.stores))
+    if pile.ever_freed:
+        return True
+    return in_sight(pile) and not any(ends_with_pass(store) or evidence.leaves_function(store) for store in pile.stores)
 
 
 def in_sight(pile: GrowingPlace) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from graphfix.analysis.call_graph import word
 from graphfix.analysis.evidence import Evidence
-from graphfix.analysis.growing_places import GrowingPlace, by_place, holders, is_cut_at_once
+from graphfix.analysis.growing_places import GrowingPlace, by_place, ends_with_pass, holders, is_cut_at_once
 from graphfix.analysis.runs import Run
 from graphfix.analysis.totals import adds, operands
 from graphfix.autograd.graph import Leaf, Node, history
@@ -63,7 +63,9 @@ def is_made_of_layers(store: Store, depth: int) -> bool:
 def is_fault(evidence: Evidence, place: GrowingPlace) -> bool:
     """Whether nobody can use the graphs: walks free them before more is added, or all code is in sight and none hands them on."""
     if not place.freed:
-        if not place.is_of_script or place.escaped or any(evidence.leaves_function(store) for store in place.stores):
+        if not place.is_of_script or place.escaped or any(map(ends_with_pass, place.stores)):
+            return False
+        if any(evidence.leaves_function(store) for store in place.stores):
             return False
     return all(evidence.facts.is_sure(node) for store in place.stores for node in store.nodes)
 
