@@ -33,6 +33,20 @@ for x, y in loader:
     history.append(out)
 print(sum(each.loss for each in history))
 """
+STEPS = """\
+def step(x, y):
+    pred = model(x)
+    return {"loss": F.mse_loss(pred, y), "count": len(x), "logs": {"mean": pred.detach().mean()}}
+
+outs = []
+for x, y in loader:
+    out = step(x, y)
+    optimizer.zero_grad()
+    out["loss"].backward()
+    optimizer.step()
+    outs.append(out)
+print(torch.stack([each["loss"] for each in outs]).mean().item())
+"""
 UPDATED = """\
 meters = {"loss": 0.0}
 for x, y in loader:
@@ -64,6 +78,7 @@ REPAIRS = {
     "a second pass with changed weights": (code.ASCENT, {"F.mse_loss(out, y).backward()": "F.mse_loss(deep(x), y).backward()"}),
     "a bank that is emptied now and then": (code.BANK, {"    if i % 2 == 1:\n        bank.items.clear()": "    bank.items.clear()"}),
     "a named tuple": (NAMED, {"append(out)": "append(type(out)(*(s.detach() for s in out)))"}),
+    "a dict that a step returns": (STEPS, {"append(out)": 'append({**out, "loss": out["loss"].detach()})'}),
     "a call that updates": (UPDATED, {'meters["loss"] + loss)': 'meters["loss"] + loss.detach())'}),
 }
 

@@ -25,10 +25,28 @@ def detached(value: Value, text: str) -> str | None:
     if isinstance(value, Mapping) and value.items and not value.rest:
         if all(isinstance(item, Tensor) for item in value.items.values()):
             return f"{{k: v.detach() for k, v in {text}.items()}}"
-        inner = next(iter(value.items.values()))
-        part = detached(inner, "v")
-        return f"{{k: {part} for k, v in {text}.items()}}" if part is not None and len(value.items) == 1 else None
+        return detached_mapping(value, text)
     return None
+
+
+def detached_mapping(value: Mapping, text: str) -> str | None:
+    """The same for a dict whose values are of several kinds: only those that have a graph are made anew."""
+    if len(value.items) == 1:
+        part = detached(next(iter(value.items.values())), "v")
+        return f"{{k: {part} for k, v in {text}.items()}}" if part is not None else None
+    keys = [key for key, item in value.items.items() if has_graph(item)]
+    if not keys or len(keys) > MOST_FIELDS or not all(isinstance(key, str) for key in keys):
+        return None
+    parts = {key: detached(value.items[key], f'{text}["{key}"]') for key in keys}
+    if None in parts.values():
+        return None
+    fields = ", ".join(f'"{key}": {part}' for key, part in parts.items())
+    return f"{{**{text}, {fields}}}"
+
+
+def has_graph(value: Value) -> bool:
+    """Whether a value has a graph, or may, in itself or in what it holds."""
+    return value.node is not None if isinstance(value, (Tensor, Unknown)) else any(map(has_graph, value.members()))
 
 
 def detached_sequence(value: Sequence, text: str) -> str | None:
