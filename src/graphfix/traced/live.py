@@ -9,8 +9,9 @@ import types
 import warnings
 from pathlib import Path
 
+from graphfix.traced.growing import GROWING, rise
 from graphfix.traced.record import Failure, Trace, Waste, from_data
-from graphfix.traced.story import GROWING, lines, rise
+from graphfix.traced.story import lines
 from graphfix.verify.probe.report import Report
 from graphfix.verify.probe.start import Request
 from graphfix.verify.probe.tracing.carriers import user_frames

@@ -13,9 +13,10 @@ from graphfix.report.remedy import remedy
 from graphfix.report.text import Line, Piece, with_short_code
 from graphfix.run.outcome import Outcome
 from graphfix.source.text import Source
+from graphfix.traced.growing import growth
 from graphfix.traced.record import CELL, Place, Trace
 from graphfix.traced.screen import is_raised, places, shown
-from graphfix.traced.story import files_of, growth
+from graphfix.traced.story import files_of
 
 FILES = 4  # are analysed
 SHOWN = 3  # findings of each file

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import linecache
-import os
 import re
 import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from graphfix.report.escape import escaped, shown
+from graphfix.report.escape import escaped
 from graphfix.report.text import Line, Piece, columns
 from graphfix.traced import screen
-from graphfix.traced.record import CELL, NEVER, Carrier, Failure, Holder, Look, Place, Trace
+from graphfix.traced.growing import growth, waste
+from graphfix.traced.record import CELL, NEVER, Carrier, Failure, Place, Trace
 from graphfix.traced.screen import Meaning
+from graphfix.traced.spelled import WIDTH, line_at, name_of, shortened, size_of, where
 from graphfix.verify import record
 from graphfix.verify.record import Ending
 
 SECOND = "RuntimeError: Trying to backward through the graph a second time"
 CHANGED = "RuntimeError: a variable needed for gradient computation has been modified by an inplace operation"
-GROWING = "memory grows"
 # errors of which the run does not show what is to be done
 MEANT = ("no-graph", "not-scalar", "deepcopy", "not-a-leaf", "unused")
 # what is to be done about a cut of which the run shows more than the error says
@@ -29,9 +28,6 @@ REMEDIES = {
         "Pass `use_reentrant=False` to checkpoint(), or let its input require grad: `hidden.requires_grad_()`.",
     )
 }
-WIDTH = 100  # and less on a narrower terminal
-LEAST = 3  # iterations that show a rise
-SMALL = 64  # nodes that are lost are not worth a line
 # https://docs.pytorch.org/docs/stable/multiprocessing.html#spawning-subprocesses, and torchrun's
 OF_PROCESSES = ("ProcessRaisedException", "ProcessExitedException", "ChildFailedError")
 UNWATCHED = "processes that it starts are not traced; run each under graphfix trace"
@@ -85,7 +81,7 @@ def raised(error: record.Failure, meaning: Meaning) -> Iterator[Line]:
     yield (Piece(escaped(str(error)), "bold red"),)
     if error.file is not None and error.line is not None:
         place = Place(error.file, error.line)
-        yield (Piece("-->    ", "bold red"), Piece(_where(place), "blue"), Piece(f"  {_source(place)}", "bold"))
+        yield (Piece("-->    ", "bold red"), Piece(where(place), "blue"), Piece(f"  {line_at(place)}", "bold"))
     yield from _prose(meaning)
 
 
@@ -109,14 +105,14 @@ def failed(trace: Trace, failure: Failure, meaning: Meaning | None = None) -> It
         mark = "-->" if last else "   "
         when = _when(trace, place)
         yield (Piece(f"{mark} {number}  ", "bold red" if last else "blue"), Piece(f"{when}{words}"))
-        yield (Piece("       "), Piece(_where(place), "blue"), Piece(f"  {_source(place)}", "bold" if last else ""))
+        yield (Piece("       "), Piece(where(place), "blue"), Piece(f"  {line_at(place)}", "bold" if last else ""))
         if place.library is not None:
             file, line = place.library
-            yield (Piece(f"       within {escaped(_short(file))}:{line}", "blue"),)
+            yield (Piece(f"       within {escaped(shortened(file))}:{line}", "blue"),)
         entry = _entry(failure.carrier) if place is failure.crossing and failure.kind == "second" else None
         if entry is not None and (entry.file, entry.line) != (place.file, place.line):
-            yield (Piece(f"       it entered the graph at {_where(entry)}", "blue"), Piece(f"  {_source(entry)}"))
-        called = [f"{escaped(_short(file))}:{line}" for file, line in place.callers]
+            yield (Piece(f"       it entered the graph at {where(entry)}", "blue"), Piece(f"  {line_at(entry)}"))
+        called = [f"{escaped(shortened(file))}:{line}" for file, line in place.callers]
         if called:
             yield (Piece(f"       called from {', '.join(called)}", "blue"),)
     way = _way(failure)
@@ -136,7 +132,7 @@ def _entry(carrier: Carrier | None) -> Place | None:
     if carrier is None or not carrier.line:
         return None
     place = Place(carrier.file, carrier.line)
-    return place if re.search(rf"\b{re.escape(carrier.base)}\b", _source(place)) else None
+    return place if re.search(rf"\b{re.escape(carrier.base)}\b", line_at(place)) else None
 
 
 def _second(trace: Trace, failure: Failure) -> Iterator[tuple[Place, str]]:
@@ -146,11 +142,11 @@ def _second(trace: Trace, failure: Failure) -> Iterator[tuple[Place, str]]:
     if failure.freed is not None:
         yield failure.freed, "this backward() freed it"
     if failure.crossing is not None:
-        through = f" through {_name(carrier)}" if carrier is not None else ""
+        through = f" through {name_of(carrier)}" if carrier is not None else ""
         yield failure.crossing, f"this line used it again{through}"
         yield failure.now, "this backward() goes through the freed graph: error"
     else:
-        held = f", which {_name(carrier)} still holds: error" if carrier is not None else ": error"
+        held = f", which {name_of(carrier)} still holds: error" if carrier is not None else ": error"
         yield failure.now, f"this backward() goes through the freed graph again{held}"
 
 
@@ -158,11 +154,11 @@ def _changed(trace: Trace, failure: Failure) -> Iterator[tuple[Place, str]]:
     if failure.made is not None:
         yield failure.made, "this line saved a tensor for its gradient"
     if failure.write is not None:
-        name = f"{_name(failure.carrier)} " if failure.carrier is not None else "that tensor "
+        name = f"{name_of(failure.carrier)} " if failure.carrier is not None else "that tensor "
         call = failure.write_name if "." in failure.write_name else failure.write_name.strip("_")
         yield failure.write, f"this line wrote to {name}in place ({call})"
     if failure.crossing is not None and failure.through is not None:
-        yield failure.crossing, f"this line used the older graph through {_name(failure.through)}"
+        yield failure.crossing, f"this line used the older graph through {name_of(failure.through)}"
     yield failure.now, "this backward() needs its earlier value: error"
 
 
@@ -187,22 +183,25 @@ def _not_scalar(trace: Trace, failure: Failure) -> Iterator[tuple[Place, str]]:
 
 def _copied(trace: Trace, failure: Failure) -> Iterator[tuple[Place, str]]:
     if failure.made is not None:
-        yield failure.made, f"this line computed {_name(failure.carrier) or 'a tensor that is held there'}"
+        yield failure.made, f"this line computed {name_of(failure.carrier) or 'a tensor that is held there'}"
     yield failure.now, "this copies what holds it, and with it the graph: error"
 
 
 def _not_a_leaf(trace: Trace, failure: Failure) -> Iterator[tuple[Place, str]]:
     if failure.made is not None:
-        yield failure.made, f"this line computed {_name(failure.carrier) or 'the tensor'}: the result of an operation is not a leaf"
+        yield (
+            failure.made,
+            f"this line computed {name_of(failure.carrier) or 'the tensor'}: the result of an operation is not a leaf",
+        )
     yield failure.now, "the optimizer is given it: error"
 
 
 def _unused(trace: Trace, failure: Failure) -> Iterator[tuple[Place, str]]:
-    name = _name(failure.carrier) or "a tensor"
+    name = name_of(failure.carrier) or "a tensor"
     if failure.made is not None:
         yield failure.made, f"this line made {name}"
     if failure.crossing is not None:
-        origin = f", which goes back to {_name(failure.through)}" if failure.through is not None else ""
+        origin = f", which goes back to {name_of(failure.through)}" if failure.through is not None else ""
         yield failure.crossing, f"this line made the loss{origin}"
     yield failure.now, f"the gradient for {name} is asked for, which the loss was not computed from: error"
 
@@ -223,10 +222,6 @@ STORIES: dict[str, tuple[str, Callable[[Trace, Failure], Iterator[tuple[Place, s
 }
 
 
-def _name(carrier: Carrier | None) -> str:
-    return f"`{escaped(carrier.name)}` ({carrier.described})" if carrier is not None else ""
-
-
 def _when(trace: Trace, place: Place) -> str:
     """The iteration, or how many backward passes were over."""
     if place.step == NEVER:
@@ -237,111 +232,16 @@ def _when(trace: Trace, place: Place) -> str:
     return f"after {place.step} backward(): " if place.step else ""
 
 
-def _where(place: Place) -> str:
-    return f"{escaped(_short(place.file))}:{place.line}"
-
-
-def _short(file: str) -> str:
-    """A path as it is typed here, where that is shorter; of a library, from the package on."""
-    if "site-packages" in file:
-        return file.rpartition("site-packages" + os.sep)[2]
-    relative = os.path.relpath(file) if os.path.isabs(file) else file
-    return relative if not relative.startswith("..") else file
-
-
-def _source(place: Place) -> str:
-    """The line of code, as much of it as stands beside its place."""
-    text = linecache.getline(place.file, place.line).strip()
-    room = max(40, min(WIDTH, columns()) - 9 - len(_where(place)))
-    return shown(text if len(text) <= room else text[: room - 3] + "...")
-
-
 def _way(failure: Failure) -> str:
     """The lines on the way, each once, from the loss on."""
     lines: list[tuple[str, int]] = []
     for place in reversed(failure.path):
         if not lines or lines[-1] != (place.file, place.line):
             lines.append((place.file, place.line))
-    names = [f"{_short(file)}:{line}" for file, line in lines]
+    names = [f"{shortened(file)}:{line}" for file, line in lines]
     if len(names) > 6:
         names = [*names[:3], "...", *names[-2:]]
     return " > ".join(escaped(name) for name in names) if len(names) > 1 else ""
-
-
-def rise(trace: Trace) -> int:
-    """How many more nodes each iteration leaves alive, over the second half of the run; 0 where they do not rise steadily."""
-    cycle = trace.cycle or 1
-    walks = [walk for walk in trace.run.walks if walk.index % cycle == cycle - 1]
-    # what one iteration holds while the next one runs makes no rise beyond the second
-    walks = walks[len(walks) // 2 :] if len(walks) >= 2 * LEAST else walks[1:]
-    counts = [walk.live for walk in walks]
-    if len(counts) < LEAST or any(later < earlier for earlier, later in zip(counts, counts[1:])):
-        return 0
-    steps = (walks[-1].index - walks[0].index) / cycle
-    return round((counts[-1] - counts[0]) / steps)
-
-
-def growth(trace: Trace) -> Iterator[Line]:
-    """Whether the graphs that are alive grow, and who holds them."""
-    nodes, walks = rise(trace), trace.run.walks
-    if not nodes:
-        return
-    first, last = walks[len(walks) // 2 - 1], walks[-1]
-    steps = (last.index - first.index) / (trace.cycle or 1)
-    size, seconds = (last.saved_bytes - first.saved_bytes) / steps, last.seconds - first.seconds
-    rate = f"{nodes} nodes" + (f" and {_bytes(size)}" if size >= 1 else "")
-    yield (
-        Piece(GROWING, "bold yellow"),
-        Piece(f": each iteration leaves {rate} of graph behind; {last.live} nodes are alive after {last.index + 1} backward()"),
-    )
-    if size >= 1 and seconds > 0:
-        yield (Piece(f"       at this rate {_bytes(size * steps / seconds * 3600)} of saved tensors in an hour"),)
-    for holder in _growing(trace.looks):
-        made = f"; the newest was made at {_where(holder.made)}" if holder.made is not None else ""
-        yield (Piece(f"       {_name(holder.carrier)} keeps {holder.nodes} nodes{made}"),)
-    for born, count in list(last.born.items())[:3]:
-        file, _, line = born.rpartition(":")
-        place = Place(file, int(line))
-        yield (Piece(f"{count:>6}  "), Piece(_where(place), "blue"), Piece(f"  {_source(place)}"))
-    yield ()
-
-
-def _growing(looks: tuple[Look, ...]) -> list[Holder]:
-    """Those that hold more at each look; by the last look alone where there was one."""
-    if not looks:
-        return []
-    last = max(looks[-2:], key=lambda look: (bool(look.holders), look.step))
-    earlier = [look for look in looks if look.step < last.step and look.holders]
-    if not earlier:
-        return list(last.holders[:2])
-    before = {(h.carrier.function, h.carrier.name): h.nodes for h in earlier[-1].holders}
-    growing = [h for h in last.holders if h.nodes > before.get((h.carrier.function, h.carrier.name), 0)]
-    return growing[:3]
-
-
-def waste(trace: Trace) -> Iterator[Line]:
-    """What the run kept, or built, for nothing."""
-    for kept in trace.retained:
-        what = f"keeps {kept.nodes} nodes and {_bytes(kept.size)}"
-        yield (
-            Piece("needless retain_graph=True", "bold yellow"),
-            Piece(f": {what} that no later backward() used, {_times(kept.times)}"),
-        )
-        yield (Piece("       "), Piece(_where(kept.place), "blue"), Piece(f"  {_source(kept.place)}"))
-    # an output that goes unused, such as the last state of an LSTM, costs nothing
-    lost = [each for each in trace.unwalked if each.nodes >= SMALL and each.size]
-    if lost:
-        size = sum(each.size for each in lost)
-        yield (
-            Piece("graphs for nothing", "bold yellow"),
-            Piece(f": {trace.lost} nodes ({_bytes(size)} saved) were recorded and no backward() used them; no_grad avoids that"),
-        )
-        for each in lost[:3]:
-            yield (Piece(f"{each.times:>6}x "), Piece(_where(each.place), "blue"), Piece(f"  {_source(each.place)}"))
-
-
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count} times"
 
 
 def _figures(trace: Trace) -> str:
@@ -351,7 +251,7 @@ def _figures(trace: Trace) -> str:
         return "the program never imported torch"
     parts = [f"{run.walk_count} backward passes", f"at most {run.peak} nodes alive", f"{run.live} at the end"]
     if run.peak_saved_bytes:
-        parts.append(f"{_bytes(run.peak_saved_bytes)} of saved tensors at most")
+        parts.append(f"{size_of(run.peak_saved_bytes)} of saved tensors at most")
     return ", ".join(parts)
 
 
@@ -368,13 +268,6 @@ def _verdict(trace: Trace) -> str:
         ended = {Ending.RUNNING: "was killed", Ending.TERMINATED: "was ended"}.get(run.ending, f"was {run.ending.value}")
         return f"nothing wrong until it {ended}"
     return "nothing wrong" if run.walk_count or run.torch is None else f"it never called backward() itself: {UNWATCHED}"
-
-
-def _bytes(count: float) -> str:
-    for factor, unit in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
-        if count >= factor:
-            return f"{count / factor:.1f} {unit}"
-    return f"{count:.0f} bytes"
 
 
 def files_of(trace: Trace) -> list[Path]:
