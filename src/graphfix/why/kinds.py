@@ -24,7 +24,8 @@ class Way:
 class Kind:
     """One error. `phrases`: what torch says, of whatever age, the present one first. `codes`: rules that explain it, likeliest first.
 
-    `is_local`: the line that raises it is the one to change, or the one that made its tensor.
+    `is_local`: the line that raises it is the one to change, or the one that made its tensor; `is_traced`: a traced run names that one.
+    `stands`: a name in the changes of its ways, and the method of what it stands for.
     `brief`: what it means, in a sentence. `says`: the same at length. `repair`: what is to be done, in a sentence or two.
     """
 
@@ -37,6 +38,8 @@ class Kind:
     repair: str
     ways: tuple[Way, ...] = ()
     is_local: bool = False
+    is_traced: bool = False
+    stands: tuple[str, str] | None = None
 
     def is_meant(self, text: str) -> bool:
         """Whether `text` has a phrase of this error in it."""

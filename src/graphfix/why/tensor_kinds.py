@@ -55,6 +55,8 @@ each GPU or each sample, or a model's output itself.""",
     "Take the mean or the sum first: `loss.mean().backward()`.",
     (Way("A loss for each sample, or for each GPU", (), "-loss.backward()\n+loss.mean().backward()"),),
     is_local=True,
+    is_traced=True,
+    stands=("loss", "backward"),
 )
 
 OLD_INDEX = Kind(
@@ -93,6 +95,7 @@ on, and has to have its shape. A loss has no dimensions since PyTorch 0.4;
     "For a loss, call `loss.backward()`; else pass `torch.ones_like(output)`.",
     (Way("A gradient for a loss of torch 0.3", ("GF903",), "-loss.backward(torch.ones(1))\n+loss.backward()"),),
     is_local=True,
+    stands=("loss", "backward"),
 )
 
 OLD_ARGUMENT = Kind(
@@ -115,6 +118,7 @@ through the same graph on purpose.""",
         ),
     ),
     is_local=True,
+    stands=("loss", "backward"),
 )
 
 NUMPY = Kind(
@@ -137,6 +141,7 @@ the tensors are kept in a list, do so where they are put into it.""",
         Way("Losses are collected for a mean", ("GF102",), "-losses.append(loss)\n+losses.append(loss.item())"),
     ),
     is_local=True,
+    stands=("out", "numpy"),
 )
 
 LEAF_IN_PLACE = Kind(
@@ -190,6 +195,7 @@ another tensor, which is not a leaf.""",
         ),
     ),
     is_local=True,
+    is_traced=True,
 )
 
 DEEPCOPY = Kind(
@@ -210,6 +216,7 @@ Detach or reset what a forward pass leaves on the module. Where a weight is
 computed (the old weight_norm), copy `model.state_dict()` into a new module.""",
     (Way("A module keeps a result of its forward pass", ("GF202",), "-self.h = h\n+self.h = h.detach()"),),
     is_local=True,
+    is_traced=True,
 )
 
 UNUSED = Kind(
@@ -242,6 +249,7 @@ unused, pass `allow_unused=True` and expect None.""",
         ),
     ),
     is_local=True,
+    is_traced=True,
 )
 
 TENSOR_KINDS = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator
+from dataclasses import replace
 
 from graphfix.model import Applicability
 from graphfix.report.escape import escaped, shown
@@ -16,6 +17,7 @@ from graphfix.why.diagnosis import Cause, Diagnosis, Nearness
 from graphfix.why.errors import Frame
 from graphfix.why.graph_kinds import WRITTEN_IN_PLACE
 from graphfix.why.kinds import Kind, Way
+from graphfix.why.names import with_names
 from graphfix.why.places import Nowhere, shortest
 from graphfix.why.repair import commands, patch_of
 from graphfix.why.trace import trace_of
@@ -217,7 +219,10 @@ def _at_a_place(diagnosis: Diagnosis, kind: Kind) -> Iterator[Line]:
     place = diagnosis.places[0]
     at = f"{escaped(str(place.source.path))}:{shown_cell(place.cell)}{place.row}"
     if kind.is_local:
-        yield from _prose(f"The line to change is {at}, or the one that makes its tensor:")
+        traced = trace_of(diagnosis) if kind.is_traced else []
+        yield from _prose(f"The line to change is {at}, or the one that makes its tensor{', which a traced run names' if traced else ''}:")
+        if traced:
+            yield from _next(traced)
     else:
         yield from _prose(f"Reading the code does not show why {at} raises this.")
         yield from _next(trace_of(diagnosis))
@@ -229,7 +234,7 @@ def _at_a_place(diagnosis: Diagnosis, kind: Kind) -> Iterator[Line]:
     only_written = kind is WRITTEN_IN_PLACE and is_a_result(diagnosis.trouble.message)
     for number, way in enumerate(kind.ways[:1] if only_written else kind.ways, 1):
         yield ()
-        yield from _way(number, way)
+        yield from _way(number, replace(way, change=with_names(way.change, kind, place)))
 
 
 def _quoted(kind: Kind) -> str:
