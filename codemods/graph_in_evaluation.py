@@ -128,5 +128,5 @@ RULE = rule(
     by_hand="put `with torch.no_grad():` around `{}`, or `@torch.no_grad()` above it where it is a function",
     shows=(MAKES_MORE, SECOND_WALK),
     severity=Severity.WARNING,
-    yields_to=("GF309", "GF903"),
+    yields_to=("GF309", "GF310", "GF903"),
 )

@@ -32,11 +32,11 @@ generator_optimizer.step()
 ```
 
 ## Fix safety
-Never safe: computing the later loss again with the stepped parameters, and calling both `backward()` before the steps,
-are different ways to train; where both hold, both are offered. The fix keeps the forward pass as it is written: each backward pass is limited to the parameters that
-its own optimizer steps (`inputs=`), and a step that changes what a later pass needs moves after it. One step per item of a loop
-over stored losses becomes one step after the loop. There is no fix if other code between the step and the `backward()` reads
-the stepped parameters.
+Never safe: computing the later loss again with the stepped parameters, and calling both `backward()` before the steps, are
+different ways to train; where both hold, both are offered. The fix keeps the forward pass as it is written: each backward pass
+is limited to the parameters that its own optimizer steps (`inputs=`), and a step that changes what a later pass needs moves
+after it. One step per item of a loop over stored losses becomes one step after the loop. There is no fix if other code between
+the step and the `backward()` reads the stepped parameters.
 
 ## References
 - https://pytorch.org/docs/stable/notes/autograd.html#in-place-correctness-checks

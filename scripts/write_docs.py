@@ -32,6 +32,7 @@ REPAIRS = {
     "GF307": "removed",
     "GF308": "retained in each; better summed in one thread",
     "GF309": "`loss.backward()` in front of the step; on request",
+    "GF310": "what was cut, without the cut; on request",
     "GF401": "the out-of-place form",
     "GF901": "`.item()`",
     "GF902": "`.detach()`",

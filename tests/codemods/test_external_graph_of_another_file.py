@@ -70,4 +70,4 @@ def test_it_is_told_where_it_is_asked_for(tmp_path: Path, made: str) -> None:
     ],
 )
 def test_what_each_iteration_makes_or_has_no_graph_is_left_alone(tmp_path: Path, before: str, start: str) -> None:
-    assert told(tmp_path, before, start) == []
+    assert "GF203" not in {finding.code for finding in told(tmp_path, before, start)}

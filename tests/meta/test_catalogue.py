@@ -101,7 +101,7 @@ def test_docs_are_those_of_the_rules_and_current() -> None:
 
 def test_changelog_names_the_rules() -> None:
     named = re.findall(r"^- `(GF\d{3}) ([a-z-]+)`:", changelog(), re.MULTILINE)
-    assert named == [(rule.code, rule.name) for rule in RULES]
+    assert sorted(named) == sorted((rule.code, rule.name) for rule in RULES)  # newer ones stand above
 
 
 def test_page_has_its_sections(rule: Rule) -> None:

@@ -42,6 +42,7 @@ WRITTEN_IN_PLACE = Raises(
     "one of the variables needed for gradient computation has been modified by an inplace operation",
     "written in place",
 )
+NO_GRAPH = Raises("RuntimeError", "element 0 of tensors does not require grad and does not have a grad_fn", "no graph")
 NOT_A_LEAF = Raises("ValueError", "can't optimize a non-leaf Tensor", "not a leaf")
 NO_ELEMENT = Raises("IndexError", "", "index of a 0-dim tensor")
 OLD_ARGUMENT = Raises("TypeError", "Tensor.backward() got an unexpected keyword argument 'retain_variables'")

@@ -20,7 +20,7 @@ from graphfix.autograd.iteration import Context, LoopEntry
 from graphfix.interpreter.conventions import NO_CONVENTIONS
 from graphfix.interpreter.frames import CallStack, Env, Frame
 from graphfix.interpreter.interning import interned, kind_of
-from graphfix.interpreter.recording import Mode, Read, ReadKind, Recording, Update, Use
+from graphfix.interpreter.recording import Bare, Mode, Read, ReadKind, Recording, Update, Use
 from graphfix.interpreter.values import (
     Arguments,
     Instance,
@@ -351,6 +351,8 @@ class Interpreter:
         if not nodes:
             if all(isinstance(root, Tensor) and root.leaf is None for root in roots):
                 self.recording.empty.append(site)
+                lost = next((root.severed for root in roots if isinstance(root, Tensor)), None)
+                self.recording.bare.append(Bare(site, self.trace(), lost, receiver))
             return None
         event = BackwardPass(
             site, self.trace(), self.context, tuple(dict.fromkeys(nodes)), retains or creates, creates, keyword, kind,

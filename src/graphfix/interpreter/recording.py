@@ -11,6 +11,7 @@ from graphfix.autograd.backward import BackwardPass
 from graphfix.autograd.gradients import Update
 from graphfix.autograd.graph import Leaf, Node, Write
 from graphfix.autograd.iteration import Context, LoopEntry
+from graphfix.autograd.severed import Severed
 from graphfix.interpreter.values import Function, Keywords, Value
 
 if TYPE_CHECKING:
@@ -177,6 +178,16 @@ class Mode:
     module: Value | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class Bare:
+    """A backward pass from a tensor that has no graph. `severed`: where it has lost it."""
+
+    site: ast.Call
+    trace: CallStack
+    severed: Severed | None
+    receiver: ast.expr | None
+
+
 @dataclass(eq=False)
 class Recording:
     """The record of one run.
@@ -184,7 +195,7 @@ class Recording:
     `asks`: where gradients are asked for, or grad mode is set; `builds`: where modules are made; `cuts`: nodes that the
     program detaches, and the iterations in which it does; `choices`: those out of which it takes a number or an index.
     `written`: tensors that were written in place, and whether that may have given them a graph or another shape. `empty`:
-    where a tensor without a graph is walked. `given`: what code that is not in sight got hold of; `kept`: what was put into
+    where a tensor without a graph is walked, `bare`: with what is known of it. `given`: what code that is not in sight got hold of; `kept`: what was put into
     attributes. `covered`: the sides of branches that were taken, with the function that they stand in; `tried`: the branches that an
     exception may leave without an end of the run. `frozen`: keys of
     unknown values, of which something was told to need no gradient; `networks`: those of networks whose parameters need one, as far as
@@ -216,6 +227,7 @@ class Recording:
     kept: list[Value] = field(default_factory=list)
     misuses: list[Read] = field(default_factory=list)
     empty: list[ast.AST] = field(default_factory=list)
+    bare: list[Bare] = field(default_factory=list)
     proven: set[Node] = field(default_factory=set)
     single: set[Node] = field(default_factory=set)
     divided: set[Node] = field(default_factory=set)

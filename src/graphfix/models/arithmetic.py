@@ -12,6 +12,7 @@ from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.iteration import iterate
 from graphfix.interpreter.memory import has_grad, keep, overwrite
+from graphfix.interpreter.severed import severed
 from graphfix.interpreter.shapes import operator_shape
 from graphfix.interpreter.values import (
     MAX_ITEMS,
@@ -65,11 +66,13 @@ def arithmetic(m: Interpreter, site: ast.AST, left: Value, right: Value, op: ast
     if isinstance(left, Tensor) or isinstance(right, Tensor):
         tensors = [value for value in (left, right) if value.may_be_tensor]
         single = all(value.single if isinstance(value, Tensor) else False for value in tensors)
-        made = Tensor(m.record(site, (left, right), saves), single=single, shape=operator_shape(left, right))
-        keep(made, [value for value in operands_saved(op, left, right) if isinstance(value, Tensor)])
+        computed = Tensor(m.record(site, (left, right), saves), single=single, shape=operator_shape(left, right))
+        if computed.node is None:
+            computed.severed = severed(m, site, (left, right))
+        keep(computed, [value for value in operands_saved(op, left, right) if isinstance(value, Tensor)])
         if isinstance(op, ast.Pow) and isinstance(left, Constant):
-            keep(made, [made])
-        return made
+            keep(computed, [computed])
+        return computed
     key = (type(op).__name__, left.identity, right.identity)
     if isinstance(left, Unknown) or isinstance(right, Unknown):
         result = Unknown(key, m.record(site, (left, right), saves))
@@ -86,7 +89,7 @@ def as_function(op: ast.operator) -> Model:
     """The operator as a function: `pow(x, 2)` is `x ** 2`."""
 
     def apply(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
-        return arithmetic(m, site, *arguments, op) if len(arguments) == 2 else None
+        return arithmetic(m, site, arguments[0], arguments[1], op) if len(arguments) == 2 else None
 
     return apply
 

@@ -12,6 +12,7 @@ from graphfix.interpreter.iteration import iterate
 from graphfix.interpreter.memory import keep, overwrite
 from graphfix.interpreter.places import train_parameters
 from graphfix.interpreter.recording import Handed, Update
+from graphfix.interpreter.severed import severed
 from graphfix.interpreter.shapes import SCALAR
 from graphfix.interpreter.values import (
     NONE,
@@ -145,7 +146,9 @@ def layer_result(m: Interpreter, layer: TorchModule, known: OpFacts, values: Arg
     saves = known.saves or bool(leaves)
     node = m.record(site, values, saves, leaves=leaves, save_leaves=keeps)
     if known.cuts and not leaves:
-        return Tensor()
+        bare = Tensor()
+        bare.severed = severed(m, site, values)
+        return bare
     if node is not None and known.random:
         node.random = True
     if known.result in ("tuple", "list"):
@@ -159,6 +162,8 @@ def layer_result(m: Interpreter, layer: TorchModule, known: OpFacts, values: Arg
     made = Tensor(node, None, single, shape=SCALAR if single else None)
     if node is None:
         made.latent = m.latent(site, values)
+        own = [Tensor(leaf=layer.leaf)] if layer.leaf is not None else []
+        made.severed = severed(m, site, [*values, *own])
     if is_on(inplace_of(layer)) and values and isinstance(values[0], Tensor) and values[0].leaf is None:
         return written_by_layer(m, layer, values[0], made, site)
     if layer.leaf is None:

@@ -10,6 +10,7 @@ from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.memory import keep, overwrite, view
 from graphfix.interpreter.places import note_store
 from graphfix.interpreter.recording import Read, ReadKind, StoreKind
+from graphfix.interpreter.severed import severed
 from graphfix.interpreter.shapes import KEEPS_SHAPE, ONE, OTHER, RESHAPES, SCALAR, leaves_no_dimension, result_shape, sized
 from graphfix.interpreter.values import (
     NONE,
@@ -89,7 +90,9 @@ def operation(m: Interpreter, known: OpFacts | None, values: Arguments, keywords
         for value in values:
             m.note_choice(value)
     if known.cuts or not known.differentiable:
-        return Tensor(single=single, base=values[0] if values else None, shape=OTHER if shape is None else shape)
+        made = Tensor(single=single, base=values[0] if values else None, shape=OTHER if shape is None else shape)
+        made.severed = severed(m, site, values) if known.cuts else None
+        return made
     node = m.record(site, values, known.saves and name.rpartition(".")[2] not in SAVE_AT_TIMES)
     if node is not None and known.random:
         node.random = True
@@ -98,10 +101,13 @@ def operation(m: Interpreter, known: OpFacts | None, values: Arguments, keywords
     if node is None and values and isinstance(values[0], Tensor) and known.alias and not known.inplace:
         # a shape that is not known is that of the base, unless the operation may have changed it
         shape = OTHER if shape is None and word not in KEEPS_SHAPE and word != "squeeze" else shape
-        return view(Tensor(None, None, single, values[0], values[0].is_data, shape), values[0], name)
+        made = Tensor(None, None, single, values[0], values[0].is_data, shape)
+        made.severed = severed(m, site, values)
+        return view(made, values[0], name)
     made = Tensor(node, None, single, shape=shape)
     if node is None:
         made.latent = m.latent(site, values)
+        made.severed = severed(m, site, values)
     if known.inplace and isinstance(first, Tensor):
         return written(m, known, made, first, positional, values[1:], site, word)
     save(made, known, positional, name)

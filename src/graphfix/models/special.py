@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 
 from graphfix.autograd.graph import Leaf
+from graphfix.autograd.severed import How, Severed
 from graphfix.interpreter.calls import with_mode
 from graphfix.interpreter.conditions import decide_key
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.recording import Alias, AliasKind
+from graphfix.interpreter.severed import severed
 from graphfix.interpreter.shapes import ONE, SCALAR, data_shape, shape_of, typed_shape
 from graphfix.interpreter.values import (
     NONE,
@@ -115,6 +117,9 @@ def from_data(m: Interpreter, arguments: Arguments, keywords: Keywords, site: as
     made = new_leaf(m, known, keywords, site)
     made.shape = data_shape(arguments[0] if arguments else keywords.get("data"))
     made.single = made.shape in (SCALAR, ONE)
+    if made.leaf is None:
+        lost = severed(m, site, [*arguments, *keywords.values()])
+        made.severed = Severed(site, How.COPIED, lost.nodes) if lost is not None and lost.site is site else lost
     return made
 
 

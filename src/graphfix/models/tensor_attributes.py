@@ -7,6 +7,7 @@ import ast
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.memory import view
 from graphfix.interpreter.recording import Alias, AliasKind
+from graphfix.interpreter.severed import severed
 from graphfix.interpreter.shapes import shape_of
 from graphfix.interpreter.values import BoundMethod, Instance, NonTensor, Tensor, TorchModule, Unknown, Value
 from graphfix.models.submodules import MODULES, modules_of
@@ -26,6 +27,7 @@ def tensor_attribute(m: Interpreter, value: Tensor | Unknown, name: str, site: a
     if name == "data" and (isinstance(value, Tensor) or value.node is not None):
         m.note_cut(value)
         made = Tensor(single=value.single, base=value, is_data=True, shape=shape_of(value))
+        made.severed = severed(m, site, [value])
         m.recording.aliases.append(Alias(site, m.trace(), value, made, AliasKind.DATA))
         return made
     if name in ("shape", "dtype", "device", "requires_grad", "is_leaf", "grad_fn", "ndim", "is_cuda"):

@@ -11,6 +11,7 @@ from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.memory import view
 from graphfix.interpreter.places import freeze, set_requires_grad, train_parameters
 from graphfix.interpreter.recording import Number, Update
+from graphfix.interpreter.severed import severed
 from graphfix.interpreter.shapes import shape_of
 from graphfix.interpreter.values import (
     NONE,
@@ -180,6 +181,7 @@ def tensor_like_method(
         m.note_cut(receiver)
         single = receiver.single
         made = Tensor(single=single, base=receiver, shape=shape_of(receiver))
+        made.severed = severed(m, site, [receiver])
         return view(made, receiver, "detach")
     if name == "register_hook" or name == "retain_grad":
         m.recording.asks.append(m.trace())

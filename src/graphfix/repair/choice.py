@@ -18,6 +18,7 @@ from graphfix.obligations.proof import proven
 from graphfix.repair.candidate import Candidate, Effect
 from graphfix.repair.candidates import candidates, kept, proposed
 from graphfix.repair.ranking import LEFT_OPEN, rank, rank_kept, trains_alike
+from graphfix.repair.regained import regained
 from graphfix.repair.trial import LESS, OTHERWISE, REFUSALS, UNDECIDED, UNTRAINED, IsLeft, Verdict, tried
 from graphfix.repair.witness import Witness, witness_of
 
@@ -38,10 +39,12 @@ def chosen(evidence: Evidence, finding: Draft, is_left: IsLeft) -> Iterator[Find
 
     `is_left`: whether the evidence of a repaired program still shows the fault.
     """
-    if finding.shown_by is not None:
+    if isinstance(finding.shown_by, (SecondBackward, Conflict)):
         yield from search(evidence, finding, finding.shown_by)
         return
-    made = list(all_tried(evidence, kept(evidence, kept_nodes(finding)), is_left=is_left))
+    bare = finding.shown_by
+    every = kept(evidence, kept_nodes(finding)) if bare is None else regained(evidence, bare)
+    made = list(all_tried(evidence, every, bare.site if bare is not None else None, is_left))
     best = min(held_by(made), key=lambda each: rank_kept(each.candidate, finding.span), default=None)
     yield repaired(finding, best.candidate) if best is not None else unrepaired(finding, made)
 

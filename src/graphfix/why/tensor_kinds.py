@@ -8,7 +8,7 @@ NO_GRAPH = Kind(
     "no-graph",
     "the loss has no graph to go back through",
     ("does not require grad and does not have a grad_fn", "One of the differentiated Tensors does not require grad"),
-    ("GF902", "GF205", "GF903"),
+    ("GF310", "GF902", "GF205", "GF903"),
     """\
 No recorded operation leads from the loss back to a parameter: the graph was
 cut on the way, or was never recorded.""",
@@ -25,12 +25,12 @@ Follow the loss back to the first tensor with requires_grad=False
     (
         Way(
             "The loss was made anew from a number",
-            (),
+            ("GF310",),
             "-loss = torch.tensor(criterion(out, y).item())\n+loss = criterion(out, y)",
         ),
-        Way("The forward pass ran without recording", (), "-with torch.no_grad():\n-    out = model(x)\n+out = model(x)"),
+        Way("The forward pass ran without recording", ("GF310",), "-with torch.no_grad():\n-    out = model(x)\n+out = model(x)"),
         Way(
-            ".data or detach() cut the graph on the way", ("GF902",), "-loss = criterion(out.data, y)\n+loss = criterion(out, y)"
+            ".data or detach() cut the graph on the way", ("GF310", "GF902"), "-loss = criterion(out.data, y)\n+loss = criterion(out, y)"
         ),
         Way(
             "A reentrant checkpoint, of whose inputs none requires grad",

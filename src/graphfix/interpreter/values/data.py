@@ -6,6 +6,7 @@ import ast
 from typing import Any
 
 from graphfix.autograd.graph import Leaf, Node, Storage
+from graphfix.autograd.severed import Severed
 from graphfix.interpreter.interning import interned
 from graphfix.interpreter.values.value import Value, is_hashable
 
@@ -141,10 +142,10 @@ class Tensor(Value):
 
     `single`: known to have one element; `shape`: see `shapes`. `base`: the tensor whose memory it shares, or from which it
     was read without its graph; `is_data`: as its `.data`, so that no graph tells of writes to it. `storage`: its memory,
-    which views of it share. `latent`: as that of `Unknown`.
+    which views of it share. `latent`: as that of `Unknown`. `severed`: where it has lost its graph.
     """
 
-    __slots__ = ("node", "leaf", "single", "base", "is_data", "shape", "storage", "latent")
+    __slots__ = ("node", "leaf", "single", "base", "is_data", "shape", "storage", "latent", "severed")
     may_be_tensor = True
 
     def __init__(
@@ -164,13 +165,16 @@ class Tensor(Value):
         self.shape = shape
         self.storage = Storage()
         self.latent: Node | None = None
+        self.severed: Severed | None = None
 
     @property
     def truth(self) -> bool | None:
         return None
 
     def copied(self) -> Tensor:
-        return Tensor(self.node, self.leaf, self.single, self.base, self.is_data, self.shape)
+        made = Tensor(self.node, self.leaf, self.single, self.base, self.is_data, self.shape)
+        made.severed = self.severed
+        return made
 
     def is_a(self, name: str) -> bool | None:
         return name in ("Tensor", "FloatTensor", "Variable")

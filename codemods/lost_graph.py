@@ -1,0 +1,93 @@
+"""`backward()` finds no graph: it was cut between the parameters and the loss.
+
+## What it does
+Finds a `backward()` that is called on a tensor without a graph in every run, where an operation on the way has cut the graph of what the
+loss is computed from: `detach()` or `.data`, `argmax` or a comparison, a tensor made from a number, code under `no_grad`.
+
+## Why is this bad
+Nothing is trained, and the `backward()` raises
+"RuntimeError: element 0 of tensors does not require grad and does not have a grad_fn".
+
+## Example
+```python
+for x, y in loader:
+    loss = torch.tensor(F.mse_loss(model(x), y).item())
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+```
+
+## Use instead
+```python
+for x, y in loader:
+    loss = F.mse_loss(model(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+```
+
+## Fix safety
+Never safe: the graph may have been cut on purpose, and another loss be meant. The fix puts the value that was cut in the place of the cut,
+if `backward()` then trains something. There is no fix for an operation that has no gradient, such as `argmax`, and none for
+code under `no_grad`.
+
+## References
+- https://docs.pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphfix.analysis.evidence import Evidence
+from graphfix.analysis.lost_graphs import LostGraph, lost_graphs
+from graphfix.analysis.subject import Subject
+from graphfix.autograd.graph import history
+from graphfix.autograd.severed import How
+from graphfix.autograd.symptoms import NO_GRAPH
+from graphfix.codemods.base import rule
+from graphfix.model import Finding, NoFix, in_time
+from graphfix.source.quote import short
+from graphfix.verify.expected import Expected
+
+WHAT = {
+    How.CONSTANT: "the result of this has no graph",
+    How.UNRECORDED: "this runs without recording a graph",
+    How.COPIED: "this makes a new tensor, which takes over no graph",
+}
+WHY_NOT = {
+    How.CONSTANT: "no gradient goes through this operation",
+    How.UNRECORDED: "the code under no_grad may be meant to evaluate only",
+    How.COPIED: "the number is not read where the tensor is made",
+}
+
+
+def find(evidence: Evidence) -> Iterator[Finding]:
+    for lost in lost_graphs(evidence):
+        yield from evidence.told(report, lost)
+
+
+def report(evidence: Evidence, lost: LostGraph) -> Finding:
+    program, cut, site = evidence.program, lost.severed, lost.bare.site
+    story = [
+        evidence.label(cut.site, WHAT[cut.how]),
+        evidence.label(site, "this backward() finds no graph to go through and raises"),
+    ]
+    loss = lost.bare.receiver if lost.bare.receiver is not None else site
+    message = f"`{short(program.source(cut.site), 30)}` leaves `{short(program.source(loss), 18)}` without a graph"
+    span = program.span(program.statement_of(cut.site))
+    lost_nodes = history(list(cut.nodes))
+    subject = Subject(about=frozenset([cut.site]), explains=frozenset(node.way for node in lost_nodes))
+    return RULE.finding(evidence, message, span, in_time(*story), NoFix(WHY_NOT[cut.how]), subject=subject, shown_by=lost.bare)
+
+
+RULE = rule(
+    "GF310",
+    "lost-graph",
+    globals(),
+    find,
+    repair="Let the graph go on where the loss has lost it.",
+    by_hand="keep to operations that have a gradient, between the parameters and `backward()`, in place of `{}`",
+    shows=(NO_GRAPH,),
+    results=Expected(reason="the original trains nothing", losses=False, joins=True),
+)

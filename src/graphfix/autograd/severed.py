@@ -1,0 +1,26 @@
+"""How a tensor loses its graph."""
+
+from __future__ import annotations
+
+import ast
+import enum
+from dataclasses import dataclass
+
+from graphfix.autograd.graph import Node
+
+
+class How(enum.Enum):
+    """How a graph is lost: by an operation whose result is a constant to autograd, by code that records nothing, in a tensor made anew."""
+
+    CONSTANT = enum.auto()
+    UNRECORDED = enum.auto()
+    COPIED = enum.auto()
+
+
+@dataclass(frozen=True, eq=False)
+class Severed:
+    """The expression whose result has no graph, although what it is made of has one: `nodes`, or is a parameter."""
+
+    site: ast.AST
+    how: How
+    nodes: tuple[Node, ...] = ()

@@ -1,0 +1,38 @@
+"""Where values have lost their graph: for a backward pass that finds none to go through."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from graphfix.autograd.graph import Node
+from graphfix.autograd.severed import How, Severed
+from graphfix.interpreter.values import NonTensor, Sequence, Tensor, Value
+
+if TYPE_CHECKING:
+    from graphfix.interpreter.interpreter import Interpreter
+
+
+def severed(m: Interpreter, site: ast.AST, values: Iterable[Value]) -> Severed | None:
+    """Where the graph of what is made of `values` at `site`, and has none, was lost; None where nothing shows that there was one."""
+    given = [each for value in values for each in (value, *(value.items if isinstance(value, Sequence) else ()))]
+    how = How.CONSTANT if m.grad_enabled else How.UNRECORDED
+    if any(map(has_graph, given)):
+        return Severed(site, how, nodes_of(given))
+    read = [value.source for value in given if isinstance(value, NonTensor) and value.source is not None]
+    if any(map(has_graph, read)):
+        return Severed(site, How.COPIED, nodes_of(read))
+    return next((value.severed for value in given if isinstance(value, Tensor) and value.severed is not None), None)
+
+
+def nodes_of(values: Iterable[Value]) -> tuple[Node, ...]:
+    """The nodes of values."""
+    return tuple(value.node for value in values if value.node is not None)
+
+
+def has_graph(value: Value) -> bool:
+    """Whether a value surely has a graph, or is a parameter."""
+    if isinstance(value, Tensor) and value.leaf is not None:
+        return value.leaf.requires_grad
+    return value.node is not None and value.node.certain

@@ -1,0 +1,93 @@
+"""GF310: backward() finds no graph, because it was cut on the way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from graphfix.model import Applicability, Finding
+from graphfix.rewrite import apply_fixes
+from graphfix.run.engine import findings_of
+
+torch = pytest.importorskip("torch")
+
+HEAD = """\
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+net = nn.Linear(4, 4)
+opt = torch.optim.SGD(net.parameters(), 0.1)
+x, y = torch.randn(8, 4), torch.randn(8, 4)
+"""
+LEFT_ALONE = {
+    "a part of the loss is a constant": "loss = F.mse_loss(net(x), net(x).detach())\nloss.backward()\n",
+    "only where a graph is recorded": """
+for trains in (True, False):
+    with torch.set_grad_enabled(trains):
+        loss = F.mse_loss(net(x), y)
+    if loss.requires_grad:
+        loss.backward()
+""",
+    "a network of which nothing is known": "from models import other\nloss = F.mse_loss(other(x).data, y)\nloss.backward()\n",
+    "some runs have a graph": """
+def step(logs):
+    out = net(x)
+    if logs:
+        out = out.detach()
+    F.mse_loss(out, y).backward()
+""",
+    "no parameter ever came in": "loss = F.mse_loss(x, y)\nloss.requires_grad_()\nloss.backward()\n",
+    "gradients are asked for anew": "out = net(x).detach().requires_grad_()\nF.mse_loss(out, y).backward()\n",
+}
+# a program, the code that cuts, and the line that the repair makes of it; None where there is none
+TOLD = {
+    "detached": ("out = net(x).detach()\nF.mse_loss(out, y).backward()\n", "net(x).detach()", "out = net(x)\n"),
+    "data": ("out = net(x)\nF.mse_loss(out.data, y).backward()\n", "out.data", "F.mse_loss(out, y).backward()\n"),
+    "a number": ("loss = F.mse_loss(net(x), y)\nloss = torch.tensor(loss.item())\nloss.backward()\n", "torch.tensor(loss.item())", "loss = loss\n"),
+    "the largest": ("out = net(x).argmax(dim=1)\nout.float().mean().backward()\n", "net(x).argmax(dim=1)", None),
+    "nothing recorded": ("with torch.no_grad():\n    out = net(x)\nF.mse_loss(out, y).backward()\n", "net(x)", None),
+    "in a function": (
+        "def loss_of(out):\n    return (out.detach() - y).pow(2).mean()\n\n\nfor _ in range(3):\n    loss_of(net(x)).backward()\n",
+        "out.detach()",
+        "    return (out - y).pow(2).mean()\n",
+    ),
+}
+
+
+def only(program: str) -> Finding:
+    (finding,) = (each for each in findings_of(Path("train.py"), HEAD + program) if each.code == "GF310")
+    return finding
+
+
+@pytest.mark.parametrize("program", LEFT_ALONE.values(), ids=LEFT_ALONE)
+def test_what_is_left_alone(program: str) -> None:
+    assert "GF310" not in {each.code for each in findings_of(Path("train.py"), HEAD + program)}
+
+
+@pytest.mark.parametrize(("program", "cut", "line"), TOLD.values(), ids=TOLD)
+def test_what_is_told(program: str, cut: str, line: str | None) -> None:
+    with pytest.raises(RuntimeError, match="does not require grad and does not have a grad_fn"):
+        exec(compile(HEAD + program, "train.py", "exec"), {})
+    finding = only(program)
+    assert f"`{cut}` leaves `" in finding.message and finding.message.endswith("without a graph")
+    if line is None:
+        assert finding.fix is None and finding.unfixed
+        return
+    assert finding.fix is not None and finding.fix.applicability is Applicability.UNSAFE
+    repaired = apply_fixes(HEAD + program, [finding.fix]).text
+    assert line in repaired
+    exec(compile(repaired, "train.py", "exec"), {})
+
+
+def test_a_repair_after_which_nothing_is_trained_is_not_offered() -> None:
+    """What is behind the first cut is cut again."""
+    finding = only("out = net(x).detach()\nwith torch.no_grad():\n    loss = F.mse_loss(out, y)\nloss.backward()\n")
+    assert finding.fix is None
+
+
+def test_an_evaluation_that_the_cut_makes_of_it_is_not_told() -> None:
+    """no_grad around what is to be trained would hide what is wrong."""
+    program = "def loss_of():\n    return torch.tensor(F.mse_loss(net(x), y).item())\n\n\nloss_of().backward()\n"
+    assert {each.code for each in findings_of(Path("train.py"), HEAD + program) if not each.yields_to} == {"GF310"}
