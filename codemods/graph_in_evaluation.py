@@ -45,8 +45,8 @@ print(evaluate(model, loader))
 The fix is safe if graphfix sees all code of the evaluation and simulates all of it: then nothing in it can need a gradient, and its
 results do not depend on grad mode. It is unsafe if the evaluation calls a module or function that is not analysed, because code that uses
 `torch.autograd.grad` inside would fail. It is also unsafe if torch uses another implementation when nothing is recorded, which rounds
-differently or warns: the fast path of transformer layers, attention kernels, products with computed factors, singular values alone,
-checkpoints.
+differently or warns: the fast path of transformer layers, `nn.LSTM`, attention kernels, products with computed factors, singular values
+alone, checkpoints.
 In a loop in which a single statement records, the fix wraps that statement alone.
 Totals, containers and states that keep the graphs of an evaluation are part of this finding, and not reported by themselves, as far
 as the fix also ends them. A graph from before the evaluation that it keeps is a fault of its own.

@@ -13,6 +13,7 @@ from graphfix.analysis.contributors import Facts
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Explorer
 from graphfix.analysis.region import Doubt, Region, told_once
+from graphfix.analysis.region_doubts import BY_KERNEL
 from graphfix.interpreter import interpreter
 from graphfix.source.document import Document
 
@@ -98,6 +99,39 @@ def test_a_transformer_layer_may_take_its_fast_path() -> None:
     head = HEAD.replace("nn.Linear(3, 3)", "nn.TransformerEncoderLayer(3, 1, 4)")
     (region,) = regions("fit()\nnet.eval()\n" + LOOP, head)
     assert not region.sure
+
+
+RECURRENT = """\
+import torch.nn as nn
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.core = nn.{}(3, 3)
+    def forward(self, x):
+        return self.core(x)[0]
+"""
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+def test_a_recurrent_layer_is_sure_unless_torch_rounds_it_otherwise(kind: str) -> None:
+    head = RECURRENT.format(kind) + HEAD.replace("nn.Linear(3, 3)", "Net()")
+    (region,) = regions("fit()\nnet.eval()\n" + LOOP, head)
+    assert region.sure is (kind not in BY_KERNEL)
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN", "LSTMCell", "GRUCell", "RNNCell"])
+def test_which_layers_torch_rounds_otherwise_without_recording(kind: str) -> None:
+    """Torch itself: every layer that is not named computes the same bits in both modes."""
+    torch = pytest.importorskip("torch")
+    layer, shapes = getattr(torch.nn, kind)(8, 6), [(1,), (8,)] if kind.endswith("Cell") else [(5, 1), (5, 8), (1, 8)]
+    for training, shape in ((training, shape) for training in (True, False) for shape in shapes):
+        layer.train(training)
+        x = torch.randn(*shape, 8)
+        recorded = layer(x)
+        with torch.no_grad():
+            plain = layer(x)
+        first = [each[0] if isinstance(each, tuple) else each for each in (recorded, plain)]
+        assert kind in BY_KERNEL or torch.equal(*first)
 
 
 def test_code_that_no_run_reaches_may_ask_for_a_gradient() -> None:

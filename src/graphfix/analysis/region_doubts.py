@@ -13,6 +13,9 @@ from graphfix.source.subtree import subtree
 
 # https://pytorch.org/docs/stable/generated/torch.nn.TransformerEncoder.html: these take a fast path where no gradient is recorded
 FAST_PATHS = ("Transformer", "MultiheadAttention")
+# oneDNN computes this one by another kernel for inference, by grad mode alone; those of GRU, RNN and the cells are the same in both modes:
+# https://github.com/pytorch/pytorch/blob/main/aten/src/ATen/native/mkldnn/RNN.cpp
+BY_KERNEL = frozenset(["LSTM"])
 
 
 def doubt_about(region: Region, tape: Tape, foreign: Container[ast.AST]) -> Doubt | None:
@@ -30,8 +33,10 @@ def doubt_about(region: Region, tape: Tape, foreign: Container[ast.AST]) -> Doub
     if missed is not None:
         return Doubt("no simulated run reaches this statement, which may need gradients", missed)
     layers = (layer for node, _ in region.forwards for below in history([node]) for layer in below.leaves)
-    fast = next((layer.name for layer in layers if layer.name.startswith(FAST_PATHS)), None)
-    return Doubt(f"`{fast}` computes by another formula where no gradients are recorded") if fast is not None else None
+    fast = next((layer for layer in layers if layer.name.startswith(FAST_PATHS) or layer.name in BY_KERNEL), None)
+    if fast is None:
+        return None
+    return Doubt(f"`{fast.name}` computes by another formula where no gradients are recorded", fast.site)
 
 
 def foreign_in(region: Region, tape: Tape) -> ast.AST | None:
