@@ -236,6 +236,24 @@ def test_who_asks_for_graph_or_identity(use: str) -> None:
     assert Sink.ASKED in reached(f"value = make()\nbest = make()\nprint({use})\n")
 
 
+@pytest.mark.parametrize(
+    ("use", "asked"),
+    [
+        ("_, best = torch.max(value, 1)\nbest.numpy()", False),
+        ("best = value.max(-1)[1]\nbest.numpy()", False),
+        ("value.topk(3).indices.numpy()", False),
+        ("pair = value.sort()\npair[1].numpy()", True),  # only where it is taken out at once
+        ("best, _ = torch.max(value, 1)\nbest.numpy()", True),
+        ("value.max(1).values.numpy()", True),
+        ("_, best = torch.max(value, other)\nbest.numpy()", True),  # a row of the larger ones, if `other` is a tensor
+        ("class Own:\n    def max(self, x):\n        return 0, x\n_, best = Own().max(value, dim=1)\nbest.numpy()", True),
+        ("kit.max = pick\n_, best = value.max(1)\nbest.numpy()", True),
+    ],
+)
+def test_the_places_of_the_largest_are_numbers(use: str, asked: bool) -> None:
+    assert (Sink.ASKED in reached(f"import torch\nvalue = make()\n{use}\n")) is asked
+
+
 def crosses(text: str) -> bool:
     """Whether a walk may meet `value` in another iteration than the one that made it."""
     made = flow(text)

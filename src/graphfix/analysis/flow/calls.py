@@ -12,7 +12,7 @@ from graphfix.analysis.flow.expressions import SENT, arguments
 from graphfix.analysis.flow.methods import Methods
 from graphfix.analysis.flow.places import Field, Kind, Place, Result, Sink
 from graphfix.analysis.flow.scopes import FUNCTIONS, parameters
-from graphfix.analysis.flow.sight import Sight
+from graphfix.analysis.flow.sight import ANY, Sight
 from graphfix.models.words import WALKS
 from graphfix.source.subtree import kept_with_node
 
@@ -55,6 +55,9 @@ class Calls:
         """First what is sure, so that the objects which methods are called on are known before names have to decide."""
         for call, dotted in self.code.calls.items():
             self.written(call, dotted)
+        for call, container, place, key in self.code.numbers:
+            if not self.code.calls[call] and self.may_be_own(name_of(call.func)):
+                self.flow.add(container, place, Kind.OUT, key)
         self.settle(last=False)
         self.settle(last=True)
 
@@ -110,6 +113,10 @@ class Calls:
         """Whether an attribute of this name may be a method, and not only what the code puts there itself."""
         common = library.is_tensor_method(name) or name in library.COMMON
         return common or name in self.code.methods or Field(name) not in self.flow.values
+
+    def may_be_own(self, name: str) -> bool:
+        """Whether the code itself gives objects something of this name."""
+        return name in self.code.methods or Field(name) in self.flow.values or ANY in self.flow.values
 
     def is_method_in_sight(self, call: ast.Call) -> bool:
         """Whether the method that the call names is one of the file's own, and not one of a tensor."""

@@ -30,6 +30,7 @@ class Expressions:
         self.taken: dict[ast.AST, None] = {}
         self.inside: dict[ast.Call, tuple[ast.ClassDef | None, ast.arg | None]] = {}
         self.subscripts: list[ast.Subscript] = []
+        self.numbers: dict[tuple[ast.Call, Place, Place, Hashable], None] = {}
         self.compared: list[tuple[ast.expr, list[ast.expr], list[ast.expr]]] = []
         self.first_read: dict[str, ast.Attribute] = {}
         self.asked: list[Place] = []
@@ -110,7 +111,21 @@ class Expressions:
         self.flow.add(Field(node.attr), node, Kind.SAME, crosses=True)
         self.first_read.setdefault(node.attr, node)
         if not library.cuts_method(node.attr):
-            self.flow.add(node.value, node, Kind.OUT, f".{node.attr}")
+            self.take(node.value, node, f".{node.attr}")
+
+    def take(self, container: Place, place: Place, key: Hashable) -> None:
+        """What the object at `container` holds under a key gets to `place`."""
+        self.flow.add(container, place, self.taken_as(container, container, place, key), key)
+
+    def taken_as(self, value: Place, container: Place, place: Place, key: Hashable) -> Kind:
+        """How what is taken out of a container gets to `place`: as a number where torch gives no more there.
+
+        `value`: what gives the container.
+        """
+        if not isinstance(value, ast.Call) or not library.gives_numbers_at(value, self.calls.get(value, ""), key):
+            return Kind.OUT
+        self.numbers[value, container, place, key] = None
+        return Kind.NUMBER
 
     def give_self(self, method: ast.FunctionDef | ast.AsyncFunctionDef, value: Place) -> None:
         first = [*method.args.posonlyargs, *method.args.args]
@@ -126,7 +141,7 @@ class Expressions:
         else:
             self.flow.use(node.slice, "key", "", node)
             key = node.slice.value if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, (str, int)) else None
-            self.flow.add(node.value, node, Kind.OUT, key)
+            self.take(node.value, node, key)
         if "__getitem__" in self.methods:
             self.subscripts.append(node)
         for name in ("__missing__", "__class_getitem__"):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Hashable
+
 from graphfix.models.table import facts
 
 # attributes and methods of a tensor whose result has no graph
@@ -115,6 +118,27 @@ def gives_no_graph(dotted: str) -> bool:
         return True
     known = facts(dotted)
     return known is not None and (known.cuts or known.factory)
+
+
+def gives_numbers_at(call: ast.Call, dotted: str, key: Hashable) -> bool:
+    """Whether what a call gives holds, under this key, what is never part of a graph: the places that `x.max(1)` gives with its values.
+
+    `dotted`: the function of a library that is called, if it is one.
+    """
+    method = not dotted and isinstance(call.func, ast.Attribute)
+    known = facts(f"torch.Tensor.{call.func.attr}" if method else dotted)  # type: ignore[attr-defined]
+    if known is not None and asks_for_dimension(call, 0 if method else 1):
+        known = known.variants.get("dim", known)
+    index = 1 if key == ".indices" else key
+    return known is not None and isinstance(index, int) and 0 <= index < len(known.items) and known.items[index] == "cut"
+
+
+def asks_for_dimension(call: ast.Call, position: int) -> bool:
+    """Whether a call spells a dimension: by its name, or as a number where a second tensor may stand (`torch.max(x, y)`)."""
+    given = call.args[position] if position < len(call.args) else None
+    given = given.operand if isinstance(given, ast.UnaryOp) else given
+    spelled = isinstance(given, ast.Constant) and isinstance(given.value, int)
+    return spelled or any(keyword.arg == "dim" for keyword in call.keywords)
 
 
 def cuts_method(name: str) -> bool:

@@ -71,7 +71,9 @@ class Statements(Expressions):
                 if isinstance(each, ast.Starred):
                     self.bind(each.value, target, Kind.MADE)
                 else:
-                    self.bind(each, target, Kind.OUT, None if starred else index)
+                    own = None if starred else index
+                    # what loops or contexts give is not what is unpacked here
+                    self.bind(each, target, self.taken_as(value, target, each, own) if kind is Kind.SAME else Kind.OUT, own)
         elif isinstance(target, ast.Attribute):
             self.expression(target.value)
             if target.attr == "requires_grad":
