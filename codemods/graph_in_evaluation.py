@@ -25,7 +25,7 @@ def evaluate(model, loader):
         total += F.mse_loss(model(x), y)
     return total / len(loader)
 
-print(evaluate(model, loader))
+print(f"{evaluate(model, loader):.4f}")
 ```
 
 ## Use instead
@@ -38,7 +38,7 @@ def evaluate(model, loader):
         total += F.mse_loss(model(x), y)
     return total / len(loader)
 
-print(evaluate(model, loader))
+print(f"{evaluate(model, loader):.4f}")
 ```
 
 ## Fix safety
@@ -46,7 +46,8 @@ The fix is safe if graphfix sees all code of the evaluation and simulates all of
 results do not depend on grad mode. It is unsafe if the evaluation calls a module or function that is not analysed, because code that uses
 `torch.autograd.grad` inside would fail. It is also unsafe if torch uses another implementation when nothing is recorded, which rounds
 differently or warns: the fast path of transformer layers, `nn.LSTM`, attention kernels, products with computed factors, singular values
-alone, checkpoints.
+alone, checkpoints; and if the text of an output is printed or kept (`print(outputs)`), because that names its `grad_fn`. A number, or
+`f"{loss:.4f}"`, is the same.
 In a loop in which a single statement records, the fix wraps that statement alone.
 Totals, containers and states that keep the graphs of an evaluation are part of this finding, and not reported by themselves, as far
 as the fix also ends them. A graph from before the evaluation that it keeps is a fault of its own.

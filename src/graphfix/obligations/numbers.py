@@ -132,11 +132,7 @@ class Numbers:
         if isinstance(site, ast.FormattedValue):
             spec = ast.unparse(site.format_spec) if site.format_spec is not None else ""
             return site.conversion > 0 and "." in spec
-        sources = self.flow.graph.sources(site.left) if isinstance(site, ast.BinOp) else ()
-        templates = [source.value for source in sources if isinstance(source, ast.Constant) and isinstance(source.value, str)]
-        given = site.right.elts if isinstance(site, ast.BinOp) and isinstance(site.right, ast.Tuple) else [place]
-        conversions = (CONVERSION.findall(template.replace("%%", "")) for template in templates)
-        own = [found for each in conversions for found, value in zip(each, given) if value is place]
+        own = own_conversions(self.flow, site, place)
         return any(CUT_TEXT.fullmatch(each) or computed and WHOLE.fullmatch(each) for each in own)
 
     def is_condition(self, site: ast.AST) -> bool:
@@ -209,6 +205,19 @@ class Numbers:
                 if own == name and not asked and not isinstance(each.value, ast.Compare):
                     return True
         return False
+
+
+def own_conversions(flow: Flow, site: ast.AST, place: Place) -> list[str]:
+    """The conversions that a text made by `%` has for the value at `place`; none where the template is not known."""
+    sources = flow.graph.sources(site.left) if isinstance(site, ast.BinOp) else ()
+    given = site.right.elts if isinstance(site, ast.BinOp) and isinstance(site.right, ast.Tuple) else [place]
+    return [found for source in sources for found, value in zip(conversions_in(source), given) if value is place]
+
+
+def conversions_in(template: Place) -> list[str]:
+    """The conversions of a constant template, in order."""
+    text = template.value if isinstance(template, ast.Constant) else None
+    return CONVERSION.findall(text.replace("%%", "")) if isinstance(text, str) else []
 
 
 def asks_for_float(part: ast.AST) -> bool:

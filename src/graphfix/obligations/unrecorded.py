@@ -18,6 +18,7 @@ from graphfix.obligations.inquiry import Inquiry, Open
 from graphfix.obligations.introspection import word_of
 from graphfix.obligations.objects import Objects
 from graphfix.obligations.readers import Readers
+from graphfix.obligations.shown import Shown
 from graphfix.source.subtree import subtree
 
 # https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.weight_norm.html and its kind compute weights before each forward pass
@@ -81,6 +82,7 @@ class Unrecorded(Inquiry):
             for use in self.graph.uses.get(place, ()):
                 if objects.keeps_text(use):
                     yield Open(use.site, "keeps its text, which shows its graph")
+        yield from Shown(self.evidence).graphs(reach)
         for writer in self.written(inside):
             yield Open(writer, "may write to a view of it")
         for each in inside:

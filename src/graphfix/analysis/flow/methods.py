@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from graphfix.analysis.flow import library
 from graphfix.analysis.flow.components import Gathering
-from graphfix.analysis.flow.expressions import arguments, key_of
+from graphfix.analysis.flow.expressions import arguments, is_text, key_of
 from graphfix.analysis.flow.hierarchy import Method
 from graphfix.analysis.flow.places import Field, Kind, Place, Sink
 from graphfix.analysis.flow.sight import Sight
@@ -191,7 +191,7 @@ class Methods:
                 self.flow.add(argument, call, Kind.SAME)
         if name in library.FLUENT:
             self.flow.add(receiver, call, Kind.SAME)
-        elif not known and not library.cuts_method(name):
+        elif not known and not library.cuts_method(name) and not is_text(receiver):  # a text gives texts and numbers
             self.flow.add(receiver, call, Kind.MADE)
             for argument in arguments(call):
                 self.flow.add(argument, call, Kind.MADE)
