@@ -13,13 +13,14 @@ from graphfix.analysis.flow.places import Kind, Sink
 from graphfix.source.document import Document
 
 
-def flow(text: str) -> Flow:
-    return flow_of(Document("train.py", textwrap.dedent(text)), lambda name, document: None)
+def flow(text: str, others: dict[str, Document] | None = None) -> Flow:
+    """The flow of a program; `others`: the modules of its project."""
+    return flow_of(Document("train.py", textwrap.dedent(text)), lambda name, document: (others or {}).get(name))
 
 
-def reached(text: str) -> set[Sink]:
+def reached(text: str, others: dict[str, Document] | None = None) -> set[Sink]:
     """What may become of `value`."""
-    made = flow(text)
+    made = flow(text, others)
     tree = next(iter(made.code.documents))
     start = next(
         part for part in ast.walk(tree) if isinstance(part, ast.Name) and part.id == "value" and isinstance(part.ctx, ast.Load)
@@ -282,3 +283,44 @@ def test_what_any_of_many_containers_holds_is_found() -> None:
         graph.add(f"part {number}", f"list {number}", Kind.IN)
         graph.add(f"list {number}", "taken", Kind.OUT)
     assert set(graph.taken_by("taken")) == {f"part {number}" for number in range(50)}
+
+
+HELPERS = """
+def walk(loss):
+    loss.backward()
+
+def show(loss):
+    print(loss.shape)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "sinks"),
+    [
+        ("import helpers\nvalue = 1\nhelpers.show(value)\n", set()),
+        ("import helpers as h\nvalue = 1\nh.walk(value)\n", {Sink.WALKED}),
+        ("from tools import helpers\nvalue = 1\nhelpers.walk(value)\n", {Sink.WALKED}),
+        ("import helpers\nvalue = 1\nlist(map(helpers.walk, [value]))\n", {Sink.WALKED}),
+        ("import helpers\nvalue = 1\nhelpers.missing(value)\n", {Sink.ESCAPES}),
+        ("import helpers\nhelpers.show = helpers.walk\nvalue = 1\nhelpers.show(value)\n", {Sink.WALKED}),
+        ("import helpers\nhelpers = other\nvalue = 1\nhelpers.show(value)\n", {Sink.ESCAPES}),
+    ],
+)
+def test_what_a_module_of_the_project_defines_is_found(text: str, sinks: set[Sink]) -> None:
+    helpers = Document("helpers.py", HELPERS)
+    found = {"helpers": helpers, "tools.helpers": helpers, "tools": Document("tools/__init__.py", "")}
+    assert reached(text, found) == sinks
+
+
+def test_a_list_is_not_what_the_items_of_another_object_are() -> None:
+    """`cat` takes the items of the list itself: whose `__getitem__` is in sight is another object."""
+    program = """
+        import torch
+        class Rows:
+            def __getitem__(self, i):
+                return self.rows[i]
+        value = make()
+        torch.cat((value, value))
+        keep(Rows()[0])
+        """
+    assert reached(program) == set()

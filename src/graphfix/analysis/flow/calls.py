@@ -92,7 +92,11 @@ class Calls:
         elif dotted:
             self.library_calls[call] = None
             self.library_call(call, dotted)
-        elif isinstance(call.func, ast.Attribute) and self.may_be_method(call.func.attr):
+        elif (
+            isinstance(call.func, ast.Attribute)
+            and call.func not in self.code.global_reads
+            and self.may_be_method(call.func.attr)
+        ):
             self.of_methods[call] = None
         else:
             self.unknown[call] = None
@@ -141,8 +145,7 @@ class Calls:
         """A function of torch, Python or a library that is well known."""
         given = arguments(call)
         for argument in given if dotted in library.ITERATES else ():
-            for name in ("__iter__", "__next__", "__getitem__"):
-                self.code.special(name, [], argument)
+            self.code.iterated(argument, ("__iter__", "__next__", "__getitem__"))
         if dotted in ("isinstance", "hasattr", "callable", "issubclass"):
             pass
         elif dotted in ("id", "type"):

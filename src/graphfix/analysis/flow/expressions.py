@@ -15,6 +15,7 @@ from graphfix.models.words import WALKS
 from graphfix.source.subtree import children, kept_with_node
 
 READS_MAPPING = frozenset(("items", "keys", "values", "get", "copy"))
+DISPLAYS = (ast.List, ast.Tuple, ast.Dict, ast.Set, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 SENT = Field("send()")  # what is sent to generators
 
 
@@ -30,6 +31,7 @@ class Expressions:
         self.taken: dict[ast.AST, None] = {}
         self.inside: dict[ast.Call, tuple[ast.ClassDef | None, ast.arg | None]] = {}
         self.subscripts: list[ast.Subscript] = []
+        self.global_reads: set[ast.Attribute] = set()
         self.numbers: dict[tuple[ast.Call, Place, Place, Hashable], None] = {}
         self.compared: list[tuple[ast.expr, list[ast.expr], list[ast.expr]]] = []
         self.first_read: dict[str, ast.Attribute] = {}
@@ -88,6 +90,10 @@ class Expressions:
         if self.dotted(node) is not None:
             self.flow.use(node.value, "attribute", node.attr, node)
             return
+        shared = self.shared(node)
+        if shared is not None:
+            self.of_module(node, shared)
+            return
         self.attribute_read(node.value, node.attr, node)
         if node.attr == "__dict__":
             self.dynamic(node.value, node)
@@ -112,6 +118,13 @@ class Expressions:
         self.first_read.setdefault(node.attr, node)
         if not library.cuts_method(node.attr):
             self.take(node.value, node, f".{node.attr}")
+
+    def of_module(self, node: ast.Attribute, shared: Cell) -> None:
+        """A global name of another module is read: `module.name`."""
+        self.global_reads.add(node)
+        self.flow.add(shared, node, Kind.SAME, crosses=True)
+        for function in self.functions_named.get(node.attr, ()) if node not in self.called else ():
+            self.taken[function] = None
 
     def take(self, container: Place, place: Place, key: Hashable) -> None:
         """What the object at `container` holds under a key gets to `place`."""
@@ -322,6 +335,11 @@ class Expressions:
             for method in self.methods[name] if of is not None else ():
                 self.give_self(method, of)
 
+    def iterated(self, items: ast.expr, names: Sequence[str]) -> None:
+        """Methods of these names may run where items are taken out of an object; what is written as a list has those of Python."""
+        for name in names if not isinstance(items, DISPLAYS) else ():
+            self.enter_named(name, [], items)
+
     def enter_named(self, name: str, given: Sequence[Place], result: Place, bound: Place | None = None) -> None:
         """Every method of this name may be entered with what is `given`."""
         for method in self.methods.get(name, ()):
@@ -338,6 +356,9 @@ class Expressions:
         self.taken[method] = None
 
     def dotted(self, node: ast.AST) -> str | None:
+        raise NotImplementedError
+
+    def shared(self, attribute: ast.Attribute) -> Cell | None:
         raise NotImplementedError
 
     def bind(self, target: ast.expr, value: Place, kind: Kind = Kind.SAME, key: Hashable = None) -> None:

@@ -25,8 +25,8 @@ PUTS = frozenset(
 )
 POURS = frozenset("extend extendleft update __iadd__".split())
 # and those that take something out
-TAKES = frozenset("pop popleft popitem get get_nowait values items keys __getitem__ most_common".split())
-OF_CONTAINERS = frozenset("clear remove index count sort reverse copy rotate qsize empty full task_done join".split())
+TAKES = frozenset("pop popleft popitem get get_nowait values items keys __getitem__ __next__ next most_common".split())
+OF_CONTAINERS = frozenset("clear remove index count sort reverse copy rotate qsize empty full task_done join __iter__".split())
 
 # methods of modules and optimizers, which neither walk nor keep what they are given, and whose results are leaves
 OF_MODULES = frozenset(
@@ -41,7 +41,8 @@ LEAVES = frozenset("parameters named_parameters buffers named_buffers state_dict
 OF_DISTRIBUTIONS = frozenset("sample rsample log_prob entropy cdf icdf enumerate_support perplexity".split())
 # methods that give back what they are called on
 FLUENT = frozenset(
-    "to cuda cpu train eval half double float requires_grad_ share_memory share_memory_ pin_memory apply contiguous retain_grad".split()
+    "to cuda cpu train eval half double float requires_grad_ share_memory share_memory_ pin_memory apply contiguous retain_grad "
+    "__iter__".split()
 )
 
 # roots of libraries that neither walk a graph nor keep what they are given, but for what is listed below

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from graphfix.analysis.flow import library
 from graphfix.analysis.flow.components import Gathering
-from graphfix.analysis.flow.expressions import arguments, is_text, key_of
+from graphfix.analysis.flow.expressions import DISPLAYS, arguments, is_text, key_of
 from graphfix.analysis.flow.hierarchy import Method
 from graphfix.analysis.flow.places import Field, Kind, Place, Sink
 from graphfix.analysis.flow.sight import Sight
@@ -195,6 +195,3 @@ class Methods:
             self.flow.add(receiver, call, Kind.MADE)
             for argument in arguments(call):
                 self.flow.add(argument, call, Kind.MADE)
-
-
-DISPLAYS = (ast.List, ast.Tuple, ast.Dict, ast.Set, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)

@@ -47,6 +47,21 @@ def written_in(tree: ast.AST) -> Written:
     return found
 
 
+def module_names(document: Document) -> dict[str, str]:
+    """The names that may mean a module in the whole file, and how the module is imported."""
+    found: dict[str, str] = {}
+    written = written_in(document.tree)
+    for part in written.imports:
+        for alias in part.names:
+            if isinstance(part, ast.Import):
+                root = alias.name if alias.asname else alias.name.split(".")[0]
+            else:
+                root = f"{'.' * part.level}{part.module or ''}.{alias.name}".replace("..", ".")
+            name = (alias.asname or alias.name).split(".")[0]
+            found[name] = root if found.get(name, root) == root else ""
+    return {name: module for name, module in found.items() if module and name not in written.bound}
+
+
 class Sight(Statements):
     """Passes over a document and the documents that it imports."""
 
@@ -59,6 +74,7 @@ class Sight(Statements):
         self.class_of: dict[ast.AST, ast.ClassDef] = {}
         self.functions: dict[ast.AST, None] = {}
         self.libraries: dict[ast.AST, dict[str, str]] = {}
+        self.own_modules: dict[ast.AST, dict[str, str]] = {}
         self.waiting: list[Document] = []
         self.length = 0
         self.meant: dict[tuple[ast.AST, str], Document | None] = {}
@@ -78,6 +94,7 @@ class Sight(Statements):
         self.waiting.append(document)
         self.scopes.update(scopes_of(document.tree))
         self.libraries[document.tree] = self.external_names(document)
+        self.own_modules[document.tree] = module_names(document)
         for part in written_in(document.tree).definitions:
             if isinstance(part, FUNCTIONS):
                 self.functions[part] = None
@@ -127,8 +144,32 @@ class Sight(Statements):
             self.take_in(target)
         return target
 
+    def shared(self, attribute: ast.Attribute) -> Cell | None:
+        """The global name of one of the project's modules that `module.name` is; None for everything else."""
+        target = self.module_at(attribute.value)
+        if target is None or attribute.attr not in self.scopes[target.tree].bound:
+            return None
+        return Cell(target.tree, attribute.attr)
+
+    def module_at(self, node: ast.expr) -> Document | None:
+        """The project's module that an expression means."""
+        path = self.module_path(node)
+        target = self.module(path, self.document) if path else None
+        package, _, name = path.rpartition(".")
+        holder = self.module(package, self.document) if target is not None and package.strip(".") else None
+        if holder is not None and name in self.scopes[holder.tree].bound:
+            return None  # the package may have something else of this name
+        return target
+
+    def module_path(self, node: ast.expr) -> str:
+        """The name by which a document imports the module that `a.b` would be, if `a` is one; empty where it is none."""
+        if isinstance(node, ast.Name):
+            return self.own_modules[self.document.tree].get(node.id, "")
+        base = self.module_path(node.value) if isinstance(node, ast.Attribute) else ""
+        return base and f"{base}.{node.attr}"  # type: ignore[attr-defined]
+
     def imported(self, alias: ast.alias, module: str) -> None:
-        """`import a.b as c`: the attributes of a module are found by their names."""
+        """`import a.b as c`: what a module defines is found by its names, where it is read."""
 
     def imported_from(self, alias: ast.alias, module: str) -> None:
         target = self.module(module, self.document)

@@ -82,6 +82,9 @@ class Statements(Expressions):
             self.flow.add(value, target, kind, key)
             self.flow.add(target, Field(target.attr), Kind.SAME, crosses=True)
             self.flow.add(target, target.value, Kind.IN, f".{target.attr}")
+            shared = self.shared(target)
+            if shared is not None:
+                self.flow.add(target, shared, Kind.SAME, crosses=True)
             self.special("__setattr__", [target], target)
             self.enter_named(target.attr, [target], target)
         elif isinstance(target, ast.Subscript):
@@ -151,6 +154,9 @@ class Statements(Expressions):
         else:
             self.expression(node.target.value)
             if isinstance(node.target, ast.Attribute):
+                shared = self.shared(node.target)
+                if shared is not None:
+                    self.flow.add(shared, old, Kind.SAME, crosses=True)
                 self.flow.add(Field(node.target.attr), old, Kind.SAME, crosses=True)
                 self.flow.add(node.target.value, old, Kind.OUT, f".{node.target.attr}")
             else:
@@ -225,8 +231,7 @@ class Statements(Expressions):
 
     def at_For(self, node: ast.For | ast.AsyncFor) -> None:
         self.expression(node.iter)
-        self.enter_named("__iter__", [], node.iter)
-        self.enter_named("__next__", [], node.iter)
+        self.iterated(node.iter, ("__iter__", "__next__"))
         self.loop(node, lambda: self.bind_each(node.target, node.iter))
 
     at_AsyncFor = at_For
