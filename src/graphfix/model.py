@@ -161,6 +161,10 @@ class Fix:
             return self
         return replace(self, applicability=Applicability.UNSAFE, doubt=doubt)
 
+    def cleared(self) -> Fix:
+        """The same fix, safe: what was doubted about it is proven."""
+        return replace(self, applicability=Applicability.SAFE, doubt="")
+
 
 @dataclass(frozen=True)
 class NoFix:

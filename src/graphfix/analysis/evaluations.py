@@ -98,7 +98,7 @@ class Regions:
                 if isinstance(start, LOOPS) and missed_in((start,), self.tape) is None:
                     alone = alone_in(start, self.recording, self.makers)
                     region.recording = (alone,) if alone is not None else ()
-                region.doubt = region.doubt or doubt_about(region, self.tape, self.foreign)
+                region.doubt = doubt_about(region, self.tape, self.foreign) or region.doubt
                 self.found.append(region)
         self.found = told_once(self.found)
 

@@ -6,14 +6,16 @@ import ast
 import dataclasses
 from collections.abc import Iterable, Iterator
 
+from graphfix.analysis.evaluations import UNKNOWN_CALLERS
 from graphfix.analysis.evidence import Evidence, asked_once
 from graphfix.analysis.flow.places import GivenUp, Sink
 from graphfix.analysis.flow.scopes import FUNCTIONS
 from graphfix.interpreter.shapes import SCALAR, shape_of
-from graphfix.model import OPEN, OUTSIDE, Append, Applicability, Finding, Fix, Label
+from graphfix.model import OPEN, OUTSIDE, Append, Applicability, Decorate, Finding, Fix, Label, Wrap
 from graphfix.obligations.inquiry import NO_TENSOR, Open
 from graphfix.obligations.objects import is_identity
 from graphfix.obligations.obligations import MOST_PLACES, Proof
+from graphfix.obligations.stays import Stays
 from graphfix.source.homes import file_of
 from graphfix.source.quote import short
 
@@ -42,7 +44,15 @@ def proven(evidence: Evidence, findings: Iterable[Finding]) -> Iterator[Finding]
             continue
         if opened:
             finding = doubted(proof.evidence, finding, opened)
+        elif finding.fix.doubt == UNKNOWN_CALLERS and stays_inside(proof, finding.fix):
+            finding = dataclasses.replace(finding, fix=finding.fix.cleared())
         yield dataclasses.replace(finding, fix=as_tensors(proof, finding.fix))
+
+
+def stays_inside(proof: Proof, fix: Fix) -> bool:
+    """Whether callers that are not in sight get nothing of what the fix stops to record."""
+    wraps = [each for each in fix.operations if isinstance(each, (Wrap, Decorate))]
+    return all(isinstance(each, Decorate) and Stays(proof.evidence).stays(each) for each in wraps)
 
 
 def proof_for(evidence: Evidence, finding: Finding) -> Proof:

@@ -1,0 +1,68 @@
+"""Whether nothing of what a function records leaves it: then it does not matter who calls it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection
+
+from graphfix.analysis.flow.calls import name_of
+from graphfix.analysis.flow.places import Old, Place, Result
+from graphfix.analysis.flow.scopes import FUNCTIONS
+from graphfix.model import Decorate
+from graphfix.obligations.inquiry import Inquiry
+from graphfix.obligations.unrecorded import COMPUTES, FILLS, LOOPS
+from graphfix.source.subtree import subtree
+
+
+class Stays(Inquiry):
+    """Asks the flow of one file."""
+
+    def stays(self, operation: Decorate) -> bool:
+        """Whether callers that are not in sight get no graph from the function that is decorated, and nothing of theirs runs in it."""
+        function = next(
+            (part for part in self.evidence.program.lying_at(operation.span) if isinstance(part, FUNCTIONS[:2])), None
+        )
+        if function is None:
+            return False
+        entered = self.flow.reached_anyhow(function)
+        if self.runs_items(function) or any(map(self.puts_away, entered)):
+            return False
+        if any(self.may_be_another(code) for code in entered if code is not function):
+            return False
+        inner = {part for code in entered for part in subtree(code)}
+        made = [part for part in subtree(function) if isinstance(part, COMPUTES)]
+        starts = [part for part in made if part in self.flow.carrying and not self.flow.is_graphless(part)]
+        returned = {code for code in entered if code is not function}
+        return all(self.is_inside(place, inner, returned) for place, _ in self.graph.reach(starts).places)
+
+    def is_inside(self, place: Place, inner: Collection[ast.AST], returned: Collection[ast.AST]) -> bool:
+        """Whether a place is a part of the function, or of what it enters."""
+        if isinstance(place, Result):
+            return place.function in returned
+        site = place.statement if isinstance(place, Old) else place
+        return isinstance(site, ast.AST) and site in inner
+
+    def runs_items(self, function: ast.AST) -> bool:
+        """Whether items are taken out of what a caller may give: a generator of its own runs with each of them."""
+        loops = (part for part in subtree(function) if isinstance(part, (*LOOPS[:2], ast.comprehension)))
+        counted = (isinstance(loop.iter, ast.Call) and self.flow.code.calls.get(loop.iter) == "range" for loop in loops)
+        return not all(counted) or any(isinstance(part, ast.Call) and name_of(part.func) == "next" for part in subtree(function))
+
+    def may_be_another(self, code: ast.AST) -> bool:
+        """Whether a method may be that of a class in a file that is not in sight."""
+        if code not in self.flow.code.class_of:
+            return False
+        name = getattr(code, "name", "")
+        others = (document for document in self.evidence.importers_naming(name) if document.tree not in self.flow.code.documents)
+        classes = (part for document in others for part in subtree(document.tree) if isinstance(part, ast.ClassDef))
+        return not self.evidence.knows_importers or any(getattr(part, "name", "") == name for cls in classes for part in cls.body)
+
+    def puts_away(self, code: ast.AST) -> bool:
+        """Whether a piece of code puts what may have a graph into an attribute, or into a container."""
+        recorded = self.flow.recorded_of_leaves
+        for part in subtree(code):
+            if isinstance(part, (ast.Attribute, ast.Subscript)) and isinstance(part.ctx, ast.Store) and part in recorded:
+                return True
+            if isinstance(part, ast.Call) and name_of(part.func) in (*FILLS, "setattr", "__setattr__"):
+                return True
+        return False
