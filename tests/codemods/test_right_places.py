@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from graphfix.analysis.flow.places import GivenUp, Sink
-from graphfix.model import Finding
+from graphfix.model import Applicability, Finding, InsertBefore
 from graphfix.obligations.inquiry import Open
 from graphfix.obligations.proof import reason_of
 from graphfix.run.engine import findings_of
@@ -98,6 +98,42 @@ def test_why_no_repair_names_torch(head: str, reason: str | None) -> None:
     (finding,) = [each for each in found("", text) if each.code == "GF103"]
     assert finding.unfixed == (reason or "")
     assert (finding.fix is None) is (reason is not None)
+
+
+HELPER = """\
+import json
+
+def accuracy(net, data):
+    net.eval()
+    total = 0.0
+    for x in data:
+        total += net(x).pow(2).mean().item()
+    return total
+"""
+SCRIPT = """\
+import torch
+from helper import accuracy
+net = torch.nn.Linear(4, 2)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for x in torch.randn(4, 3, 4):
+    loss = net(x).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    print(accuracy(net, torch.randn(4, 3, 4)))
+"""
+
+
+@pytest.mark.parametrize(("imports", "safe"), (("", False), ("from torch import nn\n", True)), ids=("nothing of torch", "a part"))
+def test_a_file_gets_the_torch_that_it_does_without(tmp_path: Path, imports: str, safe: bool) -> None:
+    """Where it imports nothing of torch it may be used where torch is not installed."""
+    (tmp_path / "helper.py").write_text(imports + HELPER)
+    (tmp_path / "train.py").write_text(SCRIPT)
+    [finding] = findings_of(tmp_path / "train.py", SCRIPT)
+    assert finding.code == "GF103"
+    assert finding.fix is not None
+    assert "import torch" in [each.text for each in finding.fix.operations if isinstance(each, InsertBefore)]
+    assert (finding.fix.applicability is Applicability.SAFE) is safe
 
 
 LISTS = (

@@ -165,7 +165,9 @@ class Proof(Inquiry):
 
     def of_operation(self, operation: Operation, ground: Ground, cuts: list[ast.expr], keeps: bool) -> Iterator[Open]:
         """`cuts`: where the fix cuts graphs; `keeps`: whether it lets another walk retain its graph."""
-        if isinstance(operation, Append):
+        if isinstance(operation, InsertBefore) and operation.text == "import torch":
+            yield from self.imported(operation)
+        elif isinstance(operation, Append):
             expression = self.expression(operation.span)
             if expression is not None and operation.text.startswith((".detach()", ".item()")):
                 yield from self.cut(expression, ground)
@@ -185,6 +187,12 @@ class Proof(Inquiry):
                 yield from self.unrecorded_gradients(call)
                 if not keeps:
                     yield from self.freed_early(call, cuts)
+
+    def imported(self, operation: InsertBefore) -> Iterator[Open]:
+        """The file imports a part of torch, so that whoever uses the file has torch."""
+        for anchor in self.evidence.program.lying_at(operation.span)[:1]:
+            if not self.evidence.program.file_of(anchor).imports_part_of("torch"):
+                yield Open(anchor, "stands in a file that does without torch so far, perhaps where that is not installed")
 
     def replaced(self, operation: Replace) -> Iterator[Open]:
         """`float(x)` or `x.data[0]` becomes `x.item()`, `x.data` becomes `x.detach()`: `x` is a tensor, and nobody writes to its copy."""

@@ -80,7 +80,9 @@ class Document:
         for node in subtree(self.tree):
             for _, value in ast.iter_fields(node):
                 parts = value if isinstance(value, list) else [value]
-                if hasattr(node, "lineno") and any(isinstance(part, str) and not set(part.split(".")).isdisjoint(words) for part in parts):
+                if hasattr(node, "lineno") and any(
+                    isinstance(part, str) and not set(part.split(".")).isdisjoint(words) for part in parts
+                ):
                     return node
         return None
 
@@ -105,14 +107,23 @@ class Document:
         return next((name for name in names if name not in self.rebound), None)
 
     def importable(self, library: str) -> ast.stmt | None:
-        """Where an import of a library can go whose parts alone are imported: before the first of these.
+        """Where an import of a library can go: before the first of its parts that are imported, or before all other imports.
 
-        None where the file imports none of it, or gives the name to something else.
+        None where the file imports nothing, or gives the name to something else.
         """
         taken = {alias.asname or alias.name.split(".")[0] for part in self.imports for alias in part.names}
         if library in self.rebound | taken | {part.name for part in subtree(self.tree) if isinstance(part, DEFINITIONS)}:
             return None
-        return next((part for part in self.tree.body if library in modules_of(part)), None)
+        imports = [
+            part
+            for part in self.tree.body
+            if modules_of(part) - {"__future__"} or isinstance(part, ast.ImportFrom) and part.level
+        ]
+        return next((part for part in imports if library in modules_of(part)), next(iter(imports), None))
+
+    def imports_part_of(self, library: str) -> bool:
+        """Whether the file itself imports something of a library."""
+        return any(library in modules_of(part) for part in self.imports)
 
     @cached_property
     def torch(self) -> str | None:
