@@ -309,3 +309,48 @@ def test_the_decorator_goes_below_what_makes_no_function(decorator: str, first: 
     assert finding.fix is not None
     [decorate] = (each for each in finding.fix.operations if isinstance(each, Decorate))
     assert decorate.inside
+
+
+DISPATCHER = """
+class Evaluate:
+    def on_epoch_end(self, epoch):
+        net.eval()
+        total = 0.0
+        for x in torch.randn(3, 2, 3):
+            total += net(x).pow(2).mean().item()
+        print(epoch, total)
+        net.train()
+
+class Other:
+    def on_epoch_end(self, epoch):
+        {other}
+
+class Callbacks:
+    def __init__(self, callbacks):
+        self.callbacks = callbacks
+
+    def on_epoch_end(self, epoch):
+        for callback in self.callbacks:
+            callback.on_epoch_end(epoch)
+
+def fit(callbacks):
+    callbacks = Callbacks(callbacks)
+    for epoch in range(3):
+        for x in torch.randn(3, 2, 3):
+            loss = net(x).pow(2).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        callbacks.on_epoch_end(epoch)
+
+fit([Evaluate()])
+"""
+
+
+def test_a_dispatcher_that_may_get_to_a_backward_pass_is_not_decorated() -> None:
+    """The callback is used by another script, perhaps: it would raise under the decorator."""
+    finding = only(SETUP + DISPATCHER.format(other="net(torch.ones(2, 3)).sum().backward()"))
+    assert finding.code == "GF103"
+    assert finding.fix is None
+    assert "raises under no_grad" in finding.unfixed
+    assert only(SETUP + DISPATCHER.format(other="print(epoch)")).fix is not None

@@ -20,6 +20,7 @@ from graphfix.source.homes import file_of
 from graphfix.source.quote import short
 
 MOST_TOLD = 3  # places of one fix
+FURTHER_IN = "run only the code that evaluates under `torch.no_grad()`"
 # what surely is no tensor
 KINDS = {
     ast.Constant: "which is not a tensor",
@@ -41,6 +42,10 @@ def proven(evidence: Evidence, findings: Iterable[Finding]) -> Iterator[Finding]
             continue
         opened = list(dict.fromkeys(proof.open_of(finding)))
         if any(each.contradicted for each in opened):
+            continue
+        broken = next((each for each in opened if each.breaks), None)
+        if broken is not None:
+            yield unrepaired(proof.evidence, finding, broken)
             continue
         if opened:
             finding = doubted(proof.evidence, finding, opened)
@@ -79,6 +84,13 @@ def doubted(evidence: Evidence, finding: Finding, opened: list[Open]) -> Finding
     if repair.doubt.startswith(OUTSIDE):  # the places say which code that is
         repair = dataclasses.replace(repair, doubt=reason_of(opened[0]))
     return dataclasses.replace(finding, fix=repair, story=(*finding.story, *new[:MOST_TOLD]))
+
+
+def unrepaired(evidence: Evidence, finding: Finding, broken: Open) -> Finding:
+    """The finding without a fix that would make the code raise, and the place that would."""
+    place = dataclasses.replace(label(evidence, finding, broken), message="this would raise where nothing is recorded")
+    without = finding.without_fix(f"what it runs may get to `{subject(broken.site)}`, which raises under no_grad")
+    return dataclasses.replace(without, story=(*without.story, place), by_hand=FURTHER_IN)
 
 
 def label(evidence: Evidence, finding: Finding, each: Open) -> Label:

@@ -86,6 +86,7 @@ class Unrecorded(Inquiry):
         for writer in self.written(inside):
             yield Open(writer, "may write to a view of it")
         for each in inside:
+            led_to = self.flow.led_to(each)
             for code in self.flow.reached_anyhow(each):
                 if (
                     code in self.flow.code.wrapped
@@ -95,7 +96,7 @@ class Unrecorded(Inquiry):
                     yield Open(code, "may store its result")
                 for part in subtree(code):
                     if code is not each and isinstance(part, ast.Call) and name_of(part.func) in WALKS:
-                        yield Open(part, "calls backward() inside")
+                        yield Open(part, "calls backward() inside", breaks=code in led_to)
                     elif asks_for_recording(self.flow, part):
                         yield Open(part, "checks whether gradients are recorded")
                     elif computes_otherwise(self.flow, part):

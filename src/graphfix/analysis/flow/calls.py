@@ -40,6 +40,7 @@ class Calls:
         self.of_methods: dict[ast.Call, None] = {}
         self.methods = Methods(code, self.enter, self.callbacks, self.unknown)
         self.targets: dict[ast.Call, dict[ast.AST, None]] = {}
+        self.guessed: set[tuple[ast.Call, ast.AST]] = self.methods.guessed
         self.opaque: set[ast.Call] = set()
         self.recording: dict[ast.Call, None] = {}
         self.handed: set[ast.AST] = set()
@@ -236,6 +237,7 @@ class Calls:
         """A call of what a name, attribute or expression holds: of all functions and objects that may come there."""
         new = callees if self.led_to.get(call) is not callees else ()
         self.led_to[call] = callees
+        self.guessed.difference_update((call, callee.code) for callee in new if callee.code is not None)
         for callee in new:
             if isinstance(callee.code, ast.ClassDef):
                 self.construct(callee.code, call)
@@ -268,10 +270,16 @@ class Calls:
         self.escape(call, given)
         for name in ENTRANCES:
             for method in self.code.methods.get(name, ()):
-                self.enter(method, call, call.func)
+                self.guess(method, call, call.func)
         for function in list(self.code.taken):
             if accepts(function, call) and not isinstance(call.func, ast.Attribute):
-                self.enter(function, call, None)
+                self.guess(function, call, None)  # type: ignore[arg-type]
+
+    def guess(self, function: Function, call: ast.Call, receiver: Place | None) -> None:
+        """Enter what a call may mean only because nothing is known of it."""
+        if function not in self.targets.get(call, ()):
+            self.guessed.add((call, function))
+        self.enter(function, call, receiver)
 
     def is_partial(self, function: ast.expr) -> bool:
         """Whether what is called may be a function that a library has made of others."""

@@ -225,6 +225,17 @@ class Flow:
             self._reached[node] = seen.keys()
         return self._reached[node]
 
+    def led_to(self, node: ast.AST) -> Collection[ast.AST]:
+        """The same, but for functions that a call may enter only because nothing is known of what is called."""
+        seen: dict[ast.AST, None] = {node: None}
+        for code in (pending := [node]):
+            calls = (part for part in subtree(code) if isinstance(part, ast.Call))
+            meant = ((call, function) for call in calls for function in self.calls.targets.get(call, ()))
+            new = [function for call, function in meant if (call, function) not in self.calls.guessed and function not in seen]
+            seen.update(dict.fromkeys(new))
+            pending.extend(dict.fromkeys(new))
+        return seen.keys()
+
     def entered_from(self, code: ast.AST) -> Collection[ast.AST]:
         """The functions in sight that a piece of code enters itself."""
         if code not in self._entered:

@@ -54,6 +54,7 @@ class Methods:
         self.generics: set[ast.Call] = set()
         self.handled: set[ast.Call] = set()
         self.known: dict[tuple[Hashable, ...], Origins] = {}
+        self.guessed: set[tuple[ast.Call, ast.AST]] = set()
 
     def link(self, call: ast.Call, found: Origins, last: bool) -> None:
         """Enter what the call may mean; what is not known is taken for anything only at the `last` time."""
@@ -68,6 +69,9 @@ class Methods:
             return
         self.generics.discard(call)
         own = self.meant(name, found, last)
+        common = library.is_tensor_method(name) or name in library.COMMON
+        if common and found.open:  # `net.train()` may be any of that name in sight, and most often is none
+            self.guessed.update((call, method) for method in set(own) - set(self.code.lookup.found_in_any(found.classes, name)))
         for method in own:
             self.enter(method, call, receiver)
         entered = bool(own)
@@ -77,7 +81,6 @@ class Methods:
                 return
         if not last and found.open:
             return
-        common = library.is_tensor_method(name) or name in library.COMMON
         if found.foreign or not entered or found.open and common:
             self.generic(call, name, receiver)
         if not entered and not common:
