@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import textwrap
 
 import pytest
 
 from graphfix.analysis.flow.flow import Flow, flow_of
 from graphfix.analysis.flow.graph import FlowGraph
+from graphfix.analysis.flow.library import is_made_of_numbers
 from graphfix.analysis.flow.places import Kind, Sink
 from graphfix.source.document import Document
 
@@ -324,3 +326,35 @@ def test_a_list_is_not_what_the_items_of_another_object_are() -> None:
         keep(Rows()[0])
         """
     assert reached(program) == set()
+
+
+def test_layers_that_call_what_they_are_made_with_are_told() -> None:
+    """Torch itself: no other layer takes a module or a function."""
+    torch = pytest.importorskip("torch")
+    names = [name for name in dir(torch.nn) if is_made_of_numbers(f"torch.nn.{name}")]
+    assert "Linear" in names
+    for name in names:
+        makers = [cls.__init__ for cls in getattr(torch.nn, name).__mro__ if cls not in (torch.nn.Module, object)]
+        taken = [str(each.annotation) for maker in makers for each in inspect.signature(maker).parameters.values()]
+        assert not any("Module" in each or "Callable" in each for each in taken), name
+
+
+def test_a_layer_of_numbers_calls_no_object_in_sight() -> None:
+    program = """
+        import torch
+        from torch import nn
+        class Walks(nn.Module):
+            def __init__(self, width):
+                self.width = width
+            def forward(self, x):
+                x.backward()
+        class Plain(nn.Module):
+            def __init__(self, width):
+                self.layer = {layer}
+            def forward(self, x):
+                return self.layer(x)
+        value = make()
+        Plain(Walks(3).width).forward(value)
+        """
+    assert Sink.WALKED not in reached(program.replace("{layer}", "nn.Linear(width, 3)"))
+    assert Sink.WALKED in reached(program.replace("{layer}", "nn.Sequential(width)"))

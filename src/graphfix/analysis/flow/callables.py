@@ -149,7 +149,8 @@ class Callables:
                 yield Callee(method, is_entrance=True)
         elif isinstance(place, ast.Call) and self.is_tame(place):
             yield OF_LIBRARY
-            for method in self.entrances.below(place) if arguments(place) else ():
+            holds = arguments(place) and not library.is_made_of_numbers(self.code.calls[place])
+            for method in self.entrances.below(place) if holds else ():
                 yield Callee(method, is_entrance=True)
         elif not isinstance(place, ast.Constant):
             yield UNKNOWN

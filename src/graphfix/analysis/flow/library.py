@@ -28,6 +28,11 @@ POURS = frozenset("extend extendleft update __iadd__".split())
 TAKES = frozenset("pop popleft popitem get get_nowait values items keys __getitem__ __next__ next most_common".split())
 OF_CONTAINERS = frozenset("clear remove index count sort reverse copy rotate qsize empty full task_done join __iter__".split())
 
+# layers that are made of other modules, or call a function that they are given: all others are made of numbers
+HOLDING = frozenset(
+    "Sequential ModuleList ModuleDict ParameterList ParameterDict DataParallel Container Transformer TransformerEncoder "
+    "TransformerDecoder TransformerEncoderLayer TransformerDecoderLayer TripletMarginWithDistanceLoss".split()
+)
 # methods of modules and optimizers, which neither walk nor keep what they are given, and whose results are leaves
 OF_MODULES = frozenset(
     "parameters named_parameters buffers named_buffers modules children named_modules named_children state_dict load_state_dict "
@@ -106,6 +111,12 @@ def lets_go(dotted: str) -> bool:
     if dotted in READERS or dotted == "torch.autograd.Variable":
         return True
     return root in TAME and not any(dotted == wild or dotted.startswith(wild + ".") for wild in WILD)
+
+
+def is_made_of_numbers(dotted: str) -> bool:
+    """Whether a layer of torch of this name calls nothing that it is made with."""
+    known = facts(dotted)
+    return known is not None and known.kind == "layer" and dotted.rpartition(".")[2] not in HOLDING
 
 
 def is_tensor_method(name: str) -> bool:

@@ -83,7 +83,7 @@ class Methods:
             return
         if found.foreign or not entered or found.open and common:
             self.generic(call, name, receiver)
-        if not entered and not common:
+        if not entered and not common and last:  # until then, `net.to(device)` may turn out to be an object of a class in sight
             self.unknown[call] = None
 
     def is_linked(self, node: ast.AST, *known: object) -> bool:
