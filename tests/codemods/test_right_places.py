@@ -265,10 +265,10 @@ def test_a_place_that_is_not_code_has_a_sentence_of_its_own() -> None:
 
 
 def test_what_a_function_returns_is_doubted_for_its_callers() -> None:
-    (function,) = ast.parse("def losses():\n    return history\n").body
+    (function,) = ast.parse("def losses(net):\n    return history\n").body
     assert reason_of(Open(function, Sink.ESCAPES.value)) == (
-        "`losses` returns it to callers outside the analysed code, which may call backward() on it or keep it"
+        "what `losses` returns goes to callers outside the analysed code, which may call backward() on it or keep it"
     )
-    assert reason_of(Open(function.body[0], Sink.ESCAPES.value)) == (  # type: ignore[attr-defined]
-        "`return history` passes it to code outside the analysed code, which may call backward() on it or keep it"
+    assert reason_of(Open(function.args.args[0], Sink.ESCAPES.value)) == (  # type: ignore[attr-defined]
+        "`net` comes from code outside the analysed code, which may call backward() on what is put into it"
     )

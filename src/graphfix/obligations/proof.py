@@ -20,6 +20,7 @@ from graphfix.source.homes import file_of
 from graphfix.source.quote import short
 
 MOST_TOLD = 3  # places of one fix
+OUT_OF_SIGHT = "outside the analysed code"
 FURTHER_IN = "run only the code that evaluates under `torch.no_grad()`"
 # what surely is no tensor
 KINDS = {
@@ -116,8 +117,9 @@ def reason_of(each: Open) -> str:
     if each.reason.startswith(Sink.ESCAPES.value) and isinstance(each.site, ast.Call):
         return f"{what} {Sink.ESCAPES.value}"
     if each.reason.startswith(Sink.ESCAPES.value):
-        how = "returns it to callers" if isinstance(each.site, FUNCTIONS) else "passes it to code"
-        return f"{what} {how} outside the analysed code, which may call backward() on it or keep it"
+        if isinstance(each.site, FUNCTIONS):
+            return f"what {what} returns goes to callers {OUT_OF_SIGHT}, which may call backward() on it or keep it"
+        return f"{what} comes from code {OUT_OF_SIGHT}, which may call backward() on what is put into it"
     if each.reason == Sink.ASKED.value:
         return f"{what} compares it by identity" if is_identity(each.site) else f"{what} depends on whether it has a graph"
     kind = next((word for shape, word in KINDS.items() if isinstance(each.site, shape)), "")
