@@ -101,6 +101,16 @@ def test_a_transformer_layer_may_take_its_fast_path() -> None:
     assert not region.sure
 
 
+@pytest.mark.parametrize(
+    ("call", "sure"), [("torchvision.transforms.Normalize([0.5], [0.5])", True), ("attacks.normalize([0.5])", False)]
+)
+def test_a_library_that_walks_no_graph_leaves_an_evaluation_sure(call: str, sure: bool) -> None:
+    (region,) = regions(
+        function(f"net.eval()\nscale = {call}\nreturn net(data[0][0]).argmax(1)"), "import attacks, torchvision\n" + HEAD
+    )
+    assert region.sure is sure
+
+
 RECURRENT = """\
 import torch.nn as nn
 class Net(nn.Module):

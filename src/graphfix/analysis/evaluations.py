@@ -24,7 +24,7 @@ from graphfix.analysis.forwards import (
 )
 from graphfix.analysis.outliving import attribute_of, is_kept, out_of_sight, outlives
 from graphfix.analysis.region import Doubt, Region, alone_in, told_once
-from graphfix.analysis.region_doubts import doubt_about, missed_in
+from graphfix.analysis.region_doubts import doubt_about, is_tame, missed_in
 from graphfix.analysis.runs import Run
 from graphfix.analysis.shown import composition
 from graphfix.autograd.graph import Leaf, Node, history
@@ -155,7 +155,8 @@ class Regions:
             self.mark(self.building, trace)
         called: dict[ast.AST, set[object]] = {}
         for call in recording.foreign:
-            self.mark(self.foreign, call.trace)
+            if not is_tame(call):
+                self.mark(self.foreign, call.trace)
             called.setdefault(call.site, set()).add(call.callee)
         returned = [node for node, escapes in recording.escapes.items() if any(why == "returned" for _, why, _ in escapes)]
         scores = set(history([node for node in returned if is_score(node)]))

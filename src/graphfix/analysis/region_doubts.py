@@ -6,8 +6,10 @@ import ast
 from collections.abc import Container, Sequence
 
 from graphfix.analysis.explore import Tape
+from graphfix.analysis.flow.library import lets_go
 from graphfix.analysis.region import Doubt, Region
 from graphfix.autograd.graph import history
+from graphfix.interpreter.recording import Foreign
 from graphfix.source.quote import short
 from graphfix.source.subtree import subtree
 
@@ -41,8 +43,13 @@ def doubt_about(region: Region, tape: Tape, foreign: Container[ast.AST]) -> Doub
 
 def foreign_in(region: Region, tape: Tape) -> ast.AST | None:
     """The first call in the region of code that is not analysed."""
-    calls = (call for run in tape.runs for call in run.recording.foreign if region.holds(call.trace))
+    calls = (call for run in tape.runs for call in run.recording.foreign if region.holds(call.trace) and not is_tame(call))
     return next((call.site for call in calls), None)
+
+
+def is_tame(call: Foreign) -> bool:
+    """Whether a library is called that is known to walk no graph, and to keep none."""
+    return isinstance(call.callee, str) and lets_go(call.callee)
 
 
 def missed_in(parts: Sequence[ast.stmt], tape: Tape) -> ast.stmt | None:
