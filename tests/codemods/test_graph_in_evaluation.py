@@ -344,10 +344,18 @@ def test_a_layer_that_learns_nothing() -> None:
             ["if seen:", "    print(F.mse_loss(net(x), y).item())"],
             "    if seen:\n        with torch.no_grad():\n            print(",
         ),
+        (
+            ["seen = unseen(x)", "out = net(x)", "print(F.mse_loss(out, y).item())", "print(seen)"],
+            "    seen = unseen(x)\n    with torch.no_grad():\n        out = net(x)\n        print(F.mse_loss(out, y).item())\n    print(seen)\n",
+        ),
+        (
+            ["seen = 1", "for row in x:", "    out = net(row)", "    print(F.mse_loss(out, y).item())"],
+            "    seen = 1\n    with torch.no_grad():\n        for row in x:\n            out = net(row)\n",
+        ),
     ],
-    ids=("one statement records", "several do", "one in a block"),
+    ids=("one statement records", "all do", "one in a block", "some do", "a loop inside does"),
 )
-def test_a_loop_is_not_indented_where_one_statement_records(tmp_path: Path, body: list[str], wrapped: str) -> None:
+def test_a_loop_is_not_indented_where_fewer_statements_record(tmp_path: Path, body: list[str], wrapped: str) -> None:
     path = tmp_path / "toy.py"
     loop = "for x, y in valid:\n" + "".join(f"    {line}\n" for line in body)
     path.write_text("import torch\n" + NET + "net.eval()\nseen = 3\n" + loop)

@@ -121,7 +121,7 @@ def test_what_is_kept_behind_an_evaluation_is_told_where_it_is_kept() -> None:
 
 def test_an_unsafe_repair_takes_no_safe_one_away() -> None:
     """Code that is not in sight may need gradients; the total is repaired all the same."""
-    program = "import elsewhere\n" + TRAINED + EVALUATION.format(kept="total += value; elsewhere.show(x)")
+    program = "import elsewhere\n" + TRAINED + EVALUATION.format(kept="elsewhere.show(x); total += value")
     found = {finding.code: finding.fix for finding in findings_of(Path("train.py"), program)}
     assert {code: fix and fix.applicability for code, fix in found.items()} == {
         "GF101": Applicability.SAFE,

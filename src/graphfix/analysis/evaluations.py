@@ -23,7 +23,7 @@ from graphfix.analysis.forwards import (
     trained_by_method,
 )
 from graphfix.analysis.outliving import attribute_of, is_kept, out_of_sight, outlives
-from graphfix.analysis.region import Doubt, Region, alone_in, told_once
+from graphfix.analysis.region import Doubt, Region, fewest_in, told_once
 from graphfix.analysis.region_doubts import doubt_about, is_tame, missed_in
 from graphfix.analysis.runs import Run
 from graphfix.analysis.shown import composition
@@ -96,8 +96,7 @@ class Regions:
                 region.parts = self.extent(start)
                 region.forwards.extend(f for p in region.parts[1:] if p in placed for f in placed[p].forwards)
                 if isinstance(start, LOOPS) and missed_in((start,), self.tape) is None:
-                    alone = alone_in(start, self.recording, self.makers)
-                    region.recording = (alone,) if alone is not None else ()
+                    region.recording = fewest_in(start, self.recording, self.makers)
                 region.doubt = doubt_about(region, self.tape, self.foreign) or region.doubt
                 self.found.append(region)
         self.found = told_once(self.found)
@@ -106,8 +105,11 @@ class Regions:
         """The widest statements around forward passes that nobody walks, as far as is known what gets to whom."""
         placed: dict[ast.stmt, Region] = {}
         for run in self.tape.runs:
+            surely: set[Node] = set()
             for node in run.recording.nodes:
-                if not node.walks:
+                if self.is_of_module(node) or not surely.isdisjoint(node.parents):
+                    surely.add(node)
+                if not node.walks and node in surely:
                     self.mark(self.recording, node.trace)
                     self.makers.update(statement for _, statement in node.trace)
                     if self.is_forward(node):
@@ -209,8 +211,11 @@ class Regions:
 
     def may_be_forward(self, node: Node) -> bool:
         """The same, as far as the node itself tells: what becomes of it is another question."""
-        made_by_module = bool(node.leaves) or node.callee in self.facts.modules or node.callee in self.callees
-        return node.saves and made_by_module and (self.facts.is_sure(node) or composition(node) in self.walked_calls)
+        return node.saves and self.is_of_module(node) and (self.facts.is_sure(node) or composition(node) in self.walked_calls)
+
+    def is_of_module(self, node: Node) -> bool:
+        """Whether a module, or an operation on parameters, made the node."""
+        return bool(node.leaves) or node.callee in self.facts.modules or node.callee in self.callees
 
     # Where the regions are
 

@@ -30,7 +30,7 @@ class Region:
     `forwards`: the forward passes in it, each with the statement of the region's own frame that runs it. `evaluates`: a
     module in evaluation mode runs there. `grows`: an iteration's forward pass is made of an earlier one's, or is put away, so that
     the graphs of all are kept. `doubt`: why something in it may want gradients, where something may. `within`: functions in which all of
-    them happen, that are evaluations themselves. `recording`: the statements that record all of it, where they are fewer than `parts`.
+    them happen, that are evaluations themselves. `recording`: the statements that record all of it, where they may be fewer than `parts`.
     """
 
     parts: tuple[ast.stmt, ...]
@@ -43,7 +43,7 @@ class Region:
 
     @property
     def repaired(self) -> tuple[ast.stmt, ...]:
-        """What has to run without recording: one statement of a loop where it alone records, else all parts."""
+        """What has to run without recording: those statements of a loop that record, where they are known, else all parts."""
         return self.recording or self.parts
 
     @property
@@ -105,15 +105,23 @@ def told_once(found: list[Region]) -> list[Region]:
     return found
 
 
-def alone_in(loop: ast.stmt, recording: Container[ast.AST], makers: Container[ast.AST]) -> ast.stmt | None:
-    """The one simple statement inside of `loop` that records graphs; None where several do.
+def fewest_in(loop: ast.stmt, recording: Container[ast.AST], makers: Container[ast.AST]) -> tuple[ast.stmt, ...]:
+    """The fewest adjacent statements that record all that `loop` does: a loop itself, where its whole body does.
 
     `recording`: the statements that record, and all around them; `makers`: those that do so themselves.
     """
-    part = loop
+    part: ast.AST = loop
+    fewest = (loop,)
     while part not in makers:
-        inner = [each for each in (getattr(part, name, []) for name in BLOCKS) for each in each if each in recording]
-        if len(inner) != 1:
-            return None
+        blocks = [block for block in (getattr(part, name, []) for name in BLOCKS) if any(each in recording for each in block)]
+        if len(blocks) != 1:
+            break
+        at = [index for index, each in enumerate(blocks[0]) if each in recording]
+        inner = tuple(blocks[0][at[0] : at[-1] + 1])
+        if len(inner) > 1 and (len(inner) == len(blocks[0]) or not isinstance(inner[0], ast.stmt)):
+            break
         part = inner[0]
-    return part if not hasattr(part, "body") else None
+        fewest = inner if isinstance(part, ast.stmt) else fewest
+        if len(inner) > 1:
+            break
+    return fewest
