@@ -48,7 +48,8 @@ results do not depend on grad mode. It is unsafe if the evaluation calls a modul
 differently or warns: the fast path of transformer layers, `nn.LSTM`, attention kernels, products with computed factors, singular values
 alone, checkpoints; and if the text of an output is printed or kept (`print(outputs)`), because that names its `grad_fn`. A number, or
 `f"{loss:.4f}"`, is the same.
-In a loop the fix wraps the statements that record alone, or the innermost loop whose whole body does.
+In a loop the fix wraps the statements that record alone, or the innermost loop whose whole body does. The block
+begins at the first of the statements right before the forward pass that record for it alone.
 Totals, containers and states that keep the graphs of an evaluation are part of this finding, and not reported by themselves, as far
 as the fix also ends them. A graph from before the evaluation that it keeps is a fault of its own.
 A forward pass that runs only once is not reported, nor is one that is detached in the same statement (except for numpy). A forward pass

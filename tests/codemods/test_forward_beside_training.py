@@ -338,3 +338,36 @@ def train_batch(net, optimizer, rows):
 @pytest.mark.parametrize(("fed", "codes"), [("net(row)", set()), ("print(net(row).sum().item())", {"GF103"})])
 def test_a_net_out_of_sight_that_is_fed_row_by_row(fed: str, codes: set[str]) -> None:
     assert {f.code for f in findings_of(Path("train.py"), STATEFUL.format(fed=fed)) if not f.optional} == codes
+
+
+ACTOR_CRITIC = """
+class Policy(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.mean = nn.Linear(4, 4)
+
+    def sample(self, x):
+        action = self.mean(x).tanh()
+        return action, action.sum(1)
+
+policy, critic, target = Policy(), nn.Linear(4, 1), nn.Linear(4, 1)
+optimizer = torch.optim.SGD([*policy.parameters(), *critic.parameters()], 0.1)
+for _ in range(9):
+    action, entropy = policy.sample(torch.ones(3, 4))
+    aim = target(action).squeeze(1) - entropy
+    loss = (critic(torch.ones(3, 4)).squeeze(1) - aim.detach()).pow(2).mean()
+    loss = loss - critic(policy.sample(torch.ones(3, 4))[0]).mean(){more}
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "first"), [("", "action, entropy"), (" + entropy.mean()", "aim = ")], ids=("for it alone", "walked as well")
+)
+def test_the_block_begins_where_what_it_uses_is_made(tmp_path: Path, more: str, first: str) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(PREAMBLE + ACTOR_CRITIC.format(more=more))
+    after = examine(path, Job((tmp_path,), Wanted(("GF103",), unsafe=True), repair=True)).after.decode()
+    assert f"    with torch.no_grad():\n        {first}" in after

@@ -93,8 +93,8 @@ class Regions:
                 continue  # a forward pass that is detached is meant to be
             start = region.within[0] if isinstance(part, LOOPS) and region.within else part  # what only calls it needs nothing
             if not any(start in other.parts for other in self.found):
-                region.parts = self.extent(start)
-                region.forwards.extend(f for p in region.parts[1:] if p in placed for f in placed[p].forwards)
+                region.parts = self.extent(start, region)
+                region.forwards.extend(f for p in region.parts if p is not start and p in placed for f in placed[p].forwards)
                 if isinstance(start, LOOPS) and missed_in((start,), self.tape) is None:
                     region.recording = fewest_in(start, self.recording, self.makers)
                 region.doubt = doubt_about(region, self.tape, self.foreign) or region.doubt
@@ -377,8 +377,9 @@ class Regions:
             yield from above.items if isinstance(above, (ast.With, ast.AsyncWith)) else ()
             above = self.program.parent(above)
 
-    def extent(self, part: ast.stmt) -> tuple[ast.stmt, ...]:
-        """A function or loop stands for itself; a statement goes together with those after it that go on with what it makes."""
+    def extent(self, part: ast.stmt, region: Region) -> tuple[ast.stmt, ...]:
+        """A function or loop stands for itself; a statement goes together with those before it that record for it alone, and those after it
+        that go on with what it makes."""
         if isinstance(part, (*FUNCTIONS, *LOOPS)):
             return (part,)
         block = self.program.block_of(part)
@@ -388,4 +389,15 @@ class Regions:
                 break
             if block[index] in self.recording:
                 end = index
+        leading = {statement for node in history([node for node, _ in region.forwards]) for _, statement in node.trace}
+        is_doubted = any(each in self.foreign for each in block[start : end + 1])
+        while start and block[start - 1] in leading and self.only_records(block[start - 1], is_doubted):
+            start -= 1
         return tuple(block[start : end + 1])
+
+    def only_records(self, statement: ast.stmt, is_doubted: bool) -> bool:
+        """Whether a simple statement records graphs that nobody walks, and brings in no doubt that there is not yet."""
+        is_free = statement not in self.touched and (is_doubted or statement not in self.foreign)
+        return (
+            is_free and isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr)) and self.is_sound(statement)
+        )
