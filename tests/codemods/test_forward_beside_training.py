@@ -371,3 +371,28 @@ def test_the_block_begins_where_what_it_uses_is_made(tmp_path: Path, more: str, 
     path.write_text(PREAMBLE + ACTOR_CRITIC.format(more=more))
     after = examine(path, Job((tmp_path,), Wanted(("GF103",), unsafe=True), repair=True)).after.decode()
     assert f"    with torch.no_grad():\n        {first}" in after
+
+
+KEPT_OUT_OF_SIGHT = """
+from elsewhere import Contrast
+
+contrast = Contrast(critic)
+optimizer = torch.optim.SGD(critic.parameters(), 0.1)
+for _ in range(9):
+    for _ in range(4):
+        made = generator(torch.ones(3, 4))
+        contrast({given})
+    loss = contrast.calculate()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    critic(generator(torch.ones(3, 4))).mean().backward()
+"""
+
+
+@pytest.mark.parametrize(("given", "found"), [("made.detach()", ["made = generator(torch.ones(3, 4))"]), ("made", [])])
+def test_what_a_call_out_of_sight_records_and_keeps_is_left_alone(given: str, found: list[str]) -> None:
+    program = PREAMBLE + KEPT_OUT_OF_SIGHT.format(given=given)
+    told = [f for f in findings_of(Path("train.py"), program) if f.code == "GF103"]
+    spans = [program.encode()[each.start : each.end].decode() for f in told for each in f.fix.operations[0].spans]
+    assert spans == found

@@ -166,6 +166,8 @@ class Regions:
         for node, escapes in recording.escapes.items():
             if any(site not in safe and (why != "returned" or node not in scores) for site, why, _ in escapes):
                 self.hand_on(node)
+        for node in filter(self.is_dropped, recording.nodes):
+            self.hand_on(node)
         if run.entry.is_module:
             return []
         kept = out_of_sight(run)
@@ -178,6 +180,11 @@ class Regions:
         """Whoever gets it may walk it."""
         self.mark(self.touched, node.trace)
         self.handed.add(node)
+
+    def is_dropped(self, node: Node) -> bool:
+        """Whether nobody takes what code that is not analysed gives: it is called like that for what it keeps."""
+        above = self.program.parent(node.site) if node.callee is not None and self.program.holds(node.site) else None
+        return isinstance(above, ast.Expr) and above.value is node.site
 
     def returns_graph(self, callees: set[object]) -> bool:
         """Whether an unknown callee hands the graph on and does not walk itself: a module, or what a walk elsewhere shows to do so."""
@@ -195,7 +202,7 @@ class Regions:
 
     def is_forward(self, node: Node) -> bool:
         """Whether a module (or an operation on parameters) made the node and saved tensors for their gradient."""
-        if not self.may_be_forward(node) or node.callee is not None and self.is_dropped(node):
+        if not self.may_be_forward(node):
             return False
         if node.callee is not None and any(node.callee in run.recording.frozen for run in self.tape.runs):
             return False
@@ -203,11 +210,6 @@ class Regions:
             return bool(node.leaves) or not trained_by_method(node.callee, self.callees)
         grows = (node in self.carried or node in self.gathered) and composition(node) in self.walked_calls
         return node.callee in self.callees and (node.training is False or grows or self.is_cut_late(node))
-
-    def is_dropped(self, node: Node) -> bool:
-        """Whether nobody takes what a call gives: code that is not analysed is called like that for what it keeps."""
-        above = self.program.parent(node.site) if self.program.holds(node.site) else None
-        return isinstance(above, ast.Expr) and above.value is node.site
 
     def may_be_forward(self, node: Node) -> bool:
         """The same, as far as the node itself tells: what becomes of it is another question."""
