@@ -396,3 +396,26 @@ def test_what_a_call_out_of_sight_records_and_keeps_is_left_alone(given: str, fo
     told = [f for f in findings_of(Path("train.py"), program) if f.code == "GF103"]
     spans = [program.encode()[each.start : each.end].decode() for f in told for each in f.fix.operations[0].spans]
     assert spans == found
+
+
+def test_loops_inside_of_a_module_are_its_own_affair() -> None:
+    program = """
+class Deep(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(4, 4), nn.Linear(4, 4)])
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x).relu()
+        return x
+
+maker = Deep()
+for _ in range(9):
+    made = maker(torch.ones(3, 4))
+    critic(made.detach()).mean().backward()
+    critic(maker(torch.ones(3, 4))).mean().backward()
+"""
+    assert "GF103" in told(program)
+    once = program.replace("for _ in range(9):\n    made", "made").replace("\n    critic", "\ncritic")
+    assert "GF103" not in told(once)

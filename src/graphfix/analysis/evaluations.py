@@ -7,7 +7,7 @@ walk reaches is made, and out of which graph gets to code that is not in sight. 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 
 from graphfix.analysis.call_graph import spelled_in
@@ -15,6 +15,7 @@ from graphfix.analysis.contributors import Facts
 from graphfix.analysis.explore import Tape
 from graphfix.analysis.forwards import (
     calls_module,
+    context_of_call,
     has_own_module,
     is_module_call,
     is_resumed,
@@ -123,7 +124,7 @@ class Regions:
             parent
             for node in run.recording.nodes
             for parent in node.parents
-            if not parent.walks and split_loop(parent.context, node.context) is not None
+            if not parent.walks and self.are_turns_apart(parent, node)
         )
         self.carried.update(history(list(crossing)))
         self.kept.update(history([node for store in run.recording.stores if outlives(store) for node in store.nodes]))
@@ -137,6 +138,12 @@ class Regions:
                 if node.callee is not None:
                     self.callees.add(node.callee)
                     self.walked_calls.update((composition(node),) if self.facts.is_sure(node) else ())
+
+    def are_turns_apart(self, parent: Node, node: Node) -> bool:
+        """Whether a node is made of what another iteration made, outside of the forward passes of modules."""
+        if split_loop(parent.context, node.context) is None:
+            return False
+        return split_loop(context_of_call(parent), context_of_call(node)) is not None
 
     def note_asked(self, run: Run) -> list[Store]:
         """Take in what a run does with graphs besides walks; the stores to objects, of which it is open who gets what they keep."""
@@ -224,7 +231,7 @@ class Regions:
     def place(self, node: Node, run: Run, placed: dict[ast.stmt, Region]) -> None:
         """Find the widest region around a forward pass that nobody walks."""
         chains = self.chains(node)
-        often = not run.entry.is_module or any(entry.loop is not None for entry, _ in node.context)
+        often = not run.entry.is_module or any(entry.loop is not None for entry, _ in context_of_call(node))
         frames = [frame for frame, _, _ in chains]
         wide = [(frame, statement, part) for frame, statement, around in chains for part in around]
         tried = [*wide, *((frame, statement, statement) for frame, statement, _ in chains[-1:])]
@@ -335,11 +342,11 @@ class Regions:
         """Whether the iteration that makes the node also detaches what it becomes, so that no graph outlives it."""
         if node in self.carried or node in self.kept:
             return False
-        return any(context[: len(node.context)] == node.context for context in self.cut.get(node, ()))
+        return is_in(self.cut.get(node, ()), context_of_call(node))
 
     def is_chosen_from(self, node: Node) -> bool:
         """Whether the iteration that makes the node takes but a number or an index out of what it becomes: a score, an action."""
-        return node not in self.carried and any(c[: len(node.context)] == node.context for c in self.chosen.get(node, ()))
+        return node not in self.carried and is_in(self.chosen.get(node, ()), context_of_call(node))
 
     def is_cut_later(self, node: Node) -> bool:
         """Whether what becomes of the node is put away, and detached only then."""
@@ -347,9 +354,8 @@ class Regions:
 
     def is_cut_late(self, node: Node) -> bool:
         """Whether the graphs of a loop's iterations are kept until they are cut as a whole, behind the loop."""
-        return bool(node.context) and any(
-            len(context) < len(node.context) and context == node.context[: len(context)] for context in self.cut.get(node, ())
-        )
+        made = context_of_call(node)
+        return any(len(context) < len(made) and context == made[: len(context)] for context in self.cut.get(node, ()))
 
     def is_trained(self, node: Node) -> bool:
         """Whether some walk reaches the same parameters, or those of which they are a copy."""
@@ -403,3 +409,8 @@ class Regions:
         return (
             is_free and isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr)) and self.is_sound(statement)
         )
+
+
+def is_in(contexts: Iterable[Context], made: Context) -> bool:
+    """Whether something happens in the iterations in which something else was `made`."""
+    return any(context[: len(made)] == made for context in contexts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from graphfix.autograd.graph import Leaf, Node, history
-from graphfix.autograd.iteration import split_loop
+from graphfix.autograd.iteration import Context, split_loop
 from graphfix.interpreter.frames import Frame
 from graphfix.interpreter.interning import Key, kind_of
 from graphfix.interpreter.recording import Recording
@@ -18,6 +18,11 @@ PASSES = ("forward", "__call__")
 def is_module_call(frame: Frame) -> bool:
     """Whether the frame is a module's forward pass."""
     return getattr(frame.definition, "name", "") in PASSES and is_of_module(frame)
+
+
+def context_of_call(node: Node) -> Context:
+    """The iterations in which a module was called to make the node: the loops inside of its forward pass are its own affair."""
+    return next((frame.context for frame, _ in node.trace if is_module_call(frame)), node.context)
 
 
 def is_forward_pass(cls: Class, method: str) -> bool:
