@@ -314,3 +314,29 @@ def test_what_training_and_an_evaluation_add_to_one_meter_is_cut_in_the_meter(tm
     assert "@torch.no_grad()\ndef validate" in after
     assert "losses.update(F.mse_loss(model(x), y))" in after and "losses.update(loss)" in after
     assert "value.item()" in examine(meter, job).after.decode() or "value.detach()" in examine(meter, job).after.decode()
+
+
+AGENT = (
+    HEAD
+    + """
+cell = torch.nn.GRUCell(4, 4)
+optimizer.add_param_group({"params": cell.parameters()})
+
+def act(x, state):
+    state = cell(x, state)
+    return model(state).argmax(), state
+
+state = torch.zeros(2, 4)
+for x, y in loader:
+    action, state = act(x, state)
+    print(action.item())
+    loss = F.mse_loss(model(cell(x)), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+)
+
+
+def test_a_state_that_an_evaluation_gets_back_is_told_with_it() -> None:
+    assert told(AGENT) == [("GF103", "state = cell(x, state)")]

@@ -12,6 +12,7 @@ from graphfix.analysis.growing_places import GrowingPlace
 from graphfix.analysis.region import Region
 from graphfix.analysis.subject import Subject
 from graphfix.autograd.graph import Node, history
+from graphfix.autograd.iteration import split_loop
 from graphfix.interpreter.recording import Store
 from graphfix.interpreter.values import Mapping, Sequence, Value
 from graphfix.source.subtree import subtree
@@ -81,7 +82,7 @@ def with_parents(nodes: Iterable[Node]) -> set[Node]:
 def by_not_recording(evidence: Evidence, parts: Iterable[ast.stmt], repaired: Iterable[ast.stmt]) -> Ends:
     """What is kept and read of graphs that are no longer recorded once the `repaired` statements run under `no_grad`.
 
-    `parts`: the whole evaluation; what is kept behind it is told where it is kept.
+    `parts`: the whole evaluation; what is kept behind it is told where it is kept, but for a state that is kept for it alone.
     """
 
     @functools.cache
@@ -96,11 +97,17 @@ def by_not_recording(evidence: Evidence, parts: Iterable[ast.stmt], repaired: It
                     found.add(node)
         return found
 
+    @functools.cache
+    def taken_up() -> set[Node]:
+        pairs = [(p, node) for node in gone() for p in node.parents if split_loop(p.context, node.context) is not None]
+        return {node for pair in pairs for node in pair}
+
     inside = inner_statements(parts)
 
     def ends(other: Subject) -> bool:
-        is_inside = all(not inside.isdisjoint(way) for way in other.ways)
-        return is_inside and bool(other.nodes) and gone().issuperset(other.nodes)
+        if not other.nodes or not gone().issuperset(other.nodes):
+            return False
+        return all(not inside.isdisjoint(way) for way in other.ways) or not taken_up().isdisjoint(other.nodes)
 
     return ends
 
