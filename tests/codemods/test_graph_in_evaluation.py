@@ -361,3 +361,19 @@ def test_a_loop_is_not_indented_where_fewer_statements_record(tmp_path: Path, bo
     path.write_text("import torch\n" + NET + "net.eval()\nseen = 3\n" + loop)
     outcome = examine(path, Job((tmp_path,), Wanted(("GF103",)), repair=True))
     assert wrapped in outcome.after.decode()
+
+
+def test_a_function_is_decorated_whose_forward_passes_stand_beside_its_loop_too(tmp_path: Path) -> None:
+    program = """
+def greedy(x):
+    code = encoder(x)
+    for _ in range(3):
+        code = code + net(code).argmax(1, keepdim=True)
+    return code.sum().item()
+
+encoder = nn.Linear(3, 3)
+net(encoder(x)).sum().backward()
+for batch in torch.randn(5, 4, 3):
+    print("=> " + str(greedy(batch)))
+"""
+    assert repaired(tmp_path, program, select=("GF103",)) == program.replace("def greedy", "@torch.no_grad()\ndef greedy")

@@ -92,7 +92,8 @@ class Regions:
         for part, region in placed.items():
             if part in self.detached and not (region.grows or region.evaluates):
                 continue  # a forward pass that is detached is meant to be
-            start = region.within[0] if isinstance(part, LOOPS) and region.within else part  # what only calls it needs nothing
+            called = [each for each in region.within or () if each in region.complete and isinstance(part, LOOPS)]
+            start = next(iter(called), part)  # what only calls it needs nothing
             if not any(start in other.parts for other in self.found):
                 region.parts = self.extent(start, region)
                 region.forwards.extend(f for p in region.parts if p is not start and p in placed for f in placed[p].forwards)
@@ -239,12 +240,12 @@ class Regions:
             if part not in self.touched and self.qualifies(part, node, frames, frame, often):
                 region = placed.setdefault(part, Region((part,)))
                 region.forwards.append((node, statement))
-                region.within = [
-                    inner
-                    for where, _, inner in tried[index + 1 :]
-                    if isinstance(inner, ast.FunctionDef) and (region.within is None or inner in region.within)
-                    if inner not in self.touched and self.qualifies(inner, node, frames, where, often)
+                inner = [
+                    (f, where) for where, _, f in tried[index + 1 :] if isinstance(f, ast.FunctionDef) and f not in self.touched
                 ]
+                known = region.within
+                region.within = [f for f, w in inner if (known is None or f in known) and self.may_be_one(f, node, w)]
+                region.complete.update(f for f, where in inner if self.qualifies(f, node, frames, where, often))
                 region.evaluates |= node.training is False
                 region.grows |= node in self.carried or node in self.kept
                 if not run.entry.is_module:
@@ -299,7 +300,7 @@ class Regions:
         if isinstance(part, LOOPS):
             return part in loops and (evaluates or self.is_trained(node) or node.callee is not None and self.is_cut_late(node))
         if isinstance(part, FUNCTIONS):
-            if not isinstance(part, ast.FunctionDef) or part in self.building or has_own_module(frame, node):
+            if not self.may_be_one(part, node, frame):
                 return False
             return evaluates or (
                 self.is_trained(node) and any(isinstance(inner, LOOPS) and inner in loops for inner in subtree(part))
@@ -309,6 +310,15 @@ class Regions:
         # one forward pass beside the training of the same loop
         beside = any(loop in self.asking for loop, where in loops.items() if where is frame)
         return evaluates and beside and calls_module(frame, node)
+
+    def may_be_one(self, part: ast.stmt, node: Node, frame: Frame) -> bool:
+        """Whether a function in which a forward pass happens may be an evaluation: one alone, or together with another pass in it."""
+        return (
+            isinstance(part, ast.FunctionDef)
+            and self.is_sound(part)
+            and part not in self.building
+            and not has_own_module(frame, node)
+        )
 
     def is_spare(self, part: ast.stmt, node: Node, frame: Frame) -> bool:
         """Whether a function, or a statement, runs a module of which nothing but detached values is used.
