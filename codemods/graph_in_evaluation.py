@@ -46,8 +46,8 @@ The fix is safe if graphfix sees all code of the evaluation and simulates all of
 results do not depend on grad mode. It is unsafe if the evaluation calls a module or function that is not analysed, because code that uses
 `torch.autograd.grad` inside would fail. It is also unsafe if torch uses another implementation when nothing is recorded, which rounds
 differently or warns: the fast path of transformer layers, `nn.LSTM`, attention kernels, products with computed factors, singular values
-alone, checkpoints; and if the text of an output is printed or kept (`print(outputs)`), because that names its `grad_fn`. A number, or
-`f"{loss:.4f}"`, is the same.
+alone, checkpoints; and if the text of an output is printed or kept (`print(outputs)`), because that names its `grad_fn`. A loss that is
+only printed is shown for its number, with which `f"{loss:.4f}"` is the same.
 In a loop the fix wraps the statements that record alone, or the innermost loop whose whole body does. The block
 begins at the first of the statements right before the forward pass that record for it alone.
 Totals, containers and states that keep the graphs of an evaluation are part of this finding, and not reported by themselves, as far

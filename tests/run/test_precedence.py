@@ -44,7 +44,7 @@ for x, y in loader:
     out = model(x)
     value = F.mse_loss(out, y)
     {kept}
-print(total, rows, best, state)
+print(total, len(rows), best is None, state.sum().item())
 """
 TRAINED = HEAD + TRAINING.format(kept="pass")
 

@@ -30,7 +30,8 @@ class Region:
     `forwards`: the forward passes in it, each with the statement of the region's own frame that runs it. `evaluates`: a
     module in evaluation mode runs there. `grows`: an iteration's forward pass is made of an earlier one's, or is put away, so that
     the graphs of all are kept. `doubt`: why something in it may want gradients, where something may. `within`: functions in which all of
-    them happen; `complete`: functions that are evaluations themselves, by one of them. `recording`: the statements that record all of it, where they may be fewer than `parts`.
+    them happen; `complete`: functions that are evaluations themselves, by one of them. `recording`: the statements that
+    record all of it, where they may be fewer than `parts`.
     """
 
     parts: tuple[ast.stmt, ...]

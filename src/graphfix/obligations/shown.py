@@ -45,6 +45,8 @@ class Shown(Inquiry):
         name = use.name.rpartition(".")[2]
         if name == "format":
             return self.formatted(use.site, place)
+        if name == "print" and self.is_scalar(place):
+            return False  # a loss that is only printed is shown for its number, which a repaired total shows, too
         return (
             name in WRITES_TEXT or use.name.endswith(OF_PROGRESS) or name in library.LOGS and self.logged(use.site, place, part)
         )
@@ -88,7 +90,7 @@ class Shown(Inquiry):
 
     def is_scalar(self, place: Place) -> bool:
         """Whether every tensor at `place` is surely one without a dimension: runs show it, or torch reduces to such a one."""
-        return all(map(self.gives_scalar, self.graph.sources(place)))
+        return self.gives_scalar(place) or all(map(self.gives_scalar, self.graph.sources(place)))
 
     def gives_scalar(self, source: Place) -> bool:
         uses = self.evidence.facts.uses.get(source, ()) if isinstance(source, ast.expr) else ()
