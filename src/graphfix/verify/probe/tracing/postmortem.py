@@ -25,7 +25,8 @@ RAISED = {
 
 def looked_at(error: BaseException, tally: Lives, number: int) -> dict[str, Any] | None:
     """What is known of an error that the program ended with: data for the report; None where it is none of these kinds. `number`: of backward passes before."""
-    known = next((each for text, each in RAISED.items() if text in str(error)), None)
+    message = text_of(error)
+    known = next((each for text, each in RAISED.items() if text in message), None)
     frames = frames_of(error)
     if known is None or not frames:
         return None
@@ -38,10 +39,16 @@ def looked_at(error: BaseException, tally: Lives, number: int) -> dict[str, Any]
     with unseen():
         return {
             "kind": kind,
-            "message": str(error)[:2000],
+            "message": message[:2000],
             "now": place(now(own), number),
             **made_by(tensor, [frame for frame, _ in own]),
         }
+
+
+def text_of(error: BaseException) -> str:
+    """The message of an error as torch raises it; empty for any other, whose text is the program's to make."""
+    known = type(error) in (RuntimeError, ValueError) and len(error.args) == 1 and type(error.args[0]) is str
+    return error.args[0] if known else ""
 
 
 def frames_of(error: BaseException) -> list[tuple[types.FrameType, int]]:
