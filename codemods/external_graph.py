@@ -34,9 +34,10 @@ The second iteration always raises, so a working run has one iteration, in which
 is safe if no statement that it moves past can change its inputs (no write, no change of mode, no code that is not analysed), if no
 parameter may be frozen in a way that the analysis does not follow, if it draws no random numbers, and if nothing else reads the result.
 It is unsafe if it draws random numbers: one draw for all iterations and one draw per iteration are different models.
-If the tensor is not computed from trained parameters, or the program ends without another step over these, it is detached instead. It is
-also detached if a loss of their own trains all of its parameters and it only weighs another loss (an advantage that weighs a policy
-loss); that is safe if the gradient from the loop's loss is cleared before any step uses it.
+If the tensor is not computed from trained parameters, it is detached instead. It is also detached if a loss of their own trains all of
+its parameters: that is safe if the gradient from the loop's loss is cleared before any step uses it, and unsafe if the tensor only
+weighs another loss (an advantage that weighs a policy loss). If no simulated run steps its parameters any more, detaching it is unsafe,
+because another run may.
 
 ## References
 - https://pytorch.org/docs/stable/notes/autograd.html#saved-tensors

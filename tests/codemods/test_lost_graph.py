@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from graphfix.analysis.lost_graphs import lost_graphs
+from graphfix.interpreter.conventions import NO_CONVENTIONS
 from graphfix.model import Applicability, Finding
 from graphfix.rewrite import apply_fixes
-from graphfix.run.engine import findings_of
+from graphfix.run.engine import _evidence, findings_of
 
 torch = pytest.importorskip("torch")
 
@@ -79,6 +81,13 @@ def test_what_is_told(program: str, cut: str, line: str | None) -> None:
     repaired = apply_fixes(HEAD + program, [finding.fix]).text
     assert line in repaired
     exec(compile(repaired, "train.py", "exec"), {})
+
+
+def test_runs_that_were_cut_short_say_nothing() -> None:
+    evidence = _evidence(Path("train.py"), HEAD + TOLD["detached"][0], (), NO_CONVENTIONS, {})
+    assert len(list(lost_graphs(evidence))) == 1
+    evidence.tape.truncated = True
+    assert not list(lost_graphs(evidence))
 
 
 def test_a_repair_after_which_nothing_is_trained_is_not_offered() -> None:

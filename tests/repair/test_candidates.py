@@ -13,7 +13,7 @@ from graphfix.model import AddArgument, InsertAfter, InsertBefore, Move, Span
 from graphfix.repair.candidate import Candidate, Effect
 from graphfix.repair.candidates import candidates
 from graphfix.repair.choice import most_tried
-from graphfix.repair.parts import is_logged
+from graphfix.repair.parts import is_logged, parts
 from graphfix.repair.ranking import rank
 from graphfix.repair.recompute import moved_up
 from graphfix.repair.trial import Verdict, texts_with, tried
@@ -118,3 +118,13 @@ def test_a_program_that_is_too_large_is_not_tried(tmp_path: Path) -> None:
     assert most_tried(evidence) == 40
     evidence.tape.truncated = True
     assert most_tried(evidence) == 0
+
+
+@pytest.mark.parametrize(
+    ("filled", "is_log"),
+    [("total += loss", True), ("total += loss\n    total = total + model.weight.norm()", False), ("total += loss * 2", False)],
+)
+def test_only_a_total_that_one_sum_fills_is_surely_a_log(tmp_path: Path, filled: str, is_log: bool) -> None:
+    evidence = evidence_of(tmp_path, code.LOGGED.replace("total = total + loss", filled))
+    found = parts(evidence, witness_of(evidence.second_backwards[0]))
+    assert any(each.is_reasoned and not each.doubt for each in found) is is_log

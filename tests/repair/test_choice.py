@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from graphfix.interpreter.conventions import NO_CONVENTIONS
+from graphfix.model import Applicability
 from graphfix.repair.choice import Attempt, is_decided, of_fix
 from graphfix.repair.fixes import fix
 from graphfix.repair.trial import APART, RAISES, UNFINISHED, UNWRITABLE, Verdict, judged
@@ -150,6 +151,28 @@ def test_two_repairs_that_train_differently_are_both_offered(tmp_path: Path) -> 
         made = apply_fixes(text, [each])
         assert made.applied and made.text != text
         exec(compile(made.text, "train.py", "exec"), {})
+
+
+FITTED = """\
+for x, y in loader:
+    optimizer.zero_grad()
+    F.mse_loss(model(x), y).backward()
+    optimizer.step()
+codes = torch.cat([model(x) for x, y in loader])
+flow = nn.Linear(1, 1)
+fitting = torch.optim.SGD(flow.parameters(), lr=0.1)
+for epoch in range(3):
+    fitting.zero_grad()
+    flow(codes).pow(2).mean().backward()
+    fitting.step()
+"""
+
+
+def test_that_no_run_steps_again_proves_nothing(tmp_path: Path) -> None:
+    """An exception handler, or another program, may train the model with the gradients that the cut drops."""
+    (finding,) = findings_of(tmp_path / "train.py", code.HEAD + FITTED)
+    assert finding.fix is not None and finding.fix.title.startswith("detach `codes`")
+    assert finding.fix.applicability is Applicability.UNSAFE and "no simulated run" in finding.fix.doubt
 
 
 def test_a_repair_that_is_proven_has_no_other_beside_it(tmp_path: Path) -> None:

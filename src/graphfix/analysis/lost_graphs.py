@@ -20,7 +20,12 @@ class LostGraph:
 
 
 def lost_graphs(evidence: Evidence) -> Iterator[LostGraph]:
-    """The calls of `backward()` that find no graph in any run that comes to them, each once, where the cut is in sight."""
+    """The calls of `backward()` that find no graph in any run that comes to them, each once, where the cut is in sight.
+
+    Runs that were cut short by the budget do not show what the others would have found.
+    """
+    if evidence.tape.truncated:
+        return
     found: dict[ast.Call, list[Bare]] = {}
     walked = {event.site for run in evidence.tape.runs for event in run.recording.walks}
     for run in evidence.tape.runs:

@@ -55,6 +55,8 @@ from graphfix.models.table import OpFacts, facts
 from graphfix.models.words import PROVES_MODULE
 from graphfix.source.subtree import subtree
 
+# which give new content
+MADE_ANEW = frozenset("new new_zeros new_ones new_tensor new_full new_empty".split())
 # the other tensor gives a shape, a type or a device, and gets no gradient
 MODELLED_ON = frozenset("view_as expand_as reshape_as type_as to".split())
 # In place: the parameters follow those that the argument is computed from
@@ -147,6 +149,32 @@ def saves_for_backward(operation: Class) -> bool:
     return any(isinstance(part, ast.Attribute) and part.attr in SAVED for part in parts) or any(e.id in first for e in handed_on)
 
 
+def without_computing(m: Interpreter, receiver: Tensor | Unknown, name: str, arguments: Arguments, site: ast.AST) -> Value | None:
+    """What a method gives that records nothing: the content as a number or without its graph, or the tensor itself; None for others."""
+    if name == "detach_" and isinstance(receiver, Tensor):
+        m.note_cut(receiver)
+        receiver.node = None
+        receiver.is_data = False
+        m.recording.written.append((receiver, True))
+        return receiver
+    if name == "requires_grad_" and isinstance(receiver, Tensor):
+        set_requires_grad(m, receiver, arguments[0] if arguments else Constant(True), site)
+        return receiver
+    if name in ("item", "tolist", "numpy", "__float__", "__int__"):
+        m.recording.numbers.append(Number(site, m.trace(), receiver, name, 0, m.grad_enabled))
+        m.note_choice(receiver)
+        return NonTensor(("read", name, receiver.identity), cut=site if name == "item" else None, source=receiver)
+    if name == "detach":
+        m.note_cut(receiver)
+        made = Tensor(single=receiver.single, base=receiver, shape=shape_of(receiver))
+        made.severed = severed(m, site, [receiver])
+        return view(made, receiver, "detach")
+    if name in ("register_hook", "retain_grad"):
+        m.recording.asks.append(m.trace())
+        return NONE
+    return Tensor() if name in MADE_ANEW else None
+
+
 def tensor_like_method(
     m: Interpreter, receiver: Tensor | Unknown, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST
 ) -> Value | None:
@@ -164,30 +192,9 @@ def tensor_like_method(
         made = opaque_method(m, receiver, name, arguments, keywords, site)
         if made is not None:
             return made
-    if name in ("detach_", "requires_grad_") and isinstance(receiver, Tensor):
-        if name == "detach_":
-            m.note_cut(receiver)
-            receiver.node = None
-            receiver.is_data = False
-            m.recording.written.append((receiver, True))
-        else:
-            set_requires_grad(m, receiver, arguments[0] if arguments else Constant(True), site)
-        return receiver
-    if name in ("item", "tolist", "numpy", "__float__", "__int__"):
-        m.recording.numbers.append(Number(site, m.trace(), receiver, name, 0, m.grad_enabled))
-        m.note_choice(receiver)
-        return NonTensor(("read", name, receiver.identity), cut=site if name == "item" else None, source=receiver)
-    if name in ("detach",):
-        m.note_cut(receiver)
-        single = receiver.single
-        made = Tensor(single=single, base=receiver, shape=shape_of(receiver))
-        made.severed = severed(m, site, [receiver])
-        return view(made, receiver, "detach")
-    if name == "register_hook" or name == "retain_grad":
-        m.recording.asks.append(m.trace())
-        return NONE
-    if name in ("new", "new_zeros", "new_ones", "new_tensor", "new_full", "new_empty", "new_ones"):
-        return Tensor()
+    made = without_computing(m, receiver, name, arguments, site)
+    if made is not None:
+        return made
     if name in MOVES and isinstance(receiver, Tensor):
         return moved(m, receiver, name, arguments, keywords, site)
     known = facts(f"torch.Tensor.{'cpu' if name == 'cuda' else name}")

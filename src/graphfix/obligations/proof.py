@@ -58,7 +58,7 @@ def proven(evidence: Evidence, findings: Iterable[Finding]) -> Iterator[Finding]
 def stays_inside(proof: Proof, fix: Fix) -> bool:
     """Whether callers that are not in sight get nothing of what the fix stops to record."""
     wraps = [each for each in fix.operations if isinstance(each, (Wrap, Decorate))]
-    return all(isinstance(each, Decorate) and Stays(proof.evidence).stays(each) for each in wraps)
+    return bool(wraps) and all(isinstance(each, Decorate) and Stays(proof.evidence).stays(each) for each in wraps)
 
 
 def proof_for(evidence: Evidence, finding: Finding) -> Proof:
@@ -90,7 +90,7 @@ def doubted(evidence: Evidence, finding: Finding, opened: list[Open]) -> Finding
 def unrepaired(evidence: Evidence, finding: Finding, broken: Open) -> Finding:
     """The finding without a fix that would make the code raise, and the place that would."""
     place = dataclasses.replace(label(evidence, finding, broken), message="this would raise where nothing is recorded")
-    without = finding.without_fix(f"what it runs may get to `{subject(broken.site)}`, which raises under no_grad")
+    without = finding.without_fix(f"it may run `{subject(broken.site)}`, which raises under no_grad")
     return dataclasses.replace(without, story=(*without.story, place), by_hand=FURTHER_IN)
 
 

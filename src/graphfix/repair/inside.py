@@ -29,6 +29,8 @@ from graphfix.source.names import names_in, names_read_outside
 from graphfix.source.quote import short
 from graphfix.source.subtree import subtree
 
+# a run shows the steps that it makes, and not that there are no others
+LATER = "a step that no simulated run makes may still train it with these gradients"
 OWN_LOSS = "its parameters are trained by a loss of their own"
 
 
@@ -46,22 +48,22 @@ def inside(evidence: Evidence, walk: SecondBackward) -> Iterator[Candidate | NoF
 def kept_outside(evidence: Evidence, walk: SecondBackward, nodes: list[Node], stored: list[ast.Assign]) -> Candidate | NoFix:
     """A graph that was computed elsewhere and kept: detached where it is kept, where nothing below it is trained."""
     cuts = [cut for statement in stored for cut in (of_tensors(evidence, statement.value),) if cut is not None]
-    ground, why = why_cut(evidence, walk, nodes)
+    ground, why, doubt = why_cut(walk, nodes)
     if not walk.always or not why or len(cuts) != len(stored):
         return NoFix("it is computed from trained parameters: decide which loss should train them")
     names = ", ".join(f"`{short(ast.unparse(statement.targets[0]), 30)}`" for statement in stored)
     appended = (Append(evidence.program.span(cut), ".detach()") for cut in cuts)
-    return reasoned(Effect.CUT, f"detach {names}: {why}", *appended, ground=ground)
+    return reasoned(Effect.CUT, f"detach {names}: {why}", *appended, ground=ground, doubt=doubt)
 
 
-def why_cut(evidence: Evidence, walk: SecondBackward, nodes: list[Node]) -> tuple[Ground, str]:
-    """Why the loop trains nothing that the nodes are computed from; no reason where it does, or may."""
+def why_cut(walk: SecondBackward, nodes: list[Node]) -> tuple[Ground, str, str]:
+    """Why the loop trains nothing that the nodes are computed from, and the doubt about that; no reason where it does, or may."""
     leaves = trained_leaves(nodes)
     if not leaves:
-        return Ground.UNTRAINED, "it is not computed from trained parameters"
-    if not evidence.tape.truncated and all(run.is_past(event, leaf) for run, event, _ in walk.hits for leaf in leaves):
-        return Ground.DROPPED, "the training of what it is computed from is over by then"
-    return Ground.DROPPED, ""
+        return Ground.UNTRAINED, "it is not computed from trained parameters", ""
+    if all(run.is_past(event, leaf) for run, event, _ in walk.hits for leaf in leaves):
+        return Ground.DROPPED, "the training of what it is computed from is over by then", LATER
+    return Ground.DROPPED, "", ""
 
 
 def of_tensors(evidence: Evidence, value: ast.expr) -> ast.expr | None:
@@ -79,10 +81,10 @@ def of_statements(
 ) -> Iterator[Candidate | NoFix]:
     """What statements beside the loop compute: detached, where the loop does not train it or trains it by a loss of its own; else moved into it."""
     refused = why_not(evidence, walk, statements)
-    ground, why = why_cut(evidence, walk, nodes)
+    ground, why, doubt = why_cut(walk, nodes)
     leaves = trained_leaves(nodes)
     if refused or why:
-        yield NoFix(refused) if refused else detach_fix(evidence, statements, ground, why)
+        yield NoFix(refused) if refused else detach_fix(evidence, statements, ground, why, doubt)
     elif not trained_inside(walk, leaves):
         yield built_inside(evidence, walk, nodes, statements)
     elif gradient_is_dropped(walk, leaves):
@@ -95,9 +97,9 @@ def of_statements(
 
 def as_constant(evidence: Evidence, walk: SecondBackward, statements: list[ast.stmt]) -> Candidate | NoFix:
     """What only weighs another loss is a constant for it; one iteration alone would have trained it, too."""
-    cut = detach_fix(evidence, statements, Ground.FREED, OWN_LOSS)
     doubt = f"in the first iteration, a loss that uses `{name_of(statements)}` trains what it is computed from, too"
-    return replace(cut, doubt=doubt, constant_in=walk.loop) if isinstance(cut, Candidate) else cut
+    cut = detach_fix(evidence, statements, Ground.FREED, OWN_LOSS, doubt)
+    return replace(cut, constant_in=walk.loop) if isinstance(cut, Candidate) else cut
 
 
 def built_again(evidence: Evidence, walk: SecondBackward, nodes: list[Node], statements: list[ast.stmt]) -> Candidate | NoFix:
@@ -149,7 +151,9 @@ def draws(part: ast.AST) -> bool:
     return known is not None and known.random
 
 
-def detach_fix(evidence: Evidence, statements: list[ast.stmt], ground: Ground, why: str) -> Candidate | NoFix:
+def detach_fix(
+    evidence: Evidence, statements: list[ast.stmt], ground: Ground, why: str, doubt: str = ""
+) -> Candidate | NoFix:
     last = statements[-1]
     if (
         not isinstance(last, ast.Assign)
@@ -158,7 +162,7 @@ def detach_fix(evidence: Evidence, statements: list[ast.stmt], ground: Ground, w
     ):
         return NoFix("the value built before the loop is not a single named tensor")
     cut = Append(evidence.program.span(last.value), ".detach()")
-    return reasoned(Effect.CUT, f"detach `{last.targets[0].id}`: {why}", cut, ground=ground)
+    return reasoned(Effect.CUT, f"detach `{last.targets[0].id}`: {why}", cut, ground=ground, doubt=doubt)
 
 
 def may_move(evidence: Evidence, loop: ast.For | ast.AsyncFor | ast.While, statements: list[ast.stmt]) -> bool:

@@ -48,10 +48,12 @@ def is_log(evidence: Evidence, witness: Witness, adding: ast.AST) -> bool:
     walk, loop = witness.shown, witness.loop
     if not isinstance(walk, SecondBackward) or walk.cause is not Cause.TOTAL or not walk.always or loop is None:
         return False
-    name = walk.walk.receiver
-    filled = [part for part in subtree(loop) if isinstance(part, ast.AugAssign) and ast.unparse(part.target) in walk.carriers]
-    is_filled_here = len(filled) == 1 and filled[0] is adding and isinstance(filled[0].value, ast.Name)
-    return is_filled_here and isinstance(name, ast.Name) and name.id in walk.carriers and is_logged(evidence, witness)
+    if not isinstance(adding, ast.AugAssign) or not isinstance(adding.value, ast.Name):
+        return False
+    bound = (part for part in subtree(loop) if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load))
+    filled = [part for part in bound if part.id in walk.carriers]
+    root = walk.walk.receiver
+    return filled == [adding.target] and isinstance(root, ast.Name) and root.id in walk.carriers and is_logged(evidence, witness)
 
 
 def is_logged(evidence: Evidence, witness: Witness) -> bool:
