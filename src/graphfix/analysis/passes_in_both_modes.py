@@ -17,13 +17,13 @@ from graphfix.interpreter.frames import Frame
 def passes_in_both_modes(evidence: Evidence) -> Iterator[tuple[ast.stmt, ast.expr | None]]:
     """The statements that run such a forward pass, each with the module that it calls, where that has a name."""
     regions = evidence.regions
-    handed = set(history(list(regions.handed)))
+    handed = set(history(list(regions.uses.handed)))
     evaluated: dict[ast.stmt, tuple[Frame, Node]] = {}
     trained: set[ast.stmt] = set()
     wanted: set[ast.stmt] = set()
     for run in evidence.tape.runs:
         for node in run.recording.nodes:
-            if node.context and regions.is_forward(node):
+            if node.context and regions.uses.is_forward(node):
                 for frame, statement, _ in regions.chains(node)[-1:]:
                     if node.training is not False:
                         trained.update((statement,) if node.walks else ())
