@@ -74,7 +74,7 @@ from graphfix.analysis.evidence import Evidence
 from graphfix.autograd.symptoms import GROWS, SECOND_WALK, WRITTEN_IN_PLACE
 from graphfix.codemods.base import rule
 from graphfix.model import Finding
-from graphfix.repair.unwalked import unwalked
+from graphfix.repair.dead_state import unwalked
 from graphfix.verify.expected import CUT
 
 

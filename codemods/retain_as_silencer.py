@@ -65,7 +65,7 @@ from graphfix.repair.candidate import Candidate
 from graphfix.repair.candidates import proposed
 from graphfix.repair.entering import at_boundary
 from graphfix.repair.fixes import fix, unless
-from graphfix.repair.put_away import piled_up
+from graphfix.repair.stored_value import piled_up
 from graphfix.source.quote import short
 from graphfix.verify.expected import Expected
 

@@ -53,7 +53,7 @@ from graphfix.analysis.piles import faulty_piles
 from graphfix.autograd.symptoms import GROWS, RETAINS, SECOND_WALK
 from graphfix.codemods.base import rule
 from graphfix.model import Finding
-from graphfix.repair.put_away import piled_up
+from graphfix.repair.stored_value import piled_up
 from graphfix.verify.expected import CUT
 
 

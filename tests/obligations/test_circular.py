@@ -12,8 +12,8 @@ from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.flow.swallowed import may_swallow
 from graphfix.codemods.non_leaf_parameter import is_number
 from graphfix.interpreter.conventions import NO_CONVENTIONS
-from graphfix.obligations.drawn import Drawn
-from graphfix.obligations.numbers import Numbers
+from graphfix.obligations.numeric_equivalence import Numbers
+from graphfix.obligations.repeated_items import Drawn
 from graphfix.run.engine import _evidence
 
 PROGRAM = """

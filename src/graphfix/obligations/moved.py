@@ -15,7 +15,7 @@ from graphfix.models.table import facts
 from graphfix.models.words import WALKS
 from graphfix.obligations.inquiry import Inquiry, Open
 from graphfix.obligations.introspection import word_of
-from graphfix.obligations.joined import Joined
+from graphfix.obligations.merged_backwards import Joined
 from graphfix.source.subtree import children, subtree
 
 # modules that keep statistics of what they are given: https://docs.pytorch.org/docs/stable/generated/torch.nn.BatchNorm1d.html

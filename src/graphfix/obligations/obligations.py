@@ -32,18 +32,18 @@ from graphfix.model import (
     Wrap,
 )  # fmt: skip
 from graphfix.models.words import WALKS
-from graphfix.obligations.drawn import Drawn
+from graphfix.obligations.gradient_readers import Observers
+from graphfix.obligations.identity_sensitivity import Objects
+from graphfix.obligations.implicit_calls import unnamed
 from graphfix.obligations.inquiry import NO_TENSOR, Inquiry, Open
 from graphfix.obligations.introspection import seen
-from graphfix.obligations.joined import Joined
-from graphfix.obligations.left import Left, asks_for_graph
+from graphfix.obligations.loop_carried_detach import Left, asks_for_graph
+from graphfix.obligations.merged_backwards import Joined
 from graphfix.obligations.moved import Moved
-from graphfix.obligations.objects import Objects
-from graphfix.obligations.observers import Observers
-from graphfix.obligations.readers import Readers
-from graphfix.obligations.unfollowed import unfollowed
-from graphfix.obligations.unnamed import unnamed
+from graphfix.obligations.repeated_items import Drawn
 from graphfix.obligations.unrecorded import Unrecorded, asks_for_recording
+from graphfix.obligations.unsupported_constructs import unfollowed
+from graphfix.obligations.use_analysis import Readers
 from graphfix.source.document import Document, modules_of
 from graphfix.source.subtree import subtree
 

@@ -12,8 +12,8 @@ from graphfix.analysis.flow.places import GivenUp, Sink
 from graphfix.analysis.flow.scopes import FUNCTIONS
 from graphfix.interpreter.shapes import SCALAR, shape_of
 from graphfix.model import OPEN, OUTSIDE, Append, Applicability, Decorate, Finding, Fix, Label, Wrap
+from graphfix.obligations.identity_sensitivity import is_identity
 from graphfix.obligations.inquiry import NO_TENSOR, Open
-from graphfix.obligations.objects import is_identity
 from graphfix.obligations.obligations import MOST_PLACES, Proof
 from graphfix.obligations.stays import Stays
 from graphfix.source.homes import file_of

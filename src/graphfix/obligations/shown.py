@@ -12,7 +12,7 @@ from graphfix.analysis.flow.places import ITSELF, Part, Place, Reach, Use
 from graphfix.interpreter.shapes import SCALAR, shape_of
 from graphfix.models.table import facts
 from graphfix.obligations.inquiry import Inquiry, Open
-from graphfix.obligations.numbers import conversions_in, own_conversions
+from graphfix.obligations.numeric_equivalence import conversions_in, own_conversions
 
 # what writes the text of whatever it is given; of what a progress bar is given it makes texts
 WRITES_TEXT = frozenset("print str repr ascii pprint pformat display set_postfix set_description".split())

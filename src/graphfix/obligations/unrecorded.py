@@ -14,11 +14,11 @@ from graphfix.analysis.flow.swallowed import swallowed
 from graphfix.model import Decorate, Wrap
 from graphfix.models.table import facts
 from graphfix.models.words import WALKS
+from graphfix.obligations.identity_sensitivity import Objects
 from graphfix.obligations.inquiry import Inquiry, Open
 from graphfix.obligations.introspection import word_of
-from graphfix.obligations.objects import Objects
-from graphfix.obligations.readers import Readers
 from graphfix.obligations.shown import Shown
+from graphfix.obligations.use_analysis import Readers
 from graphfix.source.subtree import subtree
 
 # https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.weight_norm.html and its kind compute weights before each forward pass

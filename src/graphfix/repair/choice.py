@@ -13,7 +13,7 @@ from graphfix.analysis.second_backward import SecondBackward
 from graphfix.analysis.subject import Draft
 from graphfix.autograd.graph import Node
 from graphfix.model import OPEN, AddArgument, Applicability, Finding, Fix, NoFix
-from graphfix.obligations.joined import Joined, writes
+from graphfix.obligations.merged_backwards import Joined, writes
 from graphfix.obligations.proof import proven
 from graphfix.repair.candidate import Candidate, Effect
 from graphfix.repair.candidates import candidates, kept, proposed

@@ -45,7 +45,7 @@ def joined(evidence: Evidence, walks: list[SecondBackward]) -> Candidate | NoFix
     if not all(evidence.program.holds(free) and isinstance(free, ast.Call) for free in frees):
         return NoFix("the graph is not freed by a call of backward() in the analysed code")
     if len(frees) == 1 and len(walks) == 1:
-        from graphfix.obligations.joined import Joined  # asks the flow, which nobody needs without a finding
+        from graphfix.obligations.merged_backwards import Joined  # asks the flow, which nobody needs without a finding
 
         summed = summed_pair(evidence, walk)
         if summed is not None and not any(Joined(evidence).told_apart()):

@@ -1,4 +1,4 @@
-"""The repair for values that are put away with their graph: cut where they are put there."""
+"""The repair for values that are stored with their graph: detach them where they are stored."""
 
 from __future__ import annotations
 

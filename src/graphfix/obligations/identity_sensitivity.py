@@ -1,4 +1,4 @@
-"""What a program sees of the object itself that a cut replaces: attributes that it gave it, how long it lives, its text."""
+"""Whether a program observes the object that a cut replaces: the attributes it was given, its lifetime, its text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.places import ITSELF, Field, Place, Reach, Sink, Use
 from graphfix.analysis.flow.swallowed import swallowed
 from graphfix.obligations.inquiry import Open
-from graphfix.obligations.numbers import catches_prints, is_shown, spells_out
+from graphfix.obligations.numeric_equivalence import catches_prints, is_shown, spells_out
 from graphfix.source.subtree import subtree
 
 # what tells when an object dies, or who holds it: https://docs.python.org/3/library/weakref.html

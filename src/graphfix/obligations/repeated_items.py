@@ -1,4 +1,4 @@
-"""Whether a loop that takes values out of something takes another one in each turn."""
+"""Whether each iteration of a loop that takes items out of a container takes another item."""
 
 from __future__ import annotations
 

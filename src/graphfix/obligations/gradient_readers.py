@@ -1,4 +1,4 @@
-"""Who steps with gradients, or looks at them: what a fix that drops some has to know."""
+"""Who reads gradients, or steps with them: a fix that drops gradients must not change what they get."""
 
 from __future__ import annotations
 

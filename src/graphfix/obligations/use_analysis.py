@@ -1,4 +1,4 @@
-"""What the flow says of the kind of a value, and of its readers: tensor, number, or something else."""
+"""How a value is used: its kind, and that of what reads it: a tensor, a number, or something else."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from graphfix.analysis.flow.places import ITSELF, Kind, Old, Place, Sink, Use, i
 from graphfix.analysis.flow.swallowed import swallowed
 from graphfix.models.table import facts
 from graphfix.obligations.inquiry import Open
-from graphfix.obligations.numbers import Numbers
-from graphfix.obligations.unfollowed import OPERATORS
+from graphfix.obligations.numeric_equivalence import Numbers
+from graphfix.obligations.unsupported_constructs import OPERATORS
 from graphfix.source.subtree import subtree
 
 # what a total, or what is made of it, is asked for as a number: https://docs.python.org/3/library/stdtypes.html#numeric-types-int-float-complex

@@ -1,4 +1,4 @@
-"""Whether a Python number, of 64 bits, comes to the same as the tensor that it stands for."""
+"""Whether a Python number, of 64 bits, gives the same results as the tensor that it replaces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What lies between two walks that become one, or of which the first keeps the graph for the second."""
+"""What runs between two backward passes that become one, or of which the first keeps the graph for the second."""
 
 from __future__ import annotations
 

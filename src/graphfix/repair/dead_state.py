@@ -1,4 +1,4 @@
-"""State that chains every iteration to the one before although no backward pass ever walks it."""
+"""State that chains every iteration to the one before although no backward pass ever reaches it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Code that goes backward and that nobody calls by its name: Python or a library runs it, on values that no way leads there."""
+"""Code with a backward() that Python or a library calls without its name, on values that the flow does not lead there."""
 
 from __future__ import annotations
 

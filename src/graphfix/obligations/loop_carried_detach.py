@@ -1,4 +1,4 @@
-"""What has to hold so that a statement may detach what an iteration leaves to the next."""
+"""What has to hold so that a statement may detach what an iteration passes to the next."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from graphfix.analysis.flow.freed import LOOPS
 from graphfix.analysis.flow.places import Cell, Field, Place, Reach, Sink
 from graphfix.analysis.flow.scopes import FUNCTIONS
 from graphfix.model import Ground, InsertAfter, InsertBefore
+from graphfix.obligations.identity_sensitivity import Objects, is_identity
 from graphfix.obligations.inquiry import NO_TENSOR, Inquiry, Open
-from graphfix.obligations.objects import Objects, is_identity
-from graphfix.obligations.readers import Readers
+from graphfix.obligations.use_analysis import Readers
 from graphfix.source.subtree import subtree
 
 # methods by which a dict gets, or loses, items

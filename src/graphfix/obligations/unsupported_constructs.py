@@ -1,4 +1,4 @@
-"""Ways into and out of objects that the flow does not follow: where a program goes them, a value may be walked or written to unseen."""
+"""Constructs that the flow does not follow, through which a value may reach backward(), or a write, unseen."""
 
 from __future__ import annotations
 
