@@ -12,6 +12,8 @@ from types import SimpleNamespace
 import pexpect
 import pytest
 
+from tests.repair.programs import ADVERSARIES, HEAD
+
 ASKS = r"(?:take it|leave it)\? \[[^]]*\] "
 CONFIRMS = r"write \d+ files?(?: so far)?\? \[[^]]*\] "
 
@@ -434,7 +436,7 @@ def test_a_fix_of_several_files_is_taken_and_undone_as_a_whole(tmp_path: Path, c
 def test_the_other_of_two_repairs_is_taken(tmp_path: Path, command: str) -> None:
     folder = tmp_path / "project"
     folder.mkdir()
-    (folder / "a.py").write_text(TWO_WAYS)
+    (folder / "a.py").write_text(HEAD + ADVERSARIES)
     sitting = Sitting(command, folder, ("--select", "GF304"), {})
     said = sitting.answer("o")
     assert "or: compute `score" in said and "[y,o,n,a,s,e,u,?,q]" in str(sitting.child.after)
@@ -443,22 +445,3 @@ def test_the_other_of_two_repairs_is_taken(tmp_path: Path, command: str) -> None
     assert "Wrote 1 file" in said
     text = (folder / "a.py").read_text()
     assert text.count("score = judge(painter(x))") == 2 and "inputs=" not in text
-
-
-TWO_WAYS = """\
-import torch
-from torch import nn
-
-painter, judge = nn.Linear(4, 4), nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1))
-p_opt, j_opt = torch.optim.Adam(painter.parameters()), torch.optim.Adam(judge.parameters())
-for x in torch.randn(3, 8, 4):
-    score = judge(painter(x))
-    j_loss = score.mean() - judge(x).mean()
-    p_loss = -score.mean()
-    j_opt.zero_grad()
-    j_loss.backward(retain_graph=True)
-    j_opt.step()
-    p_opt.zero_grad()
-    p_loss.backward()
-    p_opt.step()
-"""
