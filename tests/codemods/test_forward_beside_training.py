@@ -132,6 +132,25 @@ def test_a_loop_that_is_shared_and_right(text: str) -> None:
     assert not [finding for finding in findings_of(Path("train.py"), program) if finding.code < "GF9"]
 
 
+def test_a_teacher_within_a_module_that_trains_is_no_evaluation_of_it() -> None:
+    program = PREAMBLE + """
+class Distilled(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.head, self.teacher = nn.Linear(4, 2), nn.Linear(4, 2)
+        self.teacher.eval()
+
+    def forward(self, x):
+        return (self.head(x) - self.teacher(x).detach()).pow(2).mean()
+
+distilled = Distilled()
+for x in torch.ones(3, 4):
+    loss = distilled(x)
+    loss.backward()
+"""
+    assert not [finding for finding in findings_of(Path("train.py"), program) if "in evaluation mode" in finding.message]
+
+
 def test_what_is_detached_for_numpy_was_not_decided() -> None:
     program = PREAMBLE + BESIDE.format(read=".data.numpy()").replace(
         "values = self.net(state)\n        return values.data.numpy()", "return self.net(state).detach().cpu().numpy().argmax(1)"

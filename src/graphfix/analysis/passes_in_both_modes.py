@@ -9,29 +9,39 @@ import ast
 from collections.abc import Iterator
 
 from graphfix.analysis.evidence import Evidence
-from graphfix.analysis.forwards import calls_module, module_called
+from graphfix.analysis.forwards import calls_module, context_of_call, module_called
 from graphfix.autograd.graph import Node, history
+from graphfix.autograd.iteration import Context
 from graphfix.interpreter.frames import Frame
+
+Call = tuple[Frame, ast.stmt, Context]
 
 
 def passes_in_both_modes(evidence: Evidence) -> Iterator[tuple[ast.stmt, ast.expr | None]]:
-    """The statements that run such a forward pass, each with the module that it calls, where that has a name."""
+    """The statements that run such a forward pass, each with the module that it calls, where that has a name.
+
+    A call that also records in training mode is no evaluation: the module that it calls trains, and has a part that does not, as a teacher.
+    """
     regions = evidence.regions
     handed = set(history(list(regions.uses.handed)))
-    evaluated: dict[ast.stmt, tuple[Frame, Node]] = {}
+    evaluated: dict[Call, Node] = {}
     trained: set[ast.stmt] = set()
+    mixed: set[Call] = set()
     wanted: set[ast.stmt] = set()
     for run in evidence.tape.runs:
         for node in run.recording.nodes:
             if node.context and regions.uses.is_forward(node):
                 for frame, statement, _ in regions.chains(node)[-1:]:
+                    call = (frame, statement, context_of_call(node))
                     if node.training is not False:
                         trained.update((statement,) if node.walks else ())
+                        mixed.update((call,) if node.training or node.walks else ())
                     elif node.walks or node in handed:
                         wanted.add(statement)
                     elif calls_module(frame, node):
-                        evaluated.setdefault(statement, (frame, node))
-    for statement, (frame, node) in evaluated.items():
+                        evaluated.setdefault(call, node)
+    apart = {call[1]: (call[0], node) for call, node in reversed(evaluated.items()) if call not in mixed}
+    for statement, (frame, node) in apart.items():
         if statement in trained and statement not in wanted and regions.is_sound(statement):
             if not any(region.holds(node.trace) for region in regions.found):
                 yield statement, module_called(frame, statement, node)
