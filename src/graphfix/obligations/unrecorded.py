@@ -13,7 +13,7 @@ from graphfix.analysis.flow.scopes import FUNCTIONS, parameters
 from graphfix.analysis.flow.swallowed import swallowed
 from graphfix.model import Decorate, Wrap
 from graphfix.models.table import facts
-from graphfix.models.words import WALKS
+from graphfix.models.words import INITIALISERS, WALKS
 from graphfix.obligations.identity_sensitivity import Objects
 from graphfix.obligations.inquiry import Inquiry, Open
 from graphfix.obligations.introspection import word_of
@@ -101,7 +101,7 @@ class Unrecorded(Inquiry):
                         yield Open(part, "checks whether gradients are recorded")
                     elif computes_otherwise(self.flow, part):
                         yield Open(part, "computes something else when no gradients are recorded")
-                    elif refuses_graphs(part) and swallowed(self.flow, part):
+                    elif refuses_graphs(self.flow, part) and swallowed(self.flow, part):
                         yield Open(part, "raises only when gradients are recorded")
 
     def taken_elsewhere(self) -> Iterator[Open]:
@@ -318,8 +318,20 @@ def is_itself(flow: Flow, receiver: ast.expr) -> bool:
     return isinstance(receiver, ast.Name) and any(each.arg == receiver.id for each in first)
 
 
-def refuses_graphs(part: ast.AST) -> bool:
-    """Whether autograd may raise here where it records: a write in place to a leaf, or an array of what requires grad."""
-    if isinstance(part, ast.Attribute):
-        return part.attr == "numpy" or part.attr.endswith("_") and not part.attr.endswith("__")
-    return isinstance(part, ast.AugAssign) or isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store)
+def refuses_graphs(flow: Flow, part: ast.AST) -> bool:
+    """Whether autograd may raise here where it records: a write in place to a leaf, or an array of what requires grad.
+
+    The functions of `torch.nn.init` record nothing: https://pytorch.org/docs/stable/nn.init.html.
+    """
+    if isinstance(part, ast.AugAssign):
+        taken: ast.expr = part.target
+    elif isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store):
+        taken = part.value
+    elif isinstance(part, ast.Attribute):
+        writes = part.attr.endswith("_") and not part.attr.endswith("__")
+        if not (writes or part.attr == "numpy") or part.attr in INITIALISERS and flow.code.dotted_in(part):
+            return False
+        taken = part.value
+    else:
+        return False
+    return not flow.is_graphless(taken)

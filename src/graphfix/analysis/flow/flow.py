@@ -201,7 +201,10 @@ class Flow:
         return isinstance(above, (ast.For, ast.AsyncFor)) and isinstance(target.ctx, ast.Store)
 
     def is_graphless(self, node: ast.expr) -> bool:
-        """Whether an expression gives what is never part of a graph: a class's object, a new tensor, a number."""
+        """Whether an expression gives what is never part of a graph: a class's object, a new tensor, a number, a tensor's `data`."""
+        if isinstance(node, ast.Attribute):
+            own = Field(node.attr) in self.graph.values or node.attr in self.code.methods
+            return library.cuts_method(node.attr) and not own
         if not isinstance(node, ast.Call):
             return False
         dotted = self.code.calls.get(node, "")
