@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 
 from graphfix.report.text import Line, Piece
 from graphfix.traced.record import Holder, Look, Place, Trace
@@ -28,7 +29,10 @@ def rise(trace: Trace) -> int:
 
 
 def waves(trace: Trace) -> list[tuple[record.Walk, record.Walk]]:
-    """Where the nodes that are alive rise with each of many walks, and fall again: the first and the last walk of each rise."""
+    """Where the nodes that are alive rise with each of many walks, and fall again: the first and the last walk of each rise.
+
+    One line has to walk in several iterations of it: the losses of one step rise, too, but from line to line.
+    """
     found: list[tuple[record.Walk, record.Walk]] = []
     walks = trace.run.walks
     start = 0
@@ -36,9 +40,14 @@ def waves(trace: Trace) -> list[tuple[record.Walk, record.Walk]]:
         if number and walk.live <= walks[number - 1].live:
             start = number
         falls = number + 1 == len(walks) or walks[number + 1].live <= walk.live
-        if falls and number - start >= 2 * LEAST - 1:
+        if falls and most_of_one_line(walks[start : number + 1]) > LEAST:
             found.append((walks[start], walk))
     return found
+
+
+def most_of_one_line(walks: Iterable[record.Walk]) -> int:
+    """How many of the walks are asked for at one line, at most."""
+    return max(Counter((walk.file, walk.line) for walk in walks).values())
 
 
 def tides(trace: Trace) -> Iterator[Line]:
@@ -78,8 +87,20 @@ def growth(trace: Trace) -> Iterator[Line]:
     if size >= 1 and seconds > 0:
         yield (Piece(f"       at this rate {size_of(size * steps / seconds * 3600)} of saved tensors in an hour"),)
     yield from _holders(_growing(trace.looks))
+    yield from _in_gradients(trace)
     yield from _born(last)
     yield ()
+
+
+def _in_gradients(trace: Trace) -> Iterator[Line]:
+    """Gradients that have a graph are held by their leaf, which their graph holds.
+
+    https://docs.pytorch.org/docs/stable/generated/torch.Tensor.backward.html warns of it.
+    """
+    for place in trace.graded[:2]:
+        yield (Piece("       "), Piece(where(place), "blue"), Piece(f"  {line_at(place)}"))
+        yield (Piece("       gives leaves a `.grad` that has a graph, which holds the leaf: a cycle, which nothing frees."),)
+        yield (Piece("       Set `.grad = None` after its use, or ask torch.autograd.grad() for these gradients."),)
 
 
 def _holders(holders: list[Holder]) -> Iterator[Line]:
@@ -113,9 +134,10 @@ def waste(trace: Trace) -> Iterator[Line]:
     """What the run kept, or built, for nothing."""
     for kept in trace.retained:
         what = f"keeps {kept.nodes} nodes and {size_of(kept.size)}"
+        often = times(kept.times) if kept.times == kept.out_of else f"{kept.times} of {times(kept.out_of)}"
         yield (
             Piece("needless retain_graph=True", "bold yellow"),
-            Piece(f": {what} that no later backward() used, {times(kept.times)}"),
+            Piece(f": {what} that no later backward() used, {often}"),
         )
         yield (Piece("       "), Piece(where(kept.place), "blue"), Piece(f"  {line_at(kept.place)}"))
     # an output that goes unused, such as the last state of an LSTM, costs nothing

@@ -95,17 +95,18 @@ class Look:
 
 @dataclass(frozen=True)
 class Waste:
-    """Graphs that were kept, or built, for nothing: by the line that did."""
+    """Graphs that were kept, or built, for nothing: by the line that did. `out_of`: how often it has kept one, for nothing or not."""
 
     place: Place
     times: int
     nodes: int
     size: int
+    out_of: int = 0
 
 
 @dataclass(frozen=True)
 class Trace:
-    """One traced run. `cycle`: walks in an iteration, 0 where iterations are not alike."""
+    """One traced run. `cycle`: walks in an iteration, 0 where iterations are not alike. `graded`: where a `.grad` was given a graph."""
 
     run: Run
     failures: tuple[Failure, ...] = ()
@@ -115,6 +116,7 @@ class Trace:
     unwalked: tuple[Waste, ...] = ()
     lost: int = 0
     compiled: int = 0
+    graded: tuple[Place, ...] = ()
 
     def iteration(self, step: int) -> int:
         """The iteration, from 1, in which `step` walks were over; 0 where iterations are not told apart."""
@@ -135,6 +137,7 @@ def from_data(data: dict[str, Any]) -> Trace:
         tuple(Waste(_place(row), row["graphs"], row["nodes"], row["bytes"]) for row in told.get("unwalked", ())),
         int(told.get("lost", 0)),
         int(told.get("compiled", 0)),
+        tuple(_place(row) for row in told.get("graded", ())),
     )
 
 
@@ -173,8 +176,10 @@ def _look(row: dict[str, Any]) -> Look:
 
 
 def _retained(rows: Iterable[dict[str, Any]], complete: bool) -> Iterable[Waste]:
-    """The lines of which no walk's graph was needed again; the last of each may have been, where the run was not `complete`."""
+    """The lines whose graphs were not needed again, all or some of them; the last may have been, where the run was not `complete`."""
     for row in rows:
-        times = row["walks"] if complete else row["walks"] - 1
-        if times and not row["used"]:
-            yield Waste(_place(row), times, row["nodes"], row["bytes"])
+        spared = not complete and not row["last_used"]
+        times = row["walks"] - row["used"] - spared
+        # once for nothing, where it was needed before, is the end of a run
+        if times > (1 if row["used"] else 0):
+            yield Waste(_place(row), times, row["nodes"], row["bytes"], row["walks"] - spared)

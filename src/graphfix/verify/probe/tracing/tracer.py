@@ -106,6 +106,7 @@ class Tracer(Watch):
             "sites": self.walks.sites(),
             "cycle": self.walks.cycle(),
             "retained": self.walks.retained(),
+            "graded": [place(site, NEVER) for site in self.walks.graded],
             "unwalked": [{**place(s, NEVER), "graphs": s.graphs, "nodes": s.lost, "bytes": s.lost_bytes} for s in lost[:8]],
             "lost": self.tally.lost,
             "compiled": self.compiled_calls,
@@ -125,6 +126,7 @@ class TracedWalks(Walks):
         self._counts: dict[Site, int] = {}
         self._keeps: dict[int, list[Any]] = {}  # walk that retains -> its line, nodes, bytes, whether another one came
         self._refused: Site | None = None
+        self.graded: dict[Place, None] = {}  # the lines that have put gradients with a graph into `.grad`
 
     def perform(self, walk: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], asked: Asked) -> Any:
         try:
@@ -178,6 +180,8 @@ class TracedWalks(Walks):
                 birth.retained_by = number
             else:
                 birth.freed_by = number
+        if asked.create and asked.call == "backward":
+            self.graded[site] = None  # type: ignore[index]
         if asked.retain and not asked.create:
             size = sum(size for birth in way for _, size, _ in birth.saved)
             self._keeps[number] = [site, len(way), size, False]
@@ -213,8 +217,9 @@ class TracedWalks(Walks):
                 **place(site, NEVER),  # type: ignore[arg-type]
                 "walks": len(keeps),
                 "used": sum(keep[3] for keep in keeps),
-                "nodes": max(keep[1] for keep in keeps),
-                "bytes": max(keep[2] for keep in keeps),
+                "last_used": keeps[-1][3],
+                "nodes": max((keep[1] for keep in keeps if not keep[3]), default=0),
+                "bytes": max((keep[2] for keep in keeps if not keep[3]), default=0),
             }
             for site, keeps in rows.items()
         ]
