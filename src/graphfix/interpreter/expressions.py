@@ -7,11 +7,12 @@ import builtins
 from collections.abc import Callable, Iterator
 
 from graphfix.autograd.iteration import Context, LoopEntry
+from graphfix.interpreter import versions
 from graphfix.interpreter.attributes import get_attribute, get_item
 from graphfix.interpreter.boundaries import note_boundary
 from graphfix.interpreter.calls import call_node, note_defaults
 from graphfix.interpreter.conditions import compare_two, decide_key, truth
-from graphfix.interpreter.frames import Env
+from graphfix.interpreter.frames import STAR, Env
 from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.iteration import goes_on, iterate
@@ -59,6 +60,9 @@ def name(m: Interpreter, node: ast.Name) -> Value:
         return value
     if node.id in BUILTINS:
         return External(f"builtins.{node.id}")
+    library = m.frame.env.top().variables.get(STAR)
+    if isinstance(library, External):
+        return versions.of_library(f"{library.name}.{node.id}")
     value = Unknown(("name", node.id))
     m.frame.env.top().variables[node.id] = value
     return value

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 CallStack = tuple[tuple["Frame", ast.stmt], ...]
 
 
+STAR = "*"  # no name of a program: holds the library of which all names were imported
+
+
 class Env:
     """A scope: its variables and the scope around it."""
 

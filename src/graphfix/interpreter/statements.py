@@ -14,7 +14,7 @@ from graphfix.interpreter.calls import enter_context, note_defaults
 from graphfix.interpreter.conditions import truth
 from graphfix.interpreter.decorators import decorate
 from graphfix.interpreter.expressions import evaluate
-from graphfix.interpreter.frames import Env, Frame
+from graphfix.interpreter.frames import STAR, Env, Frame
 from graphfix.interpreter.interning import interned
 from graphfix.interpreter.interpreter import BreakLoop, ContinueLoop, Contradicted, Interpreter, Raise, Return
 from graphfix.interpreter.iteration import LOOP_LIMIT, goes_on, iterate, next_item, rounds
@@ -338,6 +338,8 @@ def run_import_from(m: Interpreter, s: ast.ImportFrom) -> None:
             module = m.importer(m, origin, env)
             if isinstance(module, Project):
                 env.variables.update(module.env.variables)
+            else:  # of two libraries either may have a name
+                env.variables[STAR] = External(origin.lstrip(".")) if STAR not in env.variables else NONE
             continue
         env.variables[alias.asname or alias.name] = Pending(lambda name=alias.name: imported(m, origin, name, env))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 from graphfix.analysis.flow import library
 from graphfix.analysis.flow.definitions import Reaching
@@ -58,6 +58,8 @@ class Expressions:
         scope = self.scope
         owner = self.declared_owner(name) if name in scope.declared else scope.owner(name)
         if owner is None:
+            for cell in self.starred(name):
+                self.flow.add(cell, place, Kind.SAME, crosses=True)
             return
         if owner is not scope:
             self.flow.add(Cell(owner.node, name), place, Kind.SAME, crosses=True)
@@ -66,6 +68,11 @@ class Expressions:
             self.flow.add(definition, place, Kind.SAME, crosses=crosses)
         if name in scope.written:
             self.flow.add(Cell(scope.node, name), place, Kind.SAME, crosses=True)
+
+    def is_unbound(self, name: str) -> bool:
+        """Whether nothing in sight binds a name."""
+        bound = name in self.scope.declared or self.scope.owner(name) is not None
+        return not bound and not any(True for _ in self.starred(name))
 
     def declared_owner(self, name: str) -> Scope | None:
         above = self.scope.outer
@@ -309,8 +316,8 @@ class Expressions:
         self.calls[node] = self.dotted(node.func) or ""
         if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Call):
             self.inside[node] = self.class_around()
-        if isinstance(node.func, ast.Name) and node.func.id not in self.scope.declared and self.scope.owner(node.func.id) is None:
-            self.calls[node] = node.func.id
+        if isinstance(node.func, ast.Name) and self.is_unbound(node.func.id):
+            self.calls[node] = self.calls[node] or node.func.id
 
     def dynamic(self, value: ast.expr, place: Place) -> None:
         """The attributes of an object as a mapping: what is read from it, or written to it, may be any attribute."""
@@ -359,6 +366,9 @@ class Expressions:
         raise NotImplementedError
 
     def shared(self, attribute: ast.Attribute) -> Cell | None:
+        raise NotImplementedError
+
+    def starred(self, name: str) -> Iterable[Cell]:
         raise NotImplementedError
 
     def bind(self, target: ast.expr, value: Place, kind: Kind = Kind.SAME, key: Hashable = None) -> None:

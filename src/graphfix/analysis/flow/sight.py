@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+import builtins
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
@@ -62,6 +63,11 @@ def module_names(document: Document) -> dict[str, str]:
     return {name: module for name, module in found.items() if module and name not in written.bound}
 
 
+def is_public(name: str) -> bool:
+    """Whether `import *` takes a name, unless `__all__` says otherwise."""
+    return not name.startswith("_") and name != "*"
+
+
 class Sight(Statements):
     """Passes over a document and the documents that it imports."""
 
@@ -75,6 +81,8 @@ class Sight(Statements):
         self.functions: dict[ast.AST, None] = {}
         self.libraries: dict[ast.AST, dict[str, str]] = {}
         self.own_modules: dict[ast.AST, dict[str, str]] = {}
+        self.stars: dict[ast.AST, list[Document]] = {}
+        self.foreign_stars: dict[ast.AST, list[str]] = {}
         self.waiting: list[Document] = []
         self.length = 0
         self.meant: dict[tuple[ast.AST, str], Document | None] = {}
@@ -93,8 +101,9 @@ class Sight(Statements):
         self.documents[document.tree] = document
         self.waiting.append(document)
         self.scopes.update(scopes_of(document.tree))
-        self.libraries[document.tree] = self.external_names(document)
-        self.own_modules[document.tree] = module_names(document)
+        self.stars[document.tree] = self.star_imports(document)
+        self.libraries[document.tree] = self.with_starred(document, self.libraries, self.external_names(document))
+        self.own_modules[document.tree] = self.with_starred(document, self.own_modules, module_names(document))
         for part in written_in(document.tree).definitions:
             if isinstance(part, FUNCTIONS):
                 self.functions[part] = None
@@ -110,6 +119,55 @@ class Sight(Statements):
                         for other in (m for m in part.body if getattr(m, "name", "") == method.value.id):
                             for target in method.targets:
                                 self.methods.setdefault(getattr(target, "id", ""), []).append(other)  # type: ignore[arg-type]
+
+    def star_imports(self, document: Document) -> list[Document]:
+        """The project's modules that a document imports all names of; those of libraries are noted."""
+        found: list[Document] = []
+        foreign = self.foreign_stars[document.tree] = []
+        for part in written_in(document.tree).imports:
+            if isinstance(part, ast.ImportFrom) and any(alias.name == "*" for alias in part.names):
+                name = f"{'.' * part.level}{part.module or ''}"
+                target = self.module(name, document)
+                if target is not None:
+                    found.append(target)
+                else:
+                    foreign.append(name.lstrip("."))
+        return found
+
+    def with_starred(self, document: Document, known: dict[ast.AST, dict[str, str]], own: dict[str, str]) -> dict[str, str]:
+        """The modules that names mean in a document, with those of the modules that it imports all names of, as far as these are known."""
+        bound = written_in(document.tree).bound
+        meant = {
+            name: module
+            for target in self.stars[document.tree]
+            for name, module in known.get(target.tree, {}).items()
+            if is_public(name) and name not in bound and not module.startswith(".")
+        }
+        return {**meant, **own}
+
+    def starred(self, name: str) -> Iterator[Cell]:
+        """The global names of other modules that a name may be which nothing here binds: those that are imported by a star."""
+        for tree in self.star_modules() if is_public(name) else ():
+            if tree is not self.document.tree and name in self.scopes[tree].bound:
+                yield Cell(tree, name)
+
+    def star_modules(self) -> list[ast.AST]:
+        """The module that is looked at, and those of the project all names of which come to it by a star."""
+        found: dict[ast.AST, None] = {}
+        pending: list[ast.AST] = [self.document.tree]
+        while pending:
+            tree = pending.pop()
+            if tree not in found:
+                found[tree] = None
+                pending.extend(target.tree for target in self.stars.get(tree, ()))
+        return list(found)
+
+    def of_foreign_star(self, name: str) -> str:
+        """How a library spells a name that nothing in sight binds and a star may bring; of several libraries nobody knows which it is."""
+        if not is_public(name) or hasattr(builtins, name) or not self.is_unbound(name):
+            return ""
+        foreign = [library for tree in self.star_modules() for library in self.foreign_stars.get(tree, ())]
+        return f"{'|'.join(foreign)}.{name}" if foreign else ""
 
     def module_of(self, scope: Scope) -> ast.AST:
         while scope.outer is not None:
@@ -194,7 +252,7 @@ class Sight(Statements):
             node = node.value
         if not isinstance(node, ast.Name):
             return None
-        root = self.libraries[self.document.tree].get(node.id)
+        root = self.libraries[self.document.tree].get(node.id) or self.of_foreign_star(node.id) or None
         if root is None or not parts and root == node.id and "." not in root:
             return None
         return ".".join([root, *reversed(parts)])
