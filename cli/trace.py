@@ -48,7 +48,7 @@ def run(options: Options) -> int:
     for place in (options.save, options.output_file, options.plot):
         if place is not None and not place.absolute().parent.is_dir():
             session.fail(f"cannot write {place}: no such folder")
-    _asked(options, ".")  # wrong settings are told before anything runs
+    _asked(options, ["."])  # wrong settings are told before anything runs
     with temporary() as folder:
         notebook = _cells(Path(name), folder) if name.endswith(".ipynb") and not options.module else None
         script = name if notebook is None else str(notebook.script)
@@ -132,52 +132,57 @@ def _repair(options: Options, trace: Trace) -> None:
     """What `check` and `diff` say of the files of the story, as far as it explains the run; `--apply` does what `apply` does."""
     from graphfix.traced.repairs import analysed, has_fix, headed, related
 
-    for path in analysed(trace):
-        name = _named(path)
-        found = [finding for outcome in _outcomes(_asked(options, name)) for finding in related(trace, outcome)]
-        for line in headed(found, name):
+    names = [_named(path) for path in analysed(trace)]
+    if not names:
+        return
+    ready: list[Finding] = []
+    for outcome in _outcomes(_asked(options, names)):  # a repair may need several of the files
+        found = related(trace, outcome)
+        for line in headed(found, _named(outcome.path)):
             ERR.line(line)
-        ready = [finding for finding in found if has_fix(finding)]
-        if ready:
-            _offer(options, name, ready)
+        ready += filter(has_fix, found)
+    if ready:
+        _offer(options, names, ready)
 
 
-def _offer(options: Options, name: str, found: list[Finding]) -> None:
-    """The repairs of a file as a diff, and how to make them; or made, as far as that is wanted."""
+def _offer(options: Options, names: list[str], found: list[Finding]) -> None:
+    """The repairs as a diff, and how to make them; or made, as far as that is wanted."""
     from graphfix.cli import apply
     from graphfix.model import Applicability
 
     codes = sorted({finding.code for finding in found})
     unsafe = any(finding.fix is not None and finding.fix.applicability is not Applicability.SAFE for finding in found)
     if options.apply_fixes:
-        wanted = _asked(options, name, select=codes, unsafe_fixes=options.unsafe_fixes)
+        wanted = _asked(options, names, select=codes, unsafe_fixes=options.unsafe_fixes)
     else:
-        wanted = _asked(options, name, select=codes, unsafe_fixes=unsafe)
+        wanted = _asked(options, names, select=codes, unsafe_fixes=unsafe)
     changed = [outcome for outcome in _outcomes(wanted, repair=True) if outcome.changed]
     for outcome in changed:
-        for line in _diff(outcome, name):
+        for line in _diff(outcome, heads=len(changed) > 1):
             ERR.line(line)
     if options.apply_fixes and changed:
         apply.run(wanted, Screen(io.StringIO(), plain=True))  # what it finds has been told
         for outcome in changed:
-            if Path(name).read_bytes() == outcome.after:
-                ERR.say(f"fixed {escaped(name)} ({', '.join(sorted({finding.code for finding in outcome.fixed}))})")
+            if outcome.path.read_bytes() == outcome.after:
+                codes_of = ", ".join(sorted({finding.code for finding in outcome.fixed}) or codes)
+                ERR.say(f"fixed {escaped(_named(outcome.path))} ({codes_of})")
     if unsafe and not options.unsafe_fixes and options.apply_fixes:
         ERR.say("unsafe repairs were left out; --unsafe-fixes applies them, too")
     elif not options.apply_fixes:
-        command = ["graphfix", "apply", name, "--select", ",".join(codes), *(["--unsafe-fixes"] if unsafe else [])]
+        files = [_named(outcome.path) for outcome in changed] or names
+        command = ["graphfix", "apply", *files, "--select", ",".join(codes), *(["--unsafe-fixes"] if unsafe else [])]
         if any(by_run(finding) for finding in found):
             command += ["--evidence", str(options.save or "FILE")]
         later = "" if options.save or "FILE" not in command else ", with the FILE of trace --save FILE"
         ERR.line((Piece("to apply: ", "bold"), Piece(typed(*command), whole=True), Piece(later)))
 
 
-def _asked(options: Options, name: str, **more: Any) -> Options:
-    """The options with which `check`, `diff` and `apply` would be started on the file, with the settings that hold there."""
+def _asked(options: Options, names: list[str], **more: Any) -> Options:
+    """The options with which `check`, `diff` and `apply` would be started on these files, with the settings that hold there."""
     from graphfix.cli.effective_options import settled
 
     given = Options(
-        paths=[name], config=options.config, isolated=options.isolated, allow_dirty=options.allow_dirty, quiet=True, jobs=1,
+        paths=names, config=options.config, isolated=options.isolated, allow_dirty=options.allow_dirty, quiet=True, jobs=1,
         evidence=options.evidence,
     )  # fmt: skip
     return settled(replace(given, **more))
@@ -189,12 +194,13 @@ def _outcomes(options: Options, *, repair: bool = False) -> list[Outcome]:
     return report.outcomes
 
 
-def _diff(outcome: Outcome, name: str) -> Iterator[Line]:
+def _diff(outcome: Outcome, *, heads: bool) -> Iterator[Line]:
+    """What is changed in a file; `heads`: with the lines that name it."""
     from graphfix.rewrite.patch import unified
 
     styles = {"+": "green", "-": "red", "@": "cyan"}
-    text = unified(name, outcome.before, outcome.after).decode("utf-8", "replace")
-    for line in text.splitlines()[2:]:
+    text = unified(_named(outcome.path), outcome.before, outcome.after).decode("utf-8", "replace")
+    for line in text.splitlines()[0 if heads else 2 :]:
         yield (Piece(f"       {shown(line)}", styles.get(line[:1], ""), whole=True),)
 
 

@@ -101,16 +101,9 @@ def find(evidence: Evidence) -> Iterator[Finding]:
         )
     told: set[ast.AST] = set()
     for node, read in refused(evidence).items():
-        if read.site not in told and not is_swallowed(evidence, read):
+        if read.site not in told and not evidence.swallows(read.site):
             told.add(read.site)
             yield refusal(evidence, node, read)
-
-
-def is_swallowed(evidence: Evidence, read: Read) -> bool:
-    """Whether the program may do without the optimizer that is refused."""
-    from graphfix.analysis.flow.swallowed import swallowed  # the flow is built where it is asked alone
-
-    return swallowed(evidence.flow, read.site) is not None
 
 
 def refusal(evidence: Evidence, node: Node, read: Read) -> Finding:

@@ -21,6 +21,7 @@ loss = F.mse_loss(net(x), x)
 """
 USES = "isinstance(x, Variable)\n"  # keeps the import
 PREAMBLE = """\
+import copy
 import math
 from concurrent.futures import ThreadPoolExecutor
 

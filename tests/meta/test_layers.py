@@ -174,7 +174,11 @@ def runtime_imports(path: Path) -> set[str]:
 
 # what takes long to import and most files do without: notebooks, Python 2, and where values may go, which only fixes are asked about
 DEFERRED = {
-    "src/graphfix/analysis/evidence.py": {"graphfix.analysis.flow.flow", "graphfix.analysis.flow.places"},
+    "src/graphfix/analysis/evidence.py": {
+        "graphfix.analysis.flow.flow",
+        "graphfix.analysis.flow.places",
+        "graphfix.analysis.flow.swallowed",
+    },
     "src/graphfix/repair/joins.py": {"graphfix.obligations.merged_backwards"},
     "src/graphfix/source/decode.py": {"graphfix.source.notebook", "graphfix.source.old_python"},
 }

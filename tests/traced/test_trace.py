@@ -224,3 +224,36 @@ def test_bad_input_is_one_line(installed: Any, tmp_path: Path, words: tuple[str,
     (tmp_path / "t.py").write_text("")
     done = installed("trace", *words)
     assert done.returncode == 2 and said in done.stderr and done.stderr.count(b"\n") <= 1
+
+
+def test_a_repair_of_two_files_is_shown_whole_and_made(installed: Any, tmp_path: Path) -> None:
+    layers = """import torch
+from torch import nn
+class Layer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+        self.seen = self.penalty = None
+    def forward(self, x):
+        out = self.linear(x)
+        self.seen = out
+        self.penalty = out.abs().mean()
+        return out
+"""
+    (tmp_path / "layers.py").write_text(layers)
+    script = f"""import copy
+from layers import Layer
+{HEAD}
+model = Layer()
+(model(x).pow(2).mean() + model.penalty).backward()
+best = copy.deepcopy(model)
+"""
+    done, _ = traced(installed, tmp_path, script)
+    text = done.stderr.decode()
+    assert "graphfix apply layers.py train.py --select GF311 --unsafe-fixes" in text
+    shown = text.partition("--- a/layers.py")[2]
+    assert "+        self.seen = out.detach()" in shown.partition("--- a/train.py")[0]
+    assert "+model.penalty = model.penalty.detach()" in shown.partition("--- a/train.py")[2]
+    done, _ = traced(installed, tmp_path, script, "--apply", "--unsafe-fixes")
+    assert "fixed layers.py" in done.stderr.decode() and "fixed train.py" in done.stderr.decode()
+    assert traced(installed, tmp_path, (tmp_path / "train.py").read_text())[0].returncode == 0

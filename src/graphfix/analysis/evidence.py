@@ -187,6 +187,12 @@ class Evidence:
                 return bool(set(store.nodes) & set(history(nodes_in(value))))
         return False
 
+    def swallows(self, site: ast.AST) -> bool:
+        """Whether the program may go on from an error that is raised at a place."""
+        from graphfix.analysis.flow.swallowed import swallowed
+
+        return swallowed(self.flow, site) is not None
+
     @cached_property
     def flow(self) -> Flow:
         """Where values may go, whatever the runs have shown."""

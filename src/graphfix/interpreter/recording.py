@@ -188,6 +188,25 @@ class Bare:
     receiver: ast.expr | None
 
 
+@dataclass(frozen=True, eq=False)
+class Held:
+    """A tensor with a graph that an object holds. `path`: what to write behind the object to come to it; None where that is not known."""
+
+    node: Node
+    value: Value
+    path: str | None
+
+
+@dataclass(frozen=True, eq=False)
+class Copied:
+    """`copy.deepcopy` was called on an object that holds tensors with a graph, which torch refuses to copy."""
+
+    site: ast.Call
+    trace: CallStack
+    order: int
+    held: tuple[Held, ...]
+
+
 @dataclass(eq=False)
 class Recording:
     """The record of one run.
@@ -195,7 +214,8 @@ class Recording:
     `asks`: where gradients are asked for, or grad mode is set; `builds`: where modules are made; `cuts`: nodes that the
     program detaches, and the iterations in which it does; `choices`: those out of which it takes a number or an index.
     `written`: tensors that were written in place, and whether that may have given them a graph or another shape. `empty`:
-    where a tensor without a graph is walked, `bare`: with what is known of it. `given`: what code that is not in sight got hold of; `kept`: what was put into
+    where a tensor without a graph is walked, `bare`: with what is known of it. `copies`: of
+    objects that hold graphs. `given`: what code that is not in sight got hold of; `kept`: what was put into
     attributes. `covered`: the sides of branches that were taken, with the function that they stand in; `tried`: the branches that an
     exception may leave without an end of the run. `frozen`: keys of
     unknown values, of which something was told to need no gradient; `networks`: those of networks whose parameters need one, as far as
@@ -228,6 +248,7 @@ class Recording:
     misuses: list[Read] = field(default_factory=list)
     empty: list[ast.AST] = field(default_factory=list)
     bare: list[Bare] = field(default_factory=list)
+    copies: list[Copied] = field(default_factory=list)
     proven: set[Node] = field(default_factory=set)
     single: set[Node] = field(default_factory=set)
     divided: set[Node] = field(default_factory=set)

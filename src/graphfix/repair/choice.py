@@ -12,17 +12,20 @@ from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.second_backward import SecondBackward
 from graphfix.analysis.subject import Draft
 from graphfix.autograd.graph import Node
+from graphfix.interpreter.recording import Copied
 from graphfix.model import OPEN, AddArgument, Applicability, Finding, Fix, NoFix
 from graphfix.obligations.merged_backwards import Joined, writes
 from graphfix.obligations.proof import proven
 from graphfix.repair.candidate import Candidate, Effect
 from graphfix.repair.candidates import candidates, kept, proposed
 from graphfix.repair.ranking import LEFT_OPEN, rank, rank_kept, trains_alike
+from graphfix.repair.recopied import recopied
 from graphfix.repair.regained import regained
 from graphfix.repair.trial import LESS, OTHERWISE, REFUSALS, UNDECIDED, UNTRAINED, IsLeft, Verdict, tried
 from graphfix.repair.witness import Witness, witness_of
 
 MOST_TRIED = 40  # candidates of one finding
+IN_USE = "a backward() may go through what is cut"
 TRIAL_STEPS = 200_000  # that they may take together
 
 
@@ -42,11 +45,22 @@ def chosen(evidence: Evidence, finding: Draft, is_left: IsLeft) -> Iterator[Find
     if isinstance(finding.shown_by, (SecondBackward, Conflict)):
         yield from search(evidence, finding, finding.shown_by)
         return
-    bare = finding.shown_by
-    every = kept(evidence, kept_nodes(finding)) if bare is None else regained(evidence, bare)
-    made = list(all_tried(evidence, every, bare.site if bare is not None else None, is_left))
-    best = min(held_by(made), key=lambda each: rank_kept(each.candidate, finding.span), default=None)
-    yield repaired(finding, best.candidate) if best is not None else unrepaired(finding, made)
+    shown = finding.shown_by
+    if isinstance(shown, Copied):
+        made = list(all_tried(evidence, recopied(evidence, shown), None, is_left))
+        best = next(held_by(made), None)
+    else:
+        every = kept(evidence, kept_nodes(finding)) if shown is None else regained(evidence, shown)
+        made = list(all_tried(evidence, every, shown.site if shown is not None else None, is_left))
+        best = min(held_by(made), key=lambda each: rank_kept(each.candidate, finding.span), default=None)
+    if best is None:
+        yield unrepaired(finding, made)
+    elif best.candidate.doubt:
+        yield repaired(finding, best.candidate)
+    else:
+        # that somebody goes backward through what is cut says nothing against the finding: the copy raises all the same
+        unproven = replace(best.candidate, doubt=IN_USE)
+        yield from list(borne_out(evidence, finding, best.candidate)) or [repaired(finding, unproven)]
 
 
 def search(evidence: Evidence, finding: Draft, shown: SecondBackward | Conflict) -> Iterator[Finding]:

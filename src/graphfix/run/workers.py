@@ -29,11 +29,14 @@ def examine_all(files: Sequence[Path], job: Job, jobs: int) -> Generator[Outcome
 
     Each program is run once, whichever files it shows something of: what comes of it is kept for this run where it is for no later one.
     """
-    if (len(files) > 1 or job.cache is not None) and job.tellers is None and job.witness is None and not job.is_blamed:
+    is_kept = job.cache is not None and job.witness is None
+    if (len(files) > 1 or is_kept) and job.tellers is None and not job.is_blamed:
         from graphfix.run.cache import for_this_run
         from graphfix.run.tellers import planned
 
-        job = planned(files, job if job.cache is not None else replace(job, cache=for_this_run()), jobs)
+        # what a traced run has shown is no part of what is kept
+        cache = None if job.witness is not None else job.cache if job.cache is not None else for_this_run()
+        job = planned(files, replace(job, cache=cache), jobs)
     elif not job.examined:
         job = replace(job, examined=frozenset(Path(os.path.realpath(file)) for file in files))
     yield from _outcomes(files, job, jobs)

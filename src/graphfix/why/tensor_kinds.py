@@ -202,7 +202,7 @@ DEEPCOPY = Kind(
     "deepcopy",
     "a tensor that has a graph is copied with deepcopy",
     ("support the deepcopy protocol",),
-    ("GF202", "GF102", "GF101", "GF205", "GF201"),
+    ("GF311", "GF202", "GF102", "GF101", "GF205", "GF201"),
     """\
 copy.deepcopy does not copy graphs, and met a tensor that is the result of an
 operation: what a forward pass has left on the module, or a weight that is
@@ -214,7 +214,7 @@ loss), or its weights are computed, as with the old weight_norm.""",
     """\
 Detach or reset what a forward pass leaves on the module. Where a weight is
 computed (the old weight_norm), copy `model.state_dict()` into a new module.""",
-    (Way("A module keeps a result of its forward pass", ("GF202",), "-self.h = h\n+self.h = h.detach()"),),
+    (Way("A module keeps a result of its forward pass", ("GF311", "GF202"), "-self.h = h\n+self.h = h.detach()"),),
     is_local=True,
     is_traced=True,
 )
