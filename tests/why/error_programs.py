@@ -150,6 +150,11 @@ model(x, True).sum().backward()
 for p in model.parameters():
     p.grad.detach_()  # here
 """,
+        f"""{_NET}
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+net.bias.grad = (net.bias * 2)[:2]
+optimizer.zero_grad(set_to_none=False)  # here
+""",
     ],
     "view-in-place": [
         f"{_NET}\na, b = (w * 2).split(2)\na += 1  # here\n",
@@ -241,6 +246,9 @@ class Double(torch.autograd.Function):
 (grad,) = torch.autograd.grad((Double.apply(w) ** 2).sum(), w, create_graph=True)
 grad.sum().backward()  # here
 """,
+        f"""{_NET}
+torch.heaviside(w - 0.5, torch.zeros(())).sum().backward()  # here
+""",
     ],
     "create-graph": [f"{_NET}\n(w * w).sum().backward(create_graph=True)\n"],
 }
@@ -248,6 +256,9 @@ grad.sum().backward()  # here
 CURED = {
     "second-backward, checkpoint": PROGRAMS["second-backward"][0].replace("use_reentrant=True", "use_reentrant=False"),
     "no-graph, checkpoint": PROGRAMS["no-graph"][1].replace("use_reentrant=True", "use_reentrant=False"),
+    "no-derivative, step": PROGRAMS["no-derivative"][2].replace(
+        "torch.heaviside(w - 0.5, torch.zeros(()))", "torch.sigmoid(10 * (w - 0.5))"
+    ),
     "detach-view": PROGRAMS["detach-view"][2].replace("h.detach_()", "h = h.detach()"),
     "view-in-place": PROGRAMS["view-in-place"][0].replace("a += 1", "a = a + 1"),
     "view-in-place, hook": PROGRAMS["view-in-place"][2].replace("inplace=True", "inplace=False"),

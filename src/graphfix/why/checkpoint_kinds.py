@@ -72,8 +72,8 @@ RECOMPUTED = Kind(
 A checkpoint runs its function again during `backward()`, and the second run saved
 other tensors than the first one.""",
     """\
-A checkpoint saves nothing in the forward pass, and runs its function again during
-`backward()`. Both runs have to do the same operations on tensors of the same
+A checkpoint saves only its inputs in the forward pass, and runs its function again
+during `backward()`. Both runs have to do the same operations on tensors of the same
 shape, dtype and device. Here they did not: the function reads something that has
 changed since, or it depends on a mode that differs.""",
     """\
@@ -96,10 +96,10 @@ the operations of both runs.""",
             "the decision as an argument.",
         ),
         Way(
-            "The mode differs: autocast, train() and eval(), no_grad()",
+            "A module changes between train() and eval() before backward()",
             (),
             " out = model(x)\n-model.eval()\n loss.backward()\n+model.eval()",
-            "`backward()` runs the function again in the mode of that time.",
+            "`backward()` runs the function again in the mode that its modules have then. Dropout, for one, saves nothing in evaluation mode.",
         ),
         Way(
             "Shapes depend on values: experts, masks, top-k",
@@ -110,9 +110,9 @@ the operations of both runs.""",
         Way(
             "Parameters are partitioned: DeepSpeed ZeRO-3, FSDP",
             (),
-            "-model.gradient_checkpointing_enable()\n+deepspeed.checkpointing.configure(None, deepspeed_config=config)",
-            "A parameter that is not gathered has the shape `[0]` in the second run. Use the checkpoints of the framework: DeepSpeed has its "
-            "own, FSDP has `apply_activation_checkpointing`.",
+            '-model.gradient_checkpointing_enable({"use_reentrant": False})\n+model.gradient_checkpointing_enable({"use_reentrant": True})',
+            "A parameter that is not gathered has the shape `[0]`, which counts as a difference. A reentrant checkpoint does not compare "
+            "shapes. FSDP has checkpoints of its own: `apply_activation_checkpointing`.",
             "The message has the shape `torch.Size([0])`.",
             libraries=("/deepspeed/", "/torch/distributed/fsdp/", "/accelerate/"),
         ),

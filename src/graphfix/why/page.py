@@ -16,7 +16,7 @@ causes, the most frequent first, with what to write instead. Three dots stand fo
 [How to use it](../why.md)."""
 _CODE = re.compile(  # what is code already, a call, an argument, a name
     r"`[^`]*`|\b[A-Za-z_][\w.]*\([\w.=, ]*\)|\b\w+=(?:True|False)\b"
-    r"|\btorch\.compile\b|(?<!\w)\.grad\b|\brequires_grad\b|\bdeepcopy\b|\bDistributedDataParallel\b"
+    r"|\btorch\.compile\b|(?<!\w)\.(?:grad|data)\b|\brequires_grad\b|\btraining_step\b|\bdeepcopy\b|\bDistributedDataParallel\b"
 )
 _SENTENCE = re.compile(r"(?<!\.)\.(?= |$)")
 

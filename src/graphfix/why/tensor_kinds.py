@@ -162,7 +162,7 @@ the tensors are kept in a list, do so where they are put into it.""",
 
 UNUSED = Kind(
     "unused",
-    "a gradient is asked for a tensor that the loss was not computed from",
+    "a gradient is requested of a tensor that the loss was not computed from",
     (
         "RuntimeError: The differentiated Tensor at index 0 appears to not have been used in the graph. Set allow_unused=True if this is "
         "the desired behavior.",

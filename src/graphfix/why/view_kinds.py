@@ -39,7 +39,7 @@ The outputs of some layers are views as well, such as those of an LSTM with
             "DistributedDataParallel with gradient_as_bucket_view=True",
             (),
             "-for p in model.parameters():\n-    p.grad.detach_()\n-    p.grad.zero_()\n+optimizer.zero_grad()",
-            "Each `.grad` is a view of a bucket that DDP sends. An old or an own `zero_grad` calls `detach_()` on it.",
+            "Each `.grad` is a view of a bucket that DDP sends. A `zero_grad` that is old, or written by hand, calls `detach_()` on it.",
         ),
         Way(
             "A gradient that was assigned is a view",
@@ -102,7 +102,7 @@ a custom Function returned, or that was made under `no_grad()`.""",
             "A custom Function returns its input",
             (),
             " def forward(ctx, x):\n-    return x\n+    return x.clone()",
-            "A gradient reversal layer is written like that: `x.view_as(x)` has the same effect.",
+            "A gradient reversal layer is often written like that. With `return x.view_as(x)` it raises, too.",
         ),
         Way(
             "The view was made under no_grad()",
