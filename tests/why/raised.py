@@ -10,6 +10,7 @@ from pathlib import Path
 
 import torch
 from torch import distributed
+from torch._C._distributed_c10d import HashStore
 from torch._functorch import config
 
 
@@ -37,7 +38,7 @@ def _one_process(text: str) -> Iterator[None]:
     if "DistributedDataParallel" not in text:
         yield
         return
-    distributed.init_process_group("gloo", store=distributed.HashStore(), rank=0, world_size=1)
+    distributed.init_process_group("gloo", store=HashStore(), rank=0, world_size=1)
     try:
         yield
     finally:

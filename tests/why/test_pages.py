@@ -17,14 +17,16 @@ KINDS = {kind.key: kind for kind in all_kinds()}
 WAYS = {f"{kind.key}-{number}": way for kind in KINDS.values() for number, way in enumerate(kind.ways, 1)}
 
 
-@pytest.fixture(params=KINDS.values(), ids=KINDS)
+@pytest.fixture(params=KINDS.values(), ids=list(KINDS))
 def kind(request: pytest.FixtureRequest) -> Kind:
-    return request.param
+    found: Kind = request.param
+    return found
 
 
-@pytest.fixture(params=WAYS.values(), ids=WAYS)
+@pytest.fixture(params=WAYS.values(), ids=list(WAYS))
 def way(request: pytest.FixtureRequest) -> Way:
-    return request.param
+    found: Way = request.param
+    return found
 
 
 def test_each_kind_has_its_page_and_each_page_its_kind() -> None:
