@@ -18,6 +18,7 @@ from graphfix.why.clean import MAX_BYTES, decoded, tail
 from graphfix.why.errors import Trouble
 from graphfix.why.kinds import Kind, kind_of, kind_of_words
 from graphfix.why.parse import troubles
+from graphfix.why.whose import users
 
 if TYPE_CHECKING:
     from graphfix.settings.scope import Scope
@@ -85,12 +86,14 @@ def _kept(path: Path) -> tuple[str, Path | None]:
 
 
 def _trouble(text: str) -> Trouble | None:
-    """The last error of the graph's kind, else the last that has frames; None where there is no traceback at all."""
+    """The last error of the graph's kind, else the last that has frames, else the last warning of that kind; None if there is nothing."""
     found = troubles(text)
-    known = [trouble for trouble in found if kind_of(trouble.headline) is not None]
-    framed = [trouble for trouble in known or found if trouble.frames]
+    raised = [trouble for trouble in found if not trouble.is_warning]
+    known = [trouble for trouble in raised if kind_of(trouble.headline) is not None]
+    framed = [trouble for trouble in known or raised if trouble.frames]
     if not framed:
-        return None
+        warned = [trouble for trouble in found if trouble.is_warning and kind_of(trouble.headline) and users(trouble.frames)]
+        return warned[-1] if warned and not known else None
     last = framed[-1]
     kind = kind_of(text)
     if last.type or kind is None:

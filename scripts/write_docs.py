@@ -1,6 +1,6 @@
-"""Write docs/rules from the pages of the rules: one file per code, and a table of them all.
+"""Write docs/rules from the pages of the rules, and docs/errors from the kinds of errors: one file each, and a table of them all.
 
-`python3 scripts/write_docs.py` writes what is not current and removes what belongs to no rule;
+`python3 scripts/write_docs.py` writes what is not current and removes what belongs to no rule and no error;
 `python3 scripts/write_docs.py --check` writes nothing and exits 1 if anything would change.
 """
 
@@ -10,8 +10,11 @@ import sys
 from pathlib import Path
 
 from graphfix.codemods import RULES
+from graphfix.why.kinds import all_kinds
+from graphfix.why.page import page, table_of_errors
 
-DOCS = Path(__file__).parent.parent / "docs" / "rules"
+DOCS = Path(__file__).parent.parent / "docs"
+FOLDERS = ("rules", "errors")
 
 
 REPAIRS = {
@@ -57,8 +60,10 @@ Each rule is a libcst command, too, named like the rule:
 
 
 def pages() -> dict[str, str]:
-    """The content of each file, by its name."""
-    return {"README.md": table(), **{f"{rule.code}.md": rule.page for rule in RULES}}
+    """The content of each file, by its name below docs."""
+    rules = {"README.md": table(), **{f"{rule.code}.md": rule.page for rule in RULES}}
+    errors = {"README.md": table_of_errors(), **{f"{kind.key}.md": page(kind) for kind in all_kinds()}}
+    return {f"{folder}/{name}": text for folder, files in zip(FOLDERS, (rules, errors)) for name, text in files.items()}
 
 
 def table() -> str:
@@ -68,9 +73,9 @@ def table() -> str:
 
 
 def stale() -> list[Path]:
-    """Files that differ from what the rules say, and files of no rule."""
+    """Files that differ from what the rules and the errors say, and files that belong to neither."""
     wanted = pages()
-    written = {path.name for path in DOCS.glob("*")} if DOCS.is_dir() else set()
+    written = {f"{folder}/{path.name}" for folder in FOLDERS for path in (DOCS / folder).glob("*")}
     changed = {name for name, text in wanted.items() if name not in written or read(DOCS / name) != text}
     return sorted(DOCS / name for name in changed | (written - wanted.keys()))
 
@@ -82,14 +87,15 @@ def read(path: Path) -> str:
 def main(words: list[str]) -> int:
     behind = stale()
     for path in behind:
-        print(path.relative_to(DOCS.parents[1]))
+        print(path.relative_to(DOCS.parent))
     if "--check" in words:
         return 1 if behind else 0
     wanted = pages()
-    DOCS.mkdir(parents=True, exist_ok=True)
     for path in behind:
-        if path.name in wanted:
-            path.write_text(wanted[path.name], encoding="utf-8", newline="\n")
+        name = path.relative_to(DOCS).as_posix()
+        if name in wanted:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(wanted[name], encoding="utf-8", newline="\n")
         else:
             path.unlink()
     return 0

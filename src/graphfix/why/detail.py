@@ -22,9 +22,12 @@ def detail_of(message: str) -> str:
     shape = f"of shape [{match['shape']}]" if match["shape"] else "with one element"
     made = match["made"]
     if made is None:
-        return f"torch names a tensor {shape} that no operation made, such as a parameter or an input; it was {written}."
+        return (
+            f"torch names a tensor {shape} that no operation made, such as a parameter, a buffer or an input; it was {written}."
+        )
     if made in _OF_WEIGHTS:
-        return f"torch names a tensor {shape}, a view of another ({made}): most often a weight that optimizer.step() changed; it was {written}."
+        which = "a weight that optimizer.step() changed, or a slice of a tensor that is filled step by step"
+        return f"torch names a tensor {shape}, a view of another ({made}): {which}; it was {written}."
     return f"torch names the tensor: a result of {_plain(made)}, {shape}, {written}."
 
 

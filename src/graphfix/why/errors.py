@@ -22,12 +22,16 @@ class Frame:
 
 @dataclass(frozen=True)
 class Trouble:
-    """An error as it was printed. `frames`: outermost first. `made`: where the forward pass made the node at fault."""
+    """An error as it was printed. `frames`: outermost first. `made`: where the forward pass made the node at fault.
+
+    `is_warning`: the program printed it and went on.
+    """
 
     type: str
     message: str
     frames: tuple[Frame, ...] = ()
     made: tuple[Frame, ...] = ()
+    is_warning: bool = False
 
     @property
     def headline(self) -> str:

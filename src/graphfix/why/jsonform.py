@@ -50,10 +50,11 @@ def _dumped(value: object) -> str:
 
 
 def _kind(kind: Kind) -> dict[str, object]:
-    ways = [{"title": way.title, "codes": list(way.codes), "change": way.change} for way in kind.ways]
+    ways = [{"title": way.title, "codes": list(way.codes), "change": way.change, "says": way.says} for way in kind.ways]
     return {
         "key": kind.key,
         "title": kind.title,
+        "page": kind.page,
         "says": " ".join(kind.says.split()),
         "repair": " ".join(kind.repair.split()),
         "codes": list(kind.codes),

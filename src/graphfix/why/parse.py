@@ -32,6 +32,7 @@ _ERROR = re.compile(
     r"(?P<type>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Group|Iteration|Warning|Failure|Timeout))"
     r"(?P<told>:(?:\s+(?P<message>.*))?)?$"
 )
+_WARNING = re.compile(rf"{_PATH}:{_ROW}: (?P<type>(?:[A-Za-z_]\w*\.)*[A-Z]\w*Warning): (?P<message>.*)$")
 _BOX = re.compile(r"^\s*[│┃|]\s?(?P<inner>.*?)\s*[│┃|]?\s*$")
 _BOX_EDGE = re.compile(r"^\s*[╭╰┌└+]?[─━-]{2,}.*[╮╯┐┘+]\s*$")
 _HEADER = re.compile(r"Traceback \(most recent call last\)|Traceback of TorchScript|^-{60,}$")
@@ -54,6 +55,7 @@ class _Reading:
     awaits_code: bool = False
     message: int = 0
     noted: str = ""
+    is_warned: bool = False
 
     def start(self) -> None:
         """A traceback begins."""
@@ -98,6 +100,16 @@ class _Reading:
         self.message -= 1
         last = self.found[-1]
         self.found[-1] = replace(last, message=f"{last.message}\n{text}")
+
+    def warned(self, frame: Frame, kind: str, message: str) -> None:
+        """A warning, whose source line may follow."""
+        self.found.append(Trouble(kind, message, (frame,), is_warning=True))
+        self.message, self.is_warned = 0, True
+
+    def warned_at(self, text: str) -> None:
+        """The source line of the last warning."""
+        last = self.found[-1]
+        self.found[-1] = replace(last, frames=(replace(last.frames[0], code=text.strip()),))
 
     def ended_at(self, frame: Frame, kind: str) -> bool:
         """pytest names the place of an error after the error: whether it does so here."""
@@ -145,6 +157,7 @@ def _unfolded(lines: list[str]) -> Iterator[str]:
 
 
 def _read(reading: _Reading, line: str) -> None:
+    after_warning, reading.is_warned = reading.is_warned, False
     forward = _FORWARD.search(line)
     if forward is not None:
         reading.forward(first=forward["which"] == "caused")
@@ -162,6 +175,8 @@ def _read(reading: _Reading, line: str) -> None:
         reading.start()
         return
     bare = _without(line, reading.prefix)
+    if not reading.frames and not reading.is_forward and _warned(reading, bare, is_next=after_warning):
+        return
     if _placed(reading, bare.strip()) or _pointed(reading, bare):
         return
     if not reading.awaits_code and not reading.message and not bare.startswith((" ", "\t")) or _is_error(bare, reading):
@@ -176,6 +191,22 @@ def _read(reading: _Reading, line: str) -> None:
             reading.more(bare.strip())
         else:
             reading.message = 0
+
+
+def _warned(reading: _Reading, line: str, *, is_next: bool) -> bool:
+    """Whether the line is a warning, or the end of its message, or the source line that Python prints after one."""
+    if is_next and "(Triggered internally at" in line:
+        reading.more(line.strip())
+        reading.message, reading.is_warned = 0, True
+        return True
+    if is_next and line.startswith("  ") and line.strip():
+        reading.warned_at(line)
+        return True
+    match = _WARNING.match(line)
+    if match is None:
+        return False
+    reading.warned(Frame(match["file"], int(match["row"])), match["type"], match["message"].strip())
+    return True
 
 
 def _is_error(line: str, reading: _Reading) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from graphfix.model import Applicability
@@ -25,6 +25,7 @@ from graphfix.why.whose import below, owner, users
 
 WIDTH = 80  # and less on a narrower terminal
 ROOM = 58  # for a path
+MOST = 6  # causes on a screen
 _STYLES = {"+": "green", "-": "red"}
 _LEADS = {
     Nearness.LINE: "This is the cause:",
@@ -37,19 +38,22 @@ _LEADS = {
 
 def explanation(kind: Kind) -> Iterator[Line]:
     """All that is known of an error without a traceback."""
-    yield (Piece(f"{kind.title[0].upper()}{kind.title[1:]}", "bold"),)
+    yield (Piece(kind.heading, "bold"),)
     yield ()
     yield from _prose(kind.says)
     yield ()
     yield from _prose(kind.repair)
     yield ()
+    shown_ways = kind.ways[:MOST]
     if len(kind.ways) > 1:
-        yield _plain(f"{_COUNTS[len(kind.ways)]} causes, and what to write instead:")
+        many = "The most frequent causes" if len(kind.ways) > MOST else f"{_COUNTS[len(kind.ways)]} causes"
+        yield _plain(f"{many}, and what to write instead:")
     else:
         yield _plain("The cause, and what to write instead:")
-    for number, way in enumerate(kind.ways, 1):
+    for number, way in enumerate(shown_ways, 1):
         yield ()
         yield from _way(number, way)
+    yield from _more(kind, shown_ways)
     yield ()
     yield _plain("To find which one it is, give graphfix the whole traceback:")
     yield _plain("  python3 train.py 2>&1 | graphfix why")
@@ -62,6 +66,14 @@ Or put torch.autograd.set_detect_anomaly(True) at the beginning of the script, r
 prints: that names the line of the forward pass."""
 
 _COUNTS = {2: "Two", 3: "Three", 4: "Four", 5: "Five", 6: "Six"}
+
+
+def _more(kind: Kind, shown_ways: Sequence[Way]) -> Iterator[Line]:
+    """Where the causes are that are not shown."""
+    if len(shown_ways) < len(kind.ways):
+        yield ()
+        yield _plain(f"All {len(kind.ways)} causes:")
+        yield (Piece(kind.page, whole=True),)
 
 
 def _way(number: int, way: Way) -> Iterator[Line]:
@@ -220,7 +232,9 @@ def _at_a_place(diagnosis: Diagnosis, kind: Kind) -> Iterator[Line]:
     at = f"{escaped(str(place.source.path))}:{shown_cell(place.cell)}{place.row}"
     if kind.is_local:
         traced = trace_of(diagnosis) if kind.is_traced else []
-        yield from _prose(f"The line to change is {at}, or the one that makes its tensor{', which a traced run names' if traced else ''}:")
+        yield from _prose(
+            f"The line to change is {at}, or the one that makes its tensor{', which a traced run names' if traced else ''}:"
+        )
         if traced:
             yield from _next(traced)
     else:
@@ -232,9 +246,13 @@ def _at_a_place(diagnosis: Diagnosis, kind: Kind) -> Iterator[Line]:
         yield _plain("Possible causes:")
     # of a result, only what writes to it is the cause
     only_written = kind is WRITTEN_IN_PLACE and is_a_result(diagnosis.trouble.message)
-    for number, way in enumerate(kind.ways[:1] if only_written else kind.ways, 1):
+    ways = (
+        kind.ways[:1] if only_written else kind.ways_in(frame.file for frame in diagnosis.trouble.frames if owner(frame))[:MOST]
+    )
+    for number, way in enumerate(ways, 1):
         yield ()
         yield from _way(number, replace(way, change=with_names(way.change, kind, place)))
+    yield from _more(kind, ways)
 
 
 def _quoted(kind: Kind) -> str:

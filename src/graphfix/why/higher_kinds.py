@@ -1,0 +1,123 @@
+"""What is said of the errors of derivatives that do not exist, and of gradients that have a graph."""
+
+from __future__ import annotations
+
+from graphfix.why.kinds import Kind, Way
+
+NO_DERIVATIVE = Kind(
+    "no-derivative",
+    "an operation has no derivative, or none of second order",
+    (
+        "RuntimeError: derivative for aten::... is not implemented",
+        "RuntimeError: trying to differentiate twice a function that was marked with @once_differentiable",
+        "RuntimeError: the derivative for '...' is not implemented ...",
+    ),
+    (
+        "derivative for aten::... is not implemented",
+        "the derivative for '...' is not implemented",
+        "trying to differentiate twice a function that was marked with @once_differentiable",
+        "Double backwards is not supported for CuDNN RNNs",
+        "torch.compile with aot_autograd does not currently support double backward",
+    ),
+    (),
+    """\
+`backward()` reached an operation that torch cannot differentiate; most often the
+gradient itself is differentiated, and a fast kernel has no second derivative.""",
+    """\
+Every operation in a graph needs a derivative. If `create_graph=True` was used, the
+gradient has a graph, too, and a second `backward()` differentiates the backward
+operations. Fast kernels (flash attention, cuDNN's recurrent layers, compiled
+functions) and custom Functions with `once_differentiable` have no such second
+derivative.""",
+    """\
+Run the forward pass with a kernel that has one (`sdpa_kernel(SDPBackend.MATH)`,
+`torch.backends.cudnn.flags(enabled=False)`), or leave out `create_graph=True` if
+no second derivative is needed.""",
+    (
+        Way(
+            "Second order through attention: gradient penalty, MAML",
+            (),
+            "+from torch.nn.attention import SDPBackend, sdpa_kernel\n+with sdpa_kernel(SDPBackend.MATH):\n     out = model(x)",
+            "Only the plain implementation of `scaled_dot_product_attention` has a second derivative. It has to be chosen in the forward "
+            "pass.",
+        ),
+        Way(
+            "A first-order gradient is enough",
+            (),
+            "-grads = torch.autograd.grad(loss, params, create_graph=True)\n+grads = torch.autograd.grad(loss, params)",
+            "First-order MAML and its like use the gradient as a plain tensor. Libraries have an option for it (`first_order=True`).",
+        ),
+        Way(
+            "Second order through an LSTM or a GRU on a GPU",
+            (),
+            "-out, h = rnn(x)\n+with torch.backends.cudnn.flags(enabled=False):\n+    out, h = rnn(x)",
+            "cuDNN has no second derivative. WGAN-GP with a recurrent critic meets this.",
+        ),
+        Way(
+            "A custom Function that is differentiable once",
+            (),
+            " @staticmethod\n-@once_differentiable\n def backward(ctx, grad):\n     return grad * 2",
+            "Without the decorator, `backward` is recorded, as long as it consists of operations of torch. An extension in C++ or CUDA needs "
+            "a second Function for its backward pass.",
+        ),
+        Way(
+            "torch.compile and a gradient of a gradient",
+            (),
+            "-critic = torch.compile(critic)\n out = critic(x)\n grad, = torch.autograd.grad(out.sum(), x, create_graph=True)",
+            "A compiled backward pass cannot be differentiated again. Leave this module uncompiled.",
+            libraries=("/torch/_dynamo/", "/torch/_functorch/"),
+        ),
+        Way(
+            "An operation that has no gradient stands in the loss",
+            (),
+            "-gate = torch.heaviside(x, torch.zeros(()))\n+gate = torch.sigmoid(10 * x)\n loss = (gate * out).mean()",
+            "A step function is flat everywhere, so torch has no derivative for it. A smooth function takes its place.",
+        ),
+    ),
+    see="`torch.autograd.set_detect_anomaly(True)` prints the line of the forward pass that recorded the operation.",
+)
+
+CREATE_GRAPH = Kind(
+    "create-graph",
+    "backward(create_graph=True) keeps the graph alive",
+    (
+        "UserWarning: Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can "
+        "cause a memory leak. ...",
+    ),
+    ("Using backward() with create_graph=True will create a reference cycle",),
+    ("GF307",),
+    """\
+With `create_graph=True`, each `.grad` has a graph that refers to its parameter, so
+neither is freed.""",
+    """\
+With `create_graph=True` the gradients are recorded, so that they can be
+differentiated again. `backward()` stores them in `.grad`, and their graph refers to
+the parameters. Each holds the other, and the memory of the graph is not freed.""",
+    """\
+Leave out `create_graph=True` if no second derivative is needed. Otherwise use
+`torch.autograd.grad(loss, params, create_graph=True)`, which fills no `.grad`.""",
+    (
+        Way(
+            "No second derivative is needed",
+            ("GF307",),
+            "-loss.backward(create_graph=True)\n+loss.backward()",
+            "It was copied from elsewhere, or `retain_graph=True` was meant.",
+        ),
+        Way(
+            "A penalty or an inner step needs the gradient's graph",
+            (),
+            "-loss.backward(create_graph=True)\n-penalty = sum(p.grad.norm() for p in params)\n"
+            "+grads = torch.autograd.grad(loss, params, create_graph=True)\n+penalty = sum(g.norm() for g in grads)",
+            "The gradients are plain tensors, which go when the iteration ends.",
+        ),
+        Way(
+            "A second-order optimizer needs it in .grad",
+            (),
+            " loss.backward(create_graph=True)\n optimizer.step()\n-optimizer.zero_grad(set_to_none=False)\n+optimizer.zero_grad(set_to_none=True)",
+            "AdaHessian and its like read the graph of `.grad`. Setting `.grad` to None breaks the cycle.",
+        ),
+    ),
+    is_local=True,
+)
+
+HIGHER_KINDS = (NO_DERIVATIVE, CREATE_GRAPH)
