@@ -174,11 +174,20 @@ def tensor_item(m: Interpreter, value: Tensor, index: Value, index_node: ast.exp
         made.shape = made.shape if made.shape is not None else OTHER
     if gathers:
         keep(made, [part for part in (index,) if isinstance(part, Tensor)])
-    elif index.is_plain:
+    elif is_basic(index):
         made.storage = value.storage
     else:
         made.storage.near = value.storage
     return made
+
+
+def is_basic(index: Value) -> bool:
+    """Whether an index is made of numbers and slices, so that the item is a view of the same memory.
+
+    https://docs.pytorch.org/docs/stable/tensor_view.html
+    """
+    parts = index.items if isinstance(index, Sequence) and index.kind == "tuple" else [index]
+    return all(part.is_plain for part in parts)
 
 
 def sequence_item(m: Interpreter, value: Sequence, index: Value, site: ast.AST) -> Value:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from graphfix.autograd.graph import Leaf, Node
 from graphfix.interpreter.interning import kind_of
@@ -53,6 +53,7 @@ MODULE_METHODS = frozenset(
 )
 
 
+PARAMETER_LISTS = frozenset(("ParameterList", "ParameterDict"))
 MODULE_LISTS = frozenset(("Sequential", "ModuleList", "ModuleDict"))
 # what normalisation layers learn, unless they are told not to
 AFFINE = ("affine", "elementwise_affine")
@@ -109,12 +110,25 @@ def make_container(m: Interpreter, kind: str, arguments: Arguments, site: ast.AS
         else:
             children.append(value)
             continue
-        children.extend(items)
+        children.extend(as_parameters(kind, items, site))
         if kind in MODULE_LISTS:
             note_modules(m, items)
     made = TorchModule(kind, None, children)
     made.names = names
     return made
+
+
+def as_parameters(kind: str, values: Iterable[Value], site: ast.AST) -> Iterator[Value]:
+    """What a container holds: a list of parameters makes one of each tensor that is none.
+
+    https://docs.pytorch.org/docs/stable/generated/torch.nn.ParameterList.html
+    """
+    for value in values:
+        if kind in PARAMETER_LISTS and isinstance(value, Tensor) and value.leaf is None:
+            leaf = Leaf("Parameter", True, site, True)
+            yield Tensor(leaf=leaf, shape=value.shape)
+        else:
+            yield value
 
 
 def call_layer(m: Interpreter, layer: TorchModule, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
@@ -266,7 +280,7 @@ def module_method(
         added = arguments if name == "append" else iterate(m, arguments[0], site)
         if receiver.kind in MODULE_LISTS:
             note_modules(m, added)
-        receiver.children.extend(added)
+        receiver.children.extend(as_parameters(receiver.kind, added, site))
         return NONE
     if name in ("modules", "children", "named_children", "named_modules"):
         return listed(receiver, name)

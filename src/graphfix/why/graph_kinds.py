@@ -272,7 +272,7 @@ writes, call every `backward()` that needs the old weights before it.""",
         ),
         Way(
             "Results are written into the slices of a tensor that is read again",
-            (),
+            ("GF401",),
             """\
 +steps = [x.new_zeros(3, 8)]
  for t in range(1, 5):
