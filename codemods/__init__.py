@@ -27,6 +27,7 @@ from graphfix.codemods import (
     sequential_backward,
     step_between_backwards,
     stored_graph,
+    unreduced_loss,
 )
 from graphfix.codemods.base import Rule
 
@@ -50,6 +51,7 @@ RULES: tuple[Rule, ...] = (
     missing_backward.RULE,
     lost_graph.RULE,
     copied_graph.RULE,
+    unreduced_loss.RULE,
     inplace_on_saved.RULE,
     legacy_scalar.RULE,
     legacy_data.RULE,

@@ -98,7 +98,11 @@ def report(evidence: Evidence, fault: CopiedGraph) -> Finding:
         story = [evidence.label(made[0], "this records the graph")] if made and made[0] is not site else []
     names = ", ".join(f"`{short(ast.unparse(store.target))}`" for store in stores[:3])
     several = "keep graphs" if len(stores) > 1 else "keeps a graph"
-    message = f"{names} {several}, which `deepcopy` does not copy" if stores else f"`{whole}` has a graph, which `deepcopy` does not copy"
+    message = (
+        f"{names} {several}, which `deepcopy` does not copy"
+        if stores
+        else f"`{whole}` has a graph, which `deepcopy` does not copy"
+    )
     blamed = stores[0].target if stores else site
     nodes = frozenset(held.node for held, _ in fault.kept)
     return RULE.finding(

@@ -37,6 +37,7 @@ REPAIRS = {
     "GF309": "`loss.backward()` in front of the step; on request",
     "GF310": "what was cut, without the cut; on request",
     "GF311": "detached where it is stored, or before the copy",
+    "GF312": "their mean, or their sum; on request",
     "GF401": "the out-of-place form",
     "GF901": "`.item()`",
     "GF902": "`.detach()`",

@@ -8,7 +8,7 @@ import pytest
 
 from graphfix.source.text import Source
 from graphfix.why.errors import Frame
-from graphfix.why.names import receiver_at, with_names
+from graphfix.why.names import fitting, receiver_at, with_names
 from graphfix.why.places import Place
 from graphfix.why.tensor_kinds import NOT_SCALAR, UNUSED
 
@@ -38,3 +38,10 @@ def test_the_pattern_has_the_expression_of_the_user() -> None:
     assert with_names(change, NOT_SCALAR, at(2)) == "-criterion(net(x), y).backward()\n+criterion(net(x), y).mean().backward()"
     assert with_names(change, NOT_SCALAR, at(1)) == change
     assert with_names(UNUSED.ways[0].change, UNUSED, at(2)) == UNUSED.ways[0].change
+
+
+@pytest.mark.parametrize(("line", "count"), [("total.backward()", 1), ("g = torch.autograd.grad(out, x)", 2), ("step(out)", 2)])
+def test_the_causes_are_those_that_the_line_can_have(line: str, count: int) -> None:
+    """A line that goes backward from a loss does not ask for the gradient of an output."""
+    place = Place(Frame("train.py", 1), Source(Path("train.py"), line + "\n"), 1)
+    assert len(fitting(NOT_SCALAR.ways, NOT_SCALAR, place)) == count

@@ -45,6 +45,7 @@ WRITTEN_IN_PLACE = Raises(
 NO_GRAPH = Raises("RuntimeError", "element 0 of tensors does not require grad and does not have a grad_fn", "no graph")
 NOT_A_LEAF = Raises("ValueError", "can't optimize a non-leaf Tensor", "not a leaf")
 COPIED = Raises("RuntimeError", "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol", "deep copy")
+NOT_SCALAR = Raises("RuntimeError", "grad can be implicitly created only for scalar outputs", "no scalar")
 NO_ELEMENT = Raises("IndexError", "", "index of a 0-dim tensor")
 OLD_ARGUMENT = Raises("TypeError", "Tensor.backward() got an unexpected keyword argument 'retain_variables'")
 OLD_SHAPE = Raises("RuntimeError", "Mismatch in shape")

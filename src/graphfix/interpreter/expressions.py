@@ -92,7 +92,9 @@ def unary(m: Interpreter, node: ast.UnaryOp) -> Value:
     if isinstance(value, Constant) and isinstance(value.value, (int, float)):
         return Constant(-value.value if isinstance(node.op, ast.USub) else value.value)
     if isinstance(value, Tensor):
-        return Tensor(m.record(node, [value], False), single=value.single, shape=value.shape)
+        made = Tensor(m.record(node, [value], False), single=value.single, shape=value.shape)
+        made.unreduced = value.unreduced
+        return made
     if isinstance(value, Unknown):
         return Unknown(("-", value.key), m.record(node, [value], False))
     return NonTensor(("-", value.identity), cut=cut_of(value))

@@ -20,7 +20,7 @@ from graphfix.autograd.iteration import Context, LoopEntry
 from graphfix.interpreter.conventions import NO_CONVENTIONS
 from graphfix.interpreter.frames import CallStack, Env, Frame
 from graphfix.interpreter.interning import interned, kind_of
-from graphfix.interpreter.recording import Bare, Mode, Read, ReadKind, Recording, Update, Use
+from graphfix.interpreter.recording import Bare, Mode, Read, ReadKind, Recording, Unreduced, Update, Use
 from graphfix.interpreter.values import (
     Arguments,
     Instance,
@@ -365,6 +365,11 @@ class Interpreter:
             self.recording.proven.update(event.roots)
             given = site.args if kind is WalkKind.METHOD else site.args[1:]
             if not given and all(keyword.arg not in ("gradient", None) for keyword in site.keywords):
+                self.recording.unreduced.extend(
+                    Unreduced(site, self.trace(), root.node, root.unreduced, receiver)
+                    for root in roots
+                    if isinstance(root, Tensor) and root.node is not None and root.unreduced is not None
+                )
                 self.recording.single.update(event.roots)
                 self.recording.divided.update(root.node for root in roots if root.node is not None and is_part(root))
         return event

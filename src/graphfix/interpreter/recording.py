@@ -179,12 +179,27 @@ class Mode:
 
 
 @dataclass(frozen=True, eq=False)
-class Bare:
-    """A backward pass from a tensor that has no graph. `severed`: where it has lost it."""
+class Refused:
+    """A call that torch refuses, so that the program ends there."""
 
     site: ast.Call
     trace: CallStack
+
+
+@dataclass(frozen=True, eq=False)
+class Bare(Refused):
+    """A backward pass from a tensor that has no graph. `severed`: where it has lost it."""
+
     severed: Severed | None
+    receiver: ast.expr | None
+
+
+@dataclass(frozen=True, eq=False)
+class Unreduced(Refused):
+    """A backward pass from a tensor of several elements, without a gradient to start with: `made` gives a value for each sample."""
+
+    root: Node
+    made: ast.AST
     receiver: ast.expr | None
 
 
@@ -198,11 +213,9 @@ class Held:
 
 
 @dataclass(frozen=True, eq=False)
-class Copied:
+class Copied(Refused):
     """`copy.deepcopy` was called on an object that holds tensors with a graph, which torch refuses to copy."""
 
-    site: ast.Call
-    trace: CallStack
     order: int
     held: tuple[Held, ...]
 
@@ -215,7 +228,7 @@ class Recording:
     program detaches, and the iterations in which it does; `choices`: those out of which it takes a number or an index.
     `written`: tensors that were written in place, and whether that may have given them a graph or another shape. `empty`:
     where a tensor without a graph is walked, `bare`: with what is known of it. `copies`: of
-    objects that hold graphs. `given`: what code that is not in sight got hold of; `kept`: what was put into
+    objects that hold graphs. `unreduced`: walks from what has several elements. `given`: what code that is not in sight got hold of; `kept`: what was put into
     attributes. `covered`: the sides of branches that were taken, with the function that they stand in; `tried`: the branches that an
     exception may leave without an end of the run. `frozen`: keys of
     unknown values, of which something was told to need no gradient; `networks`: those of networks whose parameters need one, as far as
@@ -249,6 +262,7 @@ class Recording:
     empty: list[ast.AST] = field(default_factory=list)
     bare: list[Bare] = field(default_factory=list)
     copies: list[Copied] = field(default_factory=list)
+    unreduced: list[Unreduced] = field(default_factory=list)
     proven: set[Node] = field(default_factory=set)
     single: set[Node] = field(default_factory=set)
     divided: set[Node] = field(default_factory=set)

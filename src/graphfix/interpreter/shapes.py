@@ -6,6 +6,8 @@ https://pytorch.org/blog/pytorch-0_4_0-migration-guide/#support-for-0-dimensiona
 
 from __future__ import annotations
 
+import ast
+
 from graphfix.interpreter.values import Arguments, Constant, Keywords, Sequence, Tensor, Value
 
 Shape = tuple[int, ...] | None
@@ -24,6 +26,10 @@ KEEPS_SHAPE = frozenset(
 SIZED = frozenset(("ones", "zeros", "empty", "rand", "randn"))
 # results that have as many dimensions as their arguments say
 BY_DIMENSIONS = frozenset(("tensordot",))
+# what has as many elements as its first operand, or as the larger of its operands
+KEEPS_ELEMENTS = KEEPS_SHAPE | frozenset(
+    "view reshape flatten ravel unsqueeze squeeze permute transpose t add sub mul div true_divide masked_fill where softplus square".split()
+)
 RESHAPES = frozenset(("unsqueeze_", "squeeze_", "resize_", "resize_as_", "set_", "as_strided_"))
 
 
@@ -68,6 +74,20 @@ def leaves_no_dimension(word: str, positional: Arguments, keywords: Keywords) ->
         return False
     along = [*positional[1:], *keywords.values()]
     return len(along) == 1 and isinstance(along[0], Constant) and type(along[0].value) is int
+
+
+def unreduced(word: str, values: Arguments, keywords: Keywords) -> ast.AST | None:
+    """The call that made a loss for each sample, where the result of the operation `word` on it still has one for each."""
+    tensors = [value for value in values if isinstance(value, Tensor) and value.unreduced is not None]
+    if not tensors or word not in KEEPS_ELEMENTS and not keeps_first_dimension(word, values[1:], keywords):
+        return None
+    return tensors[0].unreduced
+
+
+def keeps_first_dimension(word: str, given: Arguments, keywords: Keywords) -> bool:
+    """Whether a reduction goes along another dimension than the first, as `loss.sum(1)` does."""
+    along = keywords.get("dim", keywords.get("axis", given[0] if given else None))
+    return word in ALONG and isinstance(along, Constant) and type(along.value) is int and along.value > 0
 
 
 def operator_shape(left: Value, right: Value) -> Shape:

@@ -13,7 +13,7 @@ from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.iteration import iterate
 from graphfix.interpreter.memory import has_grad, keep, overwrite
 from graphfix.interpreter.severed import severed
-from graphfix.interpreter.shapes import operator_shape
+from graphfix.interpreter.shapes import operator_shape, unreduced
 from graphfix.interpreter.values import (
     MAX_ITEMS,
     MAX_TEXT,
@@ -69,6 +69,7 @@ def arithmetic(m: Interpreter, site: ast.AST, left: Value, right: Value, op: ast
         computed = Tensor(m.record(site, (left, right), saves), single=single, shape=operator_shape(left, right))
         if computed.node is None:
             computed.severed = severed(m, site, (left, right))
+        computed.unreduced = unreduced("matmul" if isinstance(op, ast.MatMult) else "add", [left, right], {})
         keep(computed, [value for value in operands_saved(op, left, right) if isinstance(value, Tensor)])
         if isinstance(op, ast.Pow) and isinstance(left, Constant):
             keep(computed, [computed])

@@ -36,6 +36,7 @@ from graphfix.interpreter.values import (
     note_copied,
 )
 from graphfix.models.operations import (
+    is_unreduced,
     reduces_nothing,
     reduces_nothing_at,
     structure,
@@ -174,6 +175,8 @@ def layer_result(m: Interpreter, layer: TorchModule, known: OpFacts, values: Arg
         return values[0]
     single = known.scalar and not reduces_nothing(layer.keywords)
     made = Tensor(node, None, single, shape=SCALAR if single else None)
+    if known.scalar and is_unreduced(layer.keywords):
+        made.unreduced = site
     if node is None:
         made.latent = m.latent(site, values)
         own = [Tensor(leaf=layer.leaf)] if layer.leaf is not None else []

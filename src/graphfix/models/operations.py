@@ -11,7 +11,17 @@ from graphfix.interpreter.memory import keep, overwrite, view
 from graphfix.interpreter.places import note_store
 from graphfix.interpreter.recording import Read, ReadKind, StoreKind
 from graphfix.interpreter.severed import severed
-from graphfix.interpreter.shapes import KEEPS_SHAPE, ONE, OTHER, RESHAPES, SCALAR, leaves_no_dimension, result_shape, sized
+from graphfix.interpreter.shapes import (
+    KEEPS_SHAPE,
+    ONE,
+    OTHER,
+    RESHAPES,
+    SCALAR,
+    leaves_no_dimension,
+    result_shape,
+    sized,
+    unreduced,
+)
 from graphfix.interpreter.values import (
     NONE,
     Arguments,
@@ -105,6 +115,9 @@ def operation(m: Interpreter, known: OpFacts | None, values: Arguments, keywords
         made.severed = severed(m, site, values)
         return view(made, values[0], name)
     made = Tensor(node, None, single, shape=shape)
+    if not single:
+        is_loss = "reduction" in known.variants and is_unreduced(keywords)
+        made.unreduced = site if is_loss else unreduced(word, positional, keywords)
     if node is None:
         made.latent = m.latent(site, values)
         made.severed = severed(m, site, values)
@@ -170,6 +183,12 @@ def variant(known: OpFacts, keywords: Keywords, positional: Arguments) -> OpFact
         if word == "dim" and known.scalar and (len(positional) > 1 or keywords.keys() - REDUCES_ALL):
             return changed
     return known
+
+
+def is_unreduced(keywords: Keywords) -> bool:
+    """Whether a loss surely gives a value for each sample."""
+    reduction = keywords.get("reduction")
+    return isinstance(reduction, Constant) and reduction.value == "none"
 
 
 def reduces_nothing(keywords: Keywords) -> bool:

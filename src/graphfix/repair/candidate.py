@@ -23,6 +23,7 @@ class Effect(enum.Enum):
     CUT = "cuts the graph of earlier iterations"
     MOVE = "takes the gradients before the parameters change"
     RETAIN = "keeps the graph for the backward pass that follows"
+    REDUCE = "makes one number of the losses of all samples"
     UNCUT = "lets the graph go on where it was cut"
     RECOMPUTE = "runs a part of the forward pass again"
 

@@ -12,7 +12,7 @@ from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.second_backward import SecondBackward
 from graphfix.analysis.subject import Draft
 from graphfix.autograd.graph import Node
-from graphfix.interpreter.recording import Copied
+from graphfix.interpreter.recording import Bare, Copied, Refused, Unreduced
 from graphfix.model import OPEN, AddArgument, Applicability, Finding, Fix, NoFix
 from graphfix.obligations.merged_backwards import Joined, writes
 from graphfix.obligations.proof import proven
@@ -20,6 +20,7 @@ from graphfix.repair.candidate import Candidate, Effect
 from graphfix.repair.candidates import candidates, kept, proposed
 from graphfix.repair.ranking import LEFT_OPEN, rank, rank_kept, trains_alike
 from graphfix.repair.recopied import recopied
+from graphfix.repair.reduced import reduced
 from graphfix.repair.regained import regained
 from graphfix.repair.trial import LESS, OTHERWISE, REFUSALS, UNDECIDED, UNTRAINED, IsLeft, Verdict, tried
 from graphfix.repair.witness import Witness, witness_of
@@ -46,21 +47,33 @@ def chosen(evidence: Evidence, finding: Draft, is_left: IsLeft) -> Iterator[Find
         yield from search(evidence, finding, finding.shown_by)
         return
     shown = finding.shown_by
-    if isinstance(shown, Copied):
-        made = list(all_tried(evidence, recopied(evidence, shown), None, is_left))
-        best = next(held_by(made), None)
+    if shown is None:
+        made = list(all_tried(evidence, kept(evidence, kept_nodes(finding)), None, is_left))
+        held = sorted(held_by(made), key=lambda each: rank_kept(each.candidate, finding.span))
     else:
-        every = kept(evidence, kept_nodes(finding)) if shown is None else regained(evidence, shown)
-        made = list(all_tried(evidence, every, shown.site if shown is not None else None, is_left))
-        best = min(held_by(made), key=lambda each: rank_kept(each.candidate, finding.span), default=None)
-    if best is None:
+        made = list(all_tried(evidence, mended(evidence, shown), shown.site, is_left))
+        held = list(held_by(made))
+    if not held:
         yield unrepaired(finding, made)
-    elif best.candidate.doubt:
-        yield repaired(finding, best.candidate)
+        return
+    best = held[0]
+    if best.candidate.doubt:
+        others = (each.candidate for each in held[1:] if best.candidate.effect is each.candidate.effect is Effect.REDUCE)
+        yield replace(repaired(finding, best.candidate), another=next((each.fix for each in others), None))
     else:
         # that somebody goes backward through what is cut says nothing against the finding: the copy raises all the same
         unproven = replace(best.candidate, doubt=IN_USE)
         yield from list(borne_out(evidence, finding, best.candidate)) or [repaired(finding, unproven)]
+
+
+def mended(evidence: Evidence, shown: Refused) -> Iterator[Candidate]:
+    """The repairs of a call that torch refuses, the best first."""
+    if isinstance(shown, Bare):
+        yield from regained(evidence, shown)
+    elif isinstance(shown, Copied):
+        yield from recopied(evidence, shown)
+    elif isinstance(shown, Unreduced):
+        yield from reduced(evidence, shown)
 
 
 def search(evidence: Evidence, finding: Draft, shown: SecondBackward | Conflict) -> Iterator[Finding]:

@@ -172,8 +172,8 @@ def difference(before: Uses, after: Uses, site: ast.AST | None, effect: Effect) 
     for one, two in corresponding(old, new, by_text=effect in REORDERING):
         if fails(two) and (one is None or one.site is site or not fails(one)):
             return RAISES
-        if one is None:
-            continue
+        if one is None or one.site is site and effect is Effect.REDUCE:
+            continue  # none of its passes works
         now = len(after.of(two))
         if one in working and not fails(one) and not 0 <= len(before.of(one)) - now <= fewer:
             return OTHERWISE

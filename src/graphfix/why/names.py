@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 
-from graphfix.why.kinds import Kind
+from graphfix.why.kinds import Kind, Way
 from graphfix.why.places import Place
 
 LONGEST = 60  # characters of an expression that takes the place of a name
@@ -18,6 +19,13 @@ def with_names(change: str, kind: Kind, place: Place) -> str:
     name, method = kind.stands
     found = receiver_at(place.source.text, place.row, method)
     return re.sub(rf"\b{name}\b", lambda match: found, change) if found else change
+
+
+def fitting(ways: Sequence[Way], kind: Kind, place: Place) -> Sequence[Way]:
+    """The causes that the line at `place` may have: where it calls the method that the error is about, those whose change does."""
+    if kind.stands is None or place.cell is not None or not receiver_at(place.source.text, place.row, kind.stands[1]):
+        return ways
+    return [way for way in ways if f".{kind.stands[1]}(" in way.change] or ways
 
 
 def receiver_at(text: str, row: int, method: str) -> str:

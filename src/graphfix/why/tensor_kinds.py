@@ -92,7 +92,7 @@ NOT_SCALAR = Kind(
     "backward() on a tensor with more than one element",
     ("RuntimeError: grad can be implicitly created only for scalar outputs",),
     ("grad can be implicitly created only for scalar outputs",),
-    (),
+    ("GF312",),
     """\
 `backward()` without an argument needs one number to differentiate; the tensor
 here has several elements.""",
@@ -104,7 +104,7 @@ each GPU or each sample, or a model's output itself.""",
     (
         Way(
             "A loss for each sample, or for each GPU",
-            (),
+            ("GF312",),
             "-loss.backward()\n+loss.mean().backward()",
             '`reduction="none"` gives a loss for each sample. `DataParallel` gathers one loss from each GPU if the module computes it.',
         ),

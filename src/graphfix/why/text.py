@@ -17,7 +17,7 @@ from graphfix.why.diagnosis import Cause, Diagnosis, Nearness
 from graphfix.why.errors import Frame
 from graphfix.why.graph_kinds import WRITTEN_IN_PLACE
 from graphfix.why.kinds import Kind, Way
-from graphfix.why.names import with_names
+from graphfix.why.names import fitting, with_names
 from graphfix.why.places import Nowhere, shortest
 from graphfix.why.repair import commands, patch_of
 from graphfix.why.trace import trace_of
@@ -249,6 +249,7 @@ def _at_a_place(diagnosis: Diagnosis, kind: Kind) -> Iterator[Line]:
     ways = (
         kind.ways[:1] if only_written else kind.ways_in(frame.file for frame in diagnosis.trouble.frames if owner(frame))[:MOST]
     )
+    ways = fitting(ways, kind, place)
     for number, way in enumerate(ways, 1):
         yield ()
         yield from _way(number, replace(way, change=with_names(way.change, kind, place)))

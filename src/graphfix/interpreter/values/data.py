@@ -143,9 +143,10 @@ class Tensor(Value):
     `single`: known to have one element; `shape`: see `shapes`. `base`: the tensor whose memory it shares, or from which it
     was read without its graph; `is_data`: as its `.data`, so that no graph tells of writes to it. `storage`: its memory,
     which views of it share. `latent`: as that of `Unknown`. `severed`: where it has lost its graph.
+    `unreduced`: the call that has made a loss for each sample, of which it still has all.
     """
 
-    __slots__ = ("node", "leaf", "single", "base", "is_data", "shape", "storage", "latent", "severed")
+    __slots__ = ("node", "leaf", "single", "base", "is_data", "shape", "storage", "latent", "severed", "unreduced")
     may_be_tensor = True
 
     def __init__(
@@ -166,6 +167,7 @@ class Tensor(Value):
         self.storage = Storage()
         self.latent: Node | None = None
         self.severed: Severed | None = None
+        self.unreduced: ast.AST | None = None
 
     @property
     def truth(self) -> bool | None:
@@ -174,6 +176,7 @@ class Tensor(Value):
     def copied(self) -> Tensor:
         made = Tensor(self.node, self.leaf, self.single, self.base, self.is_data, self.shape)
         made.severed = self.severed
+        made.unreduced = self.unreduced
         return made
 
     def is_a(self, name: str) -> bool | None:
