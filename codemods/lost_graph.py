@@ -2,7 +2,9 @@
 
 ## What it does
 Finds a `backward()` that is called on a tensor without a graph in every run, where an operation on the way has cut the graph of what the
-loss is computed from: `detach()` or `.data`, `argmax` or a comparison, a tensor made from a number, code under `no_grad`.
+loss is computed from: `detach()` or `.data`, `argmax` or a comparison, a tensor made from a number, code under `no_grad`. Also one before
+which no graph began: `set_grad_enabled(False)` as a statement switches recording off for all that follows, or all parameters that the
+loss depends on were told to need no gradient.
 
 ## Why is this bad
 Nothing is trained, and the `backward()` raises
@@ -28,7 +30,7 @@ for x, y in loader:
 
 ## Fix safety
 Never safe: the graph may have been cut on purpose, and another loss be meant. The fix puts the value that was cut in the place of the cut,
-if `backward()` then trains something. There is no fix for an operation that has no gradient, such as `argmax`, and none for
+or `True` in that of the `False` that freezes or switches off, if `backward()` then trains something. There is no fix for an operation that has no gradient, such as `argmax`, and none for
 code under `no_grad`.
 
 ## References
@@ -54,11 +56,15 @@ WHAT = {
     How.CONSTANT: "the result of this has no graph",
     How.UNRECORDED: "this runs without recording a graph",
     How.COPIED: "this makes a new tensor, which takes over no graph",
+    How.SWITCHED_OFF: "this switches recording off for all that follows",
+    How.FROZEN: "this tells the parameters to need no gradient",
 }
 WHY_NOT = {
     How.CONSTANT: "no gradient goes through this operation",
     How.UNRECORDED: "the code under no_grad may be meant to evaluate only",
     How.COPIED: "the number is not read where the tensor is made",
+    How.SWITCHED_OFF: "the code does not show where recording is to go on",
+    How.FROZEN: "the code does not show which parameters are to be trained",
 }
 
 
@@ -69,12 +75,14 @@ def find(evidence: Evidence) -> Iterator[Finding]:
 
 def report(evidence: Evidence, lost: LostGraph) -> Finding:
     program, cut, site = evidence.program, lost.severed, lost.bare.site
+    cuts = lost.every if cut.how is How.FROZEN else (cut,)
     story = [
-        evidence.label(cut.site, WHAT[cut.how]),
+        *(evidence.label(each.site, WHAT[each.how]) for each in cuts),
         evidence.label(site, "this backward() finds no graph to go through and raises"),
     ]
     loss = lost.bare.receiver if lost.bare.receiver is not None else site
-    message = f"`{short(program.source(cut.site), 30)}` leaves `{short(program.source(loss), 18)}` without a graph"
+    what = program.statement_of(cut.site) if cut.how is How.FROZEN else cut.site
+    message = f"`{short(program.source(what), 30)}` leaves `{short(program.source(loss), 18)}` without a graph"
     span = program.span(program.statement_of(cut.site))
     lost_nodes = history(list(cut.nodes))
     subject = Subject(about=frozenset([cut.site]), explains=frozenset(node.way for node in lost_nodes))

@@ -41,6 +41,34 @@ def step(logs):
     F.mse_loss(out, y).backward()
 """,
     "no parameter ever came in": "loss = F.mse_loss(x, y)\nloss.requires_grad_()\nloss.backward()\n",
+    "a part of the parameters is frozen": """
+for name, p in net.named_parameters():
+    if "bias" in name:
+        p.requires_grad = False
+F.mse_loss(net(x), y).backward()
+""",
+    "frozen, and thawed again": "net.requires_grad_(False)\nnet.requires_grad_(True)\nF.mse_loss(net(x), y).backward()\n",
+    "an input is trained through a frozen network": """
+net.requires_grad_(False)
+x.requires_grad_()
+F.mse_loss(net(x), y).backward()
+""",
+    "recording goes on behind a block": """
+def evaluate():
+    with torch.set_grad_enabled(False):
+        return net(x).mean().item()
+evaluate()
+F.mse_loss(net(x), y).backward()
+""",
+    "recording is switched on again": """
+def evaluate():
+    torch.set_grad_enabled(False)
+    shown = net(x).mean().item()
+    torch.set_grad_enabled(True)
+    return shown
+evaluate()
+F.mse_loss(net(x), y).backward()
+""",
     "gradients are asked for anew": "out = net(x).detach().requires_grad_()\nF.mse_loss(out, y).backward()\n",
 }
 # a program, the code that cuts, and the line that the repair makes of it; None where there is none
@@ -50,6 +78,28 @@ TOLD = {
     "a number": ("loss = F.mse_loss(net(x), y)\nloss = torch.tensor(loss.item())\nloss.backward()\n", "torch.tensor(loss.item())", "loss = loss\n"),
     "the largest": ("out = net(x).argmax(dim=1)\nout.float().mean().backward()\n", "net(x).argmax(dim=1)", None),
     "nothing recorded": ("with torch.no_grad():\n    out = net(x)\nF.mse_loss(out, y).backward()\n", "net(x)", None),
+    "all parameters are frozen": (
+        "for p in net.parameters():\n    p.requires_grad = False\nF.mse_loss(net(x), y).backward()\n",
+        "p.requires_grad = False",
+        "    p.requires_grad = True\n",
+    ),
+    "the network is frozen": (
+        "net.requires_grad_(False)\nF.mse_loss(net(x), y).backward()\n",
+        "net.requires_grad_(False)",
+        "net.requires_grad_(True)\n",
+    ),
+    "all are frozen, on either way": (
+        "for name, p in net.named_parameters():\n    if 'bias' in name:\n        p.requires_grad = False\n    else:\n"
+        "        p.requires_grad = False\nF.mse_loss(net(x), y).backward()\n",
+        "p.requires_grad = False",
+        "    else:\n        p.requires_grad = True\n",
+    ),
+    "recording was switched off": (
+        "def evaluate():\n    torch.set_grad_enabled(False)\n    print(net(x).mean().item())\n\n\n"
+        "evaluate()\nF.mse_loss(net(x), y).backward()\n",
+        "torch.set_grad_enabled(False)",
+        "    torch.set_grad_enabled(True)\n",
+    ),
     "in a function": (
         "def loss_of(out):\n    return (out.detach() - y).pow(2).mean()\n\n\nfor _ in range(3):\n    loss_of(net(x)).backward()\n",
         "out.detach()",

@@ -1,39 +1,55 @@
-"""Backward passes that find no graph, because it was cut on the way from the parameters to the loss."""
+"""Backward passes that find no graph, because it was cut on the way from the parameters to the loss, or never began."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from graphfix.analysis.evidence import Evidence
-from graphfix.autograd.severed import Severed
+from graphfix.analysis.runs import Run
+from graphfix.autograd.severed import How, Severed
 from graphfix.interpreter.recording import Bare
 
 
 @dataclass(frozen=True, eq=False)
 class LostGraph:
-    """A backward pass that raises in each run, as its loss has no graph, and where that was cut."""
+    """A backward pass that raises in each run, as its loss has no graph, and where that was cut: first, and in any run."""
 
     bare: Bare
     severed: Severed
+    every: tuple[Severed, ...]
 
 
 def lost_graphs(evidence: Evidence) -> Iterator[LostGraph]:
     """The calls of `backward()` that find no graph in any run that comes to them, each once, where the cut is in sight.
 
-    Runs that were cut short by the budget do not show what the others would have found.
+    Of parameters that are told to need no gradient, in any run that comes to that: an option may decide. Runs that were cut short by the
+    budget do not show what the others would have found.
     """
     if evidence.tape.truncated:
         return
     found: dict[ast.Call, list[Bare]] = {}
-    walked = {event.site for run in evidence.tape.runs for event in run.recording.walks}
     for run in evidence.tape.runs:
         for bare in run.recording.bare:
             found.setdefault(bare.site, []).append(bare)
     for site, every in found.items():
-        cuts = [bare.severed for bare in every if bare.severed is not None]
-        if site in walked or len(cuts) < len(every) or not evidence.program.holds(site):
+        cuts = {bare.severed.site: bare.severed for bare in every if bare.severed is not None}
+        if not evidence.program.holds(site) or not all(map(evidence.program.holds, cuts)) or any(bare.severed is None for bare in every):
             continue
-        if all(evidence.program.holds(cut.site) for cut in cuts):
-            yield LostGraph(every[0], cuts[0])
+        if not any(walk.site is site for run in concerned(evidence, cuts.values()) for walk in run.recording.walks):
+            yield LostGraph(every[0], next(iter(cuts.values())), tuple(sorted(cuts.values(), key=lambda cut: evidence.program.span(cut.site).start)))
+
+
+def concerned(evidence: Evidence, cuts: Iterable[Severed]) -> list[Run]:
+    """The runs that may not go backward if the graph is lost by these cuts."""
+    if any(cut.how is not How.FROZEN for cut in cuts):
+        return evidence.tape.runs
+    places = {freezing(evidence, cut.site) for cut in cuts}
+    return [run for run in evidence.tape.runs if not run.recording.is_without(places)]
+
+
+def freezing(evidence: Evidence, site: ast.AST) -> ast.AST:
+    """What a run executes that comes to a place where parameters are frozen: of a loop over parameters, of which it may freeze some, the loop."""
+    loop = evidence.program.enclosing(site, (ast.For, ast.FunctionDef))
+    return loop if isinstance(loop, ast.For) else evidence.program.statement_of(site)

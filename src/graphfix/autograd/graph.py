@@ -22,10 +22,10 @@ class Leaf:
     """A parameter, or the group of parameters of one layer, that share a version counter.
 
     `module`: whether it belongs to a module; `is_parameter`: whether it does from the moment on that a module has it as an attribute.
-    `origin`: the leaf of which it is a copy.
+    `origin`: the leaf of which it is a copy. `frozen_at`: where it was told to need no gradient.
     """
 
-    __slots__ = ("name", "requires_grad", "version", "trained", "site", "module", "is_parameter", "origin")
+    __slots__ = ("name", "requires_grad", "version", "trained", "site", "module", "is_parameter", "origin", "frozen_at")
 
     def __init__(self, name: str, requires_grad: bool = True, site: ast.AST | None = None, module: bool = False) -> None:
         self.name = name
@@ -36,12 +36,14 @@ class Leaf:
         self.trained = False
         self.site = site
         self.origin: Leaf | None = None
+        self.frozen_at: ast.AST | None = None
 
     def copied(self) -> Leaf:
         """A new leaf with the same content."""
         copy = Leaf(self.name, self.requires_grad, self.site, self.module)
         copy.is_parameter = self.is_parameter
         copy.origin = self.origin or self
+        copy.frozen_at = self.frozen_at
         return copy
 
 

@@ -10,11 +10,16 @@ from graphfix.autograd.graph import Node
 
 
 class How(enum.Enum):
-    """How a graph is lost: by an operation whose result is a constant to autograd, by code that records nothing, in a tensor made anew."""
+    """How a graph is lost: by an operation whose result is a constant to autograd, by code that records nothing, in a tensor made anew.
+
+    Or none begins: recording was switched off for all that follows, or the parameters were told to need no gradient.
+    """
 
     CONSTANT = enum.auto()
     UNRECORDED = enum.auto()
     COPIED = enum.auto()
+    SWITCHED_OFF = enum.auto()
+    FROZEN = enum.auto()
 
 
 @dataclass(frozen=True, eq=False)

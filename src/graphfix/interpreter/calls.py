@@ -259,7 +259,8 @@ def run_function(m: Interpreter, function: Function, arguments: Arguments, keywo
     finally:
         m.frames.pop()
         m.active[definition] -= 1
-        m.grad_enabled = before
+        if "no_grad" in function.wrappers or "enable_grad" in function.wrappers:
+            m.grad_enabled = before  # what a statement switches stays so
     if failed:  # the program works, so what it was given was fine: as a call that could not be entered
         return m.unknown(site, given(arguments, keywords))
     m.recording.returned[frame] = frame.returned or NONE

@@ -145,6 +145,7 @@ class Interpreter:
         self.recording = Recording()
         self.context: Context = ()
         self.grad_enabled = True
+        self.switched_off_at: ast.AST | None = None  # by a statement, for all that follows
         self.thread: object = None
         self.training: bool | None = None
         self.modes: dict[object, tuple[Value, bool | None]] = {}

@@ -98,10 +98,11 @@ def item_of(m: Interpreter, value: Value, key: object, site: ast.AST) -> Value:
     return Unknown(("item", site, key, m.now()), value.node)
 
 
-def train_parameters(m: Interpreter, holder: Value, trains: bool) -> None:
+def train_parameters(m: Interpreter, holder: Value, trains: bool, site: ast.AST) -> None:
     """Parameters are told to need a gradient, or none: also those of modules that are not in sight and lie in one that is."""
     for leaf in leaves_in(holder):
         leaf.requires_grad = trains
+        leaf.frozen_at = None if trains else site
     change = m.recording.frozen.difference_update if trains else m.recording.frozen.update
     change(part.key for part in all_parts(holder) if isinstance(part, Unknown))
 
@@ -148,7 +149,7 @@ def set_flag(m: Interpreter, holder: Value, value: Value, site: ast.AST) -> None
     if isinstance(holder, Tensor):
         set_requires_grad(m, holder, value, site)
     elif isinstance(holder, (Parameters, TorchModule)):
-        train_parameters(m, holder, not value.is_off)
+        train_parameters(m, holder, not value.is_off, site)
     elif isinstance(holder, Unknown) and value.is_off:
         freeze(m, holder)
 
@@ -161,6 +162,7 @@ def set_requires_grad(m: Interpreter, tensor: Tensor, value: Value, site: ast.AS
         m.recording.asks.append(m.trace())
     if tensor.leaf is not None:
         tensor.leaf.requires_grad = wanted
+        tensor.leaf.frozen_at = None if wanted else site
     elif wanted and tensor.node is None:
         tensor.leaf = Leaf(ast.unparse(site)[:40], True, site)
 

@@ -19,11 +19,17 @@ def severed(m: Interpreter, site: ast.AST, values: Iterable[Value]) -> Severed |
     given = [each for value in values for each in (value, *(value.items if isinstance(value, Sequence) else ()))]
     how = How.CONSTANT if m.grad_enabled else How.UNRECORDED
     if any(map(has_graph, given)):
+        if not m.grad_enabled and m.switched_off_at is not None:
+            return Severed(m.switched_off_at, How.SWITCHED_OFF, nodes_of(given))
         return Severed(site, how, nodes_of(given))
     read = [value.source for value in given if isinstance(value, NonTensor) and value.source is not None]
     if any(map(has_graph, read)):
         return Severed(site, How.COPIED, nodes_of(read))
-    return next((value.severed for value in given if isinstance(value, Tensor) and value.severed is not None), None)
+    tensors = [value for value in given if isinstance(value, Tensor)]
+    earlier = next((value.severed for value in tensors if value.severed is not None), None)
+    frozen = (value.leaf.frozen_at for value in tensors if value.leaf is not None and not value.leaf.requires_grad)
+    at = next((each for each in frozen if each is not None), None)
+    return earlier if earlier is not None or at is None else Severed(at, How.FROZEN)
 
 
 def nodes_of(values: Iterable[Value]) -> tuple[Node, ...]:

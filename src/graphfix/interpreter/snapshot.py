@@ -116,7 +116,7 @@ class Beginning:
         self._snapshot = Snapshot(env, m.recording.nodes)
         self._recorded = _copied(m.recording)
         self._defined = frozenset(self._recorded.pop("executed"))
-        self._state = (m.order, m.grad_enabled, m.has_graphs)
+        self._state = (m.order, m.grad_enabled, m.switched_off_at, m.has_graphs)
         self._noted = (dict(m.modes), dict(m.decisions))
 
     @property
@@ -136,7 +136,7 @@ class Beginning:
             setattr(m.recording, name, content)
         m.recording.defined = self._defined
         m.tick(self._snapshot.size // OBJECTS_OF_A_STEP)  # that they are untouched is looked at for each run
-        m.order, m.grad_enabled, has_graphs = self._state
+        m.order, m.grad_enabled, m.switched_off_at, has_graphs = self._state
         m.has_graphs = m.has_graphs or has_graphs  # a module that was read later may hold some
         modes, decisions = self._noted
         m.modes, m.decisions = dict(modes), {**decisions, **m.decisions}

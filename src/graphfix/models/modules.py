@@ -259,7 +259,7 @@ def module_method(
     if name in ("to", "cuda", "cpu", "half", "float", "double", "apply", "share_memory", "type"):
         return receiver
     if name == "requires_grad_":
-        train_parameters(m, receiver, not any(value.is_off for value in (*arguments, *keywords.values())))
+        train_parameters(m, receiver, not any(value.is_off for value in (*arguments, *keywords.values())), site)
         return receiver
     if name in ("add_module", "register_module"):
         note_modules(m, arguments[1:])

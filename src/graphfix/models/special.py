@@ -64,6 +64,7 @@ def set_grad_enabled(m: Interpreter, arguments: Arguments, keywords: Keywords, s
         m.recording.asks.append(m.trace())  # the program says itself where gradients are wanted
     if isinstance(statement, ast.Expr) and statement.value is site:
         m.grad_enabled = enabled
+        m.switched_off_at = None if enabled else site
     return GradMode(enabled)
 
 

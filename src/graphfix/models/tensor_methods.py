@@ -102,7 +102,7 @@ def call_torch_method(
             return tensor_like_method(m, Tensor(), name, arguments, keywords, site)  # a leaf of its own
         if name in ("requires_grad_", "detach_") and receiver.form is not ParametersForm.DATA:
             off = name == "detach_" or any(value.is_off for value in (*arguments, *keywords.values()))
-            train_parameters(m, receiver, not off)
+            train_parameters(m, receiver, not off, site)
             return receiver
         content = content_of_parameters([receiver, *arguments])
         if content is not None:

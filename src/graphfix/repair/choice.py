@@ -26,6 +26,7 @@ from graphfix.repair.trial import LESS, OTHERWISE, REFUSALS, UNDECIDED, UNTRAINE
 from graphfix.repair.witness import Witness, witness_of
 
 MOST_TRIED = 40  # candidates of one finding
+BOTH = (Effect.REDUCE, Effect.UNCUT)  # the code does not show which of two such repairs is meant
 IN_USE = "a backward() may go through what is cut"
 TRIAL_STEPS = 200_000  # that they may take together
 
@@ -58,7 +59,7 @@ def chosen(evidence: Evidence, finding: Draft, is_left: IsLeft) -> Iterator[Find
         return
     best = held[0]
     if best.candidate.doubt:
-        others = (each.candidate for each in held[1:] if best.candidate.effect is each.candidate.effect is Effect.REDUCE)
+        others = (each.candidate for each in held[1:] if best.candidate.effect is each.candidate.effect and each.candidate.effect in BOTH)
         yield replace(repaired(finding, best.candidate), another=next((each.fix for each in others), None))
     else:
         # that somebody goes backward through what is cut says nothing against the finding: the copy raises all the same

@@ -15,17 +15,47 @@ from graphfix.source.quote import short
 
 MEANT = "the graph may be cut on purpose, and another loss be meant"
 # what reads a number out of a tensor
+TITLES = {
+    How.SWITCHED_OFF: ("leave recording on", "code that follows may be meant to run without recording"),
+    How.FROZEN: ("let the parameters need gradients", "the code does not show which parameters are to be trained"),
+}
 READS = ("item", "tolist", "numpy")
 
 
 def regained(evidence: Evidence, bare: Bare) -> Iterator[Candidate]:
     """The value that the cut was made of in its place: `x` for `x.detach()`, for `x.data`, and for `torch.tensor(x.item())`."""
     lost = next((each for each in lost_graphs(evidence) if each.bare.site is bare.site), None)
+    # of two branches that freeze all between them, the other one was most often copied from the first
+    every = lost.every if lost is not None else ()
+    for cut in reversed(every):
+        yield from switched(evidence, cut, is_one_of_several=len(every) > 1)
     whole = origin(lost.severed) if lost is not None else None
     if lost is not None and whole is not None:
         text = evidence.program.source(whole)
         title = f"go on with the graph of `{short(text, 30)}`"
         yield Candidate(Effect.UNCUT, title, (Replace(evidence.program.span(lost.severed.site), text),), Ground.RAISES, MEANT)
+
+
+def switched(evidence: Evidence, cut: Severed, *, is_one_of_several: bool) -> Iterator[Candidate]:
+    """`True` for the `False` that switches recording off, or that tells parameters to need no gradient."""
+    flag = flag_of(evidence, cut.site) if cut.how in TITLES else None
+    if flag is not None:
+        title, doubt = TITLES[cut.how]
+        if is_one_of_several:
+            title += f" in line {flag.lineno}"
+        yield Candidate(Effect.UNCUT, title, (Replace(evidence.program.span(flag), "True"),), Ground.RAISES, doubt)
+
+
+def flag_of(evidence: Evidence, site: ast.AST) -> ast.Constant | None:
+    """The `False` of a call, or of the assignment of an attribute, that is given no other one."""
+    statement = evidence.program.statement_of(site)
+    parts: list[ast.expr] = []
+    if isinstance(site, ast.Call):
+        parts = [*site.args, *(keyword.value for keyword in site.keywords)]
+    elif isinstance(statement, ast.Assign):
+        parts = [statement.value]
+    flags = [part for part in parts if isinstance(part, ast.Constant) and part.value is False]
+    return flags[0] if len(flags) == 1 else None
 
 
 def origin(cut: Severed) -> ast.expr | None:
