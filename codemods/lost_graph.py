@@ -29,9 +29,9 @@ for x, y in loader:
 ```
 
 ## Fix safety
-Never safe: the graph may have been cut on purpose, and another loss be meant. The fix puts the value that was cut in the place of the cut,
-or `True` in that of the `False` that freezes or switches off, if `backward()` then trains something. There is no fix for an operation that has no gradient, such as `argmax`, and none for
-code under `no_grad`.
+Never safe: the graph may have been cut on purpose, and another loss be meant. The fix puts the value that was cut in the place of the
+cut, or `True` in that of the `False` that freezes or switches off, if `backward()` then trains something. There is no fix for an
+operation that has no gradient, such as `argmax`, and none for code under `no_grad`.
 
 ## References
 - https://docs.pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation

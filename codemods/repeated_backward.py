@@ -41,7 +41,7 @@ import ast
 from collections.abc import Iterator
 
 from graphfix.analysis.evidence import Evidence
-from graphfix.analysis.second_backward import Cause, SecondBackward
+from graphfix.analysis.second_backward import Cause, SecondBackward, callers_of
 from graphfix.autograd.symptoms import SECOND_WALK
 from graphfix.codemods.base import rule
 from graphfix.model import Finding, in_time
@@ -63,6 +63,11 @@ def report(evidence: Evidence, walk: SecondBackward) -> Finding:
     site = walk.walk.site
     statement = evidence.program.statement_of(site)
     story = [evidence.label(site, "this backward() goes through the same loss again and raises")]
+    callers = callers_of(walk)
+    if callers is not None and all(map(evidence.program.holds, callers)):
+        first, statement = callers
+        story.insert(0, evidence.label(first, "this call goes backward through the loss, which frees its graph"))
+        story.insert(1, evidence.label(statement, "this call does it again"))
     if evidence.program.holds(walk.freed_by.site) and walk.freed_by.site is not site:
         story.insert(0, evidence.label(walk.freed_by.site, "this backward() frees the graph"))
     root = walk.walk.receiver

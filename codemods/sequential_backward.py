@@ -42,7 +42,7 @@ import ast
 from collections.abc import Iterator
 
 from graphfix.analysis.evidence import Evidence
-from graphfix.analysis.second_backward import Cause, SecondBackward, statement_in
+from graphfix.analysis.second_backward import Cause, SecondBackward, calls_of, statement_in
 from graphfix.analysis.subject import about
 from graphfix.autograd.symptoms import SECOND_WALK
 from graphfix.codemods.base import rule
@@ -75,16 +75,6 @@ def report(evidence: Evidence, site: ast.AST, walks: list[SecondBackward]) -> Fi
     story.append(evidence.label(blamed, "this backward() goes through the freed part again and raises"))
     message = f"`{short(evidence.program.source(blamed))}` goes through a graph that is already freed"
     return RULE.finding(evidence, message, evidence.program.span(blamed), in_time(*story), subject=about(site), shown_by=walks[0])
-
-
-def calls_of(walk: SecondBackward) -> tuple[ast.AST, ast.AST]:
-    """The statements by which one function leads to the walk that frees and to the one that comes again."""
-    for (one, first), (two, second) in zip(walk.freed_by.trace, walk.walk.trace):
-        if one is not two:
-            break
-        if first is not second:
-            return first, second
-    return walk.freed_by.site, walk.walk.site
 
 
 def caller_site(evidence: Evidence, walk: SecondBackward, site: ast.AST) -> ast.AST:

@@ -56,6 +56,14 @@ TOLD = {
         "    losses.append(loss.detach())\n",
         True,
     ),
+    "a dict by a key that is not known": (
+        "class Hooked(Layer):\n    def __init__(self):\n        super().__init__()\n        self.caught = {}\n    def forward(self, x):\n"
+        "        self.caught[x.device] = self.linear(x)\n        return self.caught[x.device]\n"
+        "net = Hooked()\nnet(x).mean().backward()\nbest = copy.deepcopy(net)\n",
+        "self.caught[x.device]",
+        "net.caught.clear()\nbest = copy.deepcopy(net)\n",
+        False,
+    ),
     "what a backward pass needs": (
         "net(x)\nloss = net.last.mean()\nloss.backward()\nbest = copy.deepcopy(net)\n",
         "self.last",

@@ -205,11 +205,15 @@ class Unreduced(Refused):
 
 @dataclass(frozen=True, eq=False)
 class Held:
-    """A tensor with a graph that an object holds. `path`: what to write behind the object to come to it; None where that is not known."""
+    """A tensor with a graph that an object holds. `path`: what to write behind the object to come to it; None where that is not known.
+
+    `within`: the same of the list or dict that holds the tensor, where it lies in one that an attribute holds.
+    """
 
     node: Node
     value: Value
     path: str | None
+    within: str | None = None
 
 
 @dataclass(frozen=True, eq=False)

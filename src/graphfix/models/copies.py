@@ -70,15 +70,16 @@ def copied(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], s
 def graphs_held(value: Value) -> Iterator[Held]:
     """The tensors with a graph that a deep copy of a value comes to, with the path that leads to each."""
     seen: set[int] = set()
-    pending: list[tuple[Value, str | None]] = [(value, "")]
+    pending: list[tuple[Value, str | None, str | None]] = [(value, "", None)]
     while pending:
-        part, path = pending.pop()
+        part, path, within = pending.pop()
         if isinstance(part, Tensor):
             if part.node is not None:
-                yield Held(part.node, part, path)
+                yield Held(part.node, part, path, within)
         elif id(part) not in seen:
             seen.add(id(part))
-            inner = ((each, None if path is None or step is None else path + step) for each, step in copied_parts(part))
+            holder = path if isinstance(part, (Mapping, Sequence)) and part.is_a("tuple") is not True else None
+            inner = ((each, None if path is None or step is None else path + step, holder) for each, step in copied_parts(part))
             pending.extend(reversed(list(inner)))
 
 

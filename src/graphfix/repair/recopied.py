@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import enum
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from graphfix.analysis.copied_graphs import CopiedGraph, copied_graphs
 from graphfix.analysis.evidence import Evidence
@@ -15,8 +17,24 @@ from graphfix.repair.candidate import Candidate, Effect
 from graphfix.repair.shapes import detached
 from graphfix.source.quote import short
 
-MOST = 4  # places that keep a graph: each may be cut in two ways
-LATER = "what is kept has no graph behind the copy"
+MOST = 4  # places that keep a graph: each may be cut in several ways
+
+
+class Way(enum.Enum):
+    """How a graph is kept out of a copy, the best way first; with what that changes for the code behind it."""
+
+    STORED = ""
+    LATE = "what is kept has no graph behind the copy"
+    EMPTIED = "code behind the copy may read what was kept"
+
+
+@dataclass(frozen=True)
+class Cut:
+    """An edit that keeps the graph of what is called `name` out of a copy."""
+
+    way: Way
+    edit: Operation
+    name: str
 
 
 def recopied(evidence: Evidence, copied: Copied) -> Iterator[Candidate]:
@@ -24,40 +42,51 @@ def recopied(evidence: Evidence, copied: Copied) -> Iterator[Candidate]:
     fault = next((each for each in copied_graphs(evidence) if each.copied.site is copied.site), None)
     if fault is None or len(fault.kept) > MOST:
         return
-    ways = [list(ways_of(evidence, fault, held, store)) for held, store in fault.kept]
-    for chosen in sorted(itertools.product(*ways), key=lambda each: sum(late for late, _, _ in each)):
-        operations = tuple(dict.fromkeys(edit for _, edit, _ in chosen))
-        doubt = LATER if any(late for late, _, _ in chosen) else ""
+    ways = [list(cuts_of(evidence, fault, held, store)) for held, store in fault.kept]
+    order = list(Way)
+    for chosen in sorted(itertools.product(*ways), key=lambda each: sum(order.index(cut.way) for cut in each)):
+        operations = tuple(dict.fromkeys(cut.edit for cut in chosen))
+        doubt = next((cut.way.value for cut in reversed(chosen) if cut.way.value), "")
         yield Candidate(Effect.CUT, titled(chosen), operations, Ground.UNUSED, doubt)
 
 
-def titled(chosen: Iterable[tuple[bool, Operation, str]]) -> str:
+def titled(chosen: Sequence[Cut]) -> str:
     """What edits do, in a phrase."""
-    early, late = (list(dict.fromkeys(f"`{name}`" for each, _, name in chosen if each is when)) for when in (False, True))
-    stored = ", ".join(early) + (" where it is stored" if len(early) == 1 else " where they are stored")
-    parts = [*([stored] if early else []), *([", ".join(late) + " before the copy"] if late else [])]
-    return f"detach {' and '.join(parts)}"
+    stored, late, emptied = (", ".join(dict.fromkeys(f"`{cut.name}`" for cut in chosen if cut.way is way)) for way in Way)
+    where = " where they are stored" if "," in stored else " where it is stored"
+    detached_there = [f"{stored}{where}"] if stored else []
+    detached_late = [f"{late} before the copy"] if late else []
+    parts = [f"detach {' and '.join([*detached_there, *detached_late])}"] if stored or late else []
+    return ", ".join([*parts, *([f"empty {emptied} before the copy"] if emptied else [])])
 
 
-def ways_of(evidence: Evidence, fault: CopiedGraph, held: Held, store: Store | None) -> Iterator[tuple[bool, Operation, str]]:
-    """The edits that cut one graph, whether each comes late, and what it cuts."""
-    program = evidence.program
+def cuts_of(evidence: Evidence, fault: CopiedGraph, held: Held, store: Store | None) -> Iterator[Cut]:
+    """The edits that keep one graph out of a copy."""
     if store is not None:
-        name = short(ast.unparse(store.target), 30)
-        site = store.value_site
-        made = detached(store.value, program.source(site)) if site is not None and program.holds(site) else None
-        if made is not None and site is not None:
-            span = program.span(site)
-            plain = made == f"{program.source(site)}.detach()"
-            yield False, Append(span, ".detach()") if plain else Replace(span, made), name
-        elif isinstance(store.target, ast.Attribute):
-            yield from ((False, each, name) for each in operation(evidence, store))
+        yield from (Cut(Way.STORED, edit, short(ast.unparse(store.target), 30)) for edit in where_stored(evidence, store))
     argument = next(iter(fault.copied.site.args), None)
-    if argument is None or held.path is None:
+    if argument is None:
         return
-    text = program.source(argument)
-    if not held.path:
-        yield True, Append(program.span(argument), ".detach()"), short(text, 30)
+    program, text = evidence.program, evidence.program.source(argument)
+    if held.path == "":
+        yield Cut(Way.LATE, Append(program.span(argument), ".detach()"), short(text, 30))
     elif isinstance(argument, (ast.Name, ast.Attribute)):
-        whole = f"{text}{held.path}"
-        yield True, InsertBefore(program.span(program.statement_of(argument)), f"{whole} = {whole}.detach()"), short(whole, 30)
+        place = program.span(program.statement_of(argument))
+        if held.path is not None:
+            whole = f"{text}{held.path}"
+            yield Cut(Way.LATE, InsertBefore(place, f"{whole} = {whole}.detach()"), short(whole, 30))
+        elif held.within:
+            whole = f"{text}{held.within}"
+            yield Cut(Way.EMPTIED, InsertBefore(place, f"{whole}.clear()"), short(whole, 30))
+
+
+def where_stored(evidence: Evidence, store: Store) -> list[Operation]:
+    """The edit that detaches what is stored; none where that is not plain."""
+    site = store.value_site
+    if site is None or not evidence.program.holds(site):
+        return operation(evidence, store) if isinstance(store.target, ast.Attribute) else []
+    text, span = evidence.program.source(site), evidence.program.span(site)
+    made = detached(store.value, text)
+    if made is None:
+        return []
+    return [Append(span, ".detach()") if made == f"{text}.detach()" else Replace(span, made)]

@@ -29,7 +29,8 @@ def reduced(evidence: Evidence, loss: Unreduced) -> Iterator[Candidate]:
 def named_at(evidence: Evidence, loss: Unreduced) -> ast.expr | None:
     """The expression of which the receiver of `backward()` has its value, in the same function."""
     receiver = ast.unparse(loss.receiver) if isinstance(loss.receiver, (ast.Name, ast.Attribute)) else ""
-    stores = [each for each in loss.root.stores if names(each, receiver) and each.trace[-1][0] is loss.trace[-1][0]]
+    known = (each for each in loss.root.stores if isinstance(each, Store))
+    stores = [each for each in known if names(each, receiver) and each.trace[-1][0] is loss.trace[-1][0]]
     site = stores[-1].value_site if stores else None
     return site if site is not None and evidence.program.holds(site) else None
 

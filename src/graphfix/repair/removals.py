@@ -7,19 +7,43 @@ from collections.abc import Iterator
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.outer_graph import external_nodes, statements_of
-from graphfix.analysis.second_backward import SecondBackward
+from graphfix.analysis.second_backward import SecondBackward, callers_of
 from graphfix.autograd.graph import Node
 from graphfix.model import Delete, Ground, InsertBefore, Move, NoFix, Operation, Replace
 from graphfix.repair.candidate import Candidate, Effect, reasoned
 from graphfix.repair.inside import built_inside
 from graphfix.repair.limits import is_harmless
 from graphfix.source.names import names_in
+from graphfix.source.quote import short
 from graphfix.source.subtree import subtree
 
 
 def removals(evidence: Evidence, walk: SecondBackward) -> Iterator[Candidate | NoFix]:
     """A second call that always raises is removed; what a loop or a closure goes backward through each time is computed each time."""
-    yield removal(evidence, walk)
+    callers = callers_of(walk)
+    if callers is None:
+        yield removal(evidence, walk)
+    else:
+        yield from (call_removed(evidence, walk, each) for each in reversed(callers))
+
+
+def call_removed(evidence: Evidence, walk: SecondBackward, caller: ast.stmt) -> Candidate | NoFix:
+    """Of two calls of a function that goes backward one is removed, where nothing takes what it returns."""
+    called = evidence.program.enclosing(walk.walk.site, (ast.FunctionDef,))
+    calls = [part for part in subtree(caller) if isinstance(part, ast.Call)]
+    alone = isinstance(caller, ast.Expr) and len(calls) == 1 and calls[0] is caller.value
+    if not alone or not evidence.program.holds(caller):
+        return NoFix("the call is part of a larger statement")
+    does_more = not isinstance(called, ast.FunctionDef) or any(walk.walk.site not in subtree(each) for each in body_of(called))
+    doubt = "the call may do more than go backward" if does_more else "the other call may be the one too many"
+    title = f"remove the call `{short(evidence.program.source(caller), 30)}`"
+    return reasoned(Effect.REMOVE, title, Delete(evidence.program.span(caller)), ground=Ground.RAISES, doubt=doubt)
+
+
+def body_of(function: ast.FunctionDef) -> list[ast.stmt]:
+    """The statements of a function behind its docstring."""
+    has_docstring = ast.get_docstring(function, clean=False) is not None
+    return function.body[1:] if has_docstring else function.body
 
 
 def removal(evidence: Evidence, walk: SecondBackward) -> Candidate | NoFix:
