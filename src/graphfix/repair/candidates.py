@@ -51,6 +51,7 @@ def candidates(evidence: Evidence, witness: Witness) -> Iterator[Candidate]:
     for make in GRAMMAR:
         yield from make(evidence, witness)
     yield from cuts(evidence, witness)
+    yield from cuts_in_place(evidence, witness)
     for make in LATER:
         yield from make(evidence, witness)
 
@@ -60,6 +61,27 @@ def cuts(evidence: Evidence, witness: Witness) -> Iterator[Candidate]:
     for expression, value in expressions_of(evidence, witness.old).items():
         doubt = f"the code does not show whether training is to reach what has computed `{short(ast.unparse(expression), 20)}`"
         yield from cut(evidence, expression, value, Ground.FREED, doubt)
+
+
+def cuts_in_place(evidence: Evidence, witness: Witness) -> Iterator[Candidate]:
+    """A reset that writes to the tensor itself, as `state.zero_()` does, leaves its graph where it is: `state.detach_().zero_()`."""
+    program = evidence.program
+    targets = dict.fromkeys(
+        write.target for write in witness.run.recording.writes if isinstance(write.target, (ast.Name, ast.Attribute))
+    )
+    for target in targets:
+        statement = program.statement_of(target) if program.holds(target) else None
+        call = statement.value if isinstance(statement, ast.Expr) else None
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.value is target:
+            text = program.source(target)
+            doubt = f"other names may share the tensor `{short(text, 20)}`, and go on from its graph"
+            yield Candidate(
+                Effect.CUT,
+                f"detach `{short(text, 30)}` where it is reset",
+                (Append(program.span(target), ".detach_()"),),
+                Ground.FREED,
+                doubt,
+            )
 
 
 def kept(evidence: Evidence, nodes: Collection[Node]) -> Iterator[Candidate]:
