@@ -97,7 +97,8 @@ def test_two_calls_of_a_function_that_goes_backward() -> None:
     program = WRAPPED.format(body="loss.backward()", second="stepper.backward(loss)")
     (finding,) = (each for each in findings_of(Path("train.py"), program) if each.code == "GF302")
     rows = [program[: label.span.start].count("\n") + 1 for label in finding.story]
-    assert rows == [program[: program.index(word)].count("\n") + 1 for word in ("stepper.backward(loss)\n    return", "stepper.backward(loss)\n    opt", "loss.backward()")]
+    words = ("stepper.backward(loss)\n    return", "stepper.backward(loss)\n    opt", "loss.backward()")
+    assert rows == [program[: program.index(word)].count("\n") + 1 for word in words]
     assert finding.fix is not None and "not the one" not in finding.fix.title
     repaired = apply_fixes(program, [finding.fix]).text
     assert repaired.count("stepper.backward(loss)") == 1 and "loss = criterion" in repaired.split("opt.step")[0]

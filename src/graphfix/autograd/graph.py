@@ -65,16 +65,17 @@ class Write:
 class Storage:
     """The memory of a tensor and of its views, with its version counter. `near`: a storage that may be the same memory.
 
-    `device`: what names the device that it was moved to, or made on; None where that is not known.
+    `device`: what names the device that it was moved to, or made on; None where that is not known. `leaf`: a leaf whose memory it is.
     """
 
-    __slots__ = ("version", "writes", "near", "device")
+    __slots__ = ("version", "writes", "near", "device", "leaf")
 
     def __init__(self, near: Storage | None = None) -> None:
         self.version = 0
         self.writes: list[Write] = []
         self.near = near
         self.device: object = None
+        self.leaf: Leaf | None = None
 
 
 class Node:

@@ -175,6 +175,8 @@ def tensor_item(m: Interpreter, value: Tensor, index: Value, index_node: ast.exp
     if gathers:
         keep(made, [part for part in (index,) if isinstance(part, Tensor)])
     elif is_basic(index):
+        if value.leaf is not None:
+            value.storage.leaf = value.leaf
         made.storage = value.storage
     else:
         made.storage.near = value.storage

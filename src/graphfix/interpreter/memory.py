@@ -11,6 +11,7 @@ from collections.abc import Sequence as Items
 
 from graphfix.autograd.graph import Storage, Write
 from graphfix.interpreter.interpreter import Interpreter
+from graphfix.interpreter.recording import LeafWrite
 from graphfix.interpreter.values import Tensor, TorchModule, Value
 
 # Views that never copy; what else the table calls a view may be the same memory or not
@@ -34,11 +35,24 @@ def keep(made: Tensor, tensors: Items[Tensor]) -> None:
 def view(made: Tensor, of: Value, name: str) -> Tensor:
     """`made` is a view of a tensor: they share memory and version, or may do so."""
     if isinstance(of, Tensor):
+        if of.leaf is not None:
+            of.storage.leaf = of.leaf
         if name.rsplit(".", 1)[-1] in VIEWS:
             made.storage = of.storage
         else:
             made.storage.near = of.storage
     return made
+
+
+def note_leaf_write(m: Interpreter, tensor: Tensor, site: ast.AST, target: ast.AST | None, value: Value | None = None) -> None:
+    """Note a write in place to a leaf that requires grad, or to a view of one, which torch refuses while it records.
+
+    `value`: what is added to it. https://docs.pytorch.org/docs/stable/notes/autograd.html#in-place-operations-with-autograd
+    """
+    leaf = tensor.leaf if tensor.leaf is not None else tensor.storage.leaf if tensor.node is not None else None
+    if m.grad_enabled and leaf is not None and leaf.requires_grad and not tensor.is_data:
+        is_total = value is not None and value.node is not None and tensor.leaf is not None
+        m.recording.leaf_writes.append(LeafWrite(site, m.trace(), leaf, target, tensor.node, is_total))
 
 
 def overwrite(m: Interpreter, tensor: Tensor, site: ast.AST, target: ast.AST | None, layer: object = None) -> None:

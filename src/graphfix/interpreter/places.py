@@ -7,7 +7,7 @@ import ast
 from graphfix.autograd.graph import Leaf, Node
 from graphfix.interpreter.interning import kind_of, taken_from
 from graphfix.interpreter.interpreter import Interpreter
-from graphfix.interpreter.memory import overwrite
+from graphfix.interpreter.memory import note_leaf_write, overwrite
 from graphfix.interpreter.recording import Handed, Store, StoreKind
 from graphfix.interpreter.shapes import OTHER
 from graphfix.interpreter.values import (
@@ -173,6 +173,8 @@ def set_item(m: Interpreter, target: ast.Subscript, value: Value, source: ast.ex
     key = index.value if isinstance(index, Constant) and is_hashable(index.value) else None
     if isinstance(holder, Tensor):
         m.recording.written.append((holder, value.node is not None))
+        if value is not holder:
+            note_leaf_write(m, holder, target, target.value, value)
         if holder.leaf is None and not holder.is_data and value is not holder:
             overwrite(m, holder, target, target.value)
         if m.grad_enabled and not holder.is_data and value is not holder:

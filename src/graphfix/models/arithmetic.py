@@ -11,7 +11,7 @@ from graphfix.autograd.graph import Storage
 from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.iteration import iterate
-from graphfix.interpreter.memory import has_grad, keep, overwrite
+from graphfix.interpreter.memory import has_grad, keep, note_leaf_write, overwrite
 from graphfix.interpreter.severed import severed
 from graphfix.interpreter.shapes import operator_shape, unreduced
 from graphfix.interpreter.values import (
@@ -220,6 +220,7 @@ def in_place(m: Interpreter, site: ast.AST, left: Value, right: Value, op: ast.o
             return left
         if left.is_data:
             return left
+        note_leaf_write(m, left, site, site.target if isinstance(site, ast.AugAssign) else None, right)
         kept, left.storage = left.storage, Storage()  # the write itself saves no more than a copy of what it overwrites
         result = arithmetic(m, site, left, right, op)
         left.storage = kept

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from graphfix.autograd.graph import Leaf
 from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.interpreter import Interpreter
-from graphfix.interpreter.memory import view
+from graphfix.interpreter.memory import note_leaf_write, view
 from graphfix.interpreter.places import freeze, set_requires_grad, train_parameters
 from graphfix.interpreter.recording import Number, Update
 from graphfix.interpreter.severed import severed
@@ -211,6 +211,8 @@ def tensor_like_method(
         return opaque_without_graph(known, receiver, name, arguments, site)
     if isinstance(receiver, Tensor) and known.inplace and not m.grad_enabled:
         return changed_in_place(m, receiver, Tensor(), site=site)
+    if isinstance(receiver, Tensor) and known.inplace and known.differentiable:
+        note_leaf_write(m, receiver, site, site.func.value if isinstance(site, ast.Call) and isinstance(site.func, ast.Attribute) else None)
     values = [receiver] if name in MODELLED_ON else [receiver, *arguments, *keywords.values()]
     made = operation(m, known, values, keywords, site, name)
     if isinstance(receiver, Unknown) and isinstance(made, Tensor):

@@ -24,6 +24,7 @@ class Effect(enum.Enum):
     MOVE = "takes the gradients before the parameters change"
     RETAIN = "keeps the graph for the backward pass that follows"
     REDUCE = "makes one number of the losses of all samples"
+    UNRECORDED = "changes a leaf without recording it"
     UNCUT = "lets the graph go on where it was cut"
     RECOMPUTE = "runs a part of the forward pass again"
 

@@ -12,12 +12,13 @@ from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.second_backward import SecondBackward
 from graphfix.analysis.subject import Draft
 from graphfix.autograd.graph import Node
-from graphfix.interpreter.recording import Bare, Copied, Refused, Unreduced
+from graphfix.interpreter.recording import Bare, Copied, LeafWrite, Refused, Unreduced
 from graphfix.model import OPEN, AddArgument, Applicability, Finding, Fix, NoFix
 from graphfix.obligations.merged_backwards import Joined, writes
 from graphfix.obligations.proof import proven
 from graphfix.repair.candidate import Candidate, Effect
 from graphfix.repair.candidates import candidates, kept, proposed
+from graphfix.repair.leaf_write import written_apart
 from graphfix.repair.ranking import LEFT_OPEN, rank, rank_kept, trains_alike
 from graphfix.repair.recopied import recopied
 from graphfix.repair.reduced import reduced
@@ -75,6 +76,8 @@ def mended(evidence: Evidence, shown: Refused) -> Iterator[Candidate]:
         yield from recopied(evidence, shown)
     elif isinstance(shown, Unreduced):
         yield from reduced(evidence, shown)
+    elif isinstance(shown, LeafWrite):
+        yield from written_apart(evidence, shown)
 
 
 def search(evidence: Evidence, finding: Draft, shown: SecondBackward | Conflict) -> Iterator[Finding]:

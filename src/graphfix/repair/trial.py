@@ -132,7 +132,7 @@ def compared(before: Tape, after: Tape, site: ast.AST | None, meant: Candidate) 
         refusal = difference(old, new, site, meant.effect)
         if refusal:
             return Verdict(refusal)
-        if len(new.parameters) < len(old.parameters):
+        if len(new.parameters) < len(old.parameters) and meant.effect is not Effect.UNRECORDED:
             return Verdict(UNTRAINED)
         trained += (old if meant.effect in JOINING else new).trained()
     return Verdict("", trained)
@@ -172,8 +172,8 @@ def difference(before: Uses, after: Uses, site: ast.AST | None, effect: Effect) 
     for one, two in corresponding(old, new, by_text=effect in REORDERING):
         if fails(two) and (one is None or one.site is site or not fails(one)):
             return RAISES
-        if one is None or one.site is site and effect is Effect.REDUCE:
-            continue  # none of its passes works
+        if one is None or one.site is site and effect is Effect.REDUCE or effect is Effect.UNRECORDED:
+            continue  # none of its passes works, or comes behind the write
         now = len(after.of(two))
         if one in working and not fails(one) and not 0 <= len(before.of(one)) - now <= fewer:
             return OTHERWISE

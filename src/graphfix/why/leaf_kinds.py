@@ -15,7 +15,7 @@ LEAF_IN_PLACE = Kind(
         "leaf Variable that requires grad is being used in an in-place operation",
         "leaf Variable that requires grad has been used in an in-place operation",
     ),
-    ("GF204", "GF205", "GF401", "GF101"),
+    ("GF313", "GF204", "GF205", "GF401", "GF101"),
     """\
 A parameter, or another tensor made with `requires_grad=True`, was changed in
 place while PyTorch records.""",
@@ -31,25 +31,25 @@ as `torch.zeros(())`, without `requires_grad`.""",
     (
         Way(
             "An update or an initial value by hand",
-            (),
+            ("GF313",),
             "-w -= lr * w.grad\n+with torch.no_grad():\n+    w -= lr * w.grad",
             "The update is not a part of the computation that is differentiated.",
         ),
         Way(
             "A row of a weight is set: a view of the leaf",
-            (),
+            ("GF313",),
             "-model.embed.weight[0] = 0\n+with torch.no_grad():\n+    model.embed.weight[0] = 0",
             "Indexing, `view()`, `chunk()` and `t()` give views. Writing to a view writes to the leaf.",
         ),
         Way(
             "A total that is a leaf itself",
-            ("GF204",),
+            ("GF313", "GF204"),
             "-total = torch.zeros((), requires_grad=True)\n+total = torch.zeros(())\n total += loss",
             "The total gets its graph from the losses. It needs no `requires_grad`.",
         ),
         Way(
             "A buffer to write results into requires grad",
-            (),
+            ("GF313",),
             "-out = torch.zeros(8, 4, requires_grad=True)\n+out = torch.zeros(8, 4)\n for i, row in enumerate(rows):\n     out[i] = net(row)",
             "The tensor becomes a part of the graph with the first write.",
         ),

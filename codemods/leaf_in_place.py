@@ -1,0 +1,90 @@
+"""A parameter is written in place while operations are recorded.
+
+## What it does
+Finds a write in place to a tensor that requires grad and that no operation has made, such as a parameter, or to a view of one: `w += x`,
+`w[0] = 1`, `w.mul_(2)`, where nothing keeps it from being recorded.
+
+## Why is this bad
+The gradient is asked for the tensor as it is, so torch refuses to change it:
+"RuntimeError: a leaf Variable that requires grad is being used in an in-place operation".
+
+## Example
+```python
+w = torch.zeros(4, requires_grad=True)
+for x, y in loader:
+    loss = F.mse_loss(x @ w, y.sum(dim=1))
+    loss.backward()
+    w -= 0.1 * w.grad
+    w.grad = None
+```
+
+## Use instead
+```python
+w = torch.zeros(4, requires_grad=True)
+for x, y in loader:
+    loss = F.mse_loss(x @ w, y.sum(dim=1))
+    loss.backward()
+    with torch.no_grad():
+        w -= 0.1 * w.grad
+    w.grad = None
+```
+
+## Fix safety
+Never safe: the write may be meant to be a part of the graph. A total of losses that starts with `requires_grad=True` starts without it;
+a view is taken of the detached parameter, which shares its memory; any other write runs under `no_grad`.
+
+## References
+- https://docs.pytorch.org/docs/stable/notes/autograd.html#in-place-operations-with-autograd
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphfix.analysis.evidence import Evidence
+from graphfix.analysis.leaf_writes import leaf_writes, view_of
+from graphfix.analysis.subject import explaining
+from graphfix.autograd.symptoms import LEAF_IN_PLACE, VIEW_OF_LEAF
+from graphfix.codemods.base import rule
+from graphfix.interpreter.recording import LeafWrite
+from graphfix.model import Finding, NoFix, in_time
+from graphfix.source.quote import short
+from graphfix.verify.expected import Expected
+
+
+def find(evidence: Evidence) -> Iterator[Finding]:
+    for writes in leaf_writes(evidence):
+        yield from evidence.told(report, writes)
+
+
+def report(evidence: Evidence, writes: list[LeafWrite]) -> Finding:
+    program, write = evidence.program, writes[0]
+    made, node = write.leaf.site, view_of(write)
+    view = node.site if node is not None else None
+    story = [evidence.label(made, "this requires grad")] if made is not None and program.holds(made) else []
+    if view is not None and program.holds(view) and program.statement_of(view) is not program.statement_of(write.site):
+        story.append(evidence.label(view, "this is a view of it"))
+    refused = [evidence.label(each.site, "this writes to it in place and raises") for each in writes[:3]]
+    what = short(program.source(program.statement_of(write.site)), 30)
+    return RULE.finding(
+        evidence,
+        f"`{what}` writes to a leaf that requires grad",
+        program.span(program.statement_of(write.site)),
+        in_time(*story, *refused),
+        NoFix("`torch` is not imported by name in this file"),
+        shown=LEAF_IN_PLACE if write.node is None else VIEW_OF_LEAF,
+        subject=explaining([write.site]),
+        shown_by=write,
+    )
+
+
+RULE = rule(
+    "GF313",
+    "leaf-in-place",
+    globals(),
+    find,
+    repair="Write to a parameter without recording it.",
+    by_hand="put `{}` under `torch.no_grad()`",
+    shows=(LEAF_IN_PLACE, VIEW_OF_LEAF),
+    results=Expected(reason="the original ends at the write", losses=False, joins=True),
+)

@@ -1,0 +1,75 @@
+"""GF313: a leaf that requires grad is written in place while operations are recorded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from graphfix.model import Applicability, Finding
+from graphfix.rewrite import apply_fixes
+from graphfix.run.engine import findings_of
+
+torch = pytest.importorskip("torch")
+
+HEAD = """\
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+w = torch.ones(4, requires_grad=True)
+net = nn.Linear(4, 4)
+norm = nn.BatchNorm1d(4)
+x = torch.randn(8, 4)
+(net(x) @ w).pow(2).mean().backward()
+"""
+LEFT_ALONE = {
+    "under no_grad": "with torch.no_grad():\n    w -= w.grad\n    net.weight[0] = 0\n",
+    "through data": "w.data -= w.grad\nnet.weight.data[0].zero_()\n",
+    "a detached view": "net.weight.detach()[0] = 0\n",
+    "by an initialiser": "nn.init.normal_(net.weight)\n",
+    "a buffer": "norm.running_mean += 1\nnorm.running_mean[0] = 0\n",
+    "a copy": "copy = w.clone()\ncopy += 1\ncopy[0] = 2\n",
+    "a gradient": "w.grad.zero_()\nw.grad *= 2\n",
+    "frozen before": "net.requires_grad_(False)\nnet.weight.mul_(2)\n",
+    "an error that is caught": "try:\n    w += 1\nexcept RuntimeError:\n    pass\n",
+    "a method that is allowed": "w.requires_grad_()\nnet.weight.share_memory_()\n",
+}
+# a program, and what the repair makes of it
+TOLD = {
+    "a step by hand": ("w -= 0.1 * w.grad\n", "with torch.no_grad():\n    w -= 0.1 * w.grad\n"),
+    "a row": ("net.weight[0] = 0\n", "with torch.no_grad():\n    net.weight[0] = 0\n"),
+    "a method": ("net.bias.fill_(1)\n", "with torch.no_grad():\n    net.bias.fill_(1)\n"),
+    "a row by a method": ("net.weight[0].zero_()\n", "net.weight.detach()[0].zero_()\n"),
+    "a view with a name": ("rows = net.bias.view(2, 2)\nrows[0] += 1\nrows[1] += 2\n", "rows = net.bias.detach().view(2, 2)\n"),
+    "a total": (
+        "total = torch.zeros(1, requires_grad=True)\nfor _ in range(3):\n    total += net(x).mean()\ntotal.backward()\n",
+        "total = torch.zeros(1)\n",
+    ),
+    "rows of results": (
+        "out = torch.zeros(8, 4, requires_grad=True)\nfor i in range(8):\n    out[i] = net(x[i])\nout.mean().backward()\n",
+        "out = torch.zeros(8, 4)\n",
+    ),
+}
+
+
+def only(program: str) -> Finding:
+    (finding,) = (each for each in findings_of(Path("train.py"), HEAD + program) if each.code == "GF313")
+    return finding
+
+
+@pytest.mark.parametrize("program", LEFT_ALONE.values(), ids=LEFT_ALONE)
+def test_what_is_left_alone(program: str) -> None:
+    exec(compile(HEAD + program, "train.py", "exec"), {})
+    assert "GF313" not in {each.code for each in findings_of(Path("train.py"), HEAD + program)}
+
+
+@pytest.mark.parametrize(("program", "text"), TOLD.values(), ids=TOLD)
+def test_what_is_told(program: str, text: str) -> None:
+    with pytest.raises(RuntimeError, match="leaf Variable that requires grad is being used in an in-place operation"):
+        exec(compile(HEAD + program, "train.py", "exec"), {})
+    finding = only(program)
+    assert finding.fix is not None and finding.fix.applicability is Applicability.UNSAFE
+    repaired = apply_fixes(HEAD + program, [finding.fix]).text
+    assert text in repaired
+    exec(compile(repaired, "train.py", "exec"), {})
