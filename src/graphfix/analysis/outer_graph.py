@@ -153,15 +153,21 @@ def bound_outside(evidence: Evidence, walk: SecondBackward) -> list[ast.Assign]:
     """The assignments, in another function, that keep the outer graph: an `__init__` that computes targets."""
     found: dict[ast.Assign, None] = {}
     for (_, _, hit), (_, entry) in zip(walk.hits, walk.entries):
-        outside = (node for node in hit.path if all(active is not entry for active, _ in node.context))
-        stores = next(filter(None, (kept_in(node, entry) for node in outside)), [])
-        statement = (
-            evidence.program.statement_of(stores[-1].target) if stores and evidence.program.holds(stores[-1].target) else None
-        )
-        if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        outside = (node for node in reversed(hit.path) if all(active is not entry for active, _ in node.context))
+        statement = next(filter(None, (assignment_of(evidence, node, entry) for node in outside)), None)
+        if statement is None:
             return []
         found[statement] = None
     return sorted(found, key=lambda s: s.lineno)
+
+
+def assignment_of(evidence: Evidence, node: Node, entry: LoopEntry | None) -> ast.Assign | None:
+    """The assignment that computes and keeps a node outside of a loop, or else the last one that keeps it."""
+    program = evidence.program
+    statements = [program.statement_of(store.target) for store in kept_in(node, entry) if program.holds(store.target)]
+    plain = [each for each in statements if isinstance(each, ast.Assign) and len(each.targets) == 1]
+    birth = program.statement_of(node.site) if program.holds(node.site) else None
+    return birth if isinstance(birth, ast.Assign) and birth in plain else plain[-1] if plain else None
 
 
 def kept_in(node: Node, entry: LoopEntry | None) -> list[Store]:
