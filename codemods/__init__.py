@@ -29,6 +29,7 @@ from graphfix.codemods import (
     step_between_backwards,
     stored_graph,
     unreduced_loss,
+    unused_input,
 )
 from graphfix.codemods.base import Rule
 
@@ -54,6 +55,7 @@ RULES: tuple[Rule, ...] = (
     copied_graph.RULE,
     unreduced_loss.RULE,
     leaf_in_place.RULE,
+    unused_input.RULE,
     inplace_on_saved.RULE,
     legacy_scalar.RULE,
     legacy_data.RULE,

@@ -110,10 +110,22 @@ def refusal(evidence: Evidence, node: Node, read: Read) -> Finding:
     """What is given to the optimizer is computed from a leaf, in another statement or function."""
     story = [evidence.label(node.site, "this computes it: the result is not a leaf")] if evidence.program.holds(node.site) else []
     story.append(evidence.label(read.site, "the optimizer gets the result and raises"))
-    unfixed = NoFix("the code does not show whether the leaf or the result should be trained")
+    unfixed = whole_of_rows(evidence, node) or NoFix("the code does not show whether the leaf or the result should be trained")
     message = "the optimizer gets a tensor that is not a leaf"
     blamed = evidence.program.statement_of(read.site)
     return RULE.finding(evidence, message, evidence.program.span(blamed), in_time(*story), unfixed, subject=explaining([node]))
+
+
+def whole_of_rows(evidence: Evidence, node: Node) -> Fix | None:
+    """For a leaf of which a chain gives the rows: a list of the leaf."""
+    site = node.site
+    if not node.leaves or not isinstance(site, ast.Call) or evidence.flow.code.calls.get(site, "") != "itertools.chain":
+        return None
+    named = [each for each in site.args if isinstance(each, (ast.Name, ast.Attribute))]
+    if len(named) != 1:
+        return None
+    text = evidence.program.source(named[0])
+    return fix(f"chain `[{short(text, 20)}]`, not its rows", Replace(evidence.program.span(named[0]), f"[{text}]"), ground=Ground.RAISES)
 
 
 def repair_of(evidence: Evidence, statement: ast.Assign, made: ast.Call) -> Fix | NoFix:

@@ -39,6 +39,7 @@ REPAIRS = {
     "GF311": "detached where it is stored, or before the copy",
     "GF312": "their mean, or their sum; on request",
     "GF313": "under `no_grad`; on request",
+    "GF314": "the gradient of the whole; on request",
     "GF401": "the out-of-place form",
     "GF901": "`.item()`",
     "GF902": "`.detach()`",

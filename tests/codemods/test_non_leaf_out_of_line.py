@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from graphfix.rewrite import apply_fixes
 from graphfix.run.engine import findings_of
 
 PROGRAM = """
@@ -54,3 +55,25 @@ for x in torch.randn(4, 5, 3):
         optimizers[name].step()
 """
     assert [(each.code, each.fix) for each in findings_of(Path("train.py"), text)] == [("GF304", None)]
+
+
+def test_a_chain_that_gives_the_rows_of_a_leaf() -> None:
+    torch = pytest.importorskip("torch")
+    program = """
+import itertools
+import torch
+from torch import nn
+net = nn.Linear(3, 3)
+w = torch.ones(4, 3, requires_grad=True)
+opt = torch.optim.SGD([{"params": itertools.chain(net.parameters(), w)}], lr=0.1)
+(net(torch.ones(2, 3)) @ w.t()).sum().backward()
+opt.step()
+"""
+    with pytest.raises(ValueError, match="can't optimize a non-leaf Tensor"):
+        exec(compile(program, "train.py", "exec"), {})
+    (finding,) = findings_of(Path("train.py"), program)
+    assert finding.code == "GF205" and finding.fix is not None
+    repaired = apply_fixes(program, [finding.fix]).text
+    assert "chain(net.parameters(), [w])" in repaired
+    exec(compile(repaired, "train.py", "exec"), {"torch": torch})
+    assert not findings_of(Path("train.py"), repaired)

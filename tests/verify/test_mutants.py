@@ -21,7 +21,7 @@ UNDONE = [
     "GF202/class_centers", "GF203/frozen_target", "GF204/set_up_outside", "GF205/scaled_noise", "GF301/log_in_between",
     "GF302/copied_line", "GF303/discriminator_input", "GF304/unsafe_critic_first", "GF305/last_of_two", "GF306/unsafe_chunks",
     "GF307/saliency", "GF308/unsafe_heads_in_a_pool", "GF309/unsafe_forgotten_line", "GF309/unsafe_penalty_alone",
-    "GF310/unsafe_weighed_number", "GF311/best_model", "GF312/unsafe_masked_tokens", "GF313/unsafe_prior_bias", "GF401/shifted_gate",
+    "GF310/unsafe_weighed_number", "GF311/best_model", "GF312/unsafe_masked_tokens", "GF313/unsafe_prior_bias", "GF314/unsafe_forces", "GF401/shifted_gate",
     "GF901/running_total", "GF903/gradient_of_one", "GF904/optional_perplexity",
 ]  # fmt: skip
 # the repair runs, and computes something else

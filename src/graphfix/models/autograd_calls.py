@@ -7,7 +7,7 @@ import ast
 from graphfix.autograd.backward import WalkKind
 from graphfix.autograd.graph import Leaf, Node
 from graphfix.interpreter.interpreter import Interpreter
-from graphfix.interpreter.recording import Seed
+from graphfix.interpreter.recording import Seed, Unused
 from graphfix.interpreter.values import (
     NONE,
     Arguments,
@@ -120,6 +120,7 @@ def autograd_grad(m: Interpreter, arguments: Arguments, keywords: Keywords, site
     outputs = given.get("outputs", NONE)
     roots = list(outputs.items) if isinstance(outputs, Sequence) else [outputs]
     inputs = given.get("inputs")
+    note_unused(m, site, roots, inputs, given)
     event = m.backward(
         site,
         roots,
@@ -138,6 +139,23 @@ def autograd_grad(m: Interpreter, arguments: Arguments, keywords: Keywords, site
             event.created.extend([node] if node is not None else [])
         made.append(Tensor(node))
     return Sequence("tuple", made, open_=not isinstance(inputs, (Sequence, Tensor)))
+
+
+def note_unused(m: Interpreter, site: ast.Call, roots: Arguments, inputs: Value | None, given: Keywords) -> None:
+    """Note the inputs that are made behind all outputs: no way leads to them, which torch refuses unless it is told to allow it."""
+    if any(is_on(given.get(word)) for word in ("allow_unused", "materialize_grads")):
+        return
+    place = site.args[1] if len(site.args) > 1 else next((each.value for each in site.keywords if each.arg == "inputs"), None)
+    several = isinstance(inputs, Sequence)
+    places = place.elts if several and isinstance(place, (ast.List, ast.Tuple)) else [place]
+    values = inputs.items if isinstance(inputs, Sequence) else [inputs]
+    known = [root.node for root in roots if isinstance(root, Tensor) and root.node is not None and root.node.certain]
+    if not known or len(known) < len(roots) or len(places) != len(values):
+        return
+    for value, expression in zip(values, places):
+        node = value.node if isinstance(value, Tensor) else None
+        if node is not None and node.certain and expression is not None and all(node.order > root.order for root in known):
+            m.recording.unused.append(Unused(site, m.trace(), node, known[0], expression))
 
 
 def targets_of(m: Interpreter, inputs: Value | None, site: ast.AST) -> tuple[frozenset[Node], frozenset[Leaf]] | None:

@@ -282,7 +282,8 @@ def chosen(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], s
 )
 def chained(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
     if any(isinstance(value, (Parameters, BoundMethod)) for value in arguments):
-        return Sequence("tuple", list(arguments))
+        # of a tensor it gives the rows, which are views and no leaves
+        return Sequence("tuple", [item for value in arguments for item in (iterate(m, value, site) if isinstance(value, Tensor) else [value])])
     return Sequence("tuple", [item for value in arguments for item in iterate(m, value, site)], True)
 
 

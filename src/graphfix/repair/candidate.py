@@ -25,6 +25,7 @@ class Effect(enum.Enum):
     RETAIN = "keeps the graph for the backward pass that follows"
     REDUCE = "makes one number of the losses of all samples"
     UNRECORDED = "changes a leaf without recording it"
+    WHOLE = "asks for the gradient of the whole"
     UNCUT = "lets the graph go on where it was cut"
     RECOMPUTE = "runs a part of the forward pass again"
 

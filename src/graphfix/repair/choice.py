@@ -12,7 +12,7 @@ from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.second_backward import SecondBackward
 from graphfix.analysis.subject import Draft
 from graphfix.autograd.graph import Node
-from graphfix.interpreter.recording import Bare, Copied, LeafWrite, Refused, Unreduced
+from graphfix.interpreter.recording import Bare, Copied, LeafWrite, Refused, Unreduced, Unused
 from graphfix.model import OPEN, AddArgument, Applicability, Finding, Fix, NoFix
 from graphfix.obligations.merged_backwards import Joined, writes
 from graphfix.obligations.proof import proven
@@ -24,6 +24,7 @@ from graphfix.repair.recopied import recopied
 from graphfix.repair.reduced import reduced
 from graphfix.repair.regained import regained
 from graphfix.repair.trial import LESS, OTHERWISE, REFUSALS, UNDECIDED, UNTRAINED, IsLeft, Verdict, tried
+from graphfix.repair.whole_input import of_the_whole
 from graphfix.repair.witness import Witness, witness_of
 
 MOST_TRIED = 40  # candidates of one finding
@@ -78,6 +79,8 @@ def mended(evidence: Evidence, shown: Refused) -> Iterator[Candidate]:
         yield from reduced(evidence, shown)
     elif isinstance(shown, LeafWrite):
         yield from written_apart(evidence, shown)
+    elif isinstance(shown, Unused):
+        yield from of_the_whole(evidence, shown)
 
 
 def search(evidence: Evidence, finding: Draft, shown: SecondBackward | Conflict) -> Iterator[Finding]:

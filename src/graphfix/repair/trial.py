@@ -172,7 +172,7 @@ def difference(before: Uses, after: Uses, site: ast.AST | None, effect: Effect) 
     for one, two in corresponding(old, new, by_text=effect in REORDERING):
         if fails(two) and (one is None or one.site is site or not fails(one)):
             return RAISES
-        if one is None or one.site is site and effect is Effect.REDUCE or effect is Effect.UNRECORDED:
+        if one is None or one.site is site and effect in (Effect.REDUCE, Effect.WHOLE) or effect is Effect.UNRECORDED:
             continue  # none of its passes works, or comes behind the write
         now = len(after.of(two))
         if one in working and not fails(one) and not 0 <= len(before.of(one)) - now <= fewer:

@@ -170,7 +170,7 @@ UNUSED = Kind(
         "the desired behavior.",
     ),
     ("appears to not have been used in the graph",),
-    ("GF205", "GF902"),
+    ("GF314", "GF205", "GF902"),
     """\
 There is no way from the loss back to one of the tensors whose gradient is
 requested.""",
@@ -186,7 +186,7 @@ unused, pass `allow_unused=True` and expect None.""",
     (
         Way(
             "requires_grad came after the forward pass",
-            (),
+            ("GF314",),
             "-out = net(x)\n-x = x.clone().requires_grad_()\n+x = x.clone().requires_grad_()\n+out = net(x)\n grad(out.sum(), x)",
             "`clone()`, `to()`, `view()` and indexing give another tensor. The output was computed from the old one.",
         ),

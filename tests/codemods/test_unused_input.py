@@ -1,0 +1,65 @@
+"""GF314: a gradient is asked for what the outputs were not computed from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from graphfix.model import Applicability, Finding
+from graphfix.rewrite import apply_fixes
+from graphfix.run.engine import findings_of
+
+torch = pytest.importorskip("torch")
+
+HEAD = """\
+import torch
+from torch import nn
+from torch.autograd import grad
+
+net = nn.Linear(4, 4)
+x = torch.randn(8, 4, requires_grad=True)
+out = net(x)
+"""
+LEFT_ALONE = {
+    "the input itself": "g = grad(out.sum(), x)[0]\n",
+    "a part that the model was given": "part = x[0]\ng = grad(net(part).sum(), part)[0]\n",
+    "allowed": "g = grad(out.sum(), x[0], allow_unused=True)[0]\n",
+    "an output made later": "part = x[0]\nlater = net(part).sum()\ng = grad(later, part)[0]\n",
+    "an error that is caught": "try:\n    g = grad(out.sum(), x[0])[0]\nexcept RuntimeError:\n    g = None\n",
+}
+# a program, and what the repair makes of it; None where there is none
+TOLD = {
+    "an item": ("g = grad(out[0].sum(), x[0])[0]\n", "g = grad(out[0].sum(), x)[0][0]\n"),
+    "a slice by keyword": (
+        "g = grad(outputs=out.sum(), inputs=x[:, 1:], retain_graph=True)[0]\n",
+        "g = grad(outputs=out.sum(), inputs=x, retain_graph=True)[0][:, 1:]\n",
+    ),
+    "a view": ("g = grad(out.sum(), x.view(4, 8))[0]\n", None),
+    "the result is unpacked": ("(g,) = grad(out.sum(), x[0])\n", None),
+}
+
+
+def only(program: str) -> Finding:
+    (finding,) = (each for each in findings_of(Path("train.py"), HEAD + program) if each.code == "GF314")
+    return finding
+
+
+@pytest.mark.parametrize("program", LEFT_ALONE.values(), ids=LEFT_ALONE)
+def test_what_is_left_alone(program: str) -> None:
+    exec(compile(HEAD + program, "train.py", "exec"), {})
+    assert "GF314" not in {each.code for each in findings_of(Path("train.py"), HEAD + program)}
+
+
+@pytest.mark.parametrize(("program", "text"), TOLD.values(), ids=TOLD)
+def test_what_is_told(program: str, text: str | None) -> None:
+    with pytest.raises(RuntimeError, match="appears to not have been used in the graph"):
+        exec(compile(HEAD + program, "train.py", "exec"), {})
+    finding = only(program)
+    if text is None:
+        assert finding.fix is None and finding.unfixed
+        return
+    assert finding.fix is not None and finding.fix.applicability is Applicability.UNSAFE
+    repaired = apply_fixes(HEAD + program, [finding.fix]).text
+    assert text in repaired
+    exec(compile(repaired, "train.py", "exec"), {})
