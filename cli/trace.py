@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from graphfix.traced.screen import Meaning
 
 
+NEAR = 8  # files that those of the story import are looked through, too
+
+
 def run(options: Options) -> int:
     """Run the program, tell its story on standard error, and give its own exit code."""
     if not options.words:
@@ -130,11 +133,16 @@ def _meaning(trace: Trace) -> Meaning | None:
 
 def _repair(options: Options, trace: Trace) -> None:
     """What `check` and `diff` say of the files of the story, as far as it explains the run; `--apply` does what `apply` does."""
+    from graphfix.files.place import project_root
     from graphfix.traced.repairs import analysed, has_fix, headed, related
+    from graphfix.why.neighbours import imported_files
 
-    names = [_named(path) for path in analysed(trace)]
-    if not names:
+    files = analysed(trace)
+    if not files:
         return
+    roots = tuple(dict.fromkeys(project_root(path.parent) for path in files))
+    near = [path for path in imported_files(files, roots) if path not in files][:NEAR]
+    names = [_named(path) for path in (*files, *near)]
     ready: list[Finding] = []
     for outcome in _outcomes(_asked(options, names)):  # a repair may need several of the files
         found = related(trace, outcome)

@@ -257,3 +257,29 @@ best = copy.deepcopy(model)
     done, _ = traced(installed, tmp_path, script, "--apply", "--unsafe-fixes")
     assert "fixed layers.py" in done.stderr.decode() and "fixed train.py" in done.stderr.decode()
     assert traced(installed, tmp_path, (tmp_path / "train.py").read_text())[0].returncode == 0
+
+
+def test_what_two_calls_of_a_helper_did_is_told_apart(installed: Any, tmp_path: Path) -> None:
+    program = """
+def go_back(loss):
+    loss.backward()
+def criterion():
+    loss = net(x).pow(2).mean()
+    go_back(loss)  # first
+    return loss
+loss = criterion()
+go_back(loss)  # second
+"""
+    done, _ = traced(installed, tmp_path, HEAD + program)
+    text = done.stderr.decode()
+    for word in ("first", "second"):
+        assert f"called from train.py:{line_of(HEAD + program, word)}" in text
+
+
+def test_what_an_imported_file_did_is_found(installed: Any, tmp_path: Path) -> None:
+    """The finding lies in a file through which no line of the story goes."""
+    (tmp_path / "tools.py").write_text("import torch\n\n\ndef shown(net, x):\n    torch.set_grad_enabled(False)\n    return net(x)\n")
+    program = "from tools import shown\nshown(net, x)\nloss = net(x).pow(2).mean()\nloss.backward()\n"
+    done, _ = traced(installed, tmp_path, HEAD + program)
+    text = done.stderr.decode()
+    assert "GF310" in text and "(tools.py)" in text and "graphfix apply tools.py --select GF310 --unsafe-fixes" in text

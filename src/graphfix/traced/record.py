@@ -143,9 +143,9 @@ def from_data(data: dict[str, Any]) -> Trace:
 
 def _place(row: dict[str, Any]) -> Place:
     library = row.get("library")
-    return Place(
-        row["file"], row["line"], row.get("step", NEVER), row.get("kind", ""), (library[0], library[1]) if library else None
-    )
+    within = (library[0], library[1]) if library else None
+    callers = tuple((file, line) for file, line in row.get("callers", ()))
+    return Place(row["file"], row["line"], row.get("step", NEVER), row.get("kind", ""), within, callers)
 
 
 def _maybe(row: dict[str, Any] | None) -> Place | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from graphfix.autograd.symptoms import GROWS, MAKES_MORE, RETAINS, Symptom
@@ -12,6 +13,9 @@ from graphfix.report.escape import escaped
 from graphfix.report.remedy import remedy
 from graphfix.report.text import Line, Piece, with_short_code
 from graphfix.run.outcome import Outcome
+from graphfix.source.decode import read
+from graphfix.source.errors import SourceError
+from graphfix.source.lines import LineIndex
 from graphfix.source.text import Source
 from graphfix.traced.growing import growth
 from graphfix.traced.record import CELL, Place, Trace
@@ -36,11 +40,9 @@ def related(trace: Trace, outcome: Outcome) -> list[Finding]:
     codes = {rule.code for rule in RULES if any(is_raised(each, trace) or each in wanted for each in rule.shows)}
     looks = () if shown(trace) else trace.looks[-2:]
     names = {holder.carrier.base for look in looks for holder in look.holders}
-    lines = {
-        _row(place)
-        for place in _places(trace)
-        if os.path.realpath(place.file.partition(CELL)[0]) == os.path.realpath(outcome.path)
-    }
+    lines: dict[str, set[tuple[int | None, int]]] = {}
+    for place in _places(trace):
+        lines.setdefault(os.path.realpath(place.file.partition(CELL)[0]), set()).add(_row(place))
     found = [
         finding
         for finding in outcome.findings
@@ -95,9 +97,23 @@ def _row(place: Place) -> tuple[int | None, int]:
     return (int(cell) - 1 if cell else None, place.line)
 
 
-def _touches(source: Source, finding: Finding, lines: set[tuple[int | None, int]]) -> bool:
-    """Whether the finding, or its story, runs through one of the lines, or right beside it."""
-    index = source.index()
-    spans = [finding.span, *(label.span for label in finding.story if label.path == finding.path)]
-    rows = [(index.cell(span.start), index.place(span.start)[0], index.place(span.end)[0]) for span in spans]
-    return any(cell == within and first - NEAR <= line <= last + NEAR for cell, line in lines for within, first, last in rows)
+def _touches(source: Source, finding: Finding, lines: Mapping[str, set[tuple[int | None, int]]]) -> bool:
+    """Whether the finding, or its story, runs through one of the lines of a file, or right beside it."""
+    spans = [(finding.path, finding.span), *((label.path, label.span) for label in finding.story)]
+    for path, span in spans:
+        rows = lines.get(os.path.realpath(path))
+        index = source.index() if path == finding.path else _index_of(path) if rows else None
+        if rows and index is not None:
+            within, first, last = index.cell(span.start), index.place(span.start)[0], index.place(span.end)[0]
+            if any(cell == within and first - NEAR <= line <= last + NEAR for cell, line in rows):
+                return True
+    return False
+
+
+@functools.lru_cache(maxsize=16)
+def _index_of(path: str) -> LineIndex | None:
+    """Where the lines of another file of the story begin."""
+    try:
+        return read(Path(path)).index()
+    except SourceError:
+        return None

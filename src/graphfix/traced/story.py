@@ -100,6 +100,7 @@ def failed(trace: Trace, failure: Failure, meaning: Meaning | None = None) -> It
     title, story = STORIES[failure.kind]
     yield (Piece(title or escaped(f"{error_of(failure)}: {failure.message}"), "bold red"),)
     steps = list(story(trace, failure))
+    rows = [(place.file, place.line) for place, _ in steps]
     for number, (place, words) in enumerate(steps, 1):
         last = number == len(steps)
         mark = "-->" if last else "   "
@@ -113,7 +114,7 @@ def failed(trace: Trace, failure: Failure, meaning: Meaning | None = None) -> It
         if entry is not None and (entry.file, entry.line) != (place.file, place.line):
             yield (Piece(f"       it entered the graph at {where(entry)}", "blue"), Piece(f"  {line_at(entry)}"))
         called = [f"{escaped(shortened(file))}:{line}" for file, line in place.callers]
-        if called:
+        if called and rows.count((place.file, place.line)) > 1:  # what led there tells two steps of one line apart
             yield (Piece(f"       called from {', '.join(called)}", "blue"),)
     way = _way(failure)
     if way:
