@@ -29,6 +29,7 @@ from graphfix.codemods import (
     step_between_backwards,
     stored_graph,
     unreduced_loss,
+    unregistered_layers,
     unused_input,
 )
 from graphfix.codemods.base import Rule
@@ -56,6 +57,7 @@ RULES: tuple[Rule, ...] = (
     unreduced_loss.RULE,
     leaf_in_place.RULE,
     unused_input.RULE,
+    unregistered_layers.RULE,
     inplace_on_saved.RULE,
     legacy_scalar.RULE,
     legacy_data.RULE,

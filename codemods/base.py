@@ -15,7 +15,7 @@ from graphfix.analysis.second_backward import SecondBackward
 from graphfix.analysis.subject import Draft, Subject
 from graphfix.analysis.testing import is_test
 from graphfix.autograd.symptoms import Symptom
-from graphfix.interpreter.recording import Refused
+from graphfix.interpreter.recording import Telling
 from graphfix.model import PAGE, Finding, Fix, Label, NoFix, Severity, Span
 from graphfix.verify.expected import SAME, Expected
 
@@ -63,7 +63,7 @@ class Rule:
     def finding(
         self, evidence: Evidence, message: str, span: Span, story: Iterable[Label], fix: Fix | NoFix | None = None,
         *, severity: Severity | None = None, optional: bool = False, shown: Symptom | None = None,
-        subject: Subject | None = None, shown_by: SecondBackward | Conflict | Refused | None = None,
+        subject: Subject | None = None, shown_by: SecondBackward | Conflict | Telling | None = None,
     ) -> Draft:  # fmt: skip
         """A finding of this rule in the program of `evidence`, with its fix or why there is none.
 

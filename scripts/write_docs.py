@@ -40,6 +40,7 @@ REPAIRS = {
     "GF312": "their mean, or their sum; on request",
     "GF313": "under `no_grad`; on request",
     "GF314": "the gradient of the whole; on request",
+    "GF315": "kept in a `ModuleList`; on request",
     "GF401": "the out-of-place form",
     "GF901": "`.item()`",
     "GF902": "`.detach()`",

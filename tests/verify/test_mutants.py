@@ -21,7 +21,8 @@ UNDONE = [
     "GF202/class_centers", "GF203/frozen_target", "GF204/set_up_outside", "GF205/scaled_noise", "GF301/log_in_between",
     "GF302/copied_line", "GF303/discriminator_input", "GF304/unsafe_critic_first", "GF305/last_of_two", "GF306/unsafe_chunks",
     "GF307/saliency", "GF308/unsafe_heads_in_a_pool", "GF309/unsafe_forgotten_line", "GF309/unsafe_penalty_alone",
-    "GF310/unsafe_weighed_number", "GF311/best_model", "GF312/unsafe_masked_tokens", "GF313/unsafe_prior_bias", "GF314/unsafe_forces", "GF401/shifted_gate",
+    "GF310/unsafe_weighed_number", "GF311/best_model", "GF312/unsafe_masked_tokens", "GF313/unsafe_prior_bias", "GF314/unsafe_forces",
+    "GF315/unsafe_residual_stack", "GF401/shifted_gate",
     "GF901/running_total", "GF903/gradient_of_one", "GF904/optional_perplexity",
 ]  # fmt: skip
 # the repair runs, and computes something else
@@ -46,6 +47,7 @@ WRONG = [
     ("GF309/unsafe_forgotten_line", "loss.backward()", "(0.5 * loss).backward()"),
     ("GF309/unsafe_penalty_alone", "discriminator_loss.backward()", "real_loss.backward()"),
     ("GF311/best_model", "return weights * x", "return weights.detach() * x"),
+    ("GF315/unsafe_residual_stack", "x = block(x)", "x = block(x).detach()"),
     ("GF401/shifted_gate", "gate = gate + self.floor", "gate = gate.detach() + self.floor"),
     ("GF901/running_total", "1e-3 * decay.item()", "1e-2 * decay.item()"),
     ("GF902/optional_predictions", "output.detach().max(1)", "output.detach().min(1)"),

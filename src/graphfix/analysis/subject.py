@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from graphfix.analysis.conflicts import Conflict
 from graphfix.analysis.second_backward import SecondBackward
 from graphfix.autograd.graph import Node
-from graphfix.interpreter.recording import Refused
+from graphfix.interpreter.recording import Telling
 from graphfix.model import Finding, Span
 
 NOTHING: frozenset[object] = frozenset()
@@ -49,7 +49,7 @@ class Draft(Finding):
     """A finding as its rule makes it, with what nobody but the engine reads: its subject, and what shows it and guides the search for a repair."""
 
     subject: Subject = field(default_factory=Subject, compare=False, repr=False)
-    shown_by: SecondBackward | Conflict | Refused | None = field(default=None, compare=False, repr=False)
+    shown_by: SecondBackward | Conflict | Telling | None = field(default=None, compare=False, repr=False)
 
 
 def about(*parts: object) -> Subject:

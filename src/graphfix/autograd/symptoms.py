@@ -31,11 +31,13 @@ class Count(enum.Enum):
     MADE = "nodes that are made"
     WALKED = "nodes that backward passes use and free"
     UNWALKED = "losses without a backward(), for the parameters at the end"
+    UNTRAINED = "parameters that get a gradient, and that no optimizer has"
 
 
 Symptom = Raises | Warns | Count
 
 GROWS, RETAINS, MAKES_MORE, WALKS_MORE, UNWALKED = Count.LIVE, Count.SAVED, Count.MADE, Count.WALKED, Count.UNWALKED
+UNTRAINED = Count.UNTRAINED
 SECOND_WALK = Raises("RuntimeError", "Trying to backward through the graph a second time", "second backward")
 WRITTEN_IN_PLACE = Raises(
     "RuntimeError",

@@ -12,7 +12,7 @@ from graphfix.autograd.gradients import Update
 from graphfix.autograd.graph import Leaf, Node, Write
 from graphfix.autograd.iteration import Context, LoopEntry
 from graphfix.autograd.severed import Severed
-from graphfix.interpreter.values import Function, Keywords, Value
+from graphfix.interpreter.values import Function, Instance, Keywords, Value
 
 if TYPE_CHECKING:
     from graphfix.interpreter.frames import CallStack, Env, Frame
@@ -179,15 +179,24 @@ class Mode:
 
 
 @dataclass(frozen=True, eq=False)
-class Refused:
-    """A call that torch refuses, so that the program ends there."""
+class Telling:
+    """A call that shows a fault by itself: torch refuses it, so that the program ends there, or it does not reach what it is meant for."""
 
     site: ast.AST
     trace: CallStack
 
 
 @dataclass(frozen=True, eq=False)
-class LeafWrite(Refused):
+class Unregistered(Telling):
+    """An optimizer is made for a module of which an attribute holds layers in a plain list or dict: it gets none of their parameters."""
+
+    holder: Instance
+    attribute: str
+    leaves: frozenset[Leaf]
+
+
+@dataclass(frozen=True, eq=False)
+class LeafWrite(Telling):
     """A leaf that requires grad, or a view of one, is written in place while operations are recorded. `node`: that of the view."""
 
     leaf: Leaf
@@ -197,7 +206,7 @@ class LeafWrite(Refused):
 
 
 @dataclass(frozen=True, eq=False)
-class Unused(Refused):
+class Unused(Telling):
     """A gradient is asked for an input that is made behind the outputs, so that these are not computed from it. `place`: its expression."""
 
     node: Node
@@ -206,7 +215,7 @@ class Unused(Refused):
 
 
 @dataclass(frozen=True, eq=False)
-class Bare(Refused):
+class Bare(Telling):
     """A backward pass from a tensor that has no graph. `severed`: where it has lost it."""
 
     severed: Severed | None
@@ -214,7 +223,7 @@ class Bare(Refused):
 
 
 @dataclass(frozen=True, eq=False)
-class Unreduced(Refused):
+class Unreduced(Telling):
     """A backward pass from a tensor of several elements, without a gradient to start with: `made` gives a value for each sample."""
 
     root: Node
@@ -236,7 +245,7 @@ class Held:
 
 
 @dataclass(frozen=True, eq=False)
-class Copied(Refused):
+class Copied(Telling):
     """`copy.deepcopy` was called on an object that holds tensors with a graph, which torch refuses to copy."""
 
     order: int
@@ -251,15 +260,16 @@ class Recording:
     detaches, and the iterations in which it does; `choices`: those out of which it takes a number or an index. `written`: tensors that
     were written in place, and whether that may have given them a graph or another shape. `empty`: where a tensor without a graph is
     walked, `bare`: with what is known of it. `copies`: of objects that hold graphs. `unreduced`: walks from what has several elements.
-    `leaf_writes`: writes that torch refuses. `unused`: inputs without a way to them. `given`: what code that is not in sight got hold
-    of; `kept`: what was put into attributes. `covered`: the sides of branches that were taken, with the function that they stand in;
-    `tried`: the branches that an exception may leave without an end of the run. `frozen`: keys of unknown values, of which something
-    was told to need no gradient; `networks`: those of networks whose parameters need one, as far as nobody out of sight has got hold of
-    them. `ended_by`: what broke the run off; `left`: what it had in hand where its steps ended, and might have walked. `receiver`: the
-    object whose method was run. `optimized`: what stands for the parameters of modules that are not in sight, by the keys of these,
-    once an optimizer has them. `single`: what has one element, or a part of it has, where it is `divided`. `memos`: what functions
-    whose results are kept have given, by the arguments. `executed`: the statements that were run; `defined`: those that were run
-    before, for all runs that begin with the same definitions.
+    `leaf_writes`: writes that torch refuses. `unused`: inputs without a way to them. `given_leaves`: what optimizers were given,
+    `unregistered`: what modules keep from them. `given`: what code that is not in sight got hold of; `kept`: what was put into
+    attributes. `covered`: the sides of branches that were taken, with the function that they stand in; `tried`: the branches that an
+    exception may leave without an end of the run. `frozen`: keys of unknown values, of which something was told to need no gradient;
+    `networks`: those of networks whose parameters need one, as far as nobody out of sight has got hold of them. `ended_by`: what broke
+    the run off; `left`: what it had in hand where its steps ended, and might have walked. `receiver`: the object whose method was run.
+    `optimized`: what stands for the parameters of modules that are not in sight, by the keys of these, once an optimizer has them.
+    `single`: what has one element, or a part of it has, where it is `divided`. `memos`: what functions whose results are kept have
+    given, by the arguments. `executed`: the statements that were run; `defined`: those that were run before, for all runs that begin
+    with the same definitions.
     """
 
     walks: list[BackwardPass] = field(default_factory=list)
@@ -288,6 +298,8 @@ class Recording:
     unreduced: list[Unreduced] = field(default_factory=list)
     leaf_writes: list[LeafWrite] = field(default_factory=list)
     unused: list[Unused] = field(default_factory=list)
+    given_leaves: set[Leaf] = field(default_factory=set)
+    unregistered: list[Unregistered] = field(default_factory=list)
     proven: set[Node] = field(default_factory=set)
     single: set[Node] = field(default_factory=set)
     divided: set[Node] = field(default_factory=set)

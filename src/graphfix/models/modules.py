@@ -272,9 +272,10 @@ def module_method(
     if (
         name in ("register_buffer", "register_parameter", "add_module")
         and len(arguments) == 2
-        and isinstance(arguments[0], Constant)
+        and (isinstance(arguments[0], Constant) or name == "add_module")
     ):
-        word = str(arguments[0].value)
+        # a name that is not known is none that code reads
+        word = str(arguments[0].value) if isinstance(arguments[0], Constant) else f"[{len(receiver.attributes)}]"
         receiver.attributes[word] = arguments[1]
         if name == "register_buffer" and isinstance(receiver, Instance) and word not in receiver.buffers:
             receiver.buffers.append(word)

@@ -26,6 +26,7 @@ class Effect(enum.Enum):
     REDUCE = "makes one number of the losses of all samples"
     UNRECORDED = "changes a leaf without recording it"
     WHOLE = "asks for the gradient of the whole"
+    REGISTER = "makes layers a part of their module"
     UNCUT = "lets the graph go on where it was cut"
     RECOMPUTE = "runs a part of the forward pass again"
 

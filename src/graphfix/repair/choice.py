@@ -12,13 +12,14 @@ from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.second_backward import SecondBackward
 from graphfix.analysis.subject import Draft
 from graphfix.autograd.graph import Node
-from graphfix.interpreter.recording import Bare, Copied, LeafWrite, Refused, Unreduced, Unused
+from graphfix.interpreter.recording import Bare, Copied, LeafWrite, Telling, Unreduced, Unregistered, Unused
 from graphfix.model import OPEN, AddArgument, Applicability, Finding, Fix, NoFix
 from graphfix.obligations.merged_backwards import Joined, writes
 from graphfix.obligations.proof import proven
 from graphfix.repair.candidate import Candidate, Effect
 from graphfix.repair.candidates import candidates, kept, proposed
 from graphfix.repair.leaf_write import written_apart
+from graphfix.repair.module_list import as_module_list
 from graphfix.repair.ranking import LEFT_OPEN, rank, rank_kept, trains_alike
 from graphfix.repair.recopied import recopied
 from graphfix.repair.reduced import reduced
@@ -69,7 +70,7 @@ def chosen(evidence: Evidence, finding: Draft, is_left: IsLeft) -> Iterator[Find
         yield from list(borne_out(evidence, finding, best.candidate)) or [repaired(finding, unproven)]
 
 
-def mended(evidence: Evidence, shown: Refused) -> Iterator[Candidate]:
+def mended(evidence: Evidence, shown: Telling) -> Iterator[Candidate]:
     """The repairs of a call that torch refuses, the best first."""
     if isinstance(shown, Bare):
         yield from regained(evidence, shown)
@@ -81,6 +82,8 @@ def mended(evidence: Evidence, shown: Refused) -> Iterator[Candidate]:
         yield from written_apart(evidence, shown)
     elif isinstance(shown, Unused):
         yield from of_the_whole(evidence, shown)
+    elif isinstance(shown, Unregistered):
+        yield from as_module_list(evidence, shown)
 
 
 def search(evidence: Evidence, finding: Draft, shown: SecondBackward | Conflict) -> Iterator[Finding]:

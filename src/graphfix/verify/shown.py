@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from graphfix.autograd.symptoms import GROWS, MAKES_MORE, OLD_NUMBER, RETAINS, UNWALKED, WALKS_MORE, Raises, Symptom, Warns
+from graphfix.autograd.symptoms import (
+    GROWS,
+    MAKES_MORE,
+    OLD_NUMBER,
+    RETAINS,
+    UNTRAINED,
+    UNWALKED,
+    WALKS_MORE,
+    Raises,
+    Symptom,
+    Warns,
+)
 from graphfix.verify.cases import Case
 from graphfix.verify.compare import parameters_of
 from graphfix.verify.record import Run
@@ -57,6 +68,8 @@ def symptom(case: Case, shows: Collection[Symptom], before: Run, after: Run | No
         return ""
     if MAKES_MORE in shows:
         return f"makes {before.made} nodes for {after.made}" if before.made > after.made else ""
+    if UNTRAINED in shows:
+        return "other parameters at the end" if parameters_of(before, after)[1] else ""
     if UNWALKED in shows:
         fewer = before.walk_count < after.walk_count and bool(parameters_of(before, after)[1])
         return f"{before.walk_count} backward passes for {after.walk_count}, other parameters" if fewer else ""

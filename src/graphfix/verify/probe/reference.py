@@ -5,6 +5,7 @@ cut     what has been walked is a constant from then on: what detached state com
 skip    a walk over a freed graph does nothing: what is left without the repeated walk
 copy    what an operation saves is a copy: what the out-of-place form computes
 walk    a step starts with a walk from the last value of one element that nobody has walked: what is trained by a loss that is left out
+train   a step also steps what has a gradient and no optimizer: what is trained by layers that a module has not registered
 old     what torch understood before 0.4: `loss.data[0]`, `retain_variables`, a gradient of one element
 """
 
@@ -32,9 +33,10 @@ class Reference(Watch):
     def __init__(self, how: str, saved: bool = False) -> None:
         super().__init__(saved)
         self.ways = set(how.split("+"))
-        if unknown := self.ways - {"retain", "cut", "skip", "copy", "walk", "old"}:
+        if unknown := self.ways - {"retain", "cut", "skip", "copy", "walk", "train", "old"}:
             raise ValueError(f"no such reference: {unknown}")
         self.unwalked: list[torch.Tensor] = []  # values of one element since the last step
+        self.leaves: dict[int, torch.Tensor] = {}  # that walks came to
         self.walks.perform = self.perform  # type: ignore[method-assign]
         self.walks.frees_all = "cut" in self.ways
         if "old" in self.ways:
@@ -57,6 +59,12 @@ class Reference(Watch):
             self.unwalked.append(result)
 
     def steps(self, optimizer: Any) -> None:
+        if "train" in self.ways:
+            known = {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
+            further = [leaf for name, leaf in self.leaves.items() if name not in known]
+            if further:
+                optimizer.add_param_group({"params": further})
+                self.results.trained(further)
         made, self.unwalked = self.unwalked, []
         trained = {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
         for tensor in reversed(made):
@@ -77,6 +85,8 @@ class Reference(Watch):
         torch.Tensor.backward = old_backward  # type: ignore[method-assign,assignment]
 
     def perform(self, walk: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], asked: Asked) -> Any:
+        if "train" in self.ways:
+            self.leaves.update((id(leaf), leaf) for root in asked.roots if is_tensor(root) for leaf in leaves_of(root.grad_fn))
         if "retain" in self.ways:
             args = (*args[:RETAIN], True, *args[RETAIN + 1 :])
         try:
@@ -97,6 +107,19 @@ def cut(value: Any) -> Any:
     if type(value) is dict:
         return {name: cut(item) for name, item in value.items()}
     return value
+
+
+def leaves_of(function: Any) -> list[torch.Tensor]:
+    """The leaves below a gradient function."""
+    todo, seen, found = [function], set(), []
+    while todo:
+        function = todo.pop()
+        if function is not None and function not in seen:
+            seen.add(function)
+            if hasattr(function, "variable"):
+                found.append(function.variable)
+            todo.extend(below for below, _ in function.next_functions)
+    return found
 
 
 def leads_to(function: Any, leaves: set[int]) -> bool:

@@ -89,6 +89,10 @@ class Results:
                 if len(self._optimised) < HELD and can_be_read(param) and self._is_new(param):
                     self._optimised.append(Parameter(param))
 
+    def trained(self, leaves: Iterable[torch.Tensor]) -> None:
+        """What a reference trains although no optimizer was given it."""
+        self._optimised += [Parameter(leaf) for leaf in leaves]
+
     def leaves(self, births: Iterable[Birth]) -> None:
         """Remember the leaves that a walk accumulated into."""
         with unseen():
