@@ -2,7 +2,8 @@
 
 ## What it does
 Finds `torch.autograd.grad(outputs, inputs)` where an input is made behind the outputs: a new slice, a view or a copy of what they were
-computed from.
+computed from. Also where all that the outputs were computed from is known, and the input is no part of it: adapted parameters, while the
+model computes with its own.
 
 ## Why is this bad
 No way leads from the outputs to such an input, although both have the same content:

@@ -26,6 +26,36 @@ LEFT_ALONE = {
     "a part that the model was given": "part = x[0]\ng = grad(net(part).sum(), part)[0]\n",
     "allowed": "g = grad(out.sum(), x[0], allow_unused=True)[0]\n",
     "an output made later": "part = x[0]\nlater = net(part).sum()\ng = grad(later, part)[0]\n",
+    "adapted parameters that the model uses": """
+w = torch.ones(4, 4, requires_grad=True)
+for _ in range(2):
+    loss = (x @ w).pow(2).mean()
+    (g,) = grad(loss, [w], create_graph=True)
+    w = w - 0.1 * g
+""",
+    "by a call whose code is not in sight": """
+def adapted(model, parameters):
+    return torch.func.functional_call(model, parameters, (x,))
+parameters = {name: p * 1.0 for name, p in net.named_parameters()}
+g = grad(adapted(net, parameters).sum(), list(parameters.values()))
+""",
+    "written into a buffer": """
+part = x * 2
+rows = torch.zeros(8, 4)
+rows[0] = part[0]
+g = grad(rows.sum(), part)[0]
+""",
+    "through a function of one's own": """
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, value):
+        return value * 2
+    @staticmethod
+    def backward(ctx, slope):
+        return slope * 2
+part = x * 1
+g = grad(Double.apply(part).sum(), part)[0]
+""",
     "an error that is caught": "try:\n    g = grad(out.sum(), x[0])[0]\nexcept RuntimeError:\n    g = None\n",
 }
 # a program, and what the repair makes of it; None where there is none
@@ -36,6 +66,10 @@ TOLD = {
         "g = grad(outputs=out.sum(), inputs=x, retain_graph=True)[0][:, 1:]\n",
     ),
     "a view": ("g = grad(out.sum(), x.view(4, 8))[0]\n", None),
+    "adapted parameters that the model does not use": (
+        "w = net.weight\nfor _ in range(2):\n    loss = net(x).pow(2).mean()\n    (g,) = grad(loss, [w], create_graph=True)\n    w = w - 0.1 * g\n",
+        None,
+    ),
     "the result is unpacked": ("(g,) = grad(out.sum(), x[0])\n", None),
 }
 

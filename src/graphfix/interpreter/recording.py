@@ -207,7 +207,7 @@ class LeafWrite(Telling):
 
 @dataclass(frozen=True, eq=False)
 class Unused(Telling):
-    """A gradient is asked for an input that is made behind the outputs, so that these are not computed from it. `place`: its expression."""
+    """A gradient is asked for an input that the outputs are not computed from. `place`: its expression."""
 
     node: Node
     root: Node

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from graphfix.autograd.backward import WalkKind
-from graphfix.autograd.graph import Leaf, Node
+from graphfix.autograd.graph import Leaf, Node, history
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.recording import Seed, Unused
 from graphfix.interpreter.values import (
@@ -142,7 +142,10 @@ def autograd_grad(m: Interpreter, arguments: Arguments, keywords: Keywords, site
 
 
 def note_unused(m: Interpreter, site: ast.Call, roots: Arguments, inputs: Value | None, given: Keywords) -> None:
-    """Note the inputs that are made behind all outputs: no way leads to them, which torch refuses unless it is told to allow it."""
+    """Note the inputs to which no way leads from the outputs, which torch refuses unless it is told to allow it.
+
+    No way leads to what is made behind all outputs, nor to what is no part of what they are known to be made of.
+    """
     if any(is_on(given.get(word)) for word in ("allow_unused", "materialize_grads")):
         return
     place = site.args[1] if len(site.args) > 1 else next((each.value for each in site.keywords if each.arg == "inputs"), None)
@@ -152,9 +155,13 @@ def note_unused(m: Interpreter, site: ast.Call, roots: Arguments, inputs: Value 
     known = [root.node for root in roots if isinstance(root, Tensor) and root.node is not None and root.node.certain]
     if not known or len(known) < len(roots) or len(places) != len(values):
         return
+    below = history(known)
+    is_closed = all(node.certain and node.callee is None for node in below)
     for value, expression in zip(values, places):
         node = value.node if isinstance(value, Tensor) else None
-        if node is not None and node.certain and expression is not None and all(node.order > root.order for root in known):
+        if node is None or not node.certain or expression is None:
+            continue
+        if all(node.order > root.order for root in known) or is_closed and node not in below:
             m.recording.unused.append(Unused(site, m.trace(), node, known[0], expression))
 
 

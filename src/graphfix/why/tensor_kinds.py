@@ -192,7 +192,7 @@ unused, pass `allow_unused=True` and expect None.""",
         ),
         Way(
             "Adapted weights are requested, and the model does not use them",
-            (),
+            ("GF314",),
             "-loss = criterion(model(x), y)\n+loss = criterion(functional_call(model, adapted, x), y)\n grads = grad(loss, adapted.values())",
             "MAML and other meta-learning need a forward pass with the adapted weights, not with those of the module.",
         ),
