@@ -167,7 +167,7 @@ for _ in range(9):
 """
     (tmp_path / "options.py").write_text(options)
     (tmp_path / "train.py").write_text(PREAMBLE + program)
-    assert {finding.code for finding in examine(tmp_path / "options.py", Job((tmp_path,))).findings} == {"GF302"}
+    assert {finding.code for finding in examine(tmp_path / "train.py", Job((tmp_path,))).findings} == {"GF302"}
 
 
 def test_checks_of_which_one_always_refuses_end_the_run() -> None:

@@ -213,7 +213,7 @@ def test_what_an_imported_file_says_counts_and_not_its_comments(
 def test_a_file_that_drives_another_is_looked_at_for_it(project: Path, looked: list[str]) -> None:
     drives = "import torch\nfrom step import step\nw = torch.ones(2, requires_grad=True)\nloss = (w * w).sum()\nstep(loss)\n"
     path, driver = project / "step.py", project / "drive.py"
-    path.write_text("def step(loss):\n    loss.backward()\n    return loss\n")
+    path.write_text("kept = []\n\ndef step(loss):\n    loss.backward()\n    kept.append(loss)\n")
     driver.write_text(drives)
     first = asked(project, path)
     looked.clear()
@@ -221,7 +221,7 @@ def test_a_file_that_drives_another_is_looked_at_for_it(project: Path, looked: l
     driver.write_text(drives)
     assert asked(project, path).findings == first.findings == ()
     looked.clear()
-    driver.write_text(drives + "step(loss)\n")
+    driver.write_text(drives + "for _ in range(9):\n    step((w * w).sum())\n")
     assert asked(project, path).findings
     assert looked == ["drive.py"]
 
