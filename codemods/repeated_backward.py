@@ -40,8 +40,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from graphfix.analysis.calls_between import callers_of
 from graphfix.analysis.evidence import Evidence
-from graphfix.analysis.second_backward import Cause, SecondBackward, callers_of
+from graphfix.analysis.second_backward import Cause, SecondBackward
 from graphfix.autograd.symptoms import SECOND_WALK
 from graphfix.codemods.base import rule
 from graphfix.model import Finding, in_time

@@ -41,8 +41,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from graphfix.analysis.calls_between import calls_of
 from graphfix.analysis.evidence import Evidence
-from graphfix.analysis.second_backward import Cause, SecondBackward, calls_of, statement_in
+from graphfix.analysis.second_backward import Cause, SecondBackward, statement_in
 from graphfix.analysis.subject import about
 from graphfix.autograd.symptoms import SECOND_WALK
 from graphfix.codemods.base import rule

@@ -63,7 +63,7 @@ def report(evidence: Evidence, loss: Unreduced) -> Finding:
         evidence,
         f"`{short(program.source(receiver), 30)}` is a loss for each sample, and `backward()` needs one number",
         program.span(program.statement_of(loss.site)),
-        in_time(*story, evidence.label(loss.site, "this backward() needs one number and raises")),
+        in_time(*story, evidence.label(loss.site, "this backward() needs one number, and raises for more than one sample")),
         NoFix("the code does not show where the loss can be reduced"),
         subject=explaining([loss.root]),
         shown_by=loss,

@@ -86,7 +86,7 @@ def report(evidence: Evidence, plain: PlainLayers) -> Finding:
         evidence.label(plain.statement, "a plain list registers none of the layers in it"),
         evidence.label(optimizer.site, "so this optimizer does not get their parameters"),
     )
-    message = f"the layers in `{name}` are never trained"
+    message = f"no optimizer gets the layers in `{name}`"
     span = program.span(plain.statement)
     unfixed = NoFix("`torch.nn` is not imported in this file")
     return RULE.finding(evidence, message, span, in_time(*story), unfixed, subject=about(plain.statement), shown_by=optimizer)

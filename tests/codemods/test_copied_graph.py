@@ -128,3 +128,28 @@ def test_the_layer_lies_in_another_file(tmp_path: Path) -> None:
     found = [each for name in ("layers.py", "train.py") for each in examine(tmp_path / name, Job((tmp_path,))).findings]
     assert {each.code for each in found} == {"GF311"}
     assert {Path(label.path).name for label in found[0].story} == {"layers.py", "train.py"}
+
+
+CALLED = """\
+import copy
+import torch
+from torch import nn
+
+def predictions(xs):
+    net = nn.Linear(4, 4)
+    outs = [net(x) for x in xs]
+    {backward}
+    return copy.deepcopy(outs)
+
+def train(net, xs):
+    net(xs).mean().backward()
+"""
+
+
+def test_whoever_calls_a_function_may_record_nothing() -> None:
+    """A function that goes backward itself records."""
+    program = CALLED.format(backward="pass")
+    exec(compile(program + "with torch.no_grad():\n    predictions(torch.ones(2, 3, 4))\n", "train.py", "exec"), {})
+    assert "GF311" not in {each.code for each in findings_of(Path("train.py"), program)}
+    program = CALLED.format(backward="sum(outs).mean().backward()")
+    assert "GF311" in {each.code for each in findings_of(Path("train.py"), program)}

@@ -73,3 +73,24 @@ def test_what_is_told(program: str, text: str) -> None:
     repaired = apply_fixes(HEAD + program, [finding.fix]).text
     assert text in repaired
     exec(compile(repaired, "train.py", "exec"), {})
+
+
+CALLED = """\
+import torch
+from torch import nn
+
+def clamped(count):
+    layers = [nn.Linear(4, 4) for _ in range(count)]
+    for layer in layers:
+        layer.weight.clamp_(-1, 1)
+    return layers
+
+def train(net, xs):
+    net(xs).mean().backward()
+"""
+
+
+def test_whoever_calls_a_function_may_record_nothing() -> None:
+    exec(compile(CALLED + "with torch.no_grad():\n    clamped(2)\n", "train.py", "exec"), {})
+    assert "GF313" not in {each.code for each in findings_of(Path("train.py"), CALLED)}
+    assert "GF313" in {each.code for each in findings_of(Path("train.py"), CALLED + "clamped(2)\n")}

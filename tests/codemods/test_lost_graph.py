@@ -69,6 +69,16 @@ def evaluate():
 evaluate()
 F.mse_loss(net(x), y).backward()
 """,
+    "recording is switched back to what it was": """
+def evaluate():
+    before = torch.is_grad_enabled()
+    torch.set_grad_enabled(False)
+    shown = net(x).mean().item()
+    torch.set_grad_enabled(before)
+    return shown
+evaluate()
+F.mse_loss(net(x), y).backward()
+""",
     "gradients are asked for anew": "out = net(x).detach().requires_grad_()\nF.mse_loss(out, y).backward()\n",
 }
 # a program, the code that cuts, and the line that the repair makes of it; None where there is none

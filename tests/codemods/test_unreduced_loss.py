@@ -28,6 +28,8 @@ LEFT_ALONE = {
     "a sum of them": "sum(each for each in per(net(x), y).flatten()).backward()\n",
     "one of them": "per(net(x), y)[0, 0].backward()\n",
     "a product of two vectors": "loss = per(net(x), y).flatten()\n(loss @ torch.ones(32)).backward()\n",
+    "the loss of one number": "F.mse_loss(net(x).mean(), torch.zeros(()), reduction='none').backward()\n",
+    "the loss of one number, by a layer": "per(net(x).sum(), torch.zeros(())).backward()\n",
     "an error that is caught": "try:\n    per(net(x), y).backward()\nexcept RuntimeError:\n    per(net(x), y).sum().backward()\n",
     "reduced on one way, where the other is not taken": """
 def step(reduction):

@@ -51,7 +51,10 @@ LEFT_ALONE = {
         PLAIN,
         f"{OPTIMIZER}\nother = torch.optim.SGD([p for layer in net.layers for p in layer.parameters()], 0.1)",
     ),
-    "added later": (PLAIN, f'{OPTIMIZER}\nfor layer in net.layers:\n    opt.add_param_group({{"params": list(layer.parameters())}})'),
+    "added later": (
+        PLAIN,
+        f'{OPTIMIZER}\nfor layer in net.layers:\n    opt.add_param_group({{"params": list(layer.parameters())}})',
+    ),
 }
 # how the layers are made, and how after the repair
 TOLD = {
@@ -82,3 +85,18 @@ def test_what_is_told(made: str, repaired: str) -> None:
     exec(compile(text, "train.py", "exec"), after)
     count = [len(list(names["net"].parameters())) for names in (before, after)]  # type: ignore[attr-defined]
     assert count[0] < count[1]
+
+
+@pytest.mark.parametrize(
+    "given", ["net.layers", "[layer.weight for layer in net.layers]", "[p for l in net.layers for p in l.parameters()]"]
+)
+def test_layers_that_code_out_of_sight_may_train_are_left_alone(given: str) -> None:
+    program = PROGRAM.format(made=PLAIN, optimizer=f"from elsewhere import Fancy\nother = Fancy({given})\n{OPTIMIZER}")
+    assert "GF315" not in {each.code for each in findings_of(Path("train.py"), program)}
+
+
+def test_layers_that_are_stepped_by_hand_are_left_alone() -> None:
+    step = "    for layer in net.layers:\n        for p in layer.parameters():\n            p.data -= 0.1 * p.grad\n"
+    program = PROGRAM.format(made=PLAIN, optimizer=OPTIMIZER) + step
+    exec(compile(program, "train.py", "exec"), {})
+    assert "GF315" not in {each.code for each in findings_of(Path("train.py"), program)}

@@ -39,6 +39,11 @@ def adapted(model, parameters):
 parameters = {name: p * 1.0 for name, p in net.named_parameters()}
 g = grad(adapted(net, parameters).sum(), list(parameters.values()))
 """,
+    "made the weight of a layer": "w = net.weight * 1\ndel net.weight\nnet.weight = w\ng = grad(net(x).sum(), w)[0]\n",
+    "made the weight of a layer by its name": (
+        "name = 'weight'\nw = net.weight * 1\ndel net.weight\nsetattr(net, name, w)\ng = grad(net(x).sum(), w)[0]\n"
+    ),
+    "added by a hook": "w = x[0] * 1\nnet.register_forward_hook(lambda layer, given, out: out + w)\ng = grad(net(x).sum(), w)[0]\n",
     "written into a buffer": """
 part = x * 2
 rows = torch.zeros(8, 4)

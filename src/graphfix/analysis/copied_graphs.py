@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.runs import Run
@@ -22,7 +23,7 @@ class CopiedGraph:
 def copied_graphs(evidence: Evidence) -> Iterator[CopiedGraph]:
     """The calls of `deepcopy` that torch refuses in some run, each once; none whose error the program may swallow."""
     seen = set()
-    for run in evidence.tape.runs:
+    for run in filter(attrgetter("is_recorded"), evidence.tape.runs):
         for copied in run.recording.copies:
             held = [each for each in copied.held if run.recording.is_graph(each.node)]
             if not held or copied.site in seen or not evidence.program.holds(copied.site):

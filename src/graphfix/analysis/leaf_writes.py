@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from operator import attrgetter
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.autograd.graph import Node
@@ -14,7 +15,7 @@ def leaf_writes(evidence: Evidence) -> Iterator[list[LeafWrite]]:
     """The writes that are refused in some run, those to one view together, each statement once; none whose error the program may swallow."""
     program = evidence.program
     found: dict[ast.AST, dict[ast.AST, LeafWrite]] = {}
-    for run in evidence.tape.runs:
+    for run in filter(attrgetter("is_recorded"), evidence.tape.runs):
         for write in run.recording.leaf_writes:
             if program.holds(write.site) and not evidence.swallows(write.site):
                 statement = program.statement_of(write.site)

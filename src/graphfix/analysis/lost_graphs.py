@@ -46,7 +46,9 @@ def concerned(evidence: Evidence, cuts: Iterable[Severed]) -> list[Run]:
     if any(cut.how is not How.FROZEN for cut in cuts):
         return evidence.tape.runs
     places = {freezing(evidence, cut.site) for cut in cuts}
-    return [run for run in evidence.tape.runs if not run.recording.is_without(places)]
+    found = [run for run in evidence.tape.runs if not run.recording.is_without(places)]
+    lost = [run for run in evidence.tape.runs if run.recording.bare]
+    return found if all(run in found for run in lost) else evidence.tape.runs
 
 
 def freezing(evidence: Evidence, site: ast.AST) -> ast.AST:

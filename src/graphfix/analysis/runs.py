@@ -47,6 +47,11 @@ class Run:
         """What code that is not in sight had hold of."""
         return OutOfSight(self.recording)
 
+    @property
+    def is_recorded(self) -> bool:
+        """Whether gradients are surely recorded where the run begins: a script begins so, a function may be called under `no_grad` unless it goes backward."""
+        return self.entry.is_module or bool(self.recording.walks)
+
     def is_past(self, event: BackwardPass, leaf: Leaf) -> bool:
         """Whether an optimizer has a leaf, and the program ends behind a backward pass without a step that may be over it."""
         if not leaf.trained or not self.entry.is_module or self.reads_gradients():

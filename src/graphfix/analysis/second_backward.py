@@ -67,25 +67,6 @@ def statement_in(trace: CallStack, frame: Frame | None) -> ast.stmt | None:
     return next((statement for active, statement in trace if active is frame), None)
 
 
-def calls_of(walk: SecondBackward) -> tuple[ast.AST, ast.AST]:
-    """The statements by which one function leads to the walk that frees and to the one that comes again."""
-    for (one, first), (two, second) in zip(walk.freed_by.trace, walk.walk.trace):
-        if one is not two:
-            break
-        if first is not second:
-            return first, second
-    return walk.freed_by.site, walk.walk.site
-
-
-def callers_of(walk: SecondBackward) -> tuple[ast.stmt, ast.stmt] | None:
-    """The statements that call the function in which both walks are; None where they are two, or one statement calls it in turns."""
-    traces = walk.freed_by.trace, walk.walk.trace
-    if walk.walk.site is not walk.freed_by.site or walk.loop is not None or min(map(len, traces)) < 2:
-        return None
-    first, second = (trace[-2][1] for trace in traces)
-    return (first, second) if first is not second else None
-
-
 def second_backwards(tape: Tape) -> list[SecondBackward]:
     """Every second walk over a freed graph, grouped by backward call, loop and cause, in source order: the certain ones, and at other
     calls those that happen unless code out of sight does what is not usual.

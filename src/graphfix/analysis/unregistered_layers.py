@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.runs import Run
 from graphfix.interpreter.recording import Unregistered
+from graphfix.models.registered import reached
 from graphfix.source.subtree import subtree
 
 LATER = "add_param_group"  # gives an optimizer more than it was made with
@@ -37,10 +38,12 @@ def unregistered_layers(evidence: Evidence) -> Iterator[PlainLayers]:
 
 
 def gets_gradients(run: Run, kept: Unregistered) -> bool:
-    """Whether backward passes reach the layers, and nothing else in the run trains or freezes them."""
-    if not kept.leaves or not run.recording.given_leaves.isdisjoint(kept.leaves) or not all(leaf.requires_grad for leaf in kept.leaves):
+    """Whether backward passes reach the layers, and the program freezes none of them, nor gets hold of their parameters in another way."""
+    recording = run.recording
+    handed = {leaf for each in recording.handed for leaf in reached(each.values)}
+    if not kept.leaves or not kept.leaves.isdisjoint(recording.reached | handed) or not all(leaf.requires_grad for leaf in kept.leaves):
         return False
-    return any(not kept.leaves.isdisjoint(node.leaves) for walk in run.recording.walks for node in walk.nodes)
+    return any(not kept.leaves.isdisjoint(node.leaves) for walk in recording.walks for node in walk.nodes)
 
 
 def making(kept: Unregistered) -> ast.Assign | None:

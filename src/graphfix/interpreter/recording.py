@@ -260,16 +260,16 @@ class Recording:
     detaches, and the iterations in which it does; `choices`: those out of which it takes a number or an index. `written`: tensors that
     were written in place, and whether that may have given them a graph or another shape. `empty`: where a tensor without a graph is
     walked, `bare`: with what is known of it. `copies`: of objects that hold graphs. `unreduced`: walks from what has several elements.
-    `leaf_writes`: writes that torch refuses. `unused`: inputs without a way to them. `given_leaves`: what optimizers were given,
-    `unregistered`: what modules keep from them. `given`: what code that is not in sight got hold of; `kept`: what was put into
-    attributes. `covered`: the sides of branches that were taken, with the function that they stand in; `tried`: the branches that an
-    exception may leave without an end of the run. `frozen`: keys of unknown values, of which something was told to need no gradient;
-    `networks`: those of networks whose parameters need one, as far as nobody out of sight has got hold of them. `ended_by`: what broke
-    the run off; `left`: what it had in hand where its steps ended, and might have walked. `receiver`: the object whose method was run.
-    `optimized`: what stands for the parameters of modules that are not in sight, by the keys of these, once an optimizer has them.
-    `single`: what has one element, or a part of it has, where it is `divided`. `memos`: what functions whose results are kept have
-    given, by the arguments. `executed`: the statements that were run; `defined`: those that were run before, for all runs that begin
-    with the same definitions.
+    `leaf_writes`: writes that torch refuses. `unused`: inputs without a way to them. `reached`: parameters that the program asked for,
+    or handed on; `unregistered`: what modules keep from optimizers. `given`: what code that is not in sight got hold of; `kept`: what
+    was put into attributes. `covered`: the sides of branches that were taken, with the function that they stand in; `tried`: the
+    branches that an exception may leave without an end of the run. `frozen`: keys of unknown values, of which something was told to
+    need no gradient; `networks`: those of networks whose parameters need one, as far as nobody out of sight has got hold of them.
+    `ended_by`: what broke the run off; `left`: what it had in hand where its steps ended, and might have walked. `receiver`: the object
+    whose method was run. `optimized`: what stands for the parameters of modules that are not in sight, by the keys of these, once an
+    optimizer has them. `single`: what has one element, or a part of it has, where it is `divided`. `memos`: what functions whose
+    results are kept have given, by the arguments. `executed`: the statements that were run; `defined`: those that were run before, for
+    all runs that begin with the same definitions.
     """
 
     walks: list[BackwardPass] = field(default_factory=list)
@@ -298,7 +298,7 @@ class Recording:
     unreduced: list[Unreduced] = field(default_factory=list)
     leaf_writes: list[LeafWrite] = field(default_factory=list)
     unused: list[Unused] = field(default_factory=list)
-    given_leaves: set[Leaf] = field(default_factory=set)
+    reached: set[Leaf] = field(default_factory=set)
     unregistered: list[Unregistered] = field(default_factory=list)
     proven: set[Node] = field(default_factory=set)
     single: set[Node] = field(default_factory=set)

@@ -161,8 +161,14 @@ def note_unused(m: Interpreter, site: ast.Call, roots: Arguments, inputs: Value 
         node = value.node if isinstance(value, Tensor) else None
         if node is None or not node.certain or expression is None:
             continue
-        if all(node.order > root.order for root in known) or is_closed and node not in below:
+        is_apart = is_closed and node not in below and not is_handed_on(m, value)
+        if all(node.order > root.order for root in known) or is_apart:
             m.recording.unused.append(Unused(site, m.trace(), node, known[0], expression))
+
+
+def is_handed_on(m: Interpreter, value: Value) -> bool:
+    """Whether a module or code that is not in sight may compute with a tensor in ways that are not followed."""
+    return value.node in m.recording.escapes or any(each is value for each in m.recording.kept)
 
 
 def targets_of(m: Interpreter, inputs: Value | None, site: ast.AST) -> tuple[frozenset[Node], frozenset[Leaf]] | None:

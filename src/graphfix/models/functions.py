@@ -28,7 +28,7 @@ from graphfix.models.modules import (
 from graphfix.models.operations import (
     operation,
 )
-from graphfix.models.registered import note_given
+from graphfix.models.registered import note_optimizer
 from graphfix.models.registry import model_of
 from graphfix.models.table import facts
 from graphfix.models.tensor_methods import (
@@ -109,7 +109,7 @@ def make_optimizer(m: Interpreter, kind: str, parameters: Arguments, site: ast.A
     for value in given_to_optimizer(parameters):
         if isinstance(value, Tensor) and value.node is not None:
             m.recording.misuses.append(Read(site, m.trace(), value, ReadKind.OPTIMIZED))
-    note_given(m, parameters, site)
+    note_optimizer(m, parameters, site)
     for owner in owners_of(parameters):
         m.recording.optimized.setdefault(owner, Leaf("parameters", True, site, module=True))
     return Optimizer(kind, parameters)

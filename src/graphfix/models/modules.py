@@ -42,6 +42,7 @@ from graphfix.models.operations import (
     structure,
     wanted_tensor,
 )
+from graphfix.models.registered import note_reached
 from graphfix.models.saving import INPLACE_AT, save
 from graphfix.models.submodules import buffers, listed
 from graphfix.models.table import OpFacts, facts
@@ -175,7 +176,7 @@ def layer_result(m: Interpreter, layer: TorchModule, known: OpFacts, values: Arg
         return values[0]
     single = known.scalar and not reduces_nothing(layer.keywords)
     made = Tensor(node, None, single, shape=SCALAR if single else None)
-    if known.scalar and is_unreduced(layer.keywords):
+    if known.scalar and is_unreduced(layer.keywords, values):
         made.unreduced = site
     if node is None:
         made.latent = m.latent(site, values)
@@ -241,16 +242,38 @@ def copy_module(value: Value, seen: dict[int, Value]) -> Value:
     return value
 
 
+def tensors_of(m: Interpreter, receiver: TorchModule | Instance, name: str) -> Value:
+    """What `parameters()`, `buffers()` and their forms with names give."""
+    is_named = name.startswith("named_")
+    if name.endswith("buffers") and isinstance(receiver, Instance) and (known := buffers(receiver)):
+        held = [Sequence("tuple", [Constant(path), each]) if is_named else each for path, each in known.items()]
+        return Sequence("generator", held, True)
+    if name.endswith("parameters"):
+        note_reached(m, [receiver])
+    return Parameters([receiver], ParametersForm.NAMED if is_named else ParametersForm.ALL)
+
+
+def register(m: Interpreter, receiver: TorchModule | Instance, name: str, key: Value, value: Value) -> None:
+    """A module gets a buffer, a parameter or a module of its own; a name that is not known is none that code reads."""
+    word = str(key.value) if isinstance(key, Constant) else f"[{len(receiver.attributes)}]"
+    if name in ("add_module", "register_module"):
+        note_modules(m, [value])
+        if isinstance(receiver, TorchModule):
+            if receiver.children is not None:
+                receiver.children.append(value)
+            if receiver.children is None or isinstance(key, Constant):
+                receiver.names[word] = value
+            return
+    receiver.attributes[word] = value
+    if name == "register_buffer" and isinstance(receiver, Instance) and word not in receiver.buffers:
+        receiver.buffers.append(word)
+
+
 def module_method(
     m: Interpreter, receiver: TorchModule | Instance, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST
 ) -> Value | None:
-    if name in ("buffers", "named_buffers") and isinstance(receiver, Instance) and (known := buffers(receiver)):
-        held = [Sequence("tuple", [Constant(path), each]) if name == "named_buffers" else each for path, each in known.items()]
-        return Sequence("generator", held, True)
-    if name in ("parameters", "buffers"):
-        return Parameters([receiver])
-    if name in ("named_parameters", "named_buffers"):
-        return Parameters([receiver], ParametersForm.NAMED)
+    if name in ("parameters", "named_parameters", "buffers", "named_buffers"):
+        return tensors_of(m, receiver, name)
     if name in ("train", "eval"):
         m.set_mode(receiver, with_submodules(receiver), mode_given(name, arguments, keywords), site)
         return receiver
@@ -261,24 +284,8 @@ def module_method(
     if name == "requires_grad_":
         train_parameters(m, receiver, not any(value.is_off for value in (*arguments, *keywords.values())), site)
         return receiver
-    if name in ("add_module", "register_module"):
-        note_modules(m, arguments[1:])
-    if name in ("add_module", "register_module") and isinstance(receiver, TorchModule) and len(arguments) == 2:
-        if receiver.children is not None:
-            receiver.children.append(arguments[1])
-        if isinstance(arguments[0], Constant):
-            receiver.names[str(arguments[0].value)] = arguments[1]
-        return NONE
-    if (
-        name in ("register_buffer", "register_parameter", "add_module")
-        and len(arguments) == 2
-        and (isinstance(arguments[0], Constant) or name == "add_module")
-    ):
-        # a name that is not known is none that code reads
-        word = str(arguments[0].value) if isinstance(arguments[0], Constant) else f"[{len(receiver.attributes)}]"
-        receiver.attributes[word] = arguments[1]
-        if name == "register_buffer" and isinstance(receiver, Instance) and word not in receiver.buffers:
-            receiver.buffers.append(word)
+    if name in ("register_buffer", "register_parameter", "add_module", "register_module") and len(arguments) == 2:
+        register(m, receiver, name, arguments[0], arguments[1])
         return NONE
     if name in ("append", "extend") and isinstance(receiver, TorchModule) and receiver.children is not None and arguments:
         added = arguments if name == "append" else iterate(m, arguments[0], site)

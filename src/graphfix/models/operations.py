@@ -116,7 +116,7 @@ def operation(m: Interpreter, known: OpFacts | None, values: Arguments, keywords
         return view(made, values[0], name)
     made = Tensor(node, None, single, shape=shape)
     if not single:
-        is_loss = "reduction" in known.variants and is_unreduced(keywords)
+        is_loss = "reduction" in known.variants and is_unreduced(keywords, values)
         made.unreduced = site if is_loss else unreduced(word, positional, keywords)
     if node is None:
         made.latent = m.latent(site, values)
@@ -185,10 +185,10 @@ def variant(known: OpFacts, keywords: Keywords, positional: Arguments) -> OpFact
     return known
 
 
-def is_unreduced(keywords: Keywords) -> bool:
-    """Whether a loss surely gives a value for each sample."""
+def is_unreduced(keywords: Keywords, compared: Arguments) -> bool:
+    """Whether a loss gives a value for each sample of what is `compared`: that of one number is one number."""
     reduction = keywords.get("reduction")
-    return isinstance(reduction, Constant) and reduction.value == "none"
+    return isinstance(reduction, Constant) and reduction.value == "none" and not any(value.single for value in compared[:1])
 
 
 def reduces_nothing(keywords: Keywords) -> bool:

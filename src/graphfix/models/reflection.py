@@ -82,6 +82,7 @@ def is_callable(m: Interpreter, arguments: list[Value], keywords: dict[str, Valu
 
 @models("builtins.setattr")
 def set_named(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
+    m.recording.kept.extend(arguments[2:3])
     if len(arguments) == 3 and isinstance(arguments[1], Constant):
         attributes = arguments[0].namespace
         if arguments[1].value == "requires_grad":

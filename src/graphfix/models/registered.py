@@ -25,30 +25,37 @@ from graphfix.interpreter.values import (
 from graphfix.models.submodules import is_module
 
 
-def note_given(m: Interpreter, parameters: Arguments, site: ast.AST) -> None:
+def note_optimizer(m: Interpreter, parameters: Arguments, site: ast.AST) -> None:
     """Note what an optimizer is given, and the layers that the modules whose parameters these are have not registered."""
-    for owner in owners_in(parameters):
-        if isinstance(owner, Tensor):
-            m.recording.given_leaves.update(leaves_in(owner))
-            continue
-        modules = list(modules_in(owner))
-        m.recording.given_leaves.update(leaf for module in modules for leaf in own_leaves(module))
-        for module in modules:
-            for name, held in module.attributes.items() if isinstance(module, Instance) else ():
-                parts = list(held.members()) if isinstance(held, (Sequence, Mapping)) else []
-                if parts and all(map(is_module, parts)):
-                    leaves = frozenset(leaf for part in parts for inner in modules_in(part) for leaf in own_leaves(inner))
-                    m.recording.unregistered.append(Unregistered(site, m.trace(), module, name, leaves))  # type: ignore[arg-type]
+    note_reached(m, parameters)
+    for module in (each for owner in owners_in(parameters) for each in modules_in(owner) if isinstance(each, Instance)):
+        for name, held in module.attributes.items():
+            parts = list(held.members()) if isinstance(held, (Sequence, Mapping)) else []
+            if parts and all(map(is_module, parts)):
+                leaves = frozenset(leaf for part in parts for inner in modules_in(part) for leaf in own_leaves(inner))
+                m.recording.unregistered.append(Unregistered(site, m.trace(), module, name, leaves))  # type: ignore[arg-type]
+
+
+def note_reached(m: Interpreter, values: Iterable[Value]) -> None:
+    """Note the parameters of modules, and the tensors, that the program asks for: whoever gets them may train them."""
+    m.recording.reached.update(reached(values))
+
+
+def reached(values: Iterable[Value]) -> Iterator[Leaf]:
+    """The parameters that whoever has these values can train."""
+    for owner in owners_in(values):
+        yield from leaves_in(owner) if isinstance(owner, Tensor) else ()
+        yield from (leaf for module in modules_in(owner) for leaf in own_leaves(module))
 
 
 def owners_in(values: Iterable[Value], depth: int = 4) -> Iterator[Value]:
-    """The modules whose parameters are given, and the tensors that are given themselves."""
+    """The modules among values, or whose parameters these are, and the tensors."""
     for value in values:
         if isinstance(value, Parameters):
             yield from value.owners
         elif isinstance(value, (Sequence, Mapping)) and depth:
             yield from owners_in(value.members(), depth - 1)
-        elif isinstance(value, Tensor):
+        elif isinstance(value, Tensor) or is_module(value):
             yield value
 
 

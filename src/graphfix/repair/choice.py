@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from graphfix.analysis.conflicts import Conflict
 from graphfix.analysis.evidence import Evidence
@@ -29,9 +30,18 @@ from graphfix.repair.whole_input import of_the_whole
 from graphfix.repair.witness import Witness, witness_of
 
 MOST_TRIED = 40  # candidates of one finding
+TRIAL_STEPS = 200_000  # that they may take together
+# the repairs of what shows a fault by itself, the best first
+MENDING: dict[type[Telling], Callable[[Evidence, Any], Iterator[Candidate]]] = {
+    Bare: regained,
+    Copied: recopied,
+    Unreduced: reduced,
+    LeafWrite: written_apart,
+    Unused: of_the_whole,
+    Unregistered: as_module_list,
+}
 BOTH = (Effect.REDUCE, Effect.UNCUT)  # the code does not show which of two such repairs is meant
 IN_USE = "a backward() may go through what is cut"
-TRIAL_STEPS = 200_000  # that they may take together
 
 
 @dataclass(frozen=True)
@@ -55,7 +65,7 @@ def chosen(evidence: Evidence, finding: Draft, is_left: IsLeft) -> Iterator[Find
         made = list(all_tried(evidence, kept(evidence, kept_nodes(finding)), None, is_left))
         held = sorted(held_by(made), key=lambda each: rank_kept(each.candidate, finding.span))
     else:
-        made = list(all_tried(evidence, mended(evidence, shown), shown.site, is_left))
+        made = list(all_tried(evidence, MENDING[type(shown)](evidence, shown), shown.site, is_left))
         held = list(held_by(made))
     if not held:
         yield unrepaired(finding, made)
@@ -68,22 +78,6 @@ def chosen(evidence: Evidence, finding: Draft, is_left: IsLeft) -> Iterator[Find
         # that somebody goes backward through what is cut says nothing against the finding: the copy raises all the same
         unproven = replace(best.candidate, doubt=IN_USE)
         yield from list(borne_out(evidence, finding, best.candidate)) or [repaired(finding, unproven)]
-
-
-def mended(evidence: Evidence, shown: Telling) -> Iterator[Candidate]:
-    """The repairs of a call that torch refuses, the best first."""
-    if isinstance(shown, Bare):
-        yield from regained(evidence, shown)
-    elif isinstance(shown, Copied):
-        yield from recopied(evidence, shown)
-    elif isinstance(shown, Unreduced):
-        yield from reduced(evidence, shown)
-    elif isinstance(shown, LeafWrite):
-        yield from written_apart(evidence, shown)
-    elif isinstance(shown, Unused):
-        yield from of_the_whole(evidence, shown)
-    elif isinstance(shown, Unregistered):
-        yield from as_module_list(evidence, shown)
 
 
 def search(evidence: Evidence, finding: Draft, shown: SecondBackward | Conflict) -> Iterator[Finding]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from graphfix.analysis.calls_between import callers_of
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.outer_graph import external_nodes, statements_of
-from graphfix.analysis.second_backward import SecondBackward, callers_of
+from graphfix.analysis.second_backward import SecondBackward
 from graphfix.autograd.graph import Node
 from graphfix.model import Delete, Ground, InsertBefore, Move, NoFix, Operation, Replace
 from graphfix.repair.candidate import Candidate, Effect, reasoned

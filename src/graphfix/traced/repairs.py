@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -110,7 +109,6 @@ def _touches(source: Source, finding: Finding, lines: Mapping[str, set[tuple[int
     return False
 
 
-@functools.lru_cache(maxsize=16)
 def _index_of(path: str) -> LineIndex | None:
     """Where the lines of another file of the story begin."""
     try:
