@@ -52,6 +52,7 @@ for x, y in loader:
 `(torch.randn(3) * 0.1).requires_grad_()` is safe if the program raises as it is: the result was meant to be the leaf. Moving an
 operation from `__init__` to the places that read the attribute is unsafe: a parameter that was constant starts to train. If the
 operation stands apart from the leaf, there is no fix, because the code does not show which of the two should be trained.
+Putting a tensor into a list, where `chain` gave its rows to the optimizer, is unsafe: another run may chain a list of tensors.
 
 ## References
 - https://pytorch.org/docs/stable/generated/torch.nn.parameter.Parameter.html
@@ -125,7 +126,8 @@ def whole_of_rows(evidence: Evidence, node: Node) -> Fix | None:
     if len(named) != 1:
         return None
     text = evidence.program.source(named[0])
-    return fix(f"chain `[{short(text, 20)}]`, not its rows", Replace(evidence.program.span(named[0]), f"[{text}]"), ground=Ground.RAISES)
+    doubt = f"`{short(text, 20)}` may be a list of tensors in another run"
+    return fix(f"chain `[{short(text, 20)}]`, not its rows", Replace(evidence.program.span(named[0]), f"[{text}]"), ground=Ground.RAISES, doubt=doubt)
 
 
 def repair_of(evidence: Evidence, statement: ast.Assign, made: ast.Call) -> Fix | NoFix:

@@ -48,6 +48,19 @@ for name, p in net.named_parameters():
 F.mse_loss(net(x), y).backward()
 """,
     "frozen, and thawed again": "net.requires_grad_(False)\nnet.requires_grad_(True)\nF.mse_loss(net(x), y).backward()\n",
+    "frozen, and some thawed again": """
+for p in net.parameters():
+    p.requires_grad = False
+for p in list(net.parameters())[-1:]:
+    p.requires_grad = True
+F.mse_loss(net(x), y).backward()
+""",
+    "frozen, and one of many thawed again": """
+for p in net.parameters():
+    p.requires_grad = False
+dict(net.named_parameters())["bias"].requires_grad = True
+F.mse_loss(net(x), y).backward()
+""",
     "an input is trained through a frozen network": """
 net.requires_grad_(False)
 x.requires_grad_()
@@ -160,3 +173,10 @@ def test_an_evaluation_that_the_cut_makes_of_it_is_not_told() -> None:
     """no_grad around what is to be trained would hide what is wrong."""
     program = "def loss_of():\n    return torch.tensor(F.mse_loss(net(x), y).item())\n\n\nloss_of().backward()\n"
     assert {each.code for each in findings_of(Path("train.py"), HEAD + program) if not each.yields_to} == {"GF310"}
+
+
+def test_code_that_is_not_in_sight_may_thaw_what_it_is_given() -> None:
+    frozen = "for p in net.parameters():\n    p.requires_grad = False\n{thaw}F.mse_loss(net(x), y).backward()\n"
+    assert "GF310" in {each.code for each in findings_of(Path("train.py"), HEAD + frozen.format(thaw=""))}
+    program = "from elsewhere import thaw\n" + HEAD + frozen.format(thaw="thaw(net)\n")
+    assert "GF310" not in {each.code for each in findings_of(Path("train.py"), program)}

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from graphfix.model import Applicability
 from graphfix.rewrite import apply_fixes
 from graphfix.run.engine import findings_of
 
@@ -73,6 +74,7 @@ opt.step()
         exec(compile(program, "train.py", "exec"), {})
     (finding,) = findings_of(Path("train.py"), program)
     assert finding.code == "GF205" and finding.fix is not None
+    assert finding.fix.applicability is Applicability.UNSAFE  # another run may chain a list
     repaired = apply_fixes(program, [finding.fix]).text
     assert "chain(net.parameters(), [w])" in repaired
     exec(compile(repaired, "train.py", "exec"), {"torch": torch})

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.runs import Run
 from graphfix.autograd.severed import How, Severed
 from graphfix.interpreter.recording import Bare
+from graphfix.models.registered import reached
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,13 +33,21 @@ def lost_graphs(evidence: Evidence) -> Iterator[LostGraph]:
     found: dict[ast.Call, list[Bare]] = {}
     for run in evidence.tape.runs:
         for bare in run.recording.bare:
-            found.setdefault(bare.site, []).append(bare)
+            found.setdefault(bare.site, []).append(bare if is_sure(run, bare.severed) else replace(bare, severed=None))
     for site, every in found.items():
         cuts = {bare.severed.site: bare.severed for bare in every if bare.severed is not None}
         if not evidence.program.holds(site) or not all(map(evidence.program.holds, cuts)) or any(bare.severed is None for bare in every):
             continue
         if not any(walk.site is site for run in concerned(evidence, cuts.values()) for walk in run.recording.walks):
             yield LostGraph(every[0], next(iter(cuts.values())), tuple(sorted(cuts.values(), key=lambda cut: evidence.program.span(cut.site).start)))
+
+
+def is_sure(run: Run, cut: Severed | None) -> bool:
+    """Whether nothing may have told a frozen parameter again that it needs a gradient: code out of sight that has it, or a value that is not known."""
+    if cut is None or cut.leaf is None:
+        return True
+    handed = (leaf for each in run.recording.handed for leaf in reached(each.values))
+    return not run.recording.thaws and cut.leaf not in handed
 
 
 def concerned(evidence: Evidence, cuts: Iterable[Severed]) -> list[Run]:

@@ -6,7 +6,7 @@ import ast
 import enum
 from dataclasses import dataclass
 
-from graphfix.autograd.graph import Node
+from graphfix.autograd.graph import Leaf, Node
 
 
 class How(enum.Enum):
@@ -24,8 +24,9 @@ class How(enum.Enum):
 
 @dataclass(frozen=True, eq=False)
 class Severed:
-    """The expression whose result has no graph, although what it is made of has one: `nodes`, or is a parameter."""
+    """The expression whose result has no graph, although what it is made of has one: `nodes`, or is a parameter: `leaf`, if it is frozen."""
 
     site: ast.AST
     how: How
     nodes: tuple[Node, ...] = ()
+    leaf: Leaf | None = None

@@ -151,6 +151,9 @@ def get_item(m: Interpreter, value: Value, index_node: ast.expr, site: ast.Subsc
         return opaque_item(m, value, index, site)
     if isinstance(value, (Class, External)):
         return value
+    if isinstance(value, Parameters):  # one of them, or some
+        is_slice = isinstance(index_node, ast.Slice)
+        return Parameters(value.owners, value.form if is_slice else value.item.form, True)
     return Unknown(("item", site, m.now()), value.node)
 
 

@@ -152,6 +152,8 @@ def set_flag(m: Interpreter, holder: Value, value: Value, site: ast.AST) -> None
         train_parameters(m, holder, not value.is_off, site)
     elif isinstance(holder, Unknown) and value.is_off:
         freeze(m, holder)
+    elif isinstance(holder, Unknown):
+        m.recording.thaws = True
 
 
 def set_requires_grad(m: Interpreter, tensor: Tensor, value: Value, site: ast.AST) -> None:

@@ -264,12 +264,12 @@ class Recording:
     or handed on; `unregistered`: what modules keep from optimizers. `given`: what code that is not in sight got hold of; `kept`: what
     was put into attributes. `covered`: the sides of branches that were taken, with the function that they stand in; `tried`: the
     branches that an exception may leave without an end of the run. `frozen`: keys of unknown values, of which something was told to
-    need no gradient; `networks`: those of networks whose parameters need one, as far as nobody out of sight has got hold of them.
-    `ended_by`: what broke the run off; `left`: what it had in hand where its steps ended, and might have walked. `receiver`: the object
-    whose method was run. `optimized`: what stands for the parameters of modules that are not in sight, by the keys of these, once an
-    optimizer has them. `single`: what has one element, or a part of it has, where it is `divided`. `memos`: what functions whose
-    results are kept have given, by the arguments. `executed`: the statements that were run; `defined`: those that were run before, for
-    all runs that begin with the same definitions.
+    need no gradient; `thaws`: whether something unknown was told to need one; `networks`: those of networks whose parameters need one,
+    as far as nobody out of sight has got hold of them. `ended_by`: what broke the run off; `left`: what it had in hand where its steps
+    ended, and might have walked. `receiver`: the object whose method was run. `optimized`: what stands for the parameters of modules
+    that are not in sight, by the keys of these, once an optimizer has them. `single`: what has one element, or a part of it has, where
+    it is `divided`. `memos`: what functions whose results are kept have given, by the arguments. `executed`: the statements that were
+    run; `defined`: those that were run before, for all runs that begin with the same definitions.
     """
 
     walks: list[BackwardPass] = field(default_factory=list)
@@ -306,6 +306,7 @@ class Recording:
     modules: set[object] = field(default_factory=set)
     frozen: set[object] = field(default_factory=set)
     networks: set[object] = field(default_factory=set)
+    thaws: bool = False
     escapes: dict[Node, list[tuple[ast.AST, str, int]]] = field(default_factory=dict)
     updates: list[Update] = field(default_factory=list)
     asked: dict[ast.AST, bool] = field(default_factory=dict)

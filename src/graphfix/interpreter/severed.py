@@ -27,9 +27,11 @@ def severed(m: Interpreter, site: ast.AST, values: Iterable[Value]) -> Severed |
         return Severed(site, How.COPIED, nodes_of(read))
     tensors = [value for value in given if isinstance(value, Tensor)]
     earlier = next((value.severed for value in tensors if value.severed is not None), None)
-    frozen = (value.leaf.frozen_at for value in tensors if value.leaf is not None and not value.leaf.requires_grad)
-    at = next((each for each in frozen if each is not None), None)
-    return earlier if earlier is not None or at is None else Severed(at, How.FROZEN)
+    frozen = (value.leaf for value in tensors if value.leaf is not None and not value.leaf.requires_grad)
+    leaf = next((each for each in frozen if each.frozen_at is not None), None)
+    if earlier is not None or leaf is None or leaf.frozen_at is None:
+        return earlier
+    return Severed(leaf.frozen_at, How.FROZEN, leaf=leaf)
 
 
 def nodes_of(values: Iterable[Value]) -> tuple[Node, ...]:
