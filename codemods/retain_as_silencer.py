@@ -97,7 +97,7 @@ def shown(trial: Evidence, group: Hidden) -> Iterator[tuple[Finding, Fix | NoFix
 
 def repair_for(trial: Evidence, finding: Finding) -> Fix | NoFix:
     """What its own rule would propose for the finding that the walks are without retaining."""
-    if not isinstance(finding, Draft) or finding.fix is not None or finding.shown_by is None:
+    if not isinstance(finding, Draft) or finding.fix is not None or not isinstance(finding.shown_by, (SecondBackward, Conflict)):
         return finding.fix or NoFix(finding.unfixed)
     found = next(iter(proposed(trial, finding.shown_by)), NoFix(finding.unfixed))
     return found.fix if isinstance(found, Candidate) else found

@@ -218,6 +218,7 @@ class Unused(Telling):
 class Bare(Telling):
     """A backward pass from a tensor that has no graph. `severed`: where it has lost it."""
 
+    site: ast.Call
     severed: Severed | None
     receiver: ast.expr | None
 
@@ -226,6 +227,7 @@ class Bare(Telling):
 class Unreduced(Telling):
     """A backward pass from a tensor of several elements, without a gradient to start with: `made` gives a value for each sample."""
 
+    site: ast.Call
     root: Node
     made: ast.AST
     receiver: ast.expr | None
@@ -248,6 +250,7 @@ class Held:
 class Copied(Telling):
     """`copy.deepcopy` was called on an object that holds tensors with a graph, which torch refuses to copy."""
 
+    site: ast.Call
     order: int
     held: tuple[Held, ...]
 

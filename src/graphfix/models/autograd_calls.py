@@ -158,9 +158,9 @@ def note_unused(m: Interpreter, site: ast.Call, roots: Arguments, inputs: Value 
     below = history(known)
     is_closed = all(node.certain and node.callee is None for node in below)
     for value, expression in zip(values, places):
-        node = value.node if isinstance(value, Tensor) else None
-        if node is None or not node.certain or expression is None:
+        if not isinstance(value, Tensor) or value.node is None or not value.node.certain or expression is None:
             continue
+        node = value.node
         is_apart = is_closed and node not in below and not is_handed_on(m, value)
         if all(node.order > root.order for root in known) or is_apart:
             m.recording.unused.append(Unused(site, m.trace(), node, known[0], expression))

@@ -33,7 +33,7 @@ def note_optimizer(m: Interpreter, parameters: Arguments, site: ast.AST) -> None
             parts = list(held.members()) if isinstance(held, (Sequence, Mapping)) else []
             if parts and all(map(is_module, parts)):
                 leaves = frozenset(leaf for part in parts for inner in modules_in(part) for leaf in own_leaves(inner))
-                m.recording.unregistered.append(Unregistered(site, m.trace(), module, name, leaves))  # type: ignore[arg-type]
+                m.recording.unregistered.append(Unregistered(site, m.trace(), module, name, leaves))
 
 
 def note_reached(m: Interpreter, values: Iterable[Value]) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cached_property
+from typing import NamedTuple
 
 from graphfix.analysis.flow.calls import name_of
 from graphfix.analysis.flow.freed import surely_called
@@ -16,6 +18,18 @@ from graphfix.source.subtree import subtree
 ASKS_FOR_GRADIENT = frozenset(("retain_grad", "register_hook"))
 
 
+class Lost(NamedTuple):
+    """What gets no gradient any more: `below` the cuts, of which `leaves` are calls that make parameters; `walks` that would reach it.
+
+    `computed`: what lies below, and what is cut.
+    """
+
+    below: set[Place]
+    computed: set[Place]
+    leaves: set[ast.Call]
+    walks: set[ast.AST]
+
+
 class Observers(Inquiry):
     """Asks the flow of one file."""
 
@@ -24,51 +38,65 @@ class Observers(Inquiry):
 
         `trained`: whether what lies below is trained all the same.
         """
-        seen = {getattr(update.site, "func", None) for run in self.evidence.tape.runs for update in run.recording.updates}
-        below = {place for cut in cuts for place in self.graph.below(cut, objects=False)}
-        leaves = {place for place in below if isinstance(place, ast.Call)}
-        computed = below | set(cuts)
-        leaves |= {maker for call in leaves for maker in self.flow.calls.callables.makers(call.func)}
-        leaves = {call for call in leaves if self.makes_leaves(call)}
-        for call, dotted in self.flow.code.calls.items() if not trained else ():
-            gives = dotted.startswith("torch.optim.") or name_of(call.func) == "add_param_group"
-            if gives and not leaves.isdisjoint(self.leaves_of(call)):
-                yield Open(call, "may be given the parameters that lose their gradient")
-        dropped = {arrival.site for arrival in self.graph.reach(cuts).of(Sink.WALKED)}
+        lost = self.lost_by(cuts)
+        if not trained:
+            yield from self.given_to_optimizers(lost.leaves)
         for place in self.graph.opaque:
-            if isinstance(place, (ast.Call, ast.alias)) and place in below:
+            if isinstance(place, (ast.Call, ast.alias)) and place in lost.below:
                 yield Open(place, "is not analysed and may create parameters that are trained elsewhere")
         for document in self.flow.code.documents.values():
             for part in subtree(document.tree):
-                if isinstance(part, ast.Call) and name_of(part.func) == "zero_grad" and leaves_zeros(part):
-                    yield Open(part, "sets gradients to zero instead of None, and an optimizer still applies zeros")
                 if isinstance(part, ast.Constant) and part.value == "step":
                     yield Open(part, "may step")
-                if isinstance(part, ast.Subscript) and regroups(part):
+                elif isinstance(part, ast.Subscript) and regroups(part):
                     yield Open(part, "may be given the parameters that lose their gradient")
-                if (
-                    isinstance(part, ast.Call)
-                    and reads_some_attribute(part)
-                    and not leaves.isdisjoint(self.leaves_of(part.args[0]))
-                ):
-                    yield Open(part, "may read the gradients")
-                if not isinstance(part, ast.Attribute):
-                    continue
-                if part.attr.startswith("register_module_") and part.attr.endswith("hook"):
-                    yield Open(part, "may read the gradients")
-                if not trained and part.attr in ("requires_grad_", "requires_grad") and freezes(part, document.parents.get(part)):
-                    yield Open(part, "may leave no other parameter for backward() to reach")
-                if part.attr == "step" and part not in seen or part.attr == "methodcaller":
-                    yield Open(part, "may step")
-                call = document.parents.get(part)
-                if part.attr.startswith("clip_grad") and isinstance(call, ast.Call) and not self.cleared_before(call, dropped):
-                    if any(not leaves.isdisjoint(self.leaves_of(argument)) for argument in call.args):
-                        yield Open(part, "may read the gradients")
-                if part.attr in ASKS_FOR_GRADIENT and not computed.isdisjoint(self.leaves_of(part.value)):
-                    yield Open(part, "may read the gradients")
-                reads = "_hook" in part.attr or part.attr == "grad" and not self.flow.code.dotted_in(part)
-                if reads and not leaves.isdisjoint(self.leaves_of(part.value)):
-                    yield Open(part, "may read the gradients")
+                elif isinstance(part, ast.Call):
+                    yield from self.at_call(part, lost)
+                elif isinstance(part, ast.Attribute):
+                    yield from self.at_attribute(part, lost)
+                    if not trained and part.attr in ("requires_grad_", "requires_grad") and freezes(part, document.parents.get(part)):
+                        yield Open(part, "may leave no other parameter for backward() to reach")
+
+    def lost_by(self, cuts: list[ast.expr]) -> Lost:
+        """What gets no gradient any more once the `cuts` are made."""
+        below = {place for cut in cuts for place in self.graph.below(cut, objects=False)}
+        calls = {place for place in below if isinstance(place, ast.Call)}
+        calls |= {maker for call in calls for maker in self.flow.calls.callables.makers(call.func)}
+        walks = {arrival.site for arrival in self.graph.reach(cuts).of(Sink.WALKED)}
+        return Lost(below, {*below, *cuts}, {call for call in calls if self.makes_leaves(call)}, walks)
+
+    def given_to_optimizers(self, leaves: set[ast.Call]) -> Iterator[Open]:
+        for call, dotted in self.flow.code.calls.items():
+            gives = dotted.startswith("torch.optim.") or name_of(call.func) == "add_param_group"
+            if gives and not leaves.isdisjoint(self.leaves_of(call)):
+                yield Open(call, "may be given the parameters that lose their gradient")
+
+    def at_call(self, call: ast.Call, lost: Lost) -> Iterator[Open]:
+        if name_of(call.func) == "zero_grad" and leaves_zeros(call):
+            yield Open(call, "sets gradients to zero instead of None, and an optimizer still applies zeros")
+        if reads_some_attribute(call) and not lost.leaves.isdisjoint(self.leaves_of(call.args[0])):
+            yield Open(call, "may read the gradients")
+
+    def at_attribute(self, part: ast.Attribute, lost: Lost) -> Iterator[Open]:
+        """What a method or an attribute, by its name, does with gradients that are lost."""
+        if part.attr == "step" and part not in self.steps_seen or part.attr == "methodcaller":
+            yield Open(part, "may step")
+        call = self.evidence.program.parent(part)
+        clips = part.attr.startswith("clip_grad") and isinstance(call, ast.Call) and not self.cleared_before(call, lost.walks)
+        clipped = call.args if clips and isinstance(call, ast.Call) else []
+        reads = "_hook" in part.attr or part.attr == "grad" and not self.flow.code.dotted_in(part)
+        if (
+            part.attr.startswith("register_module_") and part.attr.endswith("hook")
+            or any(not lost.leaves.isdisjoint(self.leaves_of(argument)) for argument in clipped)
+            or part.attr in ASKS_FOR_GRADIENT and not lost.computed.isdisjoint(self.leaves_of(part.value))
+            or reads and not lost.leaves.isdisjoint(self.leaves_of(part.value))
+        ):
+            yield Open(part, "may read the gradients")
+
+    @cached_property
+    def steps_seen(self) -> set[ast.AST | None]:
+        """The `step` of each call by which a run showed that an optimizer steps."""
+        return {getattr(update.site, "func", None) for run in self.evidence.tape.runs for update in run.recording.updates}
 
     def cleared_before(self, site: ast.AST, dropped: set[ast.AST]) -> bool:
         """Whether gradients are cleared, and then left by another walk than those that are `dropped`, before `site` in its block."""

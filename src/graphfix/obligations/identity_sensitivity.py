@@ -34,7 +34,6 @@ TELL_APART = frozenset(("operator.is_", "operator.is_not", "torch.utils.swap_ten
 # a replacement field that reads attributes: https://docs.python.org/3/library/string.html#format-string-syntax
 READS_ATTRIBUTE = re.compile(r"\{[^{}!:]*\.")
 
-
 MOST_TEXTS = 50  # of one template
 
 
@@ -99,11 +98,8 @@ class Objects:
     def asking(self) -> list[ast.Constant]:
         """The texts with a replacement field that asks for a graph: `"{0.loss.grad_fn}"`."""
         trees = (document.tree for document in self.flow.code.documents.values())
-        texts = (
-            part for tree in trees for part in subtree(tree) if isinstance(part, ast.Constant) and isinstance(part.value, str)
-        )
-        asked = tuple(f".{name}" for name in library.ASKS)
-        return [each for each in texts if READS_ATTRIBUTE.search(each.value) and any(name in each.value for name in asked)]
+        constants = (part for tree in trees for part in subtree(tree) if isinstance(part, ast.Constant))
+        return [each for each in constants if isinstance(each.value, str) and asks_in_text(each.value)]
 
     @cached_property
     def moved(self) -> set[Place]:
@@ -148,6 +144,11 @@ class Objects:
             else:
                 return None
         return found if 0 < len(found) <= MOST_TEXTS else None
+
+
+def asks_in_text(text: str) -> bool:
+    """Whether a replacement field of a template asks for a graph."""
+    return READS_ATTRIBUTE.search(text) is not None and any(f".{name}" in text for name in library.ASKS)
 
 
 def is_caught(flow: Flow, use: Use) -> bool:

@@ -78,7 +78,7 @@ class Left(Inquiry):
         places = [place for place, _ in reach.places]
         if any(isinstance(place, Field) or isinstance(place, Cell) and isinstance(place.scope, ast.Module) for place in places):
             return self.flow.calls.reflections[:1]
-        around = {program.enclosing(place, FUNCTIONS) for place in places if program.holds(place)}
+        around = {program.enclosing(place, FUNCTIONS) for place in places if isinstance(place, ast.AST) and program.holds(place)}
         return [each for each in self.flow.calls.reflections if program.enclosing(each, FUNCTIONS) in around][:1]
 
     def item(self, item: ast.Subscript, key: object, anchor: ast.stmt, loop: ast.AST | None) -> Iterator[Open]:
@@ -87,14 +87,15 @@ class Left(Inquiry):
         `anchor`: the statement behind which it is detached.
         """
         text = ast.unparse(item)
-        body = loop.body if isinstance(loop, LOOPS) else []
+        if not isinstance(loop, LOOPS):
+            yield Open(anchor, "may leave a graph here that is not freed yet")
+            return
+        body = loop.body
         before = body[: body.index(anchor)] if anchor in body else []
         writers = [part for part in self.subscripts(ast.Store, ast.Del) if not is_other_key(part, key)]
         stores = [self.flow.freed.statement(part) for part in writers if ast.unparse(part) == text]
         reads = [part for part in self.subscripts(ast.Load) if ast.unparse(part) == text]
-        freed = any(
-            self.flow.freed.walk_follows(loop, read, store, anchor) for read in reads for store in stores if loop is not None
-        )  # type: ignore[arg-type]
+        freed = any(self.flow.freed.walk_follows(loop, read, store, anchor) for read in reads for store in stores)
         if len(writers) != 1 or len(stores) != 1 or stores[0] not in before or not freed:
             yield Open(anchor, "may leave a graph here that is not freed yet")
             return
@@ -145,7 +146,7 @@ class Left(Inquiry):
             if whole is target:
                 return [statement.value]
             if isinstance(whole, ast.Tuple) and target in whole.elts:
-                values = [statement.value]
+                values: list[ast.expr | None] = [statement.value]
                 if isinstance(statement.value, ast.Call):
                     codes = self.flow.calls.targets.get(statement.value, ())
                     values = [part.value for code in codes for part in subtree(code) if isinstance(part, ast.Return)]

@@ -45,7 +45,8 @@ class Joined(Inquiry):
         program = self.evidence.program
         around = (*FUNCTIONS, ast.Module)
         places = [part for span in spans for part in program.lying_at(span)]
-        homes = dict.fromkeys(program.enclosing(part, around) for part in places)
+        found = (program.enclosing(part, around) for part in places)
+        homes = dict.fromkeys(home for home in found if home is not None)
         second = next(program.enclosing(part, around) for part in program.lying_at(last))
         start = min(span.start for span in spans) if len(homes) == 1 else 0
         for home in homes:

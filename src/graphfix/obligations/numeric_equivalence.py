@@ -195,7 +195,7 @@ class Numbers:
             if isinstance(loop, ast.For) and any(ast.dump(part) == of for part in subtree(loop.iter)):
                 return True  # there is no total where there is nothing to loop over
         block = self.flow.freed.block_of(statement)
-        if of and any(ast.dump(call.func.value) == of for each in block for call in puts_of(each)):
+        if of and any(ast.dump(filled) == of for each in block for filled in filled_by(each)):
             return True
         name = divisor.attr if isinstance(divisor, ast.Attribute) else getattr(divisor, "id", "")
         for each in block:
@@ -241,11 +241,11 @@ def begins_empty(source: Place) -> bool:
     )
 
 
-def puts_of(statement: ast.stmt) -> Iterator[ast.Call]:
-    """The statement, where it puts an item into a list."""
+def filled_by(statement: ast.stmt) -> Iterator[ast.expr]:
+    """The list that a statement puts an item into."""
     call = statement.value if isinstance(statement, ast.Expr) else None
     if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in ("append", "add", "appendleft"):
-        yield call
+        yield call.func.value
 
 
 def is_sensitive(name: str, computed: bool) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from graphfix.analysis.flow import library
 from graphfix.analysis.flow.circular import true_of_itself
 from graphfix.analysis.flow.flow import SIZED
+from graphfix.analysis.flow.places import Place
 from graphfix.models.table import facts
 from graphfix.obligations.inquiry import Inquiry, Open
 
@@ -35,8 +36,8 @@ class Drawn(Inquiry):
 
     def names_below(self, root: ast.expr) -> list[ast.Name]:
         """The names through which graph, or the very object, may get to `root`."""
-        seen = dict.fromkeys([root, *self.flow.below(root, ())])
-        pending = [root]
+        seen: dict[Place, None] = dict.fromkeys([root, *self.flow.below(root, ())])
+        pending: list[Place] = [root]
         while pending:
             new = [source for source in self.graph.brought(pending.pop()) if source not in seen]
             seen.update(dict.fromkeys(new))
@@ -74,7 +75,7 @@ class Drawn(Inquiry):
             above = self.evidence.program.parent(source)  # type: ignore[arg-type]
             while isinstance(above, ast.Tuple):
                 above = self.evidence.program.parent(above)
-            loops = isinstance(above, (ast.For, ast.comprehension)) and isinstance(above.iter, ast.Call)
-            if not loops or self.flow.code.calls.get(above.iter) not in ("range", "enumerate"):  # type: ignore[union-attr]
+            over = above.iter if isinstance(above, (ast.For, ast.comprehension)) else None
+            if not isinstance(over, ast.Call) or self.flow.code.calls.get(over) not in ("range", "enumerate"):
                 return False
         return bool(definitions)

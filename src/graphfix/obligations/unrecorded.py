@@ -227,7 +227,7 @@ class Unrecorded(Inquiry):
         loops = [part for part in parts if isinstance(part, (*LOOPS[:2], ast.comprehension))]
         pulled = [call for loop in loops for call in self.flow.pulled(loop.iter)]
         # an object in sight may lie behind a loader that is not
-        givers = [method for name in GIVES_ITEMS for method in self.flow.code.methods.get(name, ())] if loops else []
+        givers: list[ast.AST] = [method for name in GIVES_ITEMS for method in self.flow.code.methods.get(name, ())] if loops else []
         # and a generator, which is begun anywhere, goes on wherever something is taken out of it
         givers += [function for function in self.flow.code.functions if any(isinstance(p, YIELDS) for p in subtree(function))]
         codes = (code for method in givers for code in self.flow.reached(method))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -129,7 +129,7 @@ class Readers:
     @cached_property
     def tensors(self) -> set[Place]:
         """The sums and products of which one operand is a tensor whatever the other is: they are tensors, too."""
-        made: dict[Place, list[list[Place]]] = {}
+        made: dict[Place, list[Sequence[Place]]] = {}
         for document in self.flow.code.documents.values():
             for part in subtree(document.tree):
                 if isinstance(part, ast.BinOp):
@@ -143,7 +143,7 @@ class Readers:
                 return kept
             assumed = kept
 
-    def are_tensors(self, sources: list[Place], assumed: set[Place]) -> bool:
+    def are_tensors(self, sources: Sequence[Place], assumed: set[Place]) -> bool:
         """Whether torch makes each of `sources`, at least one of them of nothing, or it is one of those `assumed` to be tensors."""
         made = [source for source in sources if source not in assumed]
         return bool(made) and all(self.makes_tensor(source) for source in made)
@@ -182,7 +182,7 @@ class Readers:
     def is_entered(self, site: ast.AST) -> bool:
         """Whether a call leads to code in sight alone."""
         calls = self.flow.calls
-        if any(decorators(function) - PLAIN_DECORATORS for function in calls.targets.get(site, ())):
+        if not isinstance(site, ast.Call) or any(decorators(function) - PLAIN_DECORATORS for function in calls.targets.get(site, ())):
             return False  # `functools.singledispatch` asks for the type
         return site in calls.targets and site not in calls.opaque and site not in calls.library_calls
 

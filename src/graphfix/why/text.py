@@ -246,10 +246,10 @@ def _at_a_place(diagnosis: Diagnosis, kind: Kind) -> Iterator[Line]:
         yield _plain("Possible causes:")
     # of a result, only what writes to it is the cause
     only_written = kind is WRITTEN_IN_PLACE and is_a_result(diagnosis.trouble.message)
-    ways = (
+    listed = (
         kind.ways[:1] if only_written else kind.ways_in(frame.file for frame in diagnosis.trouble.frames if owner(frame))[:MOST]
     )
-    ways = fitting(ways, kind, place)
+    ways = fitting(listed, kind, place)
     for number, way in enumerate(ways, 1):
         yield ()
         yield from _way(number, replace(way, change=with_names(way.change, kind, place)))

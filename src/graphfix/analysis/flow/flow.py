@@ -312,7 +312,7 @@ def open_ends(code: Sight, calls: Calls, offers: Offers) -> None:
         if in_sight and function not in code.taken or function not in own:
             continue
         name = getattr(function, "name", "")
-        given = parameters(function)  # type: ignore[arg-type]
+        given = parameters(function)
         if function in code.class_of and given:
             given = given[1:]
         for parameter in given:

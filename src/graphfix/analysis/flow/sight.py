@@ -78,7 +78,7 @@ class Sight(Statements):
         self.documents: dict[ast.AST, Document] = {}
         self.scopes: dict[ast.AST, Scope] = {}
         self.class_of: dict[ast.AST, ast.ClassDef] = {}
-        self.functions: dict[ast.AST, None] = {}
+        self.functions: dict[ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, None] = {}
         self.libraries: dict[ast.AST, dict[str, str]] = {}
         self.own_modules: dict[ast.AST, dict[str, str]] = {}
         self.stars: dict[ast.AST, list[Document]] = {}
