@@ -7,6 +7,7 @@ import ast
 from graphfix.interpreter import versions
 from graphfix.interpreter.interning import Key, kind_of
 from graphfix.interpreter.interpreter import Interpreter
+from graphfix.interpreter.iteration import another
 from graphfix.interpreter.lookup import find_method
 from graphfix.interpreter.memory import keep
 from graphfix.interpreter.places import item_of
@@ -39,6 +40,7 @@ from graphfix.interpreter.values import (
 FIELDS = {"values": 0, "indices": 1}
 # how an index is computed that differs wherever the counter does
 COMPUTED = ("Add", "Sub", "-")
+MANY = 1_000_000
 
 
 def get_attribute(m: Interpreter, value: Value, name: str, site: ast.AST) -> Value:
@@ -198,10 +200,7 @@ def is_basic(index: Value) -> bool:
 def sequence_item(m: Interpreter, value: Sequence, index: Value, site: ast.AST) -> Value:
     items = value.items
     if isinstance(index, Constant) and isinstance(index.value, slice):
-        try:
-            return Sequence(value.kind, items[index.value], value.open)
-        except (TypeError, ValueError):
-            return Sequence(value.kind, list(items), value.open)
+        return slice_of(m, value, index.value)
     if isinstance(index, NonTensor) and kind_of(index.key) == "slice":
         return Sequence(value.kind, list(items), True)
     if isinstance(index, Constant) and isinstance(index.value, int):
@@ -216,6 +215,23 @@ def sequence_item(m: Interpreter, value: Sequence, index: Value, site: ast.AST) 
     if value.in_turn is not None or not value.is_as_long(loop):
         later = 0  # of what grows the last one is that of before
     return items[-1 - later] if later < len(items) else items[-1]
+
+
+def slice_of(m: Interpreter, value: Sequence, index: slice) -> Sequence:
+    """Some of the items; of what a loop goes on putting there, those that it puts there later, too."""
+    try:
+        items = value.items[index]
+        wanted = len(range(*index.indices(MANY)))  # of a list that is long enough
+    except (TypeError, ValueError):
+        return Sequence(value.kind, list(value.items), value.open)
+    goes_on = value.goes_on and wanted > len(items)
+    if goes_on and value.items:
+        last = value.items[-1]
+        further = (another(m, last, len(value.items) + number) for number in range(len(items), min(wanted, 2)))
+        items = [*items, *filter(None, further)] or [last]  # one with a graph is like no other
+    made = Sequence(value.kind, items, value.open)
+    made.goes_on = goes_on or value.open
+    return made
 
 
 def turn_of(index: object) -> tuple[object, int]:

@@ -130,7 +130,7 @@ def as_now(value: Value) -> Value:
         made = Mapping(dict(value.items), value.default, value.open)
         made.rest = list(value.rest)
         return made
-    return Sequence(value.kind, list(value.items), value.open) if isinstance(value, Sequence) else value
+    return value.copied() if isinstance(value, Sequence) else value
 
 
 def is_certain(node: Node) -> bool:

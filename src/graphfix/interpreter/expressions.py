@@ -161,30 +161,32 @@ def subscript(m: Interpreter, node: ast.Subscript) -> Value:
     return get_item(m, evaluate(m, node.value), node.slice, node)
 
 
-def items_of(m: Interpreter, parts: list[ast.expr]) -> list[Value]:
-    items: list[Value] = []
+def displayed(m: Interpreter, kind: str, parts: list[ast.expr]) -> Sequence:
+    """What `[a, *b]`, and a tuple or set so written, holds."""
+    made = Sequence(kind, [])
     for part in parts:
+        value = evaluate(m, part.value if isinstance(part, ast.Starred) else part)
+        made.goes_on = isinstance(part, ast.Starred) and goes_on(value)
         if isinstance(part, ast.Starred):
-            items.extend(iterate(m, evaluate(m, part.value), part))
+            made.items.extend(iterate(m, value, part))
         else:
-            value = evaluate(m, part)
             m.note_use(part, value)
-            items.append(value)
-    return items
+            made.items.append(value)
+    return made
 
 
 def tuple_display(m: Interpreter, node: ast.Tuple) -> Value:
-    return Sequence("tuple", items_of(m, node.elts))
+    return displayed(m, "tuple", node.elts)
 
 
 def list_display(m: Interpreter, node: ast.List) -> Value:
-    made = Sequence("list", items_of(m, node.elts))
+    made = displayed(m, "list", node.elts)
     made.context = m.context
     return made
 
 
 def set_display(m: Interpreter, node: ast.Set) -> Value:
-    return Sequence("set", items_of(m, node.elts))
+    return displayed(m, "set", node.elts)
 
 
 def dict_display(m: Interpreter, node: ast.Dict) -> Value:

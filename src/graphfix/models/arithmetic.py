@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from graphfix.autograd.graph import Storage
 from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.interpreter import Interpreter
-from graphfix.interpreter.iteration import iterate
+from graphfix.interpreter.iteration import goes_on, iterate
 from graphfix.interpreter.memory import has_grad, keep, note_leaf_write, overwrite
 from graphfix.interpreter.severed import severed
 from graphfix.interpreter.shapes import operator_shape, unreduced
@@ -190,7 +190,9 @@ def sequence_arithmetic(m: Interpreter, site: ast.AST, left: Value, right: Value
         kind = left.kind if isinstance(left, Sequence) else "list"
         most = max(MAX_ITEMS, *(len(part.items) for part in (left, right) if isinstance(part, Sequence)))
         is_open = getattr(left, "open", True) or getattr(right, "open", True) or len(items) > most
-        return Sequence(kind, items[:most], is_open)
+        made = Sequence(kind, items[:most], is_open)
+        made.goes_on = is_open or goes_on(left) or goes_on(right)
+        return made
     if isinstance(op, ast.Mult):
         part, count = (left, right) if isinstance(left, Sequence) else (right, left)
         assert isinstance(part, Sequence)

@@ -46,6 +46,7 @@ def as_container(kind: str) -> Callable:
             made = Sequence(kind, list(arguments[0].children))
         elif isinstance(arguments[0], Sequence):
             made = Sequence(kind, list(arguments[0].items), arguments[0].open)
+            made.goes_on = arguments[0].goes_on
         else:
             made = Sequence(kind, iterate(m, arguments[0], site), not isinstance(arguments[0], Mapping))
         made.context = m.context

@@ -174,7 +174,9 @@ def mapped(m: Interpreter, arguments: list[Value], keywords: dict[str, Value], s
     if len(arguments) < 2:
         return Sequence("generator", [], True)
     columns = [iterate(m, value, site) for value in arguments[1:]]
-    return Sequence("generator", [m.call(arguments[0], list(row), {}, site) for row in zip(*columns)])
+    made = Sequence("generator", [m.call(arguments[0], list(row), {}, site) for row in zip(*columns)])
+    made.goes_on = all(map(goes_on, arguments[1:]))
+    return made
 
 
 @models(
