@@ -2,7 +2,8 @@
 
 ## What it does
 Finds `torch.autograd.grad` and `backward` with a constant `create_graph=True` if no later call of either, on any path, goes
-through the computed gradients.
+through the computed gradients. It also finds a call that training and evaluation share, as the forces of a potential are computed
+(`forces = -torch.autograd.grad(energy, positions, create_graph=True)[0]`), if only those of training mode are gone through.
 
 ## Why is this bad
 The backward pass itself becomes a graph with saved tensors of its own, and the graph of the forward pass is kept as well: two to
@@ -28,7 +29,8 @@ print(saliency.abs().mean().item())
 ## Fix safety
 The fix is safe if graphfix sees everything that is computed from the gradients and no `backward()` goes through it. If a later
 `backward()` needs the graph of the forward pass, `retain_graph=True` takes its place. The fix is unsafe if code that is not analysed
-can reach a part of the graph, or if torch has another formula for gradients that are recorded, which rounds differently.
+can reach a part of the graph, or if torch has another formula for gradients that are recorded, which rounds differently. A call that
+training and evaluation share gets an unsafe fix, `create_graph=self.training`.
 
 ## References
 - https://pytorch.org/docs/stable/generated/torch.autograd.grad.html
@@ -40,15 +42,20 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from graphfix.analysis.call_graph import FUNCTIONS
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
+from graphfix.analysis.forwards import is_of_module, module_called
 from graphfix.analysis.walked_again import in_sight, needed
 from graphfix.autograd.backward import BackwardPass, WalkKind
+from graphfix.autograd.graph import history
 from graphfix.autograd.symptoms import RETAINS, SECOND_WALK
 from graphfix.codemods.base import rule
+from graphfix.interpreter.frames import Frame
 from graphfix.interpreter.values import Instance
-from graphfix.model import OUTSIDE, AddArgument, Finding, Operation, RemoveArgument, Severity
+from graphfix.model import OUTSIDE, AddArgument, Finding, Fix, NoFix, Operation, RemoveArgument, Replace, Severity
 from graphfix.repair.fixes import fix, unless
+from graphfix.repair.no_grad import evaluation_mode
 from graphfix.source.subtree import subtree
 
 
@@ -61,8 +68,21 @@ def find(evidence: Evidence) -> Iterator[Finding]:
     for site, events in sites.items():
         keyword = next((k for k in site.keywords if k.arg == "create_graph"), None)
         constant = keyword is not None and isinstance(keyword.value, ast.Constant) and keyword.value.value is True
-        if keyword is not None and constant and not any(serves(evidence, run, event) for run, event in events):
+        if keyword is None or not constant:
+            continue
+        serving = [event for run, event in events if serves(evidence, run, event)]
+        if not serving:
             yield report(evidence, site, keyword, events)
+        elif any(node.walks for event in serving for node in event.created):
+            in_vain = [event for _, event in events if event not in serving and is_evaluation(event)]
+            if in_vain and not any(map(is_evaluation, serving)) and not any(needed(event, None) for event in in_vain):
+                yield report_shared(evidence, site, keyword, in_vain)
+
+
+def is_evaluation(event: BackwardPass) -> bool:
+    """Whether it goes, again and again, through what a module in evaluation mode has made."""
+    modes = {node.training for node in history(list(event.roots))}
+    return bool(event.context) and False in modes and True not in modes
 
 
 def serves(evidence: Evidence, run: Run, event: BackwardPass) -> bool:
@@ -101,6 +121,45 @@ def report(evidence: Evidence, site: ast.Call, keyword: ast.keyword, events: lis
     return RULE.finding(
         evidence, "`create_graph=True` records a graph of gradients that no backward() uses", evidence.program.span(blamed), story, repair
     )
+
+
+def report_shared(evidence: Evidence, site: ast.Call, keyword: ast.keyword, in_vain: list[BackwardPass]) -> Finding:
+    """A call that training and evaluation share: the module that made its graph says which of the two it is."""
+    module = next(filter(None, map(module_of, in_vain)), None)
+    repair: Fix | NoFix = NoFix("the module that computes it has no name here")
+    if module is not None:
+        doubt = f"{OUTSIDE}may call backward() on gradients that are computed in evaluation mode"
+        value = f"{module}.training"
+        repair = fix("record them in training mode only", Replace(evidence.program.span(keyword.value), value), doubt=doubt)
+    story = (
+        evidence.label(keyword.value, "records in both modes, but backward() goes only through the gradients of training mode"),
+        *evaluation_mode(evidence),
+    )
+    blamed = evidence.program.span(evidence.program.statement_of(site))
+    message = "`create_graph=True` records a graph of gradients in evaluation mode that no backward() uses"
+    return RULE.finding(evidence, message, blamed, story, repair)
+
+
+def module_of(event: BackwardPass) -> str | None:
+    """How the function around a walk calls the module that made the graph: `self` in a method of one, a name that it calls it by."""
+    frame, _ = event.trace[-1]
+    receiver = receiver_of(frame)
+    if receiver is not None:
+        return receiver
+    for node in history(list(event.roots)):
+        statement = next((statement for each, statement in node.trace if each is frame), None)
+        called = module_called(frame, statement, node) if statement is not None else None
+        if called is not None:
+            return ast.unparse(called)
+    return None
+
+
+def receiver_of(frame: Frame) -> str | None:
+    """The name of the module that the function around is a method of."""
+    if not is_of_module(frame) or not isinstance(frame.definition, FUNCTIONS):
+        return None
+    parameters = [*frame.definition.args.posonlyargs, *frame.definition.args.args]
+    return parameters[0].arg if parameters else None
 
 
 RULE = rule(
