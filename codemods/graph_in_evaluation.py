@@ -52,9 +52,10 @@ In a loop the fix wraps the statements that record alone, or the innermost loop 
 begins at the first of the statements right before the forward pass that record for it alone.
 Totals, containers and states that keep the graphs of an evaluation are part of this finding, and not reported by themselves, as far
 as the fix also ends them. A graph from before the evaluation that it keeps is a fault of its own.
-A forward pass that runs only once is not reported, nor is one that is detached in the same statement (except for numpy). A forward pass
-that training shares gets an unsafe fix that records it in training mode only. `@torch.no_grad()` is placed below existing decorators,
-because above `@property` or a registration it would have no effect; it is placed above decorators that compile the function's source.
+A forward pass that runs only once is an optional finding: it is reported if `--select` names this rule. One that is detached in the
+same statement is not reported, except for numpy, which takes no graphs. A forward pass that training shares gets an unsafe fix that
+records it in training mode only. `@torch.no_grad()` is placed below existing decorators, because above `@property` or a registration
+it would have no effect; it is placed above decorators that compile the function's source.
 
 ## References
 - https://pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation
@@ -117,7 +118,10 @@ def report(evidence: Evidence, region: Region) -> Finding:
     repair = fix(around[0], *around[1], doubt=doubt_of(region)) if around is not None else unnamed(evidence, region.first)
     message = f"`{name}` records a graph that no backward() uses"
     story = [*story_of(evidence, region), *(doubted_at(evidence, region) if around is not None else ())]
-    return RULE.finding(evidence, message, evidence.program.span(region.first), story, repair, subject=evaluation(evidence, region))
+    subject = evaluation(evidence, region)
+    return RULE.finding(
+        evidence, message, evidence.program.span(region.first), story, repair, optional=region.once, subject=subject
+    )
 
 
 RULE = rule(

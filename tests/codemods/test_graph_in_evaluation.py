@@ -377,3 +377,27 @@ for batch in torch.randn(5, 4, 3):
     print("=> " + str(greedy(batch)))
 """
     assert repaired(tmp_path, program, select=("GF103",)) == program.replace("def greedy", "@torch.no_grad()\ndef greedy")
+
+
+ONCE = PREAMBLE + """
+for x, y in loader:
+    optimizer.zero_grad()
+    F.mse_loss(model(x), y).backward()
+    optimizer.step()
+{}
+"""
+
+
+@pytest.mark.parametrize(
+    ("after", "is_found"),
+    [
+        ("drawn = model(x)\npoints = drawn.detach().cpu().numpy()\nprint(points.max())", True),
+        ("points = model(x).detach().numpy()\nprint(points.max())", True),
+        ("print(model(x).argmax().item())", True),
+        ("print(model(x).detach().max())", False),
+        ("F.mse_loss(model(x), y).backward()", False),
+    ],
+)
+def test_a_forward_pass_that_runs_once_is_optional(after: str, is_found: bool) -> None:
+    found = [finding for finding in findings_of(Path("train.py"), ONCE.format(after)) if finding.code == "GF103"]
+    assert [finding.optional for finding in found] == [True] * is_found

@@ -45,6 +45,7 @@ class Regions:
         self.recording: set[ast.AST] = set()
         self.makers: set[ast.AST] = set()
         self.found: list[Region] = []
+        self.once: set[ast.stmt] = set()
         self.sound: dict[ast.stmt, bool] = {}
         self.inside: dict[ast.stmt, set[ast.AST]] = {}
         self.find()
@@ -62,7 +63,8 @@ class Regions:
             self.detached.clear()
             placed = self.placed()
         for part, region in placed.items():
-            if part in self.detached and not (region.grows or region.evaluates):
+            region.once = part in self.once
+            if part in self.detached and not (region.grows or region.evaluates or region.once):
                 continue  # a forward pass that is detached is meant to be
             called = [each for each in region.within or () if each in region.complete and isinstance(part, LOOPS)]
             start = next(iter(called), part)  # what only calls it needs nothing
@@ -142,6 +144,15 @@ class Regions:
         return chain[::-1]
 
     def qualifies(self, part: ast.stmt, node: Node, frames: list[Frame], frame: Frame, often: bool) -> bool:
+        """Whether `part`, in `frame`, is an evaluation, or would be one if it ran more than once; `often`: it does."""
+        if self.is_evaluation(part, node, frames, frame, often):
+            return True
+        if often or not self.is_evaluation(part, node, frames, frame, True):
+            return False
+        self.once.add(part)
+        return True
+
+    def is_evaluation(self, part: ast.stmt, node: Node, frames: list[Frame], frame: Frame, often: bool) -> bool:
         """Whether `part`, in `frame`, is an evaluation: in that mode, or a loop over a forward pass that is trained elsewhere.
 
         `often`: it runs more than once, or its callers are not in sight.

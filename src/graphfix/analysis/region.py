@@ -31,7 +31,7 @@ class Region:
     module in evaluation mode runs there. `grows`: an iteration's forward pass is made of an earlier one's, or is put away, so that
     the graphs of all are kept. `doubt`: why something in it may want gradients, where something may. `within`: functions in which all of
     them happen; `complete`: functions that are evaluations themselves, by one of them. `recording`: the statements that
-    record all of it, where they may be fewer than `parts`.
+    record all of it, where they may be fewer than `parts`. `once`: it runs a single time.
     """
 
     parts: tuple[ast.stmt, ...]
@@ -40,6 +40,7 @@ class Region:
     complete: set[ast.FunctionDef] = field(default_factory=set)
     evaluates: bool = False
     grows: bool = False
+    once: bool = False
     doubt: Doubt | None = None
     recording: tuple[ast.stmt, ...] = ()
 
