@@ -193,3 +193,24 @@ for x in torch.ones(9, 3, 4):
     print(attention(x).argmax().item())
 """
     assert told(program) == {"GF103"}
+
+
+def test_a_total_of_unknown_shape_that_a_script_only_prints() -> None:
+    program = """
+def error(x, wanted):
+    x = x.clone().requires_grad_()
+    predicted = model(x).sum()
+    (slope,) = torch.autograd.grad(predicted, x, create_graph=True)
+    return (predicted - wanted) ** 2 + slope.pow(2).mean()
+
+for x, wanted in loader:
+    optimizer.zero_grad()
+    error(x, wanted).mean().backward()
+    optimizer.step()
+off = 0.0
+for x, wanted in loader:
+    off += error(x, wanted)
+{end}
+"""
+    assert told(program.format(end="print(off.mean().item())")) == {"GF101"}
+    assert told(program.format(end="off.mean().backward()\noptimizer.step()")) == set()

@@ -53,20 +53,27 @@ def is_fault(evidence: Evidence, total: GrowingPlace) -> bool:
 
 
 def is_plain_log(evidence: Evidence, total: GrowingPlace) -> bool:
-    """Whether a total that no walk frees is a log all the same: a one-element sum that only code in sight reads.
+    """Whether a total that no walk frees is a log all the same: the sum of a script, or of one element, that only code in sight reads.
 
     Anything else may be an objective, or a part of a forward pass, that code which is not in sight walks.
     """
     if total.escaped or any(map(in_forward, total.chained)):
         return False
-    if not total.is_of_script and any(
-        isinstance(store.place[0], Instance) or evidence.leaves_function(store) for store in total.stores
-    ):
+    if total.is_of_script:
+        if not any(node in below_walks(evidence) for store in total.stores for node in store.nodes):
+            return True
+    elif any(isinstance(store.place[0], Instance) or evidence.leaves_function(store) for store in total.stores):
         return False
     added = [
         use for store in total.chained for use in evidence.facts.uses.get(store.value_site, ()) if store.value_site is not None
     ]
     return bool(added) and all(evidence.facts.is_single(use) for use in added)
+
+
+@asked_once
+def below_walks(evidence: Evidence) -> set[Node]:
+    """What the roots of walks are computed from, also behind the tensors that a walk goes to and no further."""
+    return set(history([root for run in evidence.tape.runs for walk in run.recording.walks for root in walk.roots]))
 
 
 def collect(evidence: Evidence, run: Run, stores: list[Store], found: dict[ast.AST, GrowingPlace]) -> None:
