@@ -2,11 +2,12 @@
 
 ## What it does
 Finds a write in place to a tensor that requires grad and that no operation has made, such as a parameter, or to a view of one: `w += x`,
-`w[0] = 1`, `w.mul_(2)`, where nothing keeps it from being recorded.
+`w[0] = 1`, `w.mul_(2)`, `w.chunk(4)[1].fill_(1)`, where nothing keeps it from being recorded.
 
 ## Why is this bad
 The gradient is asked for the tensor as it is, so torch refuses to change it:
-"RuntimeError: a leaf Variable that requires grad is being used in an in-place operation".
+"RuntimeError: a leaf Variable that requires grad is being used in an in-place operation". Of one of several views, as `chunk` and
+`split` give them, the error says: "This view is the output of a function that returns multiple views".
 
 ## Example
 ```python
@@ -39,15 +40,18 @@ a view is taken of the detached parameter, which shares its memory; any other wr
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.leaf_writes import leaf_writes, view_of
 from graphfix.analysis.subject import explaining
-from graphfix.autograd.symptoms import LEAF_IN_PLACE, VIEW_OF_LEAF
+from graphfix.autograd.graph import Node
+from graphfix.autograd.symptoms import LEAF_IN_PLACE, PART_IN_PLACE, VIEW_OF_LEAF
 from graphfix.codemods.base import rule
 from graphfix.interpreter.recording import LeafWrite
 from graphfix.model import Finding, NoFix, in_time
+from graphfix.models.table import facts
 from graphfix.source.quote import short
 from graphfix.verify.expected import Expected
 
@@ -72,10 +76,18 @@ def report(evidence: Evidence, writes: list[LeafWrite]) -> Finding:
         program.span(program.statement_of(write.site)),
         in_time(*story, *refused),
         NoFix("`torch` is not imported by name in this file"),
-        shown=LEAF_IN_PLACE if write.node is None else VIEW_OF_LEAF,
+        shown=LEAF_IN_PLACE if write.node is None else PART_IN_PLACE if is_one_of_several(node) else VIEW_OF_LEAF,
         subject=explaining([write.site]),
         shown_by=write,
     )
+
+
+def is_one_of_several(view: Node | None) -> bool:
+    """Whether the operation that has made a view gives several of them."""
+    site = view.site if view is not None else None
+    name = site.func.attr if isinstance(site, ast.Call) and isinstance(site.func, ast.Attribute) else ""
+    known = facts(f"torch.Tensor.{name}")
+    return known is not None and known.plural
 
 
 RULE = rule(
@@ -85,6 +97,6 @@ RULE = rule(
     find,
     repair="Write to a parameter without recording it.",
     by_hand="put `{}` under `torch.no_grad()`",
-    shows=(LEAF_IN_PLACE, VIEW_OF_LEAF),
+    shows=(LEAF_IN_PLACE, VIEW_OF_LEAF, PART_IN_PLACE),
     results=Expected(reason="the original ends at the write", losses=False, joins=True),
 )

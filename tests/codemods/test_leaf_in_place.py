@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from graphfix.autograd.symptoms import PART_IN_PLACE
 from graphfix.model import Applicability, Finding
 from graphfix.rewrite import apply_fixes
 from graphfix.run.engine import findings_of
@@ -20,6 +21,7 @@ from torch import nn
 w = torch.ones(4, requires_grad=True)
 net = nn.Linear(4, 4)
 norm = nn.BatchNorm1d(4)
+lstm = nn.LSTM(4, 4, num_layers=2)
 x = torch.randn(8, 4)
 (net(x) @ w).pow(2).mean().backward()
 """
@@ -33,6 +35,8 @@ LEFT_ALONE = {
     "a gradient": "w.grad.zero_()\nw.grad *= 2\n",
     "frozen before": "net.requires_grad_(False)\nnet.weight.mul_(2)\n",
     "an error that is caught": "try:\n    w += 1\nexcept RuntimeError:\n    pass\n",
+    "parts of what is detached": "lstm.bias_hh_l0.data.chunk(4)[1].fill_(1)\n",
+    "a recurrent layer's flag": "has_bias = lstm.bias\nhas_bias += 1\n",
     "a method that is allowed": "w.requires_grad_()\nnet.weight.share_memory_()\n",
 }
 # a program, and what the repair makes of it
@@ -42,6 +46,11 @@ TOLD = {
     "a method": ("net.bias.fill_(1)\n", "with torch.no_grad():\n    net.bias.fill_(1)\n"),
     "a row by a method": ("net.weight[0].zero_()\n", "net.weight.detach()[0].zero_()\n"),
     "a view with a name": ("rows = net.bias.view(2, 2)\nrows[0] += 1\nrows[1] += 2\n", "rows = net.bias.detach().view(2, 2)\n"),
+    "a bias of a recurrent layer": ("lstm.bias_hh_l0[4:8] = 1\n", "with torch.no_grad():\n    lstm.bias_hh_l0[4:8] = 1\n"),
+    "by a name that is put together": (
+        "for i in range(2):\n    getattr(lstm, f'bias_hh_l{i}').fill_(1)\n",
+        "    with torch.no_grad():\n        getattr(lstm, f'bias_hh_l{i}').fill_(1)\n",
+    ),
     "a total": (
         "total = torch.zeros(1, requires_grad=True)\nfor _ in range(3):\n    total += net(x).mean()\ntotal.backward()\n",
         "total = torch.zeros(1)\n",
@@ -72,6 +81,27 @@ def test_what_is_told(program: str, text: str) -> None:
     assert finding.fix is not None and finding.fix.applicability is Applicability.UNSAFE
     repaired = apply_fixes(HEAD + program, [finding.fix]).text
     assert text in repaired
+    exec(compile(repaired, "train.py", "exec"), {})
+
+
+# https://docs.pytorch.org/docs/stable/generated/torch.chunk.html: each is a view of the input
+PARTS = {
+    "of a chunk": "lstm.bias_hh_l0{}.chunk(4)[1].fill_(1)\n",
+    "by a name with a number": "for i in range(2):\n    getattr(lstm, 'bias_hh_l%d' % i){}.chunk(4)[1].fill_(1)\n",
+    "by a joined name": "getattr(lstm, 'bias_hh_l' + str(0)){}.split(4)[1].zero_()\n",
+    "by a formatted name": "getattr(lstm, 'weight_ih_l{{}}'.format(1)){}.unbind()[0].mul_(2)\n",
+}
+
+
+@pytest.mark.parametrize("program", PARTS.values(), ids=PARTS)
+def test_one_of_several_views_is_told_with_its_own_error(program: str) -> None:
+    with pytest.raises(RuntimeError, match="This view is the output of a function that returns multiple views"):
+        exec(compile(HEAD + program.format(""), "train.py", "exec"), {})
+    finding = only(program.format(""))
+    assert finding.symptoms[0] == PART_IN_PLACE
+    assert finding.fix is not None and finding.fix.applicability is Applicability.UNSAFE
+    repaired = apply_fixes(HEAD + program.format(""), [finding.fix]).text
+    assert repaired == HEAD + program.format(".detach()")
     exec(compile(repaired, "train.py", "exec"), {})
 
 

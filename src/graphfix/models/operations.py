@@ -164,6 +164,8 @@ def several(known: OpFacts, node: Node | None, keywords: Keywords, positional: A
     for part in made.items if known.alias and first is not None and isinstance(made, Sequence) else ():
         if isinstance(part, Tensor):
             view(part, first, name)
+            if known.plural and isinstance(first, Tensor):
+                part.storage.leaf = first.storage.leaf
     return made
 
 

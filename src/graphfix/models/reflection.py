@@ -19,12 +19,14 @@ from graphfix.interpreter.values import (
     NonTensor,
     Sequence,
     Tensor,
+    TorchModule,
     Unknown,
     Value,
     identities,
 )
 from graphfix.models.registry import models
 from graphfix.models.table import facts
+from graphfix.models.tensor_attributes import PARAMETER
 
 
 @models("builtins.isinstance")
@@ -58,10 +60,26 @@ def get_named(m: Interpreter, arguments: list[Value], keywords: dict[str, Value]
         return m.get_attribute(arguments[0], arguments[1].value, site)
     if arguments and isinstance(arguments[0], External):
         return External(f"{arguments[0].name}.<attribute>")
+    if len(arguments) >= 2 and isinstance(arguments[0], TorchModule) and isinstance(site, ast.Call) and len(site.args) > 1:
+        beginning = beginning_of(site.args[1])
+        if beginning is not None and PARAMETER.match(beginning):
+            return m.get_attribute(arguments[0], beginning, site)
     made = Unknown(("getattr", *identities(arguments)))
     if arguments and in_forward(m, arguments[0]):
         m.recording.modules.add(made.key)  # a name that is put together there is that of a layer
     return made
+
+
+def beginning_of(name: ast.expr) -> str | None:
+    """The constant text that a name begins with which is put together: `f"bias_hh_l{i}"`, `"weight_ih_l" + str(i)`."""
+    match name:
+        case ast.JoinedStr(values=[ast.Constant(value=str(text)), *_]):
+            return text
+        case ast.BinOp(left=ast.Constant(value=str(text)), op=ast.Mod() | ast.Add()):
+            return text.partition("%")[0]
+        case ast.Call(func=ast.Attribute(value=ast.Constant(value=str(text)), attr="format")):
+            return text.partition("{")[0]
+    return None
 
 
 def in_forward(m: Interpreter, value: Value) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.memory import view
@@ -12,6 +13,11 @@ from graphfix.interpreter.shapes import shape_of
 from graphfix.interpreter.values import BoundMethod, Instance, NonTensor, Tensor, TorchModule, Unknown, Value
 from graphfix.models.submodules import MODULES, modules_of
 from graphfix.models.table import facts
+
+# how layers name their parameters; `bias` of these says whether they have any
+# https://docs.pytorch.org/docs/stable/generated/torch.nn.LSTM.html
+PARAMETER = re.compile(r"(?:in_proj_|[qkv]_proj_)?(?:weight|bias)(?:$|_)")
+WITH_FLAG = frozenset(("RNN", "LSTM", "GRU"))
 
 
 def library_attribute(m: Interpreter, value: Tensor | Unknown | TorchModule | Instance, name: str, site: ast.AST) -> Value:
@@ -50,10 +56,7 @@ def layer_attribute(value: TorchModule, name: str) -> Value:
         return modules_of(value)
     if name == "module" and value.kind == "DataParallel" and value.children:
         return value.children[0]
-    if (
-        name in ("weight", "bias", "in_proj_weight", "weight_ih", "weight_hh", "weight_ih_l0", "weight_hh_l0")
-        and value.leaf is not None
-    ):
+    if PARAMETER.match(name) and not (name == "bias" and value.kind in WITH_FLAG) and value.leaf is not None:
         return Tensor(leaf=value.leaf)
     if name in ("running_mean", "running_var", "num_batches_tracked"):
         return Tensor()

@@ -40,7 +40,7 @@ def longest_rise(counts: Sequence[int]) -> int:
 
 
 def raises(run: Run, kind: Raises) -> bool:
-    return run.failure is not None and run.failure.kind == kind.error and run.failure.message.startswith(kind.message)
+    return run.failure is not None and run.failure.kind == kind.error and kind.message in run.failure.message
 
 
 def warns(run: Run, kind: Warns) -> bool:

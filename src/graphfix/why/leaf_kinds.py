@@ -62,7 +62,7 @@ NOT_A_LEAF = Kind(
     "the optimizer is given a tensor that is computed from others",
     ("ValueError: can't optimize a non-leaf Tensor",),
     ("can't optimize a non-leaf Tensor", "can't optimize a non-leaf Variable"),
-    ("GF205",),
+    ("GF205", "GF313"),
     """\
 An optimizer steps leaves, which no operation has computed; this one is the
 result of an operation.""",
@@ -89,6 +89,12 @@ tensor, which is not a leaf.""",
             (),
             "-optimizer = Adam([net(z)])\n+optimizer = Adam(net.parameters())",
             "If the result itself is to be trained, cut it off first: `x = net(z).detach().requires_grad_()`.",
+        ),
+        Way(
+            "A parameter was written to in place, through a view of it",
+            ("GF313",),
+            "-lstm.bias_hh_l0.chunk(4)[1].fill_(1)\n+lstm.bias_hh_l0.detach().chunk(4)[1].fill_(1)",
+            "Until torch 1.4 the write made the parameter a result. Since then it raises an error itself.",
         ),
     ),
     is_local=True,

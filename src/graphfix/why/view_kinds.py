@@ -67,7 +67,7 @@ WRITTEN_VIEW = Kind(
         "A view was created in no_grad mode and is being modified inplace with grad mode enabled",
         "A view was created in inference mode and is being modified inplace",
     ),
-    (),
+    ("GF313",),
     """\
 Something writes to a view, and autograd cannot tell the tensor below it and its
 other views of the write.""",
@@ -83,6 +83,12 @@ a custom Function returned, or that was made under `no_grad()`.""",
             (),
             " a, b = gates.chunk(2, dim=1)\n-a += bias\n+a = a + bias",
             "`mul_()`, `clamp_()`, `F.relu(a, inplace=True)` and `a[...] = 0` write in place, too.",
+        ),
+        Way(
+            "A parameter is initialised through a view of it",
+            ("GF313",),
+            "-lstm.bias_hh_l0.chunk(4)[1].fill_(1)\n+lstm.bias_hh_l0.detach().chunk(4)[1].fill_(1)",
+            "Under `torch.no_grad()` it works, too.",
         ),
         Way(
             "A backward hook on a module before an in-place activation",
