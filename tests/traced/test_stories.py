@@ -42,3 +42,19 @@ if __name__ == "__main__":
     done, _ = traced(installed, tmp_path, program, "--quiet")
     assert done.returncode == 1
     assert "processes that it starts are not traced" in " ".join(done.stderr.decode().split())
+
+
+def test_a_write_from_before_or_through_data_is_not_to_blame(installed: Any, tmp_path: Path) -> None:
+    script = HEAD + """
+net.weight.data.mul_(0.5)
+opt = torch.optim.SGD(net.parameters(), 0.1)
+for step in range(3):
+    out = net(net(x))
+    out.pow(2).mean().backward(retain_graph=True)
+    net.weight.data.clamp_(-1, 1)
+    opt.step()  # written
+    out.mean().backward()
+"""
+    _, kept = traced(installed, tmp_path, script, "--quiet")
+    (failure,) = kept["trace"]["failures"]
+    assert failure["write"]["line"] == line_of(script, "written")

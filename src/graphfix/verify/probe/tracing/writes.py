@@ -58,16 +58,19 @@ class Writes:
         `expected`: the version that the error names.
         """
         saved = [(storage, version) for storage, version in life.versions if expected is None or version == expected]
+        later: tuple[int, Place, str] | None = None
         for storage, version in saved:
-            for _, after, place, name in self._to.get(storage, ()):
-                if after > version:
+            for order, after, place, name in self._to.get(storage, ()):
+                if order >= life.order and after == version + 1:
                     return storage, place, name
+                # a write through `.data` counts for itself: https://docs.pytorch.org/docs/stable/notes/autograd.html
+                later = later or ((storage, place, name) if order >= life.order and after > version else None)
         for storage, _ in saved:
             for order, place, ref in self._steps:
                 optimizer = ref()
                 if order >= life.order and optimizer is not None and storage in _memory(optimizer):
                     return storage, place, f"{type(optimizer).__name__}.step"
-        return None
+        return later
 
 
 def _memory(optimizer: Any) -> set[int]:
