@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from .toys import told
+from graphfix.run.examine import Job, examine
+from graphfix.run.selection import Wanted
+
+from .toys import PREAMBLE, told
 
 LEFT_ALONE = {
     "the step comes behind both walks": """
@@ -54,3 +59,11 @@ generator_optimizer.step()
 @pytest.mark.parametrize("program", TOLD.values(), ids=TOLD)
 def test_what_is_told(program: str) -> None:
     assert told(program) == {"GF304"}
+
+
+def test_a_step_that_is_moved_takes_its_comment_along(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(PREAMBLE + TOLD["the critic is stepped first"].replace("critic_optimizer.step()", "critic_optimizer.step()  # D"))
+    after = examine(path, Job((tmp_path,), Wanted(("GF304",), unsafe=True), repair=True)).after.decode()
+    assert after.endswith("critic_optimizer.step()  # D\ngenerator_optimizer.step()\n")
+    assert after.count("# D") == 1

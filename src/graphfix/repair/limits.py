@@ -133,8 +133,9 @@ def steps_behind(evidence: Evidence, conflict: Conflict, trained: frozenset[Leaf
     walk = program.statement_of(event.site)
     block = program.block_of(walk)
     steps = sorted(conflict.steps, key=lambda update: update.order)
-    statements = list(dict.fromkeys(statement_in(update.trace, frame) for update in steps))
-    if None in statements or any(s not in block or not is_call(s, "step") for s in statements) or statements[0] is None:
+    found = list(dict.fromkeys(statement_in(update.trace, frame) for update in steps))
+    statements = [s for s in found if s in block and is_call(s, "step")]
+    if not statements or len(statements) < len(found):
         return None
     start, end = block.index(statements[0]), block.index(walk)
     stepped = frozenset(leaf for update in steps for leaf in update.leaves)
@@ -142,7 +143,7 @@ def steps_behind(evidence: Evidence, conflict: Conflict, trained: frozenset[Leaf
     between = [s for s in block[start + 1 : end] if s not in statements]
     if not all(s in clears or is_harmless(s, run) for s in between) or touches(run, stepped, steps[0].order, event.order):
         return None
-    operations: list[Operation] = [Delete(evidence.program.span(s)) for s in statements if s is not None]
+    operations = moved_behind(evidence, walk, statements, block)
     if clears:
         firsts = [
             walk_ for walk_ in run.recording.walks if walk_.order < steps[0].order and run.fates.leaves_below(walk_) & stepped
@@ -156,8 +157,17 @@ def steps_behind(evidence: Evidence, conflict: Conflict, trained: frozenset[Leaf
             if own is None:
                 return None
             operations.append(AddArgument(evidence.program.span(first.site), "inputs", own))
-    text = "\n".join(program.source(s) for s in statements if s is not None)
-    return (*operations, InsertAfter(evidence.program.span(walk), text))
+    return tuple(operations)
+
+
+def moved_behind(evidence: Evidence, walk: ast.stmt, statements: list[ast.stmt], block: list[ast.stmt]) -> list[Operation]:
+    """Move statements of a block behind the one that walks: with their comments where one follows it."""
+    program = evidence.program
+    following = block[block.index(walk) + 1 :][:1]
+    if following:
+        return [Move(program.span(s), program.span(following[0])) for s in statements]
+    text = "\n".join(program.source(s) for s in statements)
+    return [*(Delete(program.span(s)) for s in statements), InsertAfter(program.span(walk), text)]
 
 
 def is_call(statement: ast.stmt | None, word: str) -> bool:
