@@ -138,3 +138,17 @@ loss.backward()
 @pytest.mark.parametrize(("hook", "codes"), [("act.register_forward_hook(lambda m, i, o: kept.append(o))", []), ("", ["GF401"])])
 def test_a_hook_keeps_what_is_written_to(hook: str, codes: list[str]) -> None:
     assert [code for code, _ in safe_titles(SETUP + HOOKED.format(hook=hook))] == codes
+
+
+@pytest.mark.parametrize(
+    ("each", "codes"),
+    [
+        ("first = 'kept' not in locals()", ["GF305"]),
+        ("first = 'kept' in globals()", ["GF305"]),
+        ("first = 'kept' in dir() or step == 0", ["GF305"]),
+        ("print(locals()['loss'].item())", []),
+        ("first = loss in globals().values()", []),
+    ],
+)
+def test_which_names_there_are_tells_nothing_of_what_they_hold(each: str, codes: list[str]) -> None:
+    assert [code for code, _ in safe_titles(SETUP + TRAIN.format(each=each))] == codes

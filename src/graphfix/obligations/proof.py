@@ -25,9 +25,9 @@ FURTHER_IN = "run only the code that evaluates under `torch.no_grad()`"
 # what surely is no tensor
 KINDS = {
     ast.Constant: "which is not a tensor",
-    ast.Tuple: "a tuple whose items are not told apart",
-    (ast.List, ast.ListComp): "a list whose items are not told apart",
-    (ast.Dict, ast.DictComp): "a dict whose items are not told apart",
+    ast.Tuple: "a tuple: which of its items it is cannot be told",
+    (ast.List, ast.ListComp): "a list: which of its items it is cannot be told",
+    (ast.Dict, ast.DictComp): "a dict: which of its values it is cannot be told",
 }
 
 

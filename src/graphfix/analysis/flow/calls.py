@@ -174,7 +174,7 @@ class Calls:
                 self.flow.add(argument, call, Kind.OUT)
                 if len(call.args) > 1:
                     self.flow.add(argument, call, Kind.SAME)
-        if dotted in REFLECTS and not given or dotted in ("eval", "exec"):
+        if dotted in REFLECTS and not given and not self.is_asked_for_names(call) or dotted in ("eval", "exec"):
             self.reflections.append(call)
         if dotted == "getattr" and len(given) > 1 and isinstance(given[1], ast.Constant):
             self.flow.use(given[0], "attribute", str(given[1].value), call)
@@ -191,6 +191,10 @@ class Calls:
                 self.flow.add(argument, call, KINDS.get(dotted, Kind.MADE), crosses=dotted in library.LOADERS)
         if not library.lets_go(dotted):
             self.escape(call, given)
+
+    def is_asked_for_names(self, call: ast.Call) -> bool:
+        """Whether nothing is read but which names there are: `"state" in locals()`."""
+        return any(call in others for _, _, others in self.code.compared)
 
     def callbacks(self, call: ast.Call, given: list[ast.expr], dotted: str) -> None:
         """Functions among the arguments are called with the others, and what they return comes back."""
