@@ -196,3 +196,15 @@ def test_only_code_is_shortened_and_not_what_stands_between() -> None:
     between = "a sentence between two names that is longer than the code that a headline may show"
     assert with_short_code(f"`a` {between} `b`") == f"`a` {between} `b`"
     assert with_short_code(f"`{'x' * 80}` is long") == f"`{'x' * 25}...{'x' * 25}` is long"
+
+
+def test_a_mark_far_below_the_line_of_the_finding_stands_under_both() -> None:
+    text = "print(\n    step,\n    loss.data[0],\n)\n"
+    found = finding(text, Span(0, len(text) - 1), (at(text, "loss.data[0]"), "no element 0"))
+    assert told(found, text)[1:6] == [
+        "  --> train.py:1:1",
+        "  |",
+        "1 | print(",
+        "...",
+        "3 |     loss.data[0],",
+    ]

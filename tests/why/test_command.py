@@ -310,3 +310,28 @@ def test_a_long_path_stays_whole_at_its_end(graphfix: Run) -> None:
     text = f'Traceback (most recent call last):\n  File "{path}", line 144, in run\n    loss.backward()\nRuntimeError: {ALONE}\n'
     said = graphfix("why", input=text.encode()).stdout.decode()
     assert "/tools/runner_pretrain.py:144, in run\n" in said and "your line: .../" in said
+
+
+def test_the_script_that_was_started_is_named_though_it_is_not_here(graphfix: Run, tmp_path: Path) -> None:
+    (tmp_path / "fitting.py").write_text("def fit(loss):\n    loss.backward()\n")
+    printed = (
+        "Traceback (most recent call last):\n"
+        '  File "/home/them/runs/start_it.py", line 3, in <module>\n    fit(loss)\n'
+        f'  File "{tmp_path}/fitting.py", line 2, in fit\n    loss.backward()\n'
+        f"RuntimeError: {ALONE} (or directly access saved tensors after they have already been freed).\n"
+    )
+    said = graphfix("why", input=printed.encode()).stdout.decode()
+    assert "  graphfix trace start_it.py\n" in said
+    assert "graphfix trace fitting.py" not in said
+
+
+def test_what_check_finds_too_does_not_rest_on_the_failed_run(graphfix: Run, tmp_path: Path) -> None:
+    (tmp_path / "reader.py").write_text(
+        "from torch import nn\n\n\nclass Reader(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.lstm = nn.LSTM(4, 4)\n        self.lstm.bias_hh_l0.chunk(4)[1].fill_(1)\n\n"
+        "    def forward(self, x):\n        return self.lstm(x)[0]\n"
+    )
+    text = "import torch\n\nfrom reader import Reader\n\nreader = Reader()\nreader(torch.ones(2, 3, 4)).mean().backward()\n"
+    said = graphfix("why", input=error_of(tmp_path, "train.py", text)).stdout.decode()
+    assert "error[GF313]" in said and "only the failed run shows" not in said
+    assert "  graphfix apply --select GF313 --unsafe-fixes reader.py" in said

@@ -166,6 +166,8 @@ def _excerpts(finding: Finding, labels: tuple[Label, ...], indexes: Indexes, gut
     primary = labels[_primary(finding, labels)]
     own = indexes(finding.path)
     file, above, marked = (finding.path, own.cell(finding.span.start) if own is not None else None), 0, None
+    # what is marked may stand far below the line that the finding is told for
+    place, head, room = file, own.place(finding.span.start)[0] if own is not None else 0, columns() - gutter - 3
     for label in _from_top_to_bottom(labels):
         index = indexes(label.path)
         if index is None:
@@ -181,16 +183,24 @@ def _excerpts(finding: Finding, labels: tuple[Label, ...], indexes: Indexes, gut
         if above == row and label.span == marked:
             mark = " "
         message = f"({label.step}) {label.message}" if label.step else label.message
-        source, *below = _marked(index, label.span, row, mark, message, columns() - gutter - 3)
-        if above and row not in (above, above + 1):
-            yield (Piece("...", "blue"),)
+        source, *below = _marked(index, label.span, row, mark, message, room)
+        if file == place and above < head < row:
+            yield from _source_line(head, above, _beginning(index.line_at(finding.span.start), room), gutter)
+            above = head
         if row != above:
-            yield (Piece(f"{row:>{gutter}} |", "blue", whole=True), Piece((" " + source).rstrip(), whole=True))
+            yield from _source_line(row, above, source, gutter)
         style = "bold red" if blamed else "blue"
         for line in below:
             if line.strip():
                 yield (Piece(" " * gutter + " |", "blue", whole=True), Piece(" " + line, style, whole=True))
         above, marked = row, label.span
+
+
+def _source_line(row: int, above: int, source: str, gutter: int) -> Iterator[Line]:
+    """A line of the file, and dots where it does not follow the one `above`."""
+    if above and row not in (above, above + 1):
+        yield (Piece("...", "blue"),)
+    yield (Piece(f"{row:>{gutter}} |", "blue", whole=True), Piece((" " + source).rstrip(), whole=True))
 
 
 def _from_top_to_bottom(labels: tuple[Label, ...]) -> Iterator[Label]:
@@ -237,6 +247,10 @@ def _marked(index: LineIndex, span: Span, row: int, mark: str, message: str, roo
         return [shown(line), f"{marks} {words}".rstrip()]
     indent = before if len(before) + len(words) <= room else before[: max(0, room - max(len(words), room // 2))]
     return [shown(line), marks, *(indent + part for part in textwrap.wrap(words, room - len(indent)))]
+
+
+def _beginning(line: str, room: int) -> str:
+    return shown(_window(line, 0, 1, min(MAX_WIDTH, room))[0])
 
 
 def _window(line: str, start: int, end: int, most: int) -> tuple[str, int, int]:

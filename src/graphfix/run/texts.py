@@ -321,15 +321,16 @@ def repaired_once(findings: Sequence[Finding], moved: Collection[Finding]) -> tu
     )
 
 
-def _rank(finding: Finding) -> tuple[bool, bool, bool, bool, bool]:
+def _rank(finding: Finding) -> tuple[bool, ...]:
     """How good a finding is among those at its place."""
     fix = finding.fix
-    return True, not finding.optional, not finding.yields_to, fix is not None, fix is not None and fix.applicability is Applicability.SAFE
+    safe = fix is not None and fix.applicability is Applicability.SAFE
+    return not finding.optional, not finding.yields_to, fix is not None, safe, not engine.by_failure(finding)
 
 
-def _best(found: list[Finding] | None) -> tuple[bool, bool, bool, bool, bool]:
+def _best(found: list[Finding] | None) -> tuple[bool, ...]:
     """How good the best of some findings is."""
-    return max(map(_rank, found)) if found else (False, False, False, False, False)
+    return max(map(_rank, found)) if found else ()
 
 
 def told_as(finding: Finding, real: str, name: str) -> Finding:

@@ -12,6 +12,7 @@ from pathlib import Path
 from graphfix.files.place import project_root
 from graphfix.model import Finding, Span
 from graphfix.project.importers import distance
+from graphfix.run.cache import Cache, for_this_run
 from graphfix.run.examine import Job
 from graphfix.run.outcome import Outcome, Status
 from graphfix.run.selection import Wanted
@@ -79,10 +80,11 @@ def scopes_of(scopes: Scopes, codes: Sequence[str]) -> Scopes:
 
 @dataclass
 class Investigation:
-    """One search. `settings` says what the settings files hold for some files."""
+    """One search. `settings` says what the settings files hold for some files; `cache` keeps what a program of several of them shows."""
 
     locator: Locator
     settings: Callable[[Path], Scopes] = lambda path: {}
+    cache: Cache = field(default_factory=for_this_run)
     _outcomes: dict[str, Outcome] = field(default_factory=dict)
 
     def diagnose(self, trouble: Trouble) -> Diagnosis:
@@ -133,7 +135,7 @@ class Investigation:
         name = str(path)
         if name not in self._outcomes:
             scopes = scopes_of(self.settings(path), kind.codes)
-            job = Job(_roots([path]), Wanted(select=kind.codes), edits=True, scopes=scopes, is_blamed=True)
+            job = Job(_roots([path]), Wanted(select=kind.codes), edits=True, scopes=scopes, is_blamed=True, cache=self.cache)
             self._outcomes[name] = examined_here(path, job)
         return self._outcomes[name]
 
