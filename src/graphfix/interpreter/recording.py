@@ -272,7 +272,7 @@ class Recording:
     ended, and might have walked. `receiver`: the object whose method was run. `optimized`: what stands for the parameters of modules
     that are not in sight, by the keys of these, once an optimizer has them. `single`: what has one element, or a part of it has, where
     it is `divided`. `memos`: what functions whose results are kept have given, by the arguments. `executed`: the statements that were
-    run; `defined`: those that were run before, for all runs that begin with the same definitions.
+    run, `recorded`: with gradients enabled; `defined`: those that were run before, for all runs that begin with the same definitions.
     """
 
     walks: list[BackwardPass] = field(default_factory=list)
@@ -316,6 +316,7 @@ class Recording:
     covered: dict[tuple[ast.AST, bool], ast.AST] = field(default_factory=dict)
     tried: set[ast.AST] = field(default_factory=set)
     executed: set[ast.AST] = field(default_factory=set)
+    recorded: set[ast.AST] = field(default_factory=set)
     defined: frozenset[ast.AST] = frozenset()
     entered: set[ast.AST] = field(default_factory=set)
     graphs: dict[ast.expr, list[Use]] = field(default_factory=dict)

@@ -47,6 +47,8 @@ def execute(m: Interpreter, body: collections.abc.Sequence[ast.stmt]) -> None:
         before = frame.statement = statement
         m.tick()
         m.recording.executed.add(statement)
+        if m.grad_enabled:
+            m.recording.recorded.add(statement)
         handler = STATEMENTS.get(type(statement))
         if handler is None:
             continue

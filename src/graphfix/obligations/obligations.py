@@ -40,6 +40,7 @@ from graphfix.obligations.introspection import seen
 from graphfix.obligations.loop_carried_detach import Left, asks_for_graph
 from graphfix.obligations.merged_backwards import Joined
 from graphfix.obligations.moved import Moved
+from graphfix.obligations.other_mode import of_other_mode
 from graphfix.obligations.repeated_items import Drawn
 from graphfix.obligations.unrecorded import Unrecorded, asks_for_recording
 from graphfix.obligations.unsupported_constructs import unfollowed
@@ -263,7 +264,9 @@ class Proof(Inquiry):
                 Open(place, "may catch the error of a backward() that is meant to fail") for place in caught if place is not None
             )
         if ground is Ground.UNUSED and not freed:
-            yield from (Open(a.site, a.sink.value, a.sink is Sink.WALKED) for a in reach.of(Sink.WALKED, Sink.ESCAPES))
+            in_mode = self.graph.reach([expression], without=of_other_mode(self.evidence, expression)).of(Sink.WALKED)
+            surely = {arrival.site for arrival in in_mode}
+            yield from (Open(a.site, a.sink.value, a.sink is Sink.WALKED and a.site in surely) for a in reach.of(Sink.WALKED, Sink.ESCAPES))
 
     def no_tensor(self, expression: ast.expr) -> ast.AST | None:
         """What may give something else than a tensor at an expression that is cut; None where nothing does."""
