@@ -4,7 +4,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+
+from graphfix.run.engine import analyse
 
 from .toys import hits, walks
 
@@ -109,3 +113,36 @@ def test_every_coat_frees_and_meets_what_is_freed(walk: str) -> None:
     body = "scaler = torch.amp.GradScaler()\nh = w.exp()\n" + walk.format("h.sum()") + "\n" + walk.format("h.mean()")
     assert hits(body) == {(4, "SEQUENTIAL")}
     assert hits(body.replace("h.mean()", "w.exp().mean()")) == set()
+
+
+BY_THEIR_NAMES = """
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+def endless(batches):
+    iterator = batches.__iter__()
+    while True:
+        try:
+            yield iterator.__next__()
+        except StopIteration:
+            iterator = batches.__iter__()
+
+loader = endless(DataLoader(TensorDataset(torch.randn(8, 4)), batch_size=2))
+net = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+total = 0.0
+for step in range(9):
+    (x,) = loader.__next__()
+    loss = net.__call__(x).pow(2).mean().__abs__()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    total += loss
+print(total.__float__())
+"""
+
+
+def test_special_methods_that_are_called_by_their_names() -> None:
+    exec(compile(BY_THEIR_NAMES, "train.py", "exec"), {})
+    assert "GF101" in {finding.code for finding in analyse(Path("train.py"), BY_THEIR_NAMES).findings}

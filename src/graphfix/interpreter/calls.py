@@ -152,6 +152,8 @@ def call(m: Interpreter, callee: Value, arguments: Arguments, keywords: Keywords
     return call_unknown(m, callee, arguments, keywords, site, callee.identity)
 
 
+# what calls these methods: https://docs.python.org/3/reference/datamodel.html#special-method-names
+BUILTINS = {f"__{name}__": f"builtins.{name}" for name in ("iter", "next", "len", "bool", "float", "int", "abs", "reversed", "str", "repr")}
 OF_DICTS = frozenset(("items", "values", "keys"))
 
 
@@ -360,6 +362,10 @@ def call_method(m: Interpreter, receiver: Value, name: str, arguments: Arguments
     """Call a method that no code of the project defines."""
     if isinstance(receiver, SuperProxy):
         receiver = receiver.receiver  # no class of the project is left to define it: it is the library's
+    elif name == "__call__":
+        return call(m, receiver, arguments, keywords, site)
+    elif name in BUILTINS:
+        return m.models.call_library(m, BUILTINS[name], [receiver, *arguments], keywords, site)
     if isinstance(receiver, Sequence) and receiver.decided_by is not None:
         refuse_other_kinds(m, receiver, name)
     for model in m.models.methods:
