@@ -202,3 +202,33 @@ def test_each_arm_of_a_dispatch_that_ends_in_raise_is_taken(second: str) -> None
 
 def test_a_raise_to_which_the_program_surely_comes_is_one() -> None:
     assert not ARMS & walked(DISPATCH.format(second="elif").replace("sys.argv[1]", '"e"'))
+
+
+ASKED_BEFORE = """
+class Trainer:
+    def __init__(self, options):
+        self.options = options
+
+    def step(self, x):
+        if {first}:
+            self.name = "deep"
+        loss = net(x).sum()
+        if self.kind == "nothing":
+            return
+        elif self.kind == "all":
+            if {second}:
+                loss.backward()
+        loss.backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("self.options.deep", "self.options.deep"),
+        ("not self.options.deep", "self.options.deep"),
+        ("self.options.deep", "not self.options.deep"),
+    ],
+)
+def test_a_side_that_an_earlier_answer_decides_is_taken_too(first: str, second: str) -> None:
+    assert hits(ASKED_BEFORE.format(first=first, second=second))

@@ -261,17 +261,22 @@ class Explorer:
             base = next(iter(missing.values()))
             chosen = compatible([side for side, run in missing.items() if run is base])
             tried.update(chosen)
-            policy = Policy(base.policy.kind, {**base.policy.forced, **dict(chosen)})
+            policy = Policy(base.policy.kind, {**base.policy.forced, **dict(forced_at(base, side) for side in chosen)})
             extra.append(self.run_once(entry, start, policy, base.answers))
         return extra
 
     def uncovered(self, made: list[Run], tried: set[Side]) -> dict[Side, Run]:
         """The sides that no run has taken, in the order of the code, with the first run that was asked at their branch.
 
-        Where the program decides, or the answer to another branch does, there is nothing to force.
+        Or at the earlier one whose answer decides it. Where the program decides, there is nothing to force.
         """
         came = {side for run in made for side in run.recording.covered}
-        asked = {side: run for run in reversed(made) for side in run.recording.covered if side[0] in run.policy.asked}
+        asked = {
+            side: run
+            for run in reversed(made)
+            for side in run.recording.covered
+            if side[0] in run.policy.asked or side[0] in run.recording.settled
+        }
         caught = {site for run in made for site in run.recording.tried}
         missing = {
             (site, not side): run
@@ -404,3 +409,10 @@ def pass_over(sites: set[ast.AST], recording: Recording, policy: Policy) -> None
 def shows_graphs(runs: Iterable[Run]) -> bool:
     """Whether any of these runs has met a graph, or something that is known to be used for one."""
     return any(run.recording.shows_graphs for run in runs)
+
+
+def forced_at(run: Run, side: Side) -> Side:
+    """What has to be forced for a side of a branch: itself, or a side of the earlier branch whose answer decides it."""
+    site, taken = side
+    first, goes_other_way = run.recording.settled.get(site, (site, False)) if site not in run.policy.asked else (site, False)
+    return first, taken is not goes_other_way

@@ -151,6 +151,7 @@ class Interpreter:
         self.modes: dict[object, tuple[Value, bool | None]] = {}
         self.frames: list[Frame] = []
         self.decisions: dict[object, bool] = {}
+        self.asked_first: dict[object, tuple[ast.AST, bool]] = {}
         self.formalities: dict[object, ast.AST] = {}  # where a decorator has come to a question first
         self.corrections = 0  # how often the run may still begin anew with another answer
         self.recalled: object = None  # the last question, where it had been decided before it was asked
@@ -239,12 +240,16 @@ class Interpreter:
         if key in self.decisions:
             if key in self.formalities and not self.in_passing:
                 self.recording.asked[self.formalities[key]] = True
+            if key in self.asked_first:
+                first, other_way = self.asked_first[key]
+                self.recording.settled.setdefault(site, (first, other_way is not negated))
             return self.decisions[key]
         if self.in_passing:
             self.formalities[key] = site
         iteration = self.context[-1][1] if self.context else 0
         answer = self.ask(site, iteration, key, negated) is not negated
         self.decisions[key] = answer
+        self.asked_first[key] = site, negated
         return answer
 
     def ask(self, site: ast.AST, iteration: int, key: object = None, negated: bool = False) -> bool:

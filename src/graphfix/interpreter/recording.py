@@ -273,6 +273,7 @@ class Recording:
     that are not in sight, by the keys of these, once an optimizer has them. `single`: what has one element, or a part of it has, where
     it is `divided`. `memos`: what functions whose results are kept have given, by the arguments. `executed`: the statements that were
     run, `recorded`: with gradients enabled; `defined`: those that were run before, for all runs that begin with the same definitions.
+    `settled`: the branches that the answer at an earlier one decides: which one that is, and whether it is taken where this one is not.
     """
 
     walks: list[BackwardPass] = field(default_factory=list)
@@ -317,6 +318,7 @@ class Recording:
     tried: set[ast.AST] = field(default_factory=set)
     executed: set[ast.AST] = field(default_factory=set)
     recorded: set[ast.AST] = field(default_factory=set)
+    settled: dict[ast.AST, tuple[ast.AST, bool]] = field(default_factory=dict)
     defined: frozenset[ast.AST] = frozenset()
     entered: set[ast.AST] = field(default_factory=set)
     graphs: dict[ast.expr, list[Use]] = field(default_factory=dict)
