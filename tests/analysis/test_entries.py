@@ -279,3 +279,34 @@ def rate(loader):
 
 def test_a_layer_that_is_imported_by_its_name_makes_a_graph() -> None:
     assert [finding.code for finding in analyse(Path("rate.py"), LAYER).findings] == ["GF103"]
+
+
+INHERITED = """
+import torch
+from torch import nn
+from lightning.pytorch import LightningModule
+
+class Base(LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.kept = []
+
+    def training_step(self, x, number):
+        log = {"loss": self(x)["score"].pow(2).mean(), "size": len(x)}
+        self.kept.append(log)
+        return log
+
+class Net(Base):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 1)
+
+    def forward(self, x):
+        return {"score": self.layer(x)}
+"""
+
+
+def test_a_method_is_run_on_what_inherits_it() -> None:
+    assert {finding.code for finding in analyse(Path("net.py"), INHERITED).findings} == {"GF102"}
+    of_its_own = INHERITED + "\n    def training_step(self, x, number):\n        return self(x)['score'].mean()\n"
+    assert not analyse(Path("net.py"), of_its_own).findings

@@ -114,6 +114,7 @@ def start_method(
             return
         if not records and ("no_grad" in function.wrappers or is_forward_pass(value, method.name) and not loops(method)):
             return
+        value = completed(value, method.name, env)
         m.frame.statement = cls
         instance = make_instance(m, value, cls)
         env.variables["self"] = instance  # so that what it carries from call to call has a name
@@ -141,6 +142,16 @@ def start_method(
             m.note_reader(result, method)
 
     return start
+
+
+def completed(cls: Class, method: str, env: Env) -> Class:
+    """The class of the objects on which a method is run that `cls` defines: the last one of the file that inherits it, if any does.
+
+    A base class may lack what its methods call.
+    """
+    classes = [each for each in env.variables.values() if isinstance(each, Class) and each is not cls]
+    heirs = [each for each in classes if cls in each.linearised() and each.find(method) is cls.attributes.get(method)]
+    return heirs[-1] if heirs else cls
 
 
 def loops(definition: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
