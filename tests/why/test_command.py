@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -335,3 +337,49 @@ def test_what_check_finds_too_does_not_rest_on_the_failed_run(graphfix: Run, tmp
     said = graphfix("why", input=error_of(tmp_path, "train.py", text)).stdout.decode()
     assert "error[GF313]" in said and "only the failed run shows" not in said
     assert "  graphfix apply --select GF313 --unsafe-fixes reader.py" in said
+
+
+EMA = "from copy import deepcopy\n\n\nclass Ema:\n    def __init__(self, model):\n        self.module = deepcopy(model)\n"
+BIASED = """from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.mlp = nn.Linear(3, 3)
+        self.bias = None
+
+    def forward(self, x):
+        self.bias = self.mlp(x)
+        return x + self.bias
+"""
+COPIED = """import torch
+
+from ema import Ema
+from nets import Net
+
+net = Net()
+net(torch.ones(2, 3))
+ema = Ema(net)
+net(torch.ones(2, 3)).mean().backward()
+"""
+
+
+def test_a_finding_of_two_files_is_shown_once_and_its_repair_whole(graphfix: Run, tmp_path: Path) -> None:
+    (tmp_path / "ema.py").write_text(EMA)
+    (tmp_path / "nets.py").write_text(BIASED)
+    done = graphfix("why", input=error_of(tmp_path, "train.py", COPIED))
+    said = done.stdout.decode()
+    assert said.count("error[GF311]") == 1
+    (command,) = (line.split("   ")[0].strip() for line in said.splitlines() if "graphfix apply" in line)
+    assert graphfix(*command.split()[1:]).returncode == 0
+    assert subprocess.run([sys.executable, "train.py"], cwd=tmp_path, timeout=600, check=False).returncode == 0
+
+
+def test_a_cut_is_no_repair_of_a_cut(graphfix: Run, tmp_path: Path) -> None:
+    text = (
+        "import torch\nfrom torch import nn\n\nnet = nn.Linear(3, 2)\nx = torch.ones(4, 3)\n"
+        "best = net(x).data.max(1)[1]\ntorch.set_grad_enabled(False)\nnet(x)[best > 0].mean().backward()\n"
+    )
+    said = graphfix("why", input=error_of(tmp_path, "train.py", text)).stdout.decode()
+    assert "GF902" not in said and "GF310" in said

@@ -61,3 +61,11 @@ def test_lines_may_be_cut_short_and_spaced_otherwise() -> None:
     assert same_line("loss  = f( x )", "    loss = f( x )")
     assert same_line("loss = criterion(model(x…", "loss = criterion(model(x), y)")
     assert not same_line("loss", "loss.backward()")
+
+
+def test_of_several_files_it_is_the_one_beside_the_others(project: Path) -> None:
+    script, helper = Locator(project).placed([Frame("b/train.py", 4), Frame("../gone/net.py", 4)])
+    assert isinstance(script, Place) and isinstance(helper, Place)
+    assert helper.source.path == project / "b/net.py"
+    (alone,) = Locator(project).placed([Frame("../gone/net.py", 4)])
+    assert isinstance(alone, Nowhere)

@@ -179,7 +179,8 @@ def _bare(trace: Trace, failure: Failure) -> Iterator[tuple[Place, str]]:
 def _not_scalar(trace: Trace, failure: Failure) -> Iterator[tuple[Place, str]]:
     if failure.made is not None:
         yield failure.made, f"this line made the tensor, of shape {shape_of(failure)}"
-    yield failure.now, "this backward() needs one number to differentiate: error"
+    none = ", and has none: sum() of it is 0, mean() is nan" if 0 in (failure.shape or ()) else ""
+    yield failure.now, f"this backward() needs one number to differentiate{none}: error"
 
 
 def _copied(trace: Trace, failure: Failure) -> Iterator[tuple[Place, str]]:

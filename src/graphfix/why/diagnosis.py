@@ -27,12 +27,13 @@ from graphfix.why.doubt import is_doubtful
 from graphfix.why.errors import Trouble
 from graphfix.why.kinds import Kind, kind_of
 from graphfix.why.neighbours import files_with_modules, imported_files
-from graphfix.why.places import Locator, Nowhere, Place
+from graphfix.why.places import Locator, Nowhere, Place, shortest
 from graphfix.why.whose import users
 
 MAX_FILES = 12
 MAX_FAR = 24
 MAX_SHOWN = 2
+MAX_NAMED = 3
 
 
 class Nearness(IntEnum):
@@ -91,7 +92,7 @@ class Investigation:
         """What explains the error."""
         kind = kind_of(trouble.headline)
         frames = [*users(trouble.made)[::-1], *users(trouble.frames)[::-1]] if trouble.made else users(trouble.frames)[::-1]
-        looked = [self.locator.place(frame) for frame in dict.fromkeys(frames)]
+        looked = self.locator.placed(list(dict.fromkeys(frames)))
         places = tuple(place for place in looked if isinstance(place, Place))
         missing = tuple(place for place in looked if isinstance(place, Nowhere))
         if kind is None or not kind.codes:
@@ -106,11 +107,13 @@ class Investigation:
     def _causes(self, kind: Kind, places: Sequence[Place]) -> Iterator[tuple[tuple[int, ...], Cause]]:
         met: set[tuple[str, Span, str]] = set()
         files = list(dict.fromkeys(place.source.path for place in places))[:MAX_FILES]
-        near = [path for path in imported_files(files, _roots(files)) if path not in files][:MAX_FILES]
+        imported = (Path(shortest(str(path))) for path in imported_files(files, _roots(files)))
+        near = [path for path in imported if path not in files][:MAX_FILES]
         yield from self._told_in((*files, *near), kind, places, met)
         if not met:  # a module that is looked up by its name is imported by nobody
             known = {os.path.realpath(path) for path in (*files, *near)}
-            far = [path for path in files_with_modules(_roots(files)) if os.path.realpath(path) not in known]
+            modules = (Path(shortest(str(path))) for path in files_with_modules(_roots(files)))
+            far = [path for path in modules if os.path.realpath(path) not in known]
             real = [Path(os.path.realpath(file)) for file in files]
             far.sort(key=lambda path: min((distance(Path(os.path.realpath(path)), file) for file in real), default=0))
             for number, (_, cause) in enumerate(self._told_in(far[:MAX_FAR], kind, places, met)):
@@ -119,8 +122,9 @@ class Investigation:
     def _told_in(
         self, paths: Sequence[Path], kind: Kind, places: Sequence[Place], met: set[tuple[str, Span, str]]
     ) -> Iterator[tuple[tuple[int, ...], Cause]]:
+        together = frozenset(Path(os.path.realpath(path)) for path in paths)
         for path in paths:
-            outcome = self._examined(path, kind)
+            outcome = self._examined(path, kind, together)
             for finding in outcome.findings:
                 key = (os.path.realpath(finding.path), finding.span, finding.code)
                 if finding.code not in kind.codes or key in met:
@@ -131,29 +135,41 @@ class Investigation:
                     continue
                 yield (nearness, depth, kind.codes.index(finding.code), finding.span.start), Cause(finding, outcome, nearness)
 
-    def _examined(self, path: Path, kind: Kind) -> Outcome:
+    def _examined(self, path: Path, kind: Kind, together: frozenset[Path]) -> Outcome:
+        """What is wrong in a file. `together`: all that are looked at: what lies in another one of them is told there."""
         name = str(path)
         if name not in self._outcomes:
             scopes = scopes_of(self.settings(path), kind.codes)
-            job = Job(_roots([path]), Wanted(select=kind.codes), edits=True, scopes=scopes, is_blamed=True, cache=self.cache)
+            job = Job(_roots([path]), Wanted(select=kind.codes), edits=True, scopes=scopes, is_blamed=True, cache=self.cache, examined=together)
             self._outcomes[name] = examined_here(path, job)
         return self._outcomes[name]
 
     def _problems(self) -> Iterator[str]:
+        cut: dict[str, dict[str, None]] = {}
         for outcome in self._outcomes.values():
             if outcome.status is not Status.EXAMINED:
                 yield f"{outcome.path}: cannot be analysed: {outcome.reason}"
-            elif outcome.unfinished:
-                yield f"{outcome.path}: not analysed to the end: {outcome.unfinished}"
+            elif outcome.unfinished:  # of a program that comes to this file it is said which one that is
+                program, _, reason = outcome.unfinished.rpartition(": ")
+                cut.setdefault(reason, {})[program or outcome.path.name] = None
+        for reason, programs in cut.items():
+            more = f" and {len(programs) - MAX_NAMED} more" if len(programs) > MAX_NAMED else ""
+            yield f"{', '.join(list(programs)[:MAX_NAMED])}{more}: not analysed to the end: {reason}"
 
 
 def _without_echoes(causes: Sequence[Cause]) -> Iterator[Cause]:
-    """The causes without those that tell in another file of what one of them tells where it stands."""
-    for cause in causes:
-        steps = {os.path.realpath(label.path): label.span for label in cause.finding.story if label.path != cause.finding.path}
-        others = (other.finding for other in causes if other.finding.code == cause.finding.code)
-        if not any(_is_within(steps.get(os.path.realpath(other.path)), other.span) for other in others):
+    """The causes without those that tell in another file of what one of them tells where it stands; of two that tell of each other the first."""
+    for number, cause in enumerate(causes):
+        others = ((place, other) for place, other in enumerate(causes) if _tells_of(cause, other))
+        if not any(place < number or not _tells_of(other, cause) for place, other in others):
             yield cause
+
+
+def _tells_of(cause: Cause, other: Cause) -> bool:
+    """Whether a step of the story of `cause` lies in the place of `other`, which is in another file."""
+    steps = {os.path.realpath(label.path): label.span for label in cause.finding.story if label.path != cause.finding.path}
+    found = other.finding
+    return found.code == cause.finding.code and _is_within(steps.get(os.path.realpath(found.path)), found.span)
 
 
 def _is_within(step: Span | None, place: Span) -> bool:

@@ -53,6 +53,13 @@ as `torch.zeros(())`, without `requires_grad`.""",
             "-out = torch.zeros(8, 4, requires_grad=True)\n+out = torch.zeros(8, 4)\n for i, row in enumerate(rows):\n     out[i] = net(row)",
             "The tensor becomes a part of the graph with the first write.",
         ),
+        Way(
+            "A parameter is sent to other processes",
+            (),
+            " with torch.no_grad():\n     for p in model.parameters():\n-        dist.broadcast(p, 0)\n+        dist.broadcast(p.detach(), 0)",
+            "`no_grad` holds in its own thread. Gloo writes in another one (torch 1.7 to 2.0). `p.detach()` has the same memory.",
+            libraries=("/torch/distributed/", "distributed_c10d"),
+        ),
     ),
     is_local=True,
 )
@@ -203,7 +210,7 @@ DEEPCOPY = Kind(
         "RuntimeError: Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment. ...",
     ),
     ("support the deepcopy protocol",),
-    ("GF311", "GF202", "GF102", "GF101", "GF205", "GF201"),
+    ("GF311",),
     """\
 `copy.deepcopy` does not copy graphs, and met a tensor that is the result of an
 operation: what a forward pass has left on the module, or a weight that is
@@ -218,7 +225,7 @@ computed (the old `weight_norm`), copy `model.state_dict()` into a new module.""
     (
         Way(
             "A module keeps a result of its forward pass",
-            ("GF311", "GF202"),
+            ("GF311",),
             "-self.h = h\n+self.h = h.detach()",
             "Hidden state, attention maps and the last loss are kept like that. An average of the weights (EMA) then copies the module.",
         ),
@@ -230,7 +237,7 @@ computed (the old `weight_norm`), copy `model.state_dict()` into a new module.""
         ),
         Way(
             "A tensor or a list of tensors is copied",
-            ("GF311", "GF102"),
+            ("GF311",),
             "-best = copy.deepcopy(outputs)\n+best = [out.detach().clone() for out in outputs]",
             "`detach().clone()` copies the values.",
         ),

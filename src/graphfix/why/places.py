@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 from graphfix.files.discovery import walk
+from graphfix.project.importers import distance
 from graphfix.source.decode import read
 from graphfix.source.errors import SourceError
 from graphfix.source.text import Source
@@ -46,6 +47,19 @@ class Locator:
     project: Path | None = None
     _sources: dict[Path, Source | str] = field(default_factory=dict)
 
+    def placed(self, frames: Sequence[Frame]) -> list[Place | Nowhere]:
+        """The places of the frames of one error: of several files that one may mean it is the nearest to those that the others are in."""
+        found = [self.place(frame) for frame in frames]
+        beside = [Path(os.path.realpath(each.source.path)) for each in found if isinstance(each, Place)]
+        return [self._nearest(each, beside) if isinstance(each, Nowhere) and beside else each for each in found]
+
+    def _nearest(self, missing: Nowhere, beside: Sequence[Path]) -> Place | Nowhere:
+        if missing.frame.cell is not None:
+            return missing
+        far = {path: min(distance(Path(os.path.realpath(path)), each) for each in beside) for path in self._alike(missing.frame.file)}
+        least = [path for path, away in far.items() if away == min(far.values())]
+        return self._at(missing.frame, least[0]) if len(least) == 1 else missing
+
     def place(self, frame: Frame) -> Place | Nowhere:
         """The place of `frame`; nothing is raised."""
         if frame.cell is not None:
@@ -53,6 +67,9 @@ class Locator:
         path, reason = self._file(frame.file)
         if path is None:
             return Nowhere(frame, reason)
+        return self._at(frame, path)
+
+    def _at(self, frame: Frame, path: Path) -> Place | Nowhere:
         source = self.source(path)
         if isinstance(source, str):
             return Nowhere(frame, f"{path}: {source}")
@@ -85,9 +102,7 @@ class Locator:
         written = _written(name)
         if self.project is None and written is not None:
             return written, ""
-        parts = _parts(name)
-        ranked = sorted(((_shared(parts, path), path) for path in self._files), key=lambda pair: -pair[0])
-        best = [path for shared, path in ranked if shared and shared == ranked[0][0]]
+        parts, best = _parts(name), self._alike(name)
         if len(best) == 1:
             return best[0], ""
         if written is not None:
@@ -96,6 +111,12 @@ class Locator:
             return None, f"there is no {parts[-1] if parts else name} below {_shown(self._folder)}"
         names = " and ".join(map(str, best[:2]))
         return None, f"it may be {names}" + (f", or {len(best) - 2} more" if len(best) > 2 else "")
+
+    def _alike(self, name: str) -> list[Path]:
+        """The files whose paths end as `name` does, as far as any does."""
+        parts = _parts(name)
+        ranked = sorted(((_shared(parts, path), path) for path in self._files), key=lambda pair: -pair[0])
+        return [path for shared, path in ranked if shared and shared == ranked[0][0]]
 
     def _cell(self, frame: Frame) -> Place | Nowhere:
         notebooks = self._notebooks()

@@ -8,11 +8,16 @@ from collections.abc import Iterator
 from graphfix.model import Applicability
 from graphfix.report.escape import as_argument, typed
 from graphfix.rewrite import apply_fixes
+from graphfix.run.elsewhere import parts_of
 from graphfix.run.engine import by_failure
+from graphfix.run.outcome import Elsewhere
+from graphfix.run.silencing import with_edits
 from graphfix.source.errors import SourceError, Torn
+from graphfix.source.homes import changed_by, changes_others
 from graphfix.source.notebook import Notebook
 from graphfix.source.text import Source
 from graphfix.why.diagnosis import Cause
+from graphfix.why.places import shortest
 
 CONTEXT = 2
 _CELL = "#%%graphfix-cell-"
@@ -23,11 +28,18 @@ def patch_of(cause: Cause) -> list[str]:
     fix, source = cause.finding.fix, cause.outcome.source
     if fix is None or not fix.operations or source is None:
         return []
+    if changes_others(fix):
+        return [line for part in parts_of(source, cause.finding) for line in _patch_of_part(part)]
     text = apply_fixes(source.text, [fix]).text
     if text == source.text:
         return []
     before, after = _lines(source, source.text), _lines(source, text)
     return list(_changed(before, after))
+
+
+def _patch_of_part(part: Elsewhere) -> Iterator[str]:
+    yield shortest(str(part.path))
+    yield from (f"  {line}" for line in _changed(part.text.splitlines(), with_edits(part.text, part.edits).splitlines()))
 
 
 def _lines(source: Source, text: str) -> list[str]:
@@ -51,7 +63,8 @@ def _changed(before: list[str], after: list[str]) -> Iterator[str]:
 def commands(cause: Cause) -> list[tuple[str, str]]:
     """What to type next, each with what it does."""
     finding = cause.finding
-    name = typed(as_argument(finding.path))
+    files = dict.fromkeys((finding.path, *(shortest(path) for path in changed_by(finding))))
+    name = " ".join(typed(as_argument(file)) for file in files)
     by_hand = finding.fix is None or not finding.fix.operations or finding.fix.applicability is Applicability.DISPLAY
     if by_hand or by_failure(finding):
         return [(f"graphfix rule {finding.code}", "explains it, and what to write instead")]

@@ -12,7 +12,7 @@ NO_GRAPH = Kind(
         "RuntimeError: One of the differentiated Tensors does not require grad",
     ),
     ("does not require grad and does not have a grad_fn", "One of the differentiated Tensors does not require grad"),
-    ("GF310", "GF902", "GF205", "GF903"),
+    ("GF310", "GF205", "GF903"),
     """\
 No recorded operation leads from the loss back to a parameter: the graph was
 cut on the way, or was never recorded.""",
@@ -62,7 +62,7 @@ Follow the loss back to the first tensor with `requires_grad=False`
         ),
         Way(
             ".data or detach() cut the graph on the way",
-            ("GF310", "GF902"),
+            ("GF310",),
             "-loss = criterion(out.data, y)\n+loss = criterion(out, y)",
             "`Variable(out.data)` in old code does the same.",
         ),
@@ -95,11 +95,12 @@ NOT_SCALAR = Kind(
     ("GF312",),
     """\
 `backward()` without an argument needs one number to differentiate; the tensor
-here has several elements.""",
+here has several elements, or none.""",
     """\
 `backward()` without an argument needs one number to differentiate. The tensor
 here has several elements: a loss made with `reduction="none"`, one loss for
-each GPU or each sample, or a model's output itself.""",
+each GPU or each sample, or a model's output itself. Or it has none: the batch
+held nothing that the loss is computed from.""",
     "Take the mean or the sum first: `loss.mean().backward()`.",
     (
         Way(
@@ -107,6 +108,12 @@ each GPU or each sample, or a model's output itself.""",
             ("GF312",),
             "-loss.backward()\n+loss.mean().backward()",
             '`reduction="none"` gives a loss for each sample. `DataParallel` gathers one loss from each GPU if the module computes it.',
+        ),
+        Way(
+            "A batch leaves nothing to compare",
+            (),
+            " if probas.numel() == 0:\n-    return probas * 0.0\n+    return probas.sum() * 0.0\n loss.backward()",
+            "The first batches run, and a later one fails. The mean of no elements is nan; their sum is 0.",
         ),
         Way(
             "The gradient of a whole output",
@@ -170,7 +177,7 @@ UNUSED = Kind(
         "the desired behavior.",
     ),
     ("appears to not have been used in the graph",),
-    ("GF314", "GF205", "GF902"),
+    ("GF314", "GF205"),
     """\
 There is no way from the loss back to one of the tensors whose gradient is
 requested.""",
