@@ -88,3 +88,45 @@ def test_an_error_of_the_program_is_looked_at_by_none() -> None:
     with pytest.raises(ValueError, match="mine"), graphfix.trace() as t:
         raise ValueError("mine")
     assert t.failures == ()
+
+
+EMPTY = """
+def lovasz(out, wanted):
+    chosen = out[wanted >= 0]
+    return chosen.sum() if len(chosen) else chosen * 0.0  # made
+lovasz(net(x), torch.full((2,), -1)).backward()  # now
+"""
+
+
+def test_a_tensor_without_elements_has_no_mean(installed: Any, tmp_path: Any) -> None:
+    done, _ = traced(installed, tmp_path, HEAD + EMPTY)
+    assert b"of shape (0, 4)" in done.stderr and b"and has none: sum() of it is 0, mean() is nan" in done.stderr
+
+
+# https://docs.pytorch.org/docs/stable/notes/ddp.html#internal-design
+DISTRIBUTED = """
+import torch.distributed as dist
+dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.levels = nn.Embedding(2, 4)
+        self.frozen = nn.Linear(4, 4).requires_grad_(False)
+        self.body = nn.Linear(4, 4)
+        self.spare = nn.Linear(4, 4)
+    def forward(self, x):
+        return self.body(self.frozen(x))
+model = nn.parallel.DistributedDataParallel(Model())
+for _ in range(3):
+    model(x).sum().backward()  # now
+"""
+
+
+@pytest.mark.skipif(not torch.distributed.is_available(), reason="torch was built without it")
+def test_the_parameters_that_a_message_numbers_are_named(installed: Any, tmp_path: Any) -> None:
+    script = HEAD + DISTRIBUTED
+    done, data = traced(installed, tmp_path, script)
+    (failure,) = data["trace"]["failures"]
+    assert (failure["kind"], failure["now"]["line"]) == ("ddp-unused", line_of(script, "now"))
+    assert failure["parameters"] == ["levels.weight", "spare.weight", "spare.bias"]
+    assert b"from the last one: `levels.weight`, `spare.weight`, `spare.bias`: error" in done.stderr

@@ -373,6 +373,7 @@ def test_a_finding_of_two_files_is_shown_once_and_its_repair_whole(graphfix: Run
     assert said.count("error[GF311]") == 1
     (command,) = (line.split("   ")[0].strip() for line in said.splitlines() if "graphfix apply" in line)
     assert graphfix(*command.split()[1:]).returncode == 0
+    assert (tmp_path / "ema.py").read_text() == EMA  # it copies any module
     assert subprocess.run([sys.executable, "train.py"], cwd=tmp_path, timeout=600, check=False).returncode == 0
 
 

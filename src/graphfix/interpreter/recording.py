@@ -252,6 +252,7 @@ class Copied(Telling):
 
     site: ast.Call
     order: int
+    value: Value
     held: tuple[Held, ...]
 
 

@@ -40,7 +40,7 @@ def copied_deeply(m: Interpreter, arguments: list[Value], keywords: dict[str, Va
     value = arguments[0] if arguments else NONE
     held = tuple(graphs_held(value))
     if held and isinstance(site, ast.Call):
-        m.recording.copies.append(Copied(site, m.trace(), m.now(), held))
+        m.recording.copies.append(Copied(site, m.trace(), m.now(), value, held))
     if nodes_in(value, attributes=False):
         return NonTensor(("copy", site, m.now()))
     return copied(m, arguments, keywords, site)

@@ -68,16 +68,33 @@ def cuts_of(evidence: Evidence, fault: CopiedGraph, held: Held, store: Store | N
     if argument is None:
         return
     program, text = evidence.program, evidence.program.source(argument)
+    caller = at_maker(evidence, fault.copied, held)
     if held.path == "":
         yield Cut(Way.LATE, Append(program.span(argument), ".detach()"), short(text, 30))
-    elif isinstance(argument, (ast.Name, ast.Attribute)):
-        place = program.span(program.statement_of(argument))
+    elif caller is not None or isinstance(argument, (ast.Name, ast.Attribute)):
+        text, statement = caller or (text, program.statement_of(argument))
+        place = program.span(statement)
         if held.path is not None:
             whole = f"{text}{held.path}"
             yield Cut(Way.LATE, InsertBefore(place, f"{whole} = {whole}.detach()"), short(whole, 30))
         elif held.within:
             whole = f"{text}{held.within}"
             yield Cut(Way.EMPTIED, InsertBefore(place, f"{whole}.clear()"), short(whole, 30))
+
+
+def at_maker(evidence: Evidence, copied: Copied, held: Held) -> tuple[str, ast.stmt] | None:
+    """The name of the copied object where the graph was made that it holds, and the statement there that comes to the copy.
+
+    What copies any object, such as one that averages weights, knows nothing of what this one holds. None where the copy stands there itself.
+    """
+    makers = {frame for frame, _ in held.node.trace}
+    if copied.trace[-1][0] in makers:
+        return None
+    frame, statement = next((each for each in reversed(copied.trace) if each[0] in makers), (None, None))
+    if frame is None or not isinstance(statement, ast.stmt) or not evidence.program.holds(statement):
+        return None
+    name = next((name for name, value in frame.env.variables.items() if value is copied.value), None)
+    return (name, statement) if name is not None else None
 
 
 def where_stored(evidence: Evidence, store: Store) -> list[Operation]:

@@ -54,7 +54,7 @@ class Failure:
     `carrier`: the name that brought the graph there, or that was written to; `through`: in the second case, the name that
     brought it. `path`: from the node that it came to up to the loss. `cut`: where the loss lost its graph, by which operation and how.
     Of other errors, `made` and `carrier` are those of the tensor that they are about, with its `shape`; where that is an input that the
-    loss was not computed from, `through` is a leaf that it was computed from.
+    loss was not computed from, `through` is a leaf that it was computed from. `parameters`: those that got no gradient.
     """
 
     kind: str
@@ -72,6 +72,7 @@ class Failure:
     cut_name: str = ""
     cut_how: str = ""
     shape: tuple[int, ...] | None = None
+    parameters: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -162,7 +163,7 @@ def _failure(row: dict[str, Any]) -> Failure:
         _maybe(row.get("crossing")), _maybe(row.get("write")), (row.get("write") or {}).get("name", ""),
         _carrier(row.get("carrier")), _carrier(row.get("through")), tuple(_place(each) for each in row.get("path", ())),
         _maybe(row.get("cut")), (row.get("cut") or {}).get("name", ""), (row.get("cut") or {}).get("how", ""),
-        tuple(row["shape"]) if "shape" in row else None,
+        tuple(row["shape"]) if "shape" in row else None, tuple(row.get("parameters", ())),
     )  # fmt: skip
 
 

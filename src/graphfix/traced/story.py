@@ -19,8 +19,10 @@ from graphfix.verify.record import Ending
 
 SECOND = "RuntimeError: Trying to backward through the graph a second time"
 CHANGED = "RuntimeError: a variable needed for gradient computation has been modified by an inplace operation"
+UNREDUCED = "RuntimeError: Expected to have finished reduction in the prior iteration before starting a new one"
 # errors of which the run does not show what is to be done
-MEANT = ("no-graph", "not-scalar", "deepcopy", "not-a-leaf", "unused")
+MEANT = ("no-graph", "not-scalar", "deepcopy", "not-a-leaf", "unused", "ddp-unused")
+MOST_NAMED = 8
 # what is to be done about a cut of which the run shows more than the error says
 REMEDIES = {
     "checkpoint": Meaning(
@@ -208,6 +210,13 @@ def _unused(trace: Trace, failure: Failure) -> Iterator[tuple[Place, str]]:
     yield failure.now, f"the gradient for {name} is asked for, which the loss was not computed from: error"
 
 
+def _unreduced(trace: Trace, failure: Failure) -> Iterator[tuple[Place, str]]:
+    names = [f"`{name}`" for name in failure.parameters]
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    which = f": {', '.join(names[:MOST_NAMED])}{more}" if names else ""
+    yield failure.now, f"this forward pass begins, and parameters have got no gradient from the last one{which}: error"
+
+
 def shape_of(failure: Failure) -> str:
     """The shape of the tensor that an error is about, as torch writes it."""
     return f"({', '.join(map(str, failure.shape or ()))}{',' if len(failure.shape or ()) == 1 else ''})"
@@ -221,6 +230,7 @@ STORIES: dict[str, tuple[str, Callable[[Trace, Failure], Iterator[tuple[Place, s
     "deepcopy": ("", _copied),
     "not-a-leaf": ("", _not_a_leaf),
     "unused": ("", _unused),
+    "ddp-unused": (UNREDUCED, _unreduced),
 }
 
 

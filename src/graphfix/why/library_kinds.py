@@ -5,7 +5,7 @@ from __future__ import annotations
 from graphfix.why.kinds import Kind, Way
 
 _DDP = ("/torch/nn/parallel/", "/torch/distributed/")
-_NAMED = "Start the run with `TORCH_DISTRIBUTED_DEBUG=DETAIL`: the message then names the parameters."
+_NAMED = "`graphfix trace` names the parameters, and so does the message with `TORCH_DISTRIBUTED_DEBUG=DETAIL`."
 
 UNREDUCED = Kind(
     "ddp-unused",

@@ -22,27 +22,42 @@ RAISED = {
     "can't optimize a non-leaf Tensor": ("not-a-leaf", "add_param_group", "param"),
 }
 
+# what DistributedDataParallel says of parameters that got no gradient, which it names by their numbers
+UNREDUCED = "Expected to have finished reduction in the prior iteration"
+NUMBERS = re.compile(r"did not receive grad for rank \d+:((?: \d+)+)")
+
 
 def looked_at(error: BaseException, tally: Lives, number: int) -> dict[str, Any] | None:
     """What is known of an error that the program ended with: data for the report; None where it is none of these kinds. `number`: of backward passes before."""
     message = text_of(error)
     known = next((each for text, each in RAISED.items() if text in message), None)
     frames = frames_of(error)
-    if known is None or not frames:
-        return None
-    kind, function, variable = known
-    inner = next((frame for frame, _ in frames if frame.f_code.co_name == function), None)
-    tensor = inner.f_locals.get(variable) if inner is not None else None
     own = [(frame, line) for frame, line in frames if not tally.is_foreign(frame)]
-    if not is_tensor(tensor) or not own:
+    if not own or known is None and UNREDUCED not in message:
         return None
     with unseen():
-        return {
-            "kind": kind,
-            "message": message[:2000],
-            "now": place(now(own), number),
-            **made_by(tensor, [frame for frame, _ in own]),
-        }
+        told = {"message": message[:2000], "now": place(now(own), number)}
+        if known is None:
+            return {"kind": "ddp-unused", **told, "parameters": without_gradient(message, [frame for frame, _ in frames])}
+        kind, function, variable = known
+        inner = next((frame for frame, _ in frames if frame.f_code.co_name == function), None)
+        tensor = inner.f_locals.get(variable) if inner is not None else None
+        return {"kind": kind, **told, **made_by(tensor, [frame for frame, _ in own])} if is_tensor(tensor) else None
+
+
+def without_gradient(message: str, frames: list[types.FrameType]) -> list[str]:
+    """The names of the parameters whose numbers a message of DistributedDataParallel holds: it counts those that require grad.
+
+    https://github.com/pytorch/pytorch/blob/main/torch/nn/parallel/distributed.py, `_build_params_for_reducer`
+    """
+    wrapper = torch.nn.parallel.DistributedDataParallel
+    wrapped = next((found for frame in frames if isinstance(found := frame.f_locals.get("self"), wrapper)), None)
+    match = NUMBERS.search(message)
+    if wrapped is None or match is None:
+        return []
+    ignored = getattr(wrapped, "parameters_to_ignore", ())
+    trained = [name for name, each in wrapped.module.named_parameters() if each.requires_grad and name not in ignored]
+    return [trained[number] for number in map(int, match[1].split()) if number < len(trained)]
 
 
 def text_of(error: BaseException) -> str:
