@@ -86,6 +86,8 @@ from graphfix.repair.no_grad import (
 )
 from graphfix.source.quote import short
 
+NAME = 37  # characters: a message has less than 80
+
 
 def find(evidence: Evidence) -> Iterator[Finding]:
     for region in evidence.regions.found:
@@ -113,7 +115,7 @@ def evaluated(evidence: Evidence, statement: ast.stmt, module: ast.expr | None) 
 
 def report(evidence: Evidence, region: Region) -> Finding:
     function = region.function
-    name = short(function.name if function is not None else ast.unparse(region.parts[0]).splitlines()[0].rstrip(":"))
+    name = short(function.name if function is not None else ast.unparse(region.parts[0]).splitlines()[0].rstrip(":"), NAME)
     around = no_grad_around(evidence, region)
     repair = fix(around[0], *around[1], doubt=doubt_of(region)) if around is not None else unnamed(evidence, region.first)
     message = f"`{name}` records a graph that no backward() uses"

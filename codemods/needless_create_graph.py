@@ -136,7 +136,7 @@ def report_shared(evidence: Evidence, site: ast.Call, keyword: ast.keyword, in_v
         *evaluation_mode(evidence),
     )
     blamed = evidence.program.span(evidence.program.statement_of(site))
-    message = "`create_graph=True` records a graph of gradients in evaluation mode that no backward() uses"
+    message = "`create_graph=True` records in evaluation mode, and no backward() uses that"
     return RULE.finding(evidence, message, blamed, story, repair)
 
 
