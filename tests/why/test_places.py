@@ -67,5 +67,7 @@ def test_of_several_files_it_is_the_one_beside_the_others(project: Path) -> None
     script, helper = Locator(project).placed([Frame("b/train.py", 4), Frame("../gone/net.py", 4)])
     assert isinstance(script, Place) and isinstance(helper, Place)
     assert helper.source.path == project / "b/net.py"
+    _, changed = Locator(project).placed([Frame("b/train.py", 4), Frame("../gone/net.py", 4, code="other.backward()")])
+    assert isinstance(changed, Nowhere)
     (alone,) = Locator(project).placed([Frame("../gone/net.py", 4)])
     assert isinstance(alone, Nowhere)

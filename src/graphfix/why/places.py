@@ -56,9 +56,15 @@ class Locator:
     def _nearest(self, missing: Nowhere, beside: Sequence[Path]) -> Place | Nowhere:
         if missing.frame.cell is not None:
             return missing
-        far = {path: min(distance(Path(os.path.realpath(path)), each) for each in beside) for path in self._alike(missing.frame.file)}
+        alike = [path for path in self._alike(missing.frame.file) if self._holds(path, missing.frame)]
+        far = {path: min(distance(Path(os.path.realpath(path)), each) for each in beside) for path in alike}
         least = [path for path, away in far.items() if away == min(far.values())]
         return self._at(missing.frame, least[0]) if len(least) == 1 else missing
+
+    def _holds(self, path: Path, frame: Frame) -> bool:
+        """Whether the line that a traceback shows is in a file."""
+        source = self.source(path)
+        return not isinstance(source, str) and (not frame.code or any(same_line(frame.code, line) for line in source.text.splitlines()))
 
     def place(self, frame: Frame) -> Place | Nowhere:
         """The place of `frame`; nothing is raised."""
