@@ -38,7 +38,7 @@ LOOP = "for x, y in data:\n    print(F.mse_loss(net(x), y).item())\n"
 
 def regions(text: str, head: str = HEAD) -> list[Region]:
     tape = Explorer(Document("program.py", head + text), (Path("/nowhere"),)).explore()
-    return Evidence(tape, Facts(tape)).regions.found
+    return [region for region in Evidence(tape, Facts(tape)).regions.found if not region.once]
 
 
 def function(body: str, call: str = "print(score())") -> str:

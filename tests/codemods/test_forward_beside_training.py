@@ -437,4 +437,5 @@ for _ in range(9):
 """
     assert "GF103" in told(program)
     once = program.replace("for _ in range(9):\n    made", "made").replace("\n    critic", "\ncritic")
-    assert "GF103" not in told(once)
+    found = findings_of(Path("page.py"), PREAMBLE + once)
+    assert "GF103" not in {finding.code for finding in found if not finding.optional}

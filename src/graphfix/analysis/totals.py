@@ -60,7 +60,8 @@ def is_plain_log(evidence: Evidence, total: GrowingPlace) -> bool:
     if total.escaped or any(map(in_forward, total.chained)):
         return False
     if total.is_of_script:
-        if not any(node in below_walks(evidence) for store in total.stores for node in store.nodes):
+        own = {node for store in total.stores for node in store.nodes}
+        if own.isdisjoint(below_walks(evidence)) and own.isdisjoint(history(addends(total, own))):
             return True
     elif any(isinstance(store.place[0], Instance) or evidence.leaves_function(store) for store in total.stores):
         return False
@@ -68,6 +69,17 @@ def is_plain_log(evidence: Evidence, total: GrowingPlace) -> bool:
         use for store in total.chained for use in evidence.facts.uses.get(store.value_site, ()) if store.value_site is not None
     ]
     return bool(added) and all(evidence.facts.is_single(use) for use in added)
+
+
+def addends(total: GrowingPlace, own: set[Node]) -> list[Node]:
+    """What is added to a total, or multiplied with it: none of it is made of the total where that is no state."""
+    return [
+        part
+        for store in total.chained
+        for parts in operands(store).values()
+        for part in parts
+        if part not in own and not (is_arithmetic(part.site) and part.trace[-1] == store.trace[-1])
+    ]
 
 
 @asked_once

@@ -161,10 +161,11 @@ def steps_behind(evidence: Evidence, conflict: Conflict, trained: frozenset[Leaf
 
 
 def moved_behind(evidence: Evidence, walk: ast.stmt, statements: list[ast.stmt], block: list[ast.stmt]) -> list[Operation]:
-    """Move statements of a block behind the one that walks: with their comments where one follows it."""
+    """Move statements of a block behind the one that walks: with their comments where one follows it, and they share no line with others."""
     program = evidence.program
     following = block[block.index(walk) + 1 :][:1]
-    if following:
+    rows = [row for each in block for row in {each.lineno, each.end_lineno}]
+    if following and all(rows.count(each.lineno) == 1 for each in (*statements, *following)):
         return [Move(program.span(s), program.span(following[0])) for s in statements]
     text = "\n".join(program.source(s) for s in statements)
     return [*(Delete(program.span(s)) for s in statements), InsertAfter(program.span(walk), text)]
