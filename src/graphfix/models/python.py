@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from graphfix.effects.rows import row_of
 from graphfix.interpreter import versions
 from graphfix.interpreter.calls import hand_on, run_callbacks
 from graphfix.interpreter.interning import kind_of
@@ -40,11 +41,10 @@ from graphfix.models.registry import model_of, models
 from graphfix.models.table import facts
 from graphfix.models.threads import make_thread
 
-# Libraries whose results are never tensors with a graph, and which keep nothing that they are given.
+# Libraries whose results are never tensors with a graph, and which keep nothing that they are given: they have no rows yet.
 PLAIN_LIBRARIES = frozenset(
-    "math random time datetime os sys json re logging argparse pathlib shutil glob csv string statistics uuid io pprint struct "
-    "numpy scipy pandas matplotlib PIL cv2 sklearn skimage seaborn warnings subprocess socket signal platform hashlib pickle yaml "
-    "tempfile textwrap traceback types typing inspect enum abc gc resource psutil gym gymnasium numbers operator ast".split()
+    "json logging shutil glob csv uuid io pprint struct scipy pandas matplotlib PIL cv2 sklearn skimage seaborn subprocess socket signal "
+    "platform hashlib pickle yaml tempfile textwrap traceback inspect abc gc resource psutil gym gymnasium numbers ast".split()
 )
 PASS_THROUGH = frozenset(("tqdm", "trange", "track", "progress_bar"))
 
@@ -70,17 +70,13 @@ def call_library(m: Interpreter, name: str, arguments: list[Value], keywords: di
         if word == "trange":
             return numbers_up_to(m, arguments, keywords, site)
         return arguments[0] if arguments else keywords.get("iterable", Unknown(("tqdm", site, m.now())))
-    if top in PLAIN_LIBRARIES:
-        if top == "math":
-            note_numbers(m, name, arguments, site)
-        if top in ("math", "numpy") and arguments:
-            return NonTensor((name, *identities(arguments)), cut=cut_of(*arguments) if top == "math" else None)
-        return (
-            Unknown((name, site, m.now()), outside=True)
-            if word[:1].isupper() or top in ("gym", "gymnasium")
-            else NonTensor((name, site, m.now()))
-        )
     values = given(arguments, keywords)
+    row = row_of(name)
+    if top in PLAIN_LIBRARIES:
+        return plain(m, name, arguments, site)
+    if row is not None and not (row.keeps or row.writes):  # what it writes is not followed
+        node = m.record(site, values, True) if not row.gives_no_graph else None
+        return Unknown((name, site, m.now()), node) if node is not None else plain(m, name, arguments, site)
     network = built_network(m, name, arguments, keywords, site)
     if network is None:
         network = call_imported(m, name, arguments, keywords, site)
@@ -94,6 +90,18 @@ def call_library(m: Interpreter, name: str, arguments: list[Value], keywords: di
         made.latent = m.latent(site, callee=name)
     m.recording.handed.append(Handed(m.now(), tuple(values), made))
     return made
+
+
+def plain(m: Interpreter, name: str, arguments: list[Value], site: ast.AST) -> Value:
+    """What a function gives that has no graph: a number or an array, or an object of a library that knows no tensors."""
+    top, _, rest = name.partition(".")
+    if top == "math":
+        note_numbers(m, name, arguments, site)
+    if top in ("math", "numpy") and arguments:
+        return NonTensor((name, *identities(arguments)), cut=cut_of(*arguments) if top == "math" else None)
+    if rest.rpartition(".")[2][:1].isupper() or top in ("gym", "gymnasium"):
+        return Unknown((name, site, m.now()), outside=True)
+    return NonTensor((name, site, m.now()))
 
 
 def note_numbers(m: Interpreter, name: str, arguments: list[Value], site: ast.AST) -> None:

@@ -10,6 +10,7 @@ from graphfix.analysis.flow.calls import name_of
 from graphfix.analysis.flow.freed import LOOPS, leaves, surely_called
 from graphfix.analysis.flow.places import Place
 from graphfix.analysis.flow.scopes import FUNCTIONS
+from graphfix.effects.rows import row_of
 from graphfix.model import Move, Span
 from graphfix.models.table import facts
 from graphfix.models.words import WALKS
@@ -30,8 +31,6 @@ HARMLESS = frozenset(
 # methods that a list, or a module, has as well as a tensor, and that change it
 OF_OTHERS = library.FLUENT | {"sort", "type", "bfloat16"}
 SAYS = frozenset("print write info debug warning error log".split())
-# what has an effect of its own, of builtins that else only read
-CHANGING = frozenset("setattr delattr exec eval next map filter".split())
 # libraries of which no function changes what a computation reads
 STILL = ("time.", "math.", "os.", "datetime.", "argparse.", "pathlib.", "sys.", "logging.", "torch.cuda.", "torch.backends.")
 # and functions of torch that are in no table of operations
@@ -226,7 +225,8 @@ def is_still(dotted: str) -> bool:
         makes = dotted.startswith(("torch.nn.", "torch.optim.", "torch.utils.data.")) and dotted.rpartition(".")[2][:1].isupper()
         writes = known is None or known.inplace or known.mutates or dotted.endswith("_")
         return makes or not writes or dotted in STILL_OF_TORCH or dotted.startswith(STILL)
-    return dotted in library.READERS - CHANGING or dotted.startswith(STILL)
+    row = row_of(dotted) if "." not in dotted else None
+    return row is not None and not (row.writes or row.calls) or dotted.startswith(STILL)
 
 
 def sets_up(part: ast.AST, code: ast.AST) -> bool:

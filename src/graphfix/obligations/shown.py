@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from graphfix.analysis.flow import library
 from graphfix.analysis.flow.calls import decorators
 from graphfix.analysis.flow.places import ITSELF, Part, Place, Reach, Use
+from graphfix.effects.rows import row_of
 from graphfix.interpreter.shapes import SCALAR, shape_of
 from graphfix.models.table import facts
 from graphfix.obligations.inquiry import Inquiry, Open
@@ -76,7 +77,8 @@ class Shown(Inquiry):
         """The same, for a message and its arguments: `log.info("loss %.3f", loss)`."""
         dotted = self.flow.code.calls.get(call, "")
         if (
-            dotted.split(".")[0] in library.TAME
+            row_of(dotted) is not None
+            or dotted.split(".")[0] in library.TAME
             or call in self.flow.calls.targets
             and call not in self.flow.calls.methods.generics
         ):

@@ -13,6 +13,7 @@ from graphfix.analysis.flow.expressions import is_text
 from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.places import ITSELF, Kind, Old, Place, Sink, Use, is_attribute
 from graphfix.analysis.flow.swallowed import swallowed
+from graphfix.effects.rows import row_of
 from graphfix.models.table import facts
 from graphfix.obligations.inquiry import Open
 from graphfix.obligations.numeric_equivalence import Numbers
@@ -120,7 +121,8 @@ class Readers:
             return False
         if dotted == "sum":
             return len(call.args) == 1 and not call.keywords  # of nothing it is 0
-        if dotted in library.READERS or dotted.split(".")[0] in library.MATH:
+        row = row_of(dotted)
+        if row is not None and row.gives_no_tensor:
             return True
         if isinstance(call.func, ast.Attribute) and call.func.attr in OF_NO_TENSORS and call not in self.flow.calls.targets:
             return True
@@ -328,5 +330,5 @@ def takes_number(how: str, name: str, itself: bool) -> bool:
     if how == "argument":
         if itself and name in library.WRITERS:
             return True
-        return name in library.TAKES_NUMBERS or name.split(".")[0] in library.MATH or name in library.PUTS
+        return library.takes_numbers(name) or name in library.PUTS
     return how == "subscript" and not itself

@@ -126,7 +126,7 @@ class Callables:
         if isinstance(container, ast.Call) and not inner:
             inner = [*arguments(container), *self.receiver(container)]
             method = isinstance(container.func, ast.Attribute) and container.func.attr in library.COMMON
-            if not method and self.code.calls.get(container) not in library.HOLDERS:
+            if not method and not library.is_container(self.code.calls.get(container, "")):
                 held.append(State(container))  # what it gives holds parts of its own
         elif not inner and not isinstance(container, DISPLAYS):
             held.append(State(container))

@@ -13,11 +13,18 @@ from graphfix.analysis.flow.methods import Methods
 from graphfix.analysis.flow.places import Field, Kind, Place, Result, Sink
 from graphfix.analysis.flow.scopes import FUNCTIONS, parameters
 from graphfix.analysis.flow.sight import ANY, Sight
+from graphfix.effects.rows import row_of
 from graphfix.models.words import WALKS
 from graphfix.source.subtree import kept_with_node
 
 REFLECTS = ("globals", "locals", "vars", "dir")
-KINDS = {**dict.fromkeys(library.COLLECTS, Kind.SPREAD), **dict.fromkeys(library.PAIRS, Kind.WRAPPED)}
+
+
+def kind_of_edge(dotted: str) -> Kind:
+    """How what a function of a library is given gets into what it gives."""
+    if library.holds_contents(dotted):
+        return Kind.SPREAD
+    return Kind.WRAPPED if library.holds_pairs(dotted) else Kind.MADE
 
 
 @dataclass
@@ -82,7 +89,7 @@ class Calls:
     def written(self, call: ast.Call, dotted: str) -> None:
         """What can be said of a call by how it is written."""
         name = dotted or name_of(call.func)
-        if name in library.APPLY or any(keyword.arg == "key" for keyword in call.keywords):
+        if library.calls_argument(name) or any(keyword.arg == "key" for keyword in call.keywords):
             name = name if all(self.takes_anything(each) for each in self.applied(call)) else "applies"
         for argument in arguments(call):
             self.flow.use(argument, "argument", name, call)
@@ -145,7 +152,7 @@ class Calls:
     def library_call(self, call: ast.Call, dotted: str) -> None:
         """A function of torch, Python or a library that is well known."""
         given = arguments(call)
-        for argument in given if dotted in library.ITERATES else ():
+        for argument in given if library.iterates(dotted) else ():
             self.code.iterated(argument, ("__iter__", "__next__", "__getitem__"))
         if dotted in ("isinstance", "hasattr", "callable", "issubclass"):
             pass
@@ -180,7 +187,7 @@ class Calls:
             self.flow.use(given[0], "attribute", str(given[1].value), call)
         if dotted == "vars" and given:
             self.code.dynamic(given[0], call)
-        if dotted == "copy.copy" and given:
+        if given and library.may_give_itself(dotted):
             self.flow.add(given[0], call, Kind.SAME)
         if dotted in ("float", "int") or dotted.startswith("math."):
             for argument in given:
@@ -188,7 +195,7 @@ class Calls:
         if not library.gives_no_graph(dotted):
             for argument in given:
                 # the batches of a loader are slices of the same tensors
-                self.flow.add(argument, call, KINDS.get(dotted, Kind.MADE), crosses=dotted in library.LOADERS)
+                self.flow.add(argument, call, kind_of_edge(dotted), crosses=dotted in library.LOADERS)
         if not library.lets_go(dotted):
             self.escape(call, given)
 
@@ -212,12 +219,12 @@ class Calls:
             new = [source for source in sources if source not in known.all]
             known.all.update(new)
             for source in new:
-                if isinstance(source, FUNCTIONS) or dotted in library.APPLY:
+                if isinstance(source, FUNCTIONS) or library.calls_argument(dotted):
                     self.called_back_by(call, argument, source, given, dotted)
 
     def called_back_by(self, call: ast.Call, argument: ast.expr, source: Place, given: list[ast.expr], dotted: str) -> None:
         """The same of what one argument may be."""
-        if dotted in library.APPLY and self.is_foreign(source):
+        if library.calls_argument(dotted) and self.is_foreign(source):
             for other in given:
                 self.flow.end(other, Sink.ESCAPES, call)
         if isinstance(source, FUNCTIONS):
@@ -263,7 +270,7 @@ class Calls:
     def is_record(self, callee: ast.expr) -> bool:
         """Whether a class is called that was made of the names of its fields."""
         made = (self.code.calls.get(source, "") for source in self.flow.sources(callee) if isinstance(source, ast.Call))
-        return any(dotted in library.RECORDS for dotted in made)
+        return any((row := row_of(dotted)) is not None and row.makes_record for dotted in made)
 
     def through_anything(self, call: ast.Call, given: list[ast.expr]) -> None:
         """A call of what is not known: of code that is not in sight, or of any function that was handed on."""

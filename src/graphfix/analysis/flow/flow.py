@@ -16,6 +16,7 @@ from graphfix.analysis.flow.implicit import implicit
 from graphfix.analysis.flow.places import Cell, Field, Place, Result, Sink
 from graphfix.analysis.flow.scopes import Scope, parameters
 from graphfix.analysis.flow.sight import Find, Sight
+from graphfix.effects.rows import row_of
 from graphfix.models.table import facts
 from graphfix.models.words import WALKED_BY_TRAINER
 from graphfix.source.document import Document
@@ -163,7 +164,8 @@ class Flow:
         dotted = self.code.calls.get(source, "")
         if isinstance(source.func, ast.Attribute) and not dotted and source not in self.calls.targets:
             return facts(f"torch.Tensor.{source.func.attr}") is not None
-        return dotted in library.SIZED or dotted.startswith("torch.") and facts(dotted) is not None
+        row = row_of(dotted)
+        return row is not None and row.sized or dotted.startswith("torch.") and facts(dotted) is not None
 
     def below(self, root: Place, without: Collection[Place]) -> list[Place]:
         """The places from which graph may get into the value at `root`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Hashable
 
+from graphfix.effects.rows import Returns, row_of
 from graphfix.models.table import facts
 
 # attributes and methods of a tensor whose result has no graph
@@ -50,51 +51,19 @@ FLUENT = frozenset(
     "__iter__".split()
 )
 
-# roots of libraries that neither walk a graph nor keep what they are given, but for what is listed below
-TAME = frozenset(
-    "math numpy time os sys random datetime re itertools operator torch torchvision collections tqdm heapq copy statistics types argparse "
-    "pathlib typing enum dataclasses string warnings".split()
-)
+# roots of libraries that neither walk a graph nor keep what they are given, but for what is listed below: their rows are not written yet
+TAME = frozenset("torch torchvision tqdm".split())
 # except for these: they call what they are given, write it away, or keep it
 WILD = frozenset(
     "torch.save torch.jit torch.compile torch.func torch.autograd torch.multiprocessing torch.distributed torch.vmap torch.fx "
-    "torch.export torch.onnx torch.futures torch.library torch.overrides torch.package torch.hub torch.utils.tensorboard "
-    "numpy.save os.environ sys.settrace sys.setprofile operator.methodcaller operator.attrgetter operator.call".split()
+    "torch.export torch.onnx torch.futures torch.library torch.overrides torch.package torch.hub torch.utils.tensorboard".split()
 )
-# builtins that read their arguments and let go of them
-READERS = frozenset(
-    "print len str repr format int float bool round abs min max sum sorted reversed list tuple dict set frozenset enumerate zip "
-    "range any all iter next hash isinstance issubclass id type callable divmod pow ascii bin hex ord chr slice super object "
-    "bytes bytearray complex input open vars dir map filter hasattr getattr setattr delattr".split()
-)
-# builtins whose result is no part of a graph
-NUMBERS = frozenset("len str repr format int float bool hash isinstance issubclass id type callable range ascii hasattr".split())
-# what calls a function that it is given
-APPLY = frozenset("map filter functools.reduce functools.partial itertools.starmap itertools.accumulate".split())
-# what makes a class out of the names of its fields
-RECORDS = frozenset("collections.namedtuple typing.NamedTuple dataclasses.make_dataclass".split())
 # https://docs.pytorch.org/docs/stable/data.html: what yields the tensors that it is given
 LOADERS = frozenset(
     f"torch.utils.data.{name}"
     for name in "DataLoader TensorDataset Subset ConcatDataset ChainDataset StackDataset random_split".split()
 )
-# builtins whose result holds what their arguments hold
-COLLECTS = frozenset(
-    LOADERS | frozenset("list tuple set frozenset sorted reversed filter iter collections.deque copy.copy".split())
-)
-# builtins whose result has a length
-SIZED = frozenset("list tuple set frozenset dict sorted collections.deque".split())
-# builtins whose result holds tuples of what their arguments hold
-PAIRS = frozenset("enumerate zip itertools.product".split())
-HOLDERS = COLLECTS | PAIRS | frozenset(["dict"])
-# what iterates over what it is given
-ITERATES = COLLECTS | PAIRS | frozenset("dict sum min max any all next torch.stack torch.cat torch.vstack torch.hstack".split())
-# what takes a number as well as a tensor with one element, and gives back what is no tensor or the same kind
-TAKES_NUMBERS = frozenset(
-    "print str repr format int float bool round abs min max sum sorted reversed list tuple dict enumerate zip len any all iter "
-    "next divmod pow map filter".split()
-)
-MATH = frozenset("math numpy random time".split())
+JOINS = frozenset("torch.stack torch.cat torch.vstack torch.hstack".split())
 # ways to write a text: the number that is written is the same
 WRITERS = frozenset("format write info debug warning error critical exception log set_postfix set_description join print".split())
 LOGS = frozenset("info debug warning error critical exception log".split())
@@ -107,10 +76,54 @@ COMMON = ASKS | PUTS | TAKES | OF_CONTAINERS | WRITERS | OF_MODULES | OF_DISTRIB
 
 def lets_go(dotted: str) -> bool:
     """Whether a function of this name neither walks nor keeps what it is given."""
-    root = dotted.split(".")[0]
-    if dotted in READERS or dotted == "torch.autograd.Variable":
+    row = row_of(dotted)
+    if row is not None:
+        return not row.keeps
+    if dotted == "torch.autograd.Variable":
         return True
-    return root in TAME and not any(dotted == wild or dotted.startswith(wild + ".") for wild in WILD)
+    return dotted.split(".")[0] in TAME and not any(dotted == wild or dotted.startswith(wild + ".") for wild in WILD)
+
+
+def holds_contents(dotted: str) -> bool:
+    """Whether what a function of this name gives holds what its arguments hold."""
+    row = row_of(dotted)
+    return dotted in LOADERS or row is not None and row.returns in (Returns.CONTENTS, Returns.COPY)
+
+
+def may_give_itself(dotted: str) -> bool:
+    """Whether what a function of this name gives may be what it is given, or as that."""
+    row = row_of(dotted)
+    return row is not None and row.returns is Returns.COPY
+
+
+def holds_pairs(dotted: str) -> bool:
+    """Whether it holds tuples of what they hold."""
+    row = row_of(dotted)
+    return row is not None and row.returns is Returns.PAIRS
+
+
+def is_container(dotted: str) -> bool:
+    """Whether what a function of this name gives is a container, or goes over one, of what it is given."""
+    row = row_of(dotted)
+    return dotted in LOADERS or row is not None and row.holds
+
+
+def iterates(dotted: str) -> bool:
+    """Whether a function of this name goes over what it is given."""
+    row = row_of(dotted)
+    return dotted in LOADERS or dotted in JOINS or row is not None and row.iterates
+
+
+def calls_argument(dotted: str) -> bool:
+    """Whether a function of this name calls a function that it is given."""
+    row = row_of(dotted)
+    return row is not None and row.calls
+
+
+def takes_numbers(dotted: str) -> bool:
+    """Whether a function of this name does the same with a number as with a tensor of one element."""
+    row = row_of(dotted)
+    return row is not None and row.takes_numbers
 
 
 def is_made_of_numbers(dotted: str) -> bool:
@@ -126,8 +139,9 @@ def is_tensor_method(name: str) -> bool:
 
 def gives_no_graph(dotted: str) -> bool:
     """Whether what a function of this name returns is never part of a graph."""
-    if dotted in NUMBERS or dotted.split(".")[0] in MATH:
-        return True
+    row = row_of(dotted)
+    if row is not None:
+        return row.gives_no_graph
     known = facts(dotted)
     return known is not None and (known.cuts or known.factory)
 
