@@ -229,7 +229,7 @@ FUNCTIONS: dict[str, dict[str, Recipe]] = {
     # factories
     "tensor": {"": lambda: call([1.0, 2.0]), "tensor": lambda: call(x(3))},
     "as_tensor": {"": lambda: call([1.0, 2.0]), "tensor": lambda: call(x())},
-    "asarray": {"": lambda: call([1.0, 2.0])},
+    "asarray": {"": lambda: call(x())},
     "scalar_tensor": {"": lambda: call(1.0)},
     **{name: {"": lambda: call(2, 3)} for name in "zeros ones rand randn empty".split()},
     "arange": {"": lambda: call(3.0)},
@@ -242,6 +242,7 @@ FUNCTIONS: dict[str, dict[str, Recipe]] = {
     "randint": {"": lambda: call(0, 9, (9,))},
     "randint_like": {"": lambda: call(x(), 9)},
     "randperm": {"": lambda: call(9)},
+    "new": {"": lambda: call(x(), 2), "tensor": lambda: call(plain(), x())},
     "new_tensor": {"": lambda: call(x(), [1.0, 2.0])},
     "new_full": {"": lambda: call(x(), (2,), 1.0)},
     **{name: {"": lambda: call(x(), (2, 2))} for name in "new_zeros new_ones new_empty".split()},

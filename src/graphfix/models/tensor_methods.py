@@ -172,7 +172,11 @@ def without_computing(m: Interpreter, receiver: Tensor | Unknown, name: str, arg
     if name in ("register_hook", "retain_grad"):
         m.recording.asks.append(m.trace())
         return NONE
-    return Tensor() if name in MADE_ANEW else None
+    if name not in MADE_ANEW:
+        return None
+    known = facts(f"torch.Tensor.{name}")
+    of_argument = known.variants.get("tensor") if known is not None else None
+    return Tensor(m.record(site, arguments, False) if of_argument is not None and not of_argument.cuts else None)
 
 
 def tensor_like_method(

@@ -171,3 +171,10 @@ def cuts_method(name: str) -> bool:
     """Whether what a tensor's method or attribute of this name gives is never part of a graph."""
     known = facts(f"torch.Tensor.{name}")
     return name in CUTS or name in LEAVES or known is not None and known.cuts
+
+
+def hands_on_argument(name: str) -> bool:
+    """Whether a tensor's method of this name gives a tensor that it is given, with its graph: `x.new(loss)`."""
+    known = facts(f"torch.Tensor.{name}")
+    given = known.variants.get("tensor") if known is not None and known.cuts else None
+    return given is not None and not given.cuts

@@ -198,3 +198,6 @@ class Methods:
             self.flow.add(receiver, call, Kind.MADE)
             for argument in arguments(call):
                 self.flow.add(argument, call, Kind.MADE)
+        elif not known and library.hands_on_argument(name):
+            for argument in arguments(call):
+                self.flow.add(argument, call, Kind.SAME)
