@@ -222,7 +222,7 @@ def test_a_run_without_settings_loads_nothing_for_them(project: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=project)
     loaded = set(done.stdout.split())
     assert "graphfix.settings.resolver" in loaded
-    assert not loaded & {"tomllib", "tomli", "graphfix.settings.keys", "graphfix.settings.files", "pathspec"}
+    assert not loaded & {"graphfix.settings.toml", "graphfix.settings.keys", "graphfix.settings.files", "pathspec"}
 
 
 def test_patterns_may_be_any_number(project: Path, found: Callable[..., set[str]]) -> None:

@@ -10,7 +10,7 @@ import functools
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 if sys.version_info >= (3, 11):
@@ -92,7 +92,7 @@ def row_of(name: str) -> Row | None:
 @functools.cache
 def rows_in(file: str) -> Mapping[str, Row]:
     """The rows of one file by their full names; raises `BadRow`."""
-    text = files(__package__).joinpath(file).read_text("utf-8")
+    text = Path(__file__).with_name(file).read_text("utf-8")
     found: dict[str, Row] = {}
     for row in read_rows(text, file):
         if row.name in found:
