@@ -145,13 +145,18 @@ def start_method(
 
 
 def completed(cls: Class, method: str, env: Env) -> Class:
-    """The class of the objects on which a method is run that `cls` defines: the last one of the file that inherits it, if any does.
-
-    A base class may lack what its methods call.
-    """
+    """The class of the objects on which a method is run that `cls` defines: where it lacks what its methods call, the last heir that has it."""
     classes = [each for each in env.variables.values() if isinstance(each, Class) and each is not cls]
     heirs = [each for each in classes if cls in each.linearised() and each.find(method) is cls.attributes.get(method)]
-    return heirs[-1] if heirs else cls
+    called = called_on_self(cls.definition) if heirs and cls.definition is not None else ()
+    lacking = [name for name in called if cls.find(name) is None]
+    return next((each for each in reversed(heirs) if any(each.find(name) is not None for name in lacking)), cls)
+
+
+def called_on_self(definition: ast.ClassDef) -> set[str]:
+    """The methods that those of a class call on their object: of a module that calls itself its forward pass."""
+    called = {ast.unparse(part.func) for part in subtree(definition) if isinstance(part, ast.Call)}
+    return {name.removeprefix("self.") for name in called if name.startswith("self.")} | ({"forward"} if "self" in called else set())
 
 
 def loops(definition: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
