@@ -73,3 +73,18 @@ def test_what_holds_nothing_is_empty(tmp_path: Path, taken: str) -> None:
 @pytest.mark.parametrize(("taken", "is_told"), (("losses[:-1]", True), ("losses[::2]", True), ("losses[1:]", False), ("losses[6:]", False)))
 def test_each_item_with_a_graph_is_one_of_its_own(tmp_path: Path, taken: str, is_told: bool) -> None:
     assert ("GF302" in codes(tmp_path, LOSSES.format(taken))) is is_told
+
+
+APART = (
+    "losses[1].backward()\nfor loss in losses[6:]:\n    loss.backward()\n",
+    "losses[0].backward()\nfor loss in losses[-3:]:\n    loss.backward()\n",
+    "sum(losses[:4]).backward()\nsum(losses[4:]).backward()\n",
+)
+
+
+@pytest.mark.parametrize("walks", APART)
+@pytest.mark.parametrize("made", ("net(torch.randn(5, 3)).mean()", "(net(torch.randn(5, 3)).mean(), 0)[0]"))
+def test_the_end_of_a_list_is_not_its_beginning(tmp_path: Path, made: str, walks: str) -> None:
+    text = LOSSES.partition("losses =")[0] + f"losses = [{made} for _ in range(9)]\n" + walks
+    exec(compile(text, "train.py", "exec"), {})
+    assert not codes(tmp_path, text)

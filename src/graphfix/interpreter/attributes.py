@@ -32,6 +32,7 @@ from graphfix.interpreter.values import (
     Unknown,
     Value,
     is_hashable,
+    nodes_in,
     slot_of,
 )
 
@@ -218,17 +219,22 @@ def sequence_item(m: Interpreter, value: Sequence, index: Value, site: ast.AST) 
 
 
 def slice_of(m: Interpreter, value: Sequence, index: slice) -> Sequence:
-    """Some of the items; of what a loop goes on putting there, those that it puts there later, too."""
+    """Some of the items; of what a loop goes on putting there, those that it puts there later, too.
+
+    An item that is not simulated is only known where it has no graph: each of the others has one of its own.
+    """
     try:
         items = value.items[index]
         wanted = len(range(*index.indices(MANY)))  # of a list that is long enough
     except (TypeError, ValueError):
         return Sequence(value.kind, list(value.items), value.open)
+    if value.goes_on and index.start is not None and index.start < 0 and index.step in (None, 1):
+        items = [item for item in items if item is not value.items[0] or len(value.items) == 1]  # the end is not the beginning
     goes_on = value.goes_on and wanted > len(items)
-    if goes_on and value.items:
-        last = value.items[-1]
+    last = value.items[-1] if goes_on and value.items else None
+    if last is not None and not nodes_in(last):
         further = (another(m, last, len(value.items) + number) for number in range(len(items), min(wanted, 2)))
-        items = [*items, *filter(None, further)] or [last]  # one with a graph is like no other
+        items = [*items, *filter(None, further)]
     made = Sequence(value.kind, items, value.open)
     made.goes_on = goes_on or value.open
     return made
