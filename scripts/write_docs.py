@@ -54,7 +54,7 @@ Old code that works is no fault. What only modernises it is optional, and a defa
 and, of GF903, a plain `Variable(x)`. `graphfix diff --select GF9 src` asks for all of it, `--select GF902` for one rule.
 
 The same goes for GF102, GF103 and GF305 in tests (`test_*.py`, `*_test.py`, `conftest.py`, and what imports pytest or unittest):
-what a test keeps or builds is gone when it ends.
+what a test keeps or builds is gone when it ends. It goes for GF103, too, where a forward pass runs only once.
 
 ## As libcst commands
 

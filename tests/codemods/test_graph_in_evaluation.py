@@ -401,3 +401,10 @@ for x, y in loader:
 def test_a_forward_pass_that_runs_once_is_optional(after: str, is_found: bool) -> None:
     found = [finding for finding in findings_of(Path("train.py"), ONCE.format(after)) if finding.code == "GF103"]
     assert [finding.optional for finding in found] == [True] * is_found
+
+
+def test_what_also_runs_in_a_loop_is_not_optional() -> None:
+    score = "\ndef score(x):\n    seen = model(x)\n    return seen.argmax(1).tolist()\n\nprint(score(x))\n"
+    for after, optional in ((score, True), (score + "for x, y in loader:\n    print(score(x))\n", False)):
+        found = [finding for finding in findings_of(Path("train.py"), ONCE.format(after)) if finding.code == "GF103"]
+        assert [finding.optional for finding in found] == [optional]

@@ -45,7 +45,7 @@ class Regions:
         self.recording: set[ast.AST] = set()
         self.makers: set[ast.AST] = set()
         self.found: list[Region] = []
-        self.once: set[ast.stmt] = set()
+        self.once: dict[ast.stmt, bool] = {}
         self.sound: dict[ast.stmt, bool] = {}
         self.inside: dict[ast.stmt, set[ast.AST]] = {}
         self.find()
@@ -63,7 +63,7 @@ class Regions:
             self.detached.clear()
             placed = self.placed()
         for part, region in placed.items():
-            region.once = part in self.once
+            region.once = self.once.get(part, False)
             if part in self.detached and not (region.grows or region.evaluates or region.once):
                 continue  # a forward pass that is detached is meant to be
             called = [each for each in region.within or () if each in region.complete and isinstance(part, LOOPS)]
@@ -146,10 +146,11 @@ class Regions:
     def qualifies(self, part: ast.stmt, node: Node, frames: list[Frame], frame: Frame, often: bool) -> bool:
         """Whether `part`, in `frame`, is an evaluation, or would be one if it ran more than once; `often`: it does."""
         if self.is_evaluation(part, node, frames, frame, often):
+            self.once[part] = False
             return True
         if often or not self.is_evaluation(part, node, frames, frame, True):
             return False
-        self.once.add(part)
+        self.once.setdefault(part, True)
         return True
 
     def is_evaluation(self, part: ast.stmt, node: Node, frames: list[Frame], frame: Frame, often: bool) -> bool:
