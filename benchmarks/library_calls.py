@@ -19,7 +19,6 @@ from pathlib import Path
 
 from graphfix.analysis.flow import library
 from graphfix.effects.rows import row_of
-from graphfix.interpreter.interpreter import Interpreter  # noqa: F401  the models register themselves below it
 from graphfix.models import assembly  # noqa: F401
 from graphfix.models.python import PLAIN_LIBRARIES
 from graphfix.models.registry import model_of

@@ -74,7 +74,8 @@ def find(evidence: Evidence) -> Iterator[Finding]:
         if not serving:
             yield report(evidence, site, keyword, events)
         elif any(node.walks for event in serving for node in event.created):
-            in_vain = [event for _, event in events if event not in serving and is_evaluation(event)]
+            whole = [event for run, event in events if run.recording.ended_by is None]  # what follows in another may go through it
+            in_vain = [event for event in whole if event not in serving and is_evaluation(event)]
             if in_vain and not any(map(is_evaluation, serving)) and not any(needed(event, None) for event in in_vain):
                 yield report_shared(evidence, site, keyword, in_vain)
 
