@@ -18,9 +18,9 @@ from unittest import mock
 
 from graphfix.analysis.flow import library
 from graphfix.effects.rows import row_of
+from graphfix.effects.table import facts
 from graphfix.files.discovery import discover
 from graphfix.model import Applicability, Finding
-from graphfix.models.table import facts
 from graphfix.run.engine import findings_of
 from graphfix.source.decode import read
 from graphfix.source.errors import SourceError

@@ -19,10 +19,10 @@ from pathlib import Path
 
 from graphfix.analysis.flow import library
 from graphfix.effects.rows import row_of
+from graphfix.effects.table import facts
 from graphfix.models import assembly  # noqa: F401
 from graphfix.models.python import PLAIN_LIBRARIES
 from graphfix.models.registry import model_of
-from graphfix.models.table import facts
 from graphfix.source.decode import read
 from graphfix.source.errors import SourceError
 from graphfix.source.guard import parse

@@ -49,9 +49,9 @@ from graphfix.analysis.subject import explaining
 from graphfix.autograd.graph import Node
 from graphfix.autograd.symptoms import LEAF_IN_PLACE, PART_IN_PLACE, VIEW_OF_LEAF
 from graphfix.codemods.base import rule
+from graphfix.effects.table import facts
 from graphfix.interpreter.recording import LeafWrite
 from graphfix.model import Finding, NoFix, in_time
-from graphfix.models.table import facts
 from graphfix.source.quote import short
 from graphfix.verify.expected import Expected
 

@@ -1,6 +1,6 @@
 """Record what each public operation of torch does to the graph, as data for the abstract tape.
 
-`python3 scripts/record_torch.py` writes src/graphfix/models/torch_table.json. Nothing in
+`python3 scripts/record_torch.py` writes src/graphfix/effects/torch_table.json. Nothing in
 the table is written by hand: what cannot be run is not in it.
 """
 
@@ -20,7 +20,7 @@ import torch_layers
 from torch_probe import Call, Facts, Trial, fresh, live, probe, walk
 from torch_recipes import FLAGS, FUNCTIONAL, FUNCTIONS, GENERIC, Recipe, call, mask, places, plain, sparse, x
 
-TABLE = Path(__file__).parent.parent / "src" / "graphfix" / "models" / "torch_table.json"
+TABLE = Path(__file__).parent.parent / "src" / "graphfix" / "effects" / "torch_table.json"
 
 MODULES = {
     "torch": torch,

@@ -175,7 +175,7 @@ HEAVY = {
     "graphfix.source.notebook", "graphfix.source.old_python", "graphfix.report.text",
 }  # fmt: skip
 CACHE = {"sqlite3", "hashlib", "pickle", "graphfix.run.cache"}
-ANALYSIS = {"json", "graphfix.analysis", "graphfix.codemods", "graphfix.interpreter.interpreter", "graphfix.models.table"}
+ANALYSIS = {"json", "graphfix.analysis", "graphfix.codemods", "graphfix.interpreter.interpreter", "graphfix.effects.table"}
 
 
 def loaded(folder: Path, *words: str) -> set[str]:

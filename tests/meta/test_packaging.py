@@ -145,5 +145,5 @@ def test_the_source_distribution_holds_what_lies_in(folder: str, packed: set[str
 
 
 def test_the_source_distribution_holds_the_sources_once(packed: set[str]) -> None:
-    assert {"src/graphfix/py.typed", "src/graphfix/models/torch_table.json", "pyproject.toml", "LICENSE", "README.md"} <= packed
+    assert {"src/graphfix/py.typed", "src/graphfix/effects/torch_table.json", "pyproject.toml", "LICENSE", "README.md"} <= packed
     assert [name for name in packed if name.startswith(("src/graphfix/cli/", "src/graphfix/codemods/"))] == []

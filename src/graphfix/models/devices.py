@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 
 from graphfix.autograd.graph import Storage
+from graphfix.effects.table import facts
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.values import NONE, Arguments, Constant, Keywords, Tensor, Value
 from graphfix.models.operations import operation
-from graphfix.models.table import facts
 
 MOVES = frozenset(("to", "cuda", "cpu"))
 # what decides nothing about the device

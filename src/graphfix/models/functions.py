@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from graphfix.autograd.graph import Leaf
+from graphfix.effects.table import facts
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.recording import Read, ReadKind
 from graphfix.interpreter.values import (
@@ -30,7 +31,6 @@ from graphfix.models.operations import (
 )
 from graphfix.models.registered import note_optimizer
 from graphfix.models.registry import model_of
-from graphfix.models.table import facts
 from graphfix.models.tensor_methods import (
     call_torch_method,
     owners_of,

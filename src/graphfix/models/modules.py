@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from graphfix.autograd.graph import Leaf, Node
+from graphfix.effects.table import OpFacts, facts
 from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.iteration import iterate
@@ -45,7 +46,6 @@ from graphfix.models.operations import (
 from graphfix.models.registered import note_reached
 from graphfix.models.saving import INPLACE_AT, save
 from graphfix.models.submodules import buffers, listed
-from graphfix.models.table import OpFacts, facts
 
 MODULE_METHODS = frozenset(
     "train eval to cuda cpu half float double parameters named_parameters modules named_modules children named_children state_dict "

@@ -6,6 +6,7 @@ import ast
 from dataclasses import replace
 
 from graphfix.autograd.graph import Leaf, Node
+from graphfix.effects.table import OpFacts
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.memory import keep, overwrite, view
 from graphfix.interpreter.places import note_store
@@ -35,7 +36,6 @@ from graphfix.interpreter.values import (
     identities,
 )
 from graphfix.models.saving import save, saved_inputs
-from graphfix.models.table import OpFacts
 
 # with any other argument, `axis` for one, a reduction may leave dimensions
 REDUCES_ALL = frozenset(("dtype", "input", "out"))

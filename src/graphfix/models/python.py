@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from graphfix.effects.rows import row_of
+from graphfix.effects.table import facts
 from graphfix.interpreter import versions
 from graphfix.interpreter.calls import hand_on, run_callbacks
 from graphfix.interpreter.interning import kind_of
@@ -38,7 +39,6 @@ from graphfix.models.imported import call_imported
 from graphfix.models.networks import built_network
 from graphfix.models.operations import operation
 from graphfix.models.registry import model_of, models
-from graphfix.models.table import facts
 from graphfix.models.threads import make_thread
 
 # Libraries whose results are never tensors with a graph, and which keep nothing that they are given: they have no rows yet.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from graphfix.effects.table import facts
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.lookup import find_method
 from graphfix.interpreter.places import set_flag
@@ -25,7 +26,6 @@ from graphfix.interpreter.values import (
     identities,
 )
 from graphfix.models.registry import models
-from graphfix.models.table import facts
 from graphfix.models.tensor_attributes import PARAMETER
 
 

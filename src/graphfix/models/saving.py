@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator
 from collections.abc import Sequence as Items
 
+from graphfix.effects.table import OpFacts
 from graphfix.interpreter.memory import has_grad, keep
 from graphfix.interpreter.values import Constant, Sequence, Tensor, Value
-from graphfix.models.table import OpFacts
 
 # An input is saved for the gradient of the other one
 CROSSWISE = frozenset(

@@ -6,6 +6,7 @@ import ast
 
 from graphfix.autograd.graph import Leaf
 from graphfix.autograd.severed import How, Severed
+from graphfix.effects.table import facts
 from graphfix.interpreter.calls import with_mode
 from graphfix.interpreter.conditions import decide_key
 from graphfix.interpreter.interpreter import Interpreter
@@ -32,7 +33,6 @@ from graphfix.models.operations import (
     new_leaf,
 )
 from graphfix.models.registry import models
-from graphfix.models.table import facts
 
 
 def as_decorator(mode: GradMode, arguments: Arguments) -> Value:

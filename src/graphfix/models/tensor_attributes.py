@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
+from graphfix.effects.table import facts
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.memory import view
 from graphfix.interpreter.recording import Alias, AliasKind
@@ -12,7 +13,6 @@ from graphfix.interpreter.severed import severed
 from graphfix.interpreter.shapes import shape_of
 from graphfix.interpreter.values import BoundMethod, Instance, NonTensor, Tensor, TorchModule, Unknown, Value
 from graphfix.models.submodules import MODULES, modules_of
-from graphfix.models.table import facts
 
 # how layers name their parameters; `bias` of these says whether they have any
 # https://docs.pytorch.org/docs/stable/generated/torch.nn.LSTM.html

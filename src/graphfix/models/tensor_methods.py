@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from graphfix.autograd.graph import Leaf
+from graphfix.effects.table import OpFacts, facts
 from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.memory import note_leaf_write, view
@@ -51,7 +52,6 @@ from graphfix.models.operations import (
     changed_in_place,
     operation,
 )
-from graphfix.models.table import OpFacts, facts
 from graphfix.models.words import PROVES_MODULE
 from graphfix.source.subtree import subtree
 

@@ -11,8 +11,8 @@ from graphfix.analysis.flow.freed import LOOPS, leaves, surely_called
 from graphfix.analysis.flow.places import Place
 from graphfix.analysis.flow.scopes import FUNCTIONS
 from graphfix.effects.rows import row_of
+from graphfix.effects.table import facts
 from graphfix.model import Move, Span
-from graphfix.models.table import facts
 from graphfix.models.words import WALKS
 from graphfix.obligations.inquiry import Inquiry, Open
 from graphfix.obligations.introspection import word_of

@@ -9,7 +9,7 @@ from graphfix.analysis.flow import library
 from graphfix.analysis.flow.circular import true_of_itself
 from graphfix.analysis.flow.flow import SIZED
 from graphfix.analysis.flow.places import Place
-from graphfix.models.table import facts
+from graphfix.effects.table import facts
 from graphfix.obligations.inquiry import Inquiry, Open
 
 # what hands on the items of its only argument, each once

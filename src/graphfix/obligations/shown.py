@@ -10,8 +10,8 @@ from graphfix.analysis.flow import library
 from graphfix.analysis.flow.calls import decorators
 from graphfix.analysis.flow.places import ITSELF, Part, Place, Reach, Use
 from graphfix.effects.rows import row_of
+from graphfix.effects.table import facts
 from graphfix.interpreter.shapes import SCALAR, shape_of
-from graphfix.models.table import facts
 from graphfix.obligations.inquiry import Inquiry, Open
 from graphfix.obligations.numeric_equivalence import conversions_in, own_conversions
 

@@ -11,8 +11,8 @@ from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.places import ITSELF, Field, Old, Place, Sink
 from graphfix.analysis.flow.scopes import FUNCTIONS, parameters
 from graphfix.analysis.flow.swallowed import swallowed
+from graphfix.effects.table import facts
 from graphfix.model import Decorate, Wrap
-from graphfix.models.table import facts
 from graphfix.models.words import INITIALISERS, WALKS
 from graphfix.obligations.identity_sensitivity import Objects
 from graphfix.obligations.inquiry import Inquiry, Open

@@ -14,7 +14,7 @@ from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.places import ITSELF, Kind, Old, Place, Sink, Use, is_attribute
 from graphfix.analysis.flow.swallowed import swallowed
 from graphfix.effects.rows import row_of
-from graphfix.models.table import facts
+from graphfix.effects.table import facts
 from graphfix.obligations.inquiry import Open
 from graphfix.obligations.numeric_equivalence import Numbers
 from graphfix.obligations.unsupported_constructs import OPERATORS

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from graphfix.analysis.contributors import cut_text
 from graphfix.analysis.evidence import Evidence
+from graphfix.effects.table import facts
 from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.values import Unknown, Value
 from graphfix.model import Append, Operation
-from graphfix.models.table import facts
 from graphfix.source.quote import short
 
 

@@ -20,9 +20,9 @@ from graphfix.analysis.outer_graph import (
 )
 from graphfix.analysis.second_backward import SecondBackward
 from graphfix.autograd.graph import Node
+from graphfix.effects.table import facts
 from graphfix.interpreter.values import Sequence, Tensor
 from graphfix.model import Append, Ground, Move, NoFix
-from graphfix.models.table import facts
 from graphfix.repair.candidate import Candidate, Effect, reasoned
 from graphfix.repair.fixes import unless
 from graphfix.source.names import names_in, names_read_outside

@@ -6,9 +6,9 @@ import ast
 
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.overwrites import Overwrite
+from graphfix.effects.table import facts
 from graphfix.interpreter.values import TorchModule
 from graphfix.model import Delete, Fix, Ground, InsertAfter, InsertBefore, NoFix, Operation, RemoveArgument, Replace
-from graphfix.models.table import facts
 from graphfix.repair.fixes import fix, unless
 from graphfix.repair.saved_copy import saving_copy
 from graphfix.source.quote import short

@@ -9,8 +9,8 @@ from pathlib import Path
 from graphfix.analysis import reaching
 from graphfix.analysis.bringing import offered
 from graphfix.analysis.flow.places import after
+from graphfix.effects.table import facts
 from graphfix.interpreter.imports import Importer, known_document, known_file
-from graphfix.models.table import facts
 from graphfix.project.importers import MAX_BYTES, imports_below, names_imported, programs_below
 from graphfix.source.finder import module_file, search_path
 from graphfix.source.reads import forget_states

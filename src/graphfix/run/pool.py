@@ -141,7 +141,7 @@ def warm_analysis(job: Job) -> None:
     import graphfix.analysis.health  # noqa: F401
     import graphfix.codemods  # noqa: F401
     import graphfix.obligations.proof  # noqa: F401
-    from graphfix.models.table import table
+    from graphfix.effects.table import table
     from graphfix.project.importers import imports_below
 
     table()

@@ -17,7 +17,7 @@ from graphfix.analysis.flow.places import Cell, Field, Place, Result, Sink
 from graphfix.analysis.flow.scopes import Scope, parameters
 from graphfix.analysis.flow.sight import Find, Sight
 from graphfix.effects.rows import row_of
-from graphfix.models.table import facts
+from graphfix.effects.table import facts
 from graphfix.models.words import WALKED_BY_TRAINER
 from graphfix.source.document import Document
 from graphfix.source.subtree import subtree

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Hashable
 
 from graphfix.effects.rows import Returns, row_of
-from graphfix.models.table import facts
+from graphfix.effects.table import facts
 
 # attributes and methods of a tensor whose result has no graph
 CUTS = frozenset(

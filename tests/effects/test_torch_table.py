@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from graphfix.models.table import OpFacts, facts, table
+from graphfix.effects.table import OpFacts, facts, table
 
 torch = pytest.importorskip("torch")
 
@@ -23,7 +23,7 @@ HERE = ".".join(torch.__version__.split(".")[:2])
 
 
 def test_every_row_is_on_its_own_line_and_in_order() -> None:
-    lines = resources.files("graphfix.models").joinpath("torch_table.json").read_text("utf-8").splitlines()
+    lines = resources.files("graphfix.effects").joinpath("torch_table.json").read_text("utf-8").splitlines()
     names = [line.split(":", 1)[0].strip('"') for line in lines[2:-1]]
     assert names == sorted(names)
     assert len(names) == len(table()) - 1
@@ -45,7 +45,7 @@ def test_the_table_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_reading_the_table_imports_no_torch() -> None:
-    code = "import sys; from graphfix.models.table import facts; facts('torch.add'); print('torch' in sys.modules)"
+    code = "import sys; from graphfix.effects.table import facts; facts('torch.add'); print('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True).stdout == b"False\n"
 
 
