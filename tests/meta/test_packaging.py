@@ -125,9 +125,10 @@ def test_an_installed_package_unpacks_its_fixtures(wheel: Path, tmp_path: Path) 
     assert not Path(folder).exists()
 
 
-def test_the_recorded_facts_about_torch_are_in_the_wheel(names: list[str]) -> None:
-    wanted = [f"graphfix/models/{path.name}" for path in (ROOT / "src/graphfix/models").glob("*.json")]
-    assert wanted and set(wanted) <= set(names)
+def test_what_is_known_of_libraries_is_in_the_wheel(names: list[str]) -> None:
+    folder = ROOT / "src/graphfix/effects"
+    wanted = [f"graphfix/effects/{path.name}" for kind in ("*.json", "*.toml") for path in folder.glob(kind)]
+    assert len(wanted) > 2 and set(wanted) <= set(names)
 
 
 def test_the_wheel_says_that_it_has_types(names: list[str]) -> None:
