@@ -6,7 +6,7 @@ import builtins
 
 import pytest
 
-from graphfix.effects.rows import FILES, PYTHON, BadRow, Returns, read_rows, row_of, rows_in
+from graphfix.effects.rows import PYTHON, BadRow, Puts, Returns, files, methods_named, read_rows, row_of, rows_in
 
 TABLE = '[[rows]]\nmodule = "m"\nnames = "f g.h"\nreturns = "made"\nsource = "https://example.org"\n'
 
@@ -23,7 +23,9 @@ def test_a_table_is_a_row_for_each_of_its_names() -> None:
         (TABLE.replace('source = "https://example.org"\n', ""), "m.toml: table 1: 'source' is missing"),
         (TABLE + 'sized = "yes"\n', "m.toml: table 1: 'sized' is not a field, or not of its kind"),
         (TABLE + "graph = true\n", "m.toml: table 1: 'graph' is not a field, or not of its kind"),
-        (TABLE.replace("made", "nothing"), "m.toml: table 1: 'nothing' is nothing that a function returns"),
+        (TABLE.replace("made", "nothing"), "m.toml: table 1: returns = 'nothing' is none of 'number', 'object'"),
+        (TABLE + 'puts = "all"\n', "m.toml: table 1: puts = 'all' is none of 'item', 'contents'"),
+        (TABLE.replace('module = "m"\n', ""), "m.toml: table 1: 'module' is missing"),
         ("[[rows]\n", "m.toml: Expected .* \\(at line 1"),
     ],
 )
@@ -39,7 +41,14 @@ def test_a_builtin_is_found_by_its_mere_name_and_all_others_by_the_whole_one() -
 
 
 def test_each_name_has_one_row_and_each_builtin_is_one() -> None:
-    for file in (PYTHON, *FILES.values()):
-        assert rows_in(file)
-    named = [name.removeprefix("builtins.") for name in rows_in(PYTHON) if name.startswith("builtins.")]
+    assert PYTHON in files() and all(map(rows_in, files()))
+    named = [name.split(".")[1] for name in rows_in(PYTHON) if name.startswith("builtins.")]
     assert all(hasattr(builtins, name) for name in named)
+
+
+def test_a_method_is_found_by_its_mere_name_whatever_has_it() -> None:
+    (row,) = read_rows(TABLE.replace("module", "class").replace("f g.h", "f") + 'puts = "item"\n', "m.toml")
+    assert (row.name, row.of_class, row.puts) == ("m.f", "m", Puts.ITEM)
+    assert all(each.of_class and each.name == f"{each.of_class}.append" for each in methods_named("append"))
+    assert {each.of_class for each in methods_named("append")} >= {"builtins.list", "collections.deque"}
+    assert not methods_named("nothing_has_this") and not methods_named("len")

@@ -1,4 +1,4 @@
-"""One row for each function of a library: what it does with what it is given.
+"""One row for each function, and each method of a class, of a library: what it does with what it is given.
 
 The rows lie in TOML files beside this one, by library. Where a function has no row, nothing is known of it: what it is given escapes.
 """
@@ -18,13 +18,11 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-# the file that has the rows of a module, by the first part of its name; all others of Python are in the first
-FILES = {"numpy": "numpy.toml"}
-PYTHON = "python.toml"
+PYTHON = "python.toml"  # has the rows of the standard library; each other library has a file that is named like it
 
 
 class Returns(enum.Enum):
-    """What a function gives back."""
+    """What a function gives back; of a method, the object that it is called on is the first of what it is given."""
 
     NUMBER = "number"  # or a text, an array, None, an object that knows no tensors: no part of a graph
     OBJECT = "object"  # that is no tensor itself, and says nothing of what it holds
@@ -35,23 +33,52 @@ class Returns(enum.Enum):
     MAPPING = "mapping"  # a mapping of what it is given
     RESULTS = "results"  # an iterator of what it calls gives
     COPY = "copy"  # the same, or another object that holds the same
+    SEVERAL = "several"  # a tuple or list of what is computed from what it is given
+    ITSELF = "itself"  # the object that it is called on
+
+    __hash__ = object.__hash__
+
+
+class Puts(enum.Enum):
+    """What a method puts into the object that it is called on."""
+
+    NOTHING = ""
+    ITEM = "item"  # what it is given
+    CONTENTS = "contents"  # what that holds
+
+    __hash__ = object.__hash__
+
+
+class Observes(enum.Enum):
+    """What a function tells of a tensor that it is given."""
+
+    NOTHING = ""
+    GRAPH = "graph"  # whether it has one, or which
+    TEXT = "text"  # its text, which names a graph
+    MESSAGE = "message"  # the same, but for what a message formats as a number
 
     __hash__ = object.__hash__
 
 
 @dataclass(frozen=True)
 class Row:
-    """What one function does. `source`: where that is written.
+    """What one function does. `source`: where that is written. `of_class`: the class of which it is a method.
 
-    `keeps`: what it is given outlives the call. `calls`: it calls a function that it is given. `iterates`: it goes over what it is given.
-    `writes`: it changes what it is given, or something else that others see. `sized`: what it gives has a length. `takes_numbers`: it does
-    the same with a number as with a tensor of one element. `makes_record`: it makes a class out of the names of its fields. `not_called`: why
-    the test that compares rows with what is installed does not call it.
+    `puts`: into the object that it is called on. `observes`: what it tells of a tensor. `keeps`: what it is given outlives the call. `calls`:
+    it calls a function that it is given. `iterates`: it goes over what it is given. `writes`: it changes what it is given, or something
+    else that others see. `sized`: what it gives has a length. `takes_numbers`: it does the same with a number as with a tensor of one
+    element. `makes_record`: it makes a class out of the names of its fields. `attribute`: it is read, and not called. `compares`, `hashes`:
+    it does so with what it is given. `keyed`: the first that it is given is a key. `of_arguments`: what a method gives comes of its
+    arguments alone. `runs`: methods of classes in sight that it may run. `not_called`: why the test that compares rows with what is
+    installed does not call it.
     """
 
     name: str
     returns: Returns
     source: str
+    of_class: str = ""
+    puts: Puts = Puts.NOTHING
+    observes: Observes = Observes.NOTHING
     keeps: bool = False
     calls: bool = False
     iterates: bool = False
@@ -59,6 +86,12 @@ class Row:
     sized: bool = False
     takes_numbers: bool = False
     makes_record: bool = False
+    attribute: bool = False
+    compares: bool = False
+    hashes: bool = False
+    keyed: bool = False
+    of_arguments: bool = False
+    runs: str = ""
     not_called: str = ""
 
     @property
@@ -69,7 +102,7 @@ class Row:
     @property
     def gives_no_tensor(self) -> bool:
         """Whether what it gives is no tensor itself."""
-        return self.returns not in (Returns.MADE, Returns.ELEMENT, Returns.COPY)
+        return self.returns not in (Returns.MADE, Returns.ELEMENT, Returns.COPY, Returns.ITSELF)
 
     @property
     def holds(self) -> bool:
@@ -86,7 +119,27 @@ def row_of(name: str) -> Row | None:
     root, _, rest = name.partition(".")
     if not rest:
         return rows_in(PYTHON).get(f"builtins.{name}")
-    return rows_in(FILES.get(root, PYTHON)).get(name)
+    return rows_in(f"{root}.toml" if f"{root}.toml" in files() else PYTHON).get(name)
+
+
+def methods_named(name: str) -> tuple[Row, ...]:
+    """The rows of all methods and attributes of this name: what a call may do whose receiver is not known."""
+    return _methods().get(name, ())
+
+
+@functools.cache
+def files() -> frozenset[str]:
+    """The files that have rows."""
+    return frozenset(path.name for path in Path(__file__).parent.glob("*.toml"))
+
+
+@functools.cache
+def _methods() -> Mapping[str, tuple[Row, ...]]:
+    found: dict[str, tuple[Row, ...]] = {}
+    for row in (row for file in sorted(files()) for row in rows_in(file).values() if row.of_class):
+        name = row.name.rpartition(".")[2]
+        found[name] = (*found.get(name, ()), row)
+    return found
 
 
 @functools.cache
@@ -108,22 +161,32 @@ def read_rows(text: str, file: str) -> Iterator[Row]:
     except tomllib.TOMLDecodeError as error:
         raise BadRow(f"{file}: {error}") from None
     for number, table in enumerate(tables, 1):
-        yield from _rows_of(table, f"{file}: table {number}")
+        yield from rows_of(table, f"{file}: table {number}")
 
 
-def _rows_of(table: dict[str, Any], where: str) -> Iterator[Row]:
-    """A row for each name of a table."""
-    given = {key: value for key, value in table.items() if key not in ("module", "names")}
-    wrong = [key for key in given if key not in _KINDS] + [key for key, value in given.items() if not isinstance(value, _KINDS.get(key, object))]
-    missing = [key for key in ("module", "names", "returns", "source") if not isinstance(table.get(key), str)]
+def rows_of(table: Mapping[str, Any], where: str) -> Iterator[Row]:
+    """A row for each name of a table: of the functions of a `module`, or of the methods of a `class`; raises `BadRow`."""
+    given = {key: value for key, value in table.items() if key not in ("module", "class", "names")}
+    home = table.get("class", table.get("module"))
+    wrong = [key for key, value in given.items() if not isinstance(value, _KINDS.get(key, ()))]
+    missing = [key for key in ("names", "returns", "source") if not isinstance(table.get(key), str)]
+    missing += [] if isinstance(home, str) else ["module"]
     if wrong or missing:
         raise BadRow(f"{where}: {(wrong or missing)[0]!r} is {'not a field, or not of its kind' if wrong else 'missing'}")
-    try:
-        returns = Returns(given.pop("returns"))
-    except ValueError:
-        raise BadRow(f"{where}: {table['returns']!r} is nothing that a function returns") from None
+    for key, choice in _CHOICES.items():
+        if key in given:
+            given[key] = _chosen(choice, given[key], key, where)
     for name in table["names"].split():
-        yield Row(name=f"{table['module']}.{name}", returns=returns, **given)
+        yield Row(name=f"{home}.{name}", of_class=table.get("class", ""), **given)
 
 
-_KINDS = {field.name: str if field.type == "str" or field.name == "returns" else bool for field in fields(Row) if field.name != "name"}
+def _chosen(choice: type[enum.Enum], value: str, key: str, where: str) -> enum.Enum:
+    try:
+        return choice(value)
+    except ValueError:
+        words = ", ".join(repr(each.value) for each in choice if each.value)
+        raise BadRow(f"{where}: {key} = {value!r} is none of {words}") from None
+
+
+_CHOICES: dict[str, type[enum.Enum]] = {"returns": Returns, "puts": Puts, "observes": Observes}
+_KINDS = {field.name: bool if field.type == "bool" else str for field in fields(Row) if field.name not in ("name", "of_class")}

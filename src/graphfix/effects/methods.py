@@ -1,0 +1,72 @@
+"""What a method does whose receiver is not known: what each class says that has one of its name, tensors among them."""
+
+from __future__ import annotations
+
+import functools
+
+from graphfix.effects.rows import Observes, Puts, Returns, Row, methods_named
+from graphfix.effects.table import OpFacts, facts
+
+TENSOR = "torch.Tensor"
+RECORDED = "recorded from torch: scripts/record_torch.py"
+NO_GRAPH = ("number", "bool", "other", "none")
+
+
+@functools.cache
+def rows_of_method(name: str) -> tuple[Row, ...]:
+    """The rows of all methods and attributes of this name; empty where no class that is known has one."""
+    written = methods_named(name)
+    known = facts(f"{TENSOR}.{name}")
+    return (*written, recorded(name, known)) if known is not None and not any(map(is_of_tensor, written)) else written
+
+
+def is_of_tensor(row: Row) -> bool:
+    """Whether it is a method or attribute of tensors."""
+    return row.of_class == TENSOR
+
+
+def recorded(name: str, known: OpFacts) -> Row:
+    """The row of a tensor's method or attribute, as torch was seen to do it."""
+    row = functools.partial(Row, f"{TENSOR}.{name}", source=RECORDED, of_class=TENSOR, attribute=known.kind == "attribute")
+    if known.inplace:
+        return row(Returns.ITSELF, puts=Puts.ITEM, writes=True)
+    given = known.variants.get("tensor") if known.cuts else None
+    if given is not None and not given.cuts:
+        return row(Returns.ELEMENT, of_arguments=True)  # `x.new(loss)`
+    if known.cuts or known.result in NO_GRAPH:
+        return row(Returns.NUMBER, writes=known.mutates, puts=Puts.ITEM if known.mutates else Puts.NOTHING)
+    return row(Returns.MADE if known.result == "tensor" else Returns.SEVERAL, writes=known.mutates)
+
+
+@functools.cache
+def gives_no_graph(name: str) -> bool:
+    """Whether what a method or attribute of this name gives is never part of a graph, whatever has it."""
+    rows = rows_of_method(name)
+    return bool(rows) and all(row.gives_no_graph for row in rows)
+
+
+@functools.cache
+def gives_no_tensor(name: str) -> bool:
+    """Whether what a method of this name gives is no tensor itself, whatever has it."""
+    rows = rows_of_method(name)
+    return bool(rows) and all(row.gives_no_tensor for row in rows)
+
+
+@functools.cache
+def observes_graph(name: str) -> bool:
+    """Whether a method or attribute of this name tells something of a graph."""
+    return any(row.observes is Observes.GRAPH for row in rows_of_method(name))
+
+
+@functools.cache
+def takes_numbers(name: str) -> bool:
+    """Whether each method of this name does the same with a number as with a tensor of one element."""
+    rows = rows_of_method(name)
+    return bool(rows) and all(row.takes_numbers or row.puts is not Puts.NOTHING for row in rows)
+
+
+@functools.cache
+def writes(name: str) -> bool:
+    """Whether a method of this name may change what it is called on, or what it is given, or is not known."""
+    rows = rows_of_method(name)
+    return not rows or any(row.writes or row.calls or row.keeps for row in rows)
