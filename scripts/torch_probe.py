@@ -243,6 +243,7 @@ def probe(trial: Trial) -> Facts:
         if facts["result"] in ("tuple", "list"):
             facts["items"] = items_of(result)
         facts["differentiable"] = bool(live(result))
+        facts["joins"] = isinstance(call.args[0] if call.args else None, (list, tuple)) and any(True for _ in tensors_of(call.args[0]))
         facts["random"] = any(True for _ in tensors_of(result)) and is_random(trial)
         if facts["result"] == "tensor":
             facts["scalar"] = is_scalar(trial)

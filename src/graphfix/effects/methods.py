@@ -59,14 +59,7 @@ def observes_graph(name: str) -> bool:
 
 
 @functools.cache
-def takes_numbers(name: str) -> bool:
-    """Whether each method of this name does the same with a number as with a tensor of one element."""
-    rows = rows_of_method(name)
-    return bool(rows) and all(row.takes_numbers or row.puts is not Puts.NOTHING for row in rows)
-
-
-@functools.cache
 def writes(name: str) -> bool:
     """Whether a method of this name may change what it is called on, or what it is given, or is not known."""
     rows = rows_of_method(name)
-    return not rows or any(row.writes or row.calls or row.keeps for row in rows)
+    return not rows or any(row.writes or row.calls or row.keeps or row.draws for row in rows)

@@ -25,6 +25,7 @@ class Returns(enum.Enum):
     """What a function gives back; of a method, the object that it is called on is the first of what it is given."""
 
     NUMBER = "number"  # or a text, an array, None, an object that knows no tensors: no part of a graph
+    TEXT = "text"  # of what it is given
     OBJECT = "object"  # that is no tensor itself, and says nothing of what it holds
     MADE = "made"  # what is computed from what it is given, or taken out of it: it may be a tensor with its graph
     ELEMENT = "element"  # one of what it is given, or of what that holds
@@ -69,8 +70,8 @@ class Row:
     else that others see. `sized`: what it gives has a length. `takes_numbers`: it does the same with a number as with a tensor of one
     element. `makes_record`: it makes a class out of the names of its fields. `attribute`: it is read, and not called. `compares`, `hashes`:
     it does so with what it is given. `keyed`: the first that it is given is a key. `of_arguments`: what a method gives comes of its
-    arguments alone. `runs`: methods of classes in sight that it may run. `not_called`: why the test that compares rows with what is
-    installed does not call it.
+    arguments alone. `takes_out`: something out of the object. `draws`: it draws random numbers, or sets the seed. `runs`: methods of
+    classes in sight that it may run. `not_called`: why the test that compares rows with what is installed does not call it.
     """
 
     name: str
@@ -91,18 +92,25 @@ class Row:
     hashes: bool = False
     keyed: bool = False
     of_arguments: bool = False
+    takes_out: bool = False
+    draws: bool = False
     runs: str = ""
     not_called: str = ""
 
     @property
     def gives_no_graph(self) -> bool:
         """Whether what it gives is never part of a graph, and holds none."""
-        return self.returns is Returns.NUMBER
+        return self.returns in (Returns.NUMBER, Returns.TEXT)
 
     @property
     def gives_no_tensor(self) -> bool:
         """Whether what it gives is no tensor itself."""
         return self.returns not in (Returns.MADE, Returns.ELEMENT, Returns.COPY, Returns.ITSELF)
+
+    @property
+    def shows(self) -> bool:
+        """Whether it writes the text of what it is given to where the program does not read it."""
+        return self.observes in (Observes.TEXT, Observes.MESSAGE) and self.returns is not Returns.TEXT
 
     @property
     def holds(self) -> bool:
@@ -127,6 +135,11 @@ def methods_named(name: str) -> tuple[Row, ...]:
     return _methods().get(name, ())
 
 
+def has_methods(name: str) -> bool:
+    """Whether a class of this full name has rows of methods."""
+    return name in _classes()
+
+
 @functools.cache
 def files() -> frozenset[str]:
     """The files that have rows."""
@@ -140,6 +153,11 @@ def _methods() -> Mapping[str, tuple[Row, ...]]:
         name = row.name.rpartition(".")[2]
         found[name] = (*found.get(name, ()), row)
     return found
+
+
+@functools.cache
+def _classes() -> frozenset[str]:
+    return frozenset(row.of_class for rows in _methods().values() for row in rows)
 
 
 @functools.cache

@@ -18,8 +18,8 @@ class OpFacts:
     the result has one element for any input. `cuts`: the result never requires grad. `factory`: makes a new leaf.
     `inplace` writes into the first argument and returns it, `mutates` writes and returns something else. `alias`: the
     result is the first argument ("self") or shares its storage ("view"). `saves_parameters` holds for an input with a
-    graph, `saves_parameters_plain` for one without. `variants`: the facts when a keyword (`dim`, `reduction`,
-    `inplace`) is given or an argument is of another kind (`number`, `tensor`, `mask`).
+    graph, `saves_parameters_plain` for one without. `joins`: it goes over a list of tensors. `variants`: the facts when a
+    keyword (`dim`, `reduction`, `inplace`) is given or an argument is of another kind (`number`, `tensor`, `mask`).
     """
 
     kind: str
@@ -38,6 +38,7 @@ class OpFacts:
     factory: bool = False
     random: bool = False
     plural: bool = False
+    joins: bool = False
     alias: str = ""
     items: tuple[object, ...] = ()
     variants: dict[str, OpFacts] = field(default_factory=dict)

@@ -13,6 +13,7 @@ from graphfix.analysis.flow.expressions import arguments
 from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.places import ITSELF, Field, Place, Reach, Sink, Use
 from graphfix.analysis.flow.swallowed import swallowed
+from graphfix.effects.methods import observes_graph
 from graphfix.obligations.inquiry import Open
 from graphfix.obligations.numeric_equivalence import catches_prints, is_shown, spells_out
 from graphfix.source.subtree import subtree
@@ -114,7 +115,7 @@ class Objects:
         return found
 
     def is_harmless(self, name: ast.expr) -> bool:
-        return isinstance(name, ast.Constant) and isinstance(name.value, str) and not set(name.value.split(".")) & library.ASKS
+        return isinstance(name, ast.Constant) and isinstance(name.value, str) and not any(map(observes_graph, name.value.split(".")))
 
     def reads_own(self, use: Use) -> bool:
         """Whether an attribute is read that the code itself gives to objects."""
@@ -148,7 +149,7 @@ class Objects:
 
 def asks_in_text(text: str) -> bool:
     """Whether a replacement field of a template asks for a graph."""
-    return READS_ATTRIBUTE.search(text) is not None and any(f".{name}" in text for name in library.ASKS)
+    return READS_ATTRIBUTE.search(text) is not None and any(map(observes_graph, re.findall(r"\.(\w+)", text)))
 
 
 def is_caught(flow: Flow, use: Use) -> bool:

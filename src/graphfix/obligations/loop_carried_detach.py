@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 
+from graphfix.analysis.flow import library
 from graphfix.analysis.flow.calls import name_of
 from graphfix.analysis.flow.freed import LOOPS
 from graphfix.analysis.flow.places import Cell, Field, Place, Reach, Sink
@@ -18,7 +19,6 @@ from graphfix.obligations.use_analysis import Readers
 from graphfix.source.subtree import subtree
 
 # methods by which a dict gets, or loses, items
-CHANGES = frozenset("update setdefault pop popitem clear __setitem__ __ior__".split())
 
 
 class Left(Inquiry):
@@ -104,7 +104,7 @@ class Left(Inquiry):
             function = call.func
             if (
                 isinstance(function, ast.Attribute)
-                and function.attr in CHANGES
+                and library.changes("builtins.dict", function.attr)
                 and holders & set(self.graph.sources(function.value))
             ):
                 yield Open(call, "may store another value there")

@@ -10,6 +10,7 @@ from graphfix.analysis.flow.calls import name_of
 from graphfix.analysis.flow.freed import LOOPS, leaves, surely_called
 from graphfix.analysis.flow.places import Place
 from graphfix.analysis.flow.scopes import FUNCTIONS
+from graphfix.effects.methods import writes
 from graphfix.effects.rows import row_of
 from graphfix.effects.table import facts
 from graphfix.model import Move, Span
@@ -23,16 +24,8 @@ from graphfix.source.subtree import children, subtree
 KEEP_STATISTICS = frozenset("BatchNorm1d BatchNorm2d BatchNorm3d SyncBatchNorm LazyBatchNorm1d LazyBatchNorm2d".split())
 
 
-# methods that change no number, no module and no container
-HARMLESS = frozenset(
-    "zero_grad parameters named_parameters state_dict modules children named_modules named_children buffers parse_args "
-    "parse_known_args add_argument format join split strip lower upper replace keys values items get copy index count __init__".split()
-)
-# methods that a list, or a module, has as well as a tensor, and that change it
-OF_OTHERS = library.FLUENT | {"sort", "type", "bfloat16"}
-SAYS = frozenset("print write info debug warning error log".split())
 # libraries of which no function changes what a computation reads
-STILL = ("time.", "math.", "os.", "datetime.", "argparse.", "pathlib.", "sys.", "logging.", "torch.cuda.", "torch.backends.")
+STILL = ("torch.cuda.", "torch.backends.")
 # and functions of torch that are in no table of operations
 STILL_OF_TORCH = frozenset("torch.load torch.device torch.save torch.is_tensor torch.no_grad".split())
 # ways to switch recording off that are not followed
@@ -105,9 +98,7 @@ class Moved(Inquiry):
         method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
         if call in self.flow.calls.opaque or not method:
             return True
-        known = facts(f"torch.Tensor.{method}")
-        writes = known is None or known.inplace or known.mutates or method.endswith("_") or method in OF_OTHERS
-        return writes and method not in HARMLESS | library.WRITERS
+        return writes(method)
 
     def is_layer(self, source: object) -> bool:
         """Whether a source makes a module of torch that keeps nothing of what it is called with."""
@@ -140,7 +131,7 @@ class Moved(Inquiry):
                 inner = [] if code is part else list(subtree(code))
                 for each in inner:
                     stores = isinstance(each, (ast.Attribute, ast.Subscript)) and isinstance(each.ctx, ast.Store)
-                    puts = isinstance(each, ast.Call) and name_of(each.func) in library.PUTS | SAYS
+                    puts = isinstance(each, ast.Call) and (library.puts(name := name_of(each.func)) or library.shows(name))
                     if stores or puts or isinstance(each, (ast.Global, ast.Nonlocal)):
                         yield Open(each, "would not run if the loop has no iteration")
             called = (each for each in subtree(part) if isinstance(each, ast.Call))
@@ -220,13 +211,13 @@ class Moved(Inquiry):
 
 def is_still(dotted: str) -> bool:
     """Whether a function of a library changes nothing that a computation reads."""
-    if dotted.startswith("torch."):
-        known = facts(dotted)
-        makes = dotted.startswith(("torch.nn.", "torch.optim.", "torch.utils.data.")) and dotted.rpartition(".")[2][:1].isupper()
-        writes = known is None or known.inplace or known.mutates or dotted.endswith("_")
-        return makes or not writes or dotted in STILL_OF_TORCH or dotted.startswith(STILL)
-    row = row_of(dotted) if "." not in dotted else None
-    return row is not None and not (row.writes or row.calls) or dotted.startswith(STILL)
+    row = row_of(dotted)
+    if row is not None:
+        return not (row.writes or row.calls or row.keeps or row.draws)
+    known = facts(dotted)
+    makes = dotted.startswith(("torch.nn.", "torch.optim.", "torch.utils.data.")) and dotted.rpartition(".")[2][:1].isupper()
+    writes = known is None or known.inplace or known.mutates or dotted.endswith("_")
+    return makes or not writes or dotted in STILL_OF_TORCH or dotted.startswith(STILL)
 
 
 def sets_up(part: ast.AST, code: ast.AST) -> bool:

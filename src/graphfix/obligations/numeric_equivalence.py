@@ -27,7 +27,6 @@ WHOLE = re.compile(r"%[-#0 +]*\d*[dixXou]")
 CUT_TEXT = re.compile(r"%[-#0 +]*\d*\.\d+[sra]")
 LARGEST = 3e38  # of 32 bits
 # `Accelerator` and its like compute in the precision that a settings file says
-DRAINS = frozenset("pop popleft popitem clear remove discard".split())
 HALF = frozenset("e f2 float16 half bfloat16 fp16 bf16 torch.HalfTensor torch.cuda.HalfTensor torch.BFloat16Tensor".split())
 LESS_PRECISE = frozenset("half bfloat16 float16 autocast amp bf16 fp16 Accelerator Fabric deepspeed".split())
 MORE_PRECISE = frozenset(
@@ -64,7 +63,7 @@ class Numbers:
     def drained(self) -> set[str]:
         """The containers that items are taken out of, as they are written."""
         functions = (call.func for call in self.flow.code.calls)
-        return {ast.dump(each.value) for each in functions if isinstance(each, ast.Attribute) and each.attr in DRAINS}
+        return {ast.dump(each.value) for each in functions if isinstance(each, ast.Attribute) and library.takes_out(each.attr)}
 
     def may_meet_tensor(self, site: ast.AST, place: Place) -> bool:
         """Whether the other operand of arithmetic may be a tensor of its own."""
@@ -285,7 +284,7 @@ def is_shown(flow: Flow, text: ast.AST) -> bool:
     above = flow.freed.parents.get(text)
     while isinstance(above, (ast.BinOp, ast.JoinedStr, ast.FormattedValue)):
         above = flow.freed.parents.get(above)
-    return isinstance(above, ast.Call) and name_of(above.func) in library.WRITERS - {"join", "format"}
+    return isinstance(above, ast.Call) and library.shows(flow.code.calls.get(above, "") or name_of(above.func))
 
 
 def is_positive(node: ast.expr) -> bool:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from graphfix.analysis.flow import library
 from graphfix.analysis.flow.circular import true_of_itself
 from graphfix.analysis.flow.flow import SIZED
 from graphfix.analysis.flow.places import Place
+from graphfix.effects.methods import gives_no_graph
 from graphfix.effects.table import facts
 from graphfix.obligations.inquiry import Inquiry, Open
 
@@ -61,7 +61,7 @@ class Drawn(Inquiry):
             return all(self.gives_each_once(each) for each in source.args[:1])
         if isinstance(source.func, ast.Attribute) and not dotted:
             method = source.func.attr
-            if method in library.LEAVES or method in ("modules", "children", "named_modules", "named_children"):
+            if gives_no_graph(method) or method in ("modules", "children", "named_modules", "named_children"):
                 return True  # parameters have no graph that a walk frees
             return facts(f"torch.Tensor.{method}") is not None or method in ("values", "items")
         return dotted == "range" or dotted.startswith("torch.")

@@ -7,17 +7,14 @@ import string
 from collections.abc import Iterator
 
 from graphfix.analysis.flow import library
-from graphfix.analysis.flow.calls import decorators
+from graphfix.analysis.flow.calls import decorators, name_of
 from graphfix.analysis.flow.places import ITSELF, Part, Place, Reach, Use
-from graphfix.effects.rows import row_of
+from graphfix.effects.rows import Observes, row_of
 from graphfix.effects.table import facts
 from graphfix.interpreter.shapes import SCALAR, shape_of
 from graphfix.obligations.inquiry import Inquiry, Open
 from graphfix.obligations.numeric_equivalence import conversions_in, own_conversions
 
-# what writes the text of whatever it is given; of what a progress bar is given it makes texts
-WRITES_TEXT = frozenset("print str repr ascii pprint pformat display set_postfix set_description".split())
-OF_PROGRESS = "tqdm.write"
 # conversions that write the text of a tensor, and not its number
 AS_TEXT = frozenset("sra")
 SHOWS = "writes the text of a tensor, which names its `grad_fn`"
@@ -43,14 +40,22 @@ class Shown(Inquiry):
             return self.in_text(use, place, part)
         if use.how != "argument" or not isinstance(use.site, ast.Call):
             return False
-        name = use.name.rpartition(".")[2]
-        if name == "format":
+        if use.name.rpartition(".")[2] == "format":
             return self.formatted(use.site, place)
-        if name == "print" and self.is_scalar(place):
+        if use.name == "print" and self.is_scalar(place):
             return False  # a loss that is only printed is shown for its number, which a repaired total shows, too
-        return (
-            name in WRITES_TEXT or use.name.endswith(OF_PROGRESS) or name in library.LOGS and self.logged(use.site, place, part)
-        )
+        told = self.told_by(use.site)
+        return Observes.TEXT in told or Observes.MESSAGE in told and self.logged(use.site, place, part)
+
+    def told_by(self, call: ast.Call) -> set[Observes]:
+        """What a call of a library tells of what it is given."""
+        dotted = self.flow.code.calls.get(call, "")
+        if dotted:
+            row = row_of(dotted)
+            return {row.observes} if row is not None else set()
+        if call in self.flow.calls.targets and call not in self.flow.calls.methods.generics:
+            return set()  # code in sight, which is followed
+        return {row.observes for row in library.methods_of((), name_of(call.func))}
 
     def in_text(self, use: Use, place: Place, part: Part) -> bool:
         """The same, for an f-string and for `%`: a tensor without a dimension gives its number to a format, and no container takes one."""
@@ -75,14 +80,6 @@ class Shown(Inquiry):
 
     def logged(self, call: ast.Call, place: Place, part: Part) -> bool:
         """The same, for a message and its arguments: `log.info("loss %.3f", loss)`."""
-        dotted = self.flow.code.calls.get(call, "")
-        if (
-            row_of(dotted) is not None
-            or dotted.split(".")[0] in library.TAME
-            or call in self.flow.calls.targets
-            and call not in self.flow.calls.methods.generics
-        ):
-            return False  # `torch.log`, or code in sight, which is followed
         if part is not ITSELF:
             return True
         texts = [each for each in call.args if isinstance(each, ast.Constant) and isinstance(each.value, str)]

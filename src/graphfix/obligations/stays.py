@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection
 
+from graphfix.analysis.flow import library
 from graphfix.analysis.flow.calls import name_of
 from graphfix.analysis.flow.places import Old, Place, Result
 from graphfix.analysis.flow.scopes import FUNCTIONS
 from graphfix.model import Decorate
 from graphfix.obligations.inquiry import Inquiry
-from graphfix.obligations.unrecorded import COMPUTES, FILLS, LOOPS
+from graphfix.obligations.unrecorded import COMPUTES, LOOPS
 from graphfix.source.subtree import subtree
 
 
@@ -63,6 +64,6 @@ class Stays(Inquiry):
         for part in subtree(code):
             if isinstance(part, (ast.Attribute, ast.Subscript)) and isinstance(part.ctx, ast.Store) and part in recorded:
                 return True
-            if isinstance(part, ast.Call) and name_of(part.func) in (*FILLS, "setattr", "__setattr__"):
+            if isinstance(part, ast.Call) and (library.fills(name := name_of(part.func)) or name in ("setattr", "__setattr__")):
                 return True
         return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from graphfix.analysis.flow import library
 from graphfix.analysis.flow.calls import decorators, name_of
 from graphfix.analysis.flow.expressions import arguments
 from graphfix.analysis.flow.flow import Flow
@@ -39,7 +40,6 @@ BY_MODE = frozenset(
 # methods of modules that give buffers by other ways than their names
 READS_BUFFERS = frozenset(("get_buffer", "named_buffers", "buffers"))
 # methods by which a container takes something in
-FILLS = frozenset("update setdefault __setitem__ append appendleft extend extendleft insert add put put_nowait push".split())
 # https://docs.python.org/3/library/itertools.html: these give what they have once taken again
 KEEPS_ITEMS = ("itertools.cycle", "itertools.tee")
 # methods by which an object gives its items
@@ -178,7 +178,7 @@ class Unrecorded(Inquiry):
                     followed = isinstance(part.slice, ast.Constant) and self.statement(part) in executed
                     if not followed and self.outlives(part.value, code):
                         holders[part.value] = None
-                elif isinstance(part, ast.Call) and name_of(part.func) in FILLS and isinstance(part.func, ast.Attribute):
+                elif isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and library.fills(part.func.attr):
                     given = any(each in self.flow.recorded_of_leaves for each in arguments(part))
                     if given and self.outlives(part.func.value, code):
                         holders[part.func.value] = None

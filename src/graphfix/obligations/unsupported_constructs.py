@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from graphfix.analysis.call_graph import word
+from graphfix.analysis.flow import library
 from graphfix.analysis.flow.flow import Flow
 from graphfix.models.words import WALKS
 from graphfix.obligations.inquiry import Open
@@ -18,7 +19,6 @@ OPERATORS = frozenset(
     for name in "setitem iadd iand iconcat ifloordiv ilshift imod imul imatmul ior ipow irshift isub itruediv ixor".split()
 )
 BUILT_IN = frozenset(("list", "dict", "set", "bytearray", "deque", "OrderedDict", "defaultdict", "Counter"))
-PUTS = frozenset("append extend insert add update setdefault appendleft extendleft __setitem__ __iadd__ __ior__".split())
 # what a function, or a wrapped container, holds: https://docs.python.org/3/reference/datamodel.html#user-defined-functions,
 # https://docs.python.org/3/library/collections.html#userdict-objects
 WORDS = frozenset("__defaults__ __kwdefaults__ __closure__ cell_contents UserDict UserList ContextVar __self__".split())
@@ -77,7 +77,7 @@ def puts_unbound(call: ast.Call) -> bool:
     """Whether a method of a built-in container is called by its class: `list.append(kept, loss)`."""
     function = call.func
     return (
-        isinstance(function, ast.Attribute) and function.attr in PUTS and word(function.value) in BUILT_IN and len(call.args) > 1
+        isinstance(function, ast.Attribute) and library.fills(function.attr) and word(function.value) in BUILT_IN and len(call.args) > 1
     )
 
 

@@ -13,6 +13,7 @@ from graphfix.analysis.flow.expressions import is_text
 from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.places import ITSELF, Kind, Old, Place, Sink, Use, is_attribute
 from graphfix.analysis.flow.swallowed import swallowed
+from graphfix.effects.methods import gives_no_tensor, is_of_tensor, rows_of_method
 from graphfix.effects.rows import row_of
 from graphfix.effects.table import facts
 from graphfix.obligations.inquiry import Open
@@ -39,7 +40,6 @@ SHARES = frozenset(
 )
 MAKES_OF = frozenset("asarray from_numpy as_tensor".split())
 SHARED = frozenset("data T mT H mH real".split())
-OF_NO_TENSORS = frozenset("item tolist numpy join format size numel dim keys values items split strip".split())
 
 
 @dataclass(eq=False)
@@ -124,7 +124,7 @@ class Readers:
         row = row_of(dotted)
         if row is not None and row.gives_no_tensor:
             return True
-        if isinstance(call.func, ast.Attribute) and call.func.attr in OF_NO_TENSORS and call not in self.flow.calls.targets:
+        if isinstance(call.func, ast.Attribute) and gives_no_tensor(call.func.attr) and call not in self.flow.calls.targets:
             return True
         return any(isinstance(source, ast.ClassDef) for source in self.flow.graph.sources(call.func))
 
@@ -305,16 +305,8 @@ def is_of_no_tensor(use: Use) -> bool:
     """Whether only what is no tensor is used so: `x["loss"]`, `x.logits`."""
     if use.how == "subscript" and isinstance(use.site, ast.Subscript):
         return isinstance(use.site.slice, ast.Constant) and isinstance(use.site.slice.value, str)
-    return use.how == "attribute" and use.name in OF_NO_TENSORS - {
-        "item",
-        "tolist",
-        "numpy",
-        "size",
-        "numel",
-        "dim",
-        "split",
-        "values",
-    }
+    rows = rows_of_method(use.name) if use.how == "attribute" else ()
+    return bool(rows) and not any(map(is_of_tensor, rows))
 
 
 def takes_number(how: str, name: str, itself: bool) -> bool:
@@ -328,7 +320,5 @@ def takes_number(how: str, name: str, itself: bool) -> bool:
             return name in OF_NUMBERS
         return True
     if how == "argument":
-        if itself and name in library.WRITERS:
-            return True
-        return library.takes_numbers(name) or name in library.PUTS
+        return library.takes_numbers(name, itself)
     return how == "subscript" and not itself

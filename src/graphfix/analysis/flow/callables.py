@@ -125,7 +125,7 @@ class Callables:
         inner = [*before, *self.flow.taken_from.get(container, ())]
         if isinstance(container, ast.Call) and not inner:
             inner = [*arguments(container), *self.receiver(container)]
-            method = isinstance(container.func, ast.Attribute) and container.func.attr in library.COMMON
+            method = isinstance(container.func, ast.Attribute) and library.is_method(container.func.attr)
             if not method and not library.is_container(self.code.calls.get(container, "")):
                 held.append(State(container))  # what it gives holds parts of its own
         elif not inner and not isinstance(container, DISPLAYS):

@@ -13,6 +13,7 @@ from graphfix.analysis.flow.methods import Methods
 from graphfix.analysis.flow.places import Field, Kind, Place, Result, Sink
 from graphfix.analysis.flow.scopes import FUNCTIONS, parameters
 from graphfix.analysis.flow.sight import ANY, Sight
+from graphfix.effects.methods import observes_graph
 from graphfix.effects.rows import row_of
 from graphfix.models.words import WALKS
 from graphfix.source.subtree import kept_with_node
@@ -123,7 +124,7 @@ class Calls:
 
     def may_be_method(self, name: str) -> bool:
         """Whether an attribute of this name may be a method, and not only what the code puts there itself."""
-        common = library.is_tensor_method(name) or name in library.COMMON
+        common = library.is_method(name)
         return common or name in self.code.methods or Field(name) not in self.flow.values
 
     def may_be_own(self, name: str) -> bool:
@@ -173,7 +174,7 @@ class Calls:
                 self.flow.end(given[0], Sink.ASKED, call)
             elif key in self.walking:
                 self.flow.end(given[0], Sink.WALKED, call)
-            elif key in library.ASKS:
+            elif observes_graph(key):
                 self.flow.end(given[0], Sink.ASKED, call)
             self.code.read_field(key, call)
         if dotted in ("min", "max", "next"):

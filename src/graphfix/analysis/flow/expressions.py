@@ -11,6 +11,7 @@ from graphfix.analysis.flow.graph import FlowGraph
 from graphfix.analysis.flow.implicit import OPERATORS
 from graphfix.analysis.flow.places import Cell, Field, Kind, Place, Result, Sink
 from graphfix.analysis.flow.scopes import Scope
+from graphfix.effects.methods import observes_graph
 from graphfix.models.words import WALKS
 from graphfix.source.subtree import children, kept_with_node
 
@@ -89,7 +90,7 @@ class Expressions:
     def attribute_read(self, place: Place, name: str, site: ast.AST) -> None:
         """An attribute of the object at `place` is read."""
         self.flow.use(place, "attribute", name, site)
-        if name in library.ASKS:
+        if observes_graph(name):
             self.flow.end(place, Sink.ASKED, site)
 
     def of_Attribute(self, node: ast.Attribute) -> None:
@@ -115,7 +116,7 @@ class Expressions:
                 self.taken[method] = None
                 self.flow.add(method, node, Kind.SAME)
             self.give_self(method, node.value)
-        if Field(node.attr) not in self.flow.values and node not in self.called and not library.cuts_method(node.attr):
+        if Field(node.attr) not in self.flow.values and node not in self.called and not library.reads_no_graph(node.attr):
             self.asked.append(node)  # it may be a parameter of a module
         self.special("__get__", [node.value], node)
         if node.attr not in self.methods and not library.is_tensor_method(node.attr):
@@ -123,7 +124,7 @@ class Expressions:
                 self.special(name, [], node, node.value)
         self.flow.add(Field(node.attr), node, Kind.SAME, crosses=True)
         self.first_read.setdefault(node.attr, node)
-        if not library.cuts_method(node.attr):
+        if not library.reads_no_graph(node.attr):
             self.take(node.value, node, f".{node.attr}")
 
     def of_module(self, node: ast.Attribute, shared: Cell) -> None:

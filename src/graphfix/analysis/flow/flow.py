@@ -16,6 +16,7 @@ from graphfix.analysis.flow.implicit import implicit
 from graphfix.analysis.flow.places import Cell, Field, Place, Result, Sink
 from graphfix.analysis.flow.scopes import Scope, parameters
 from graphfix.analysis.flow.sight import Find, Sight
+from graphfix.effects.methods import gives_no_graph
 from graphfix.effects.rows import row_of
 from graphfix.effects.table import facts
 from graphfix.models.words import WALKED_BY_TRAINER
@@ -206,7 +207,7 @@ class Flow:
         """Whether an expression gives what is never part of a graph: a class's object, a new tensor, a number, a tensor's `data`."""
         if isinstance(node, ast.Attribute):
             own = Field(node.attr) in self.graph.values or node.attr in self.code.methods
-            return library.cuts_method(node.attr) and not own
+            return library.reads_no_graph(node.attr) and not own
         if not isinstance(node, ast.Call):
             return False
         dotted = self.code.calls.get(node, "")
@@ -214,7 +215,7 @@ class Flow:
             return node not in self.recorded  # the data of most programs is no part of a graph
         if dotted:
             return library.gives_no_graph(dotted) or dotted.startswith("torch.") and dotted.rpartition(".")[2][:1].isupper()
-        if isinstance(node.func, ast.Attribute) and library.cuts_method(node.func.attr) and node not in self.calls.targets:
+        if isinstance(node.func, ast.Attribute) and gives_no_graph(node.func.attr) and node not in self.calls.targets:
             return True
         return any(isinstance(source, ast.ClassDef) for source in self.graph.sources(node.func))
 
@@ -305,7 +306,7 @@ def open_ends(code: Sight, calls: Calls, offers: Offers) -> None:
     """What code that is not in sight gives to functions, and gets from them. `offers`: as in `flow_of`."""
     first = next(iter(offers))
     for place in dict.fromkeys(source for sources in code.flow.values.values() for source in sources):
-        if isinstance(place, Field) and place not in code.flow.values and not library.cuts_method(place.name):
+        if isinstance(place, Field) and place not in code.flow.values and not library.reads_no_graph(place.name):
             code.flow.opaque.setdefault(place, code.first_read.get(place.name, first.tree))
     own = {part for document in offers for part in subtree(document.tree)}
     called = {function for functions in offers.values() for function in functions}

@@ -5,52 +5,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Hashable
 
-from graphfix.effects.rows import Returns, row_of
+from graphfix.effects.methods import is_of_tensor, rows_of_method
+from graphfix.effects.rows import Observes, Puts, Returns, Row, has_methods, row_of
 from graphfix.effects.table import facts
-
-# attributes and methods of a tensor whose result has no graph
-CUTS = frozenset(
-    "data shape dtype device ndim layout detach item tolist size dim numel nelement stride is_cuda itemsize nbytes "
-    "argmax argmin sample data_ptr element_size is_floating_point is_contiguous bool long int zero_grad".split()
-)
-# what asks for the graph of a tensor, or works on it; `numpy` raises where there is one
-ASKS = frozenset(
-    "grad_fn requires_grad is_leaf grad retain_grad retains_grad register_hook register_post_accumulate_grad_hook "
-    "requires_grad_ numpy __array__ output_nr next_functions".split()
-)
-# methods of containers that put something in
-PUTS = frozenset(
-    "append appendleft add insert extend extendleft update setdefault put put_nowait push enqueue store fill_ copy_ add_ sub_ "
-    "mul_ div_ addcmul_ addcdiv_ lerp_ index_add_ index_copy_ scatter_ scatter_add_ masked_fill_ masked_scatter_ index_put_ send "
-    "__setitem__ __iadd__".split()
-)
-POURS = frozenset("extend extendleft update __iadd__".split())
-# and those that take something out
-TAKES = frozenset("pop popleft popitem get get_nowait values items keys __getitem__ __next__ next most_common".split())
-OF_CONTAINERS = frozenset("clear remove index count sort reverse copy rotate qsize empty full task_done join __iter__".split())
 
 # layers that are made of other modules, or call a function that they are given: all others are made of numbers
 HOLDING = frozenset(
     "Sequential ModuleList ModuleDict ParameterList ParameterDict DataParallel Container Transformer TransformerEncoder "
     "TransformerDecoder TransformerEncoderLayer TransformerDecoderLayer TripletMarginWithDistanceLoss".split()
 )
-# methods of modules and optimizers, which neither walk nor keep what they are given, and whose results are leaves
-OF_MODULES = frozenset(
-    "parameters named_parameters buffers named_buffers modules children named_modules named_children state_dict load_state_dict "
-    "parse_args parse_known_args add_argument "
-    "train eval to cuda cpu half share_memory share_memory_ pin_memory zero_grad register_buffer register_parameter "
-    "add_module add_param_group step double".split()
-)
-LEAVES = frozenset("parameters named_parameters buffers named_buffers state_dict load_state_dict step zero_grad".split())
-
-# https://docs.pytorch.org/docs/stable/distributions.html
-OF_DISTRIBUTIONS = frozenset("sample rsample log_prob entropy cdf icdf enumerate_support perplexity".split())
-# methods that give back what they are called on
-FLUENT = frozenset(
-    "to cuda cpu train eval half double float requires_grad_ share_memory share_memory_ pin_memory apply contiguous retain_grad "
-    "__iter__".split()
-)
-
 # roots of libraries that neither walk a graph nor keep what they are given, but for what is listed below: their rows are not written yet
 TAME = frozenset("torch torchvision tqdm".split())
 # except for these: they call what they are given, write it away, or keep it
@@ -63,15 +26,8 @@ LOADERS = frozenset(
     f"torch.utils.data.{name}"
     for name in "DataLoader TensorDataset Subset ConcatDataset ChainDataset StackDataset random_split".split()
 )
-JOINS = frozenset("torch.stack torch.cat torch.vstack torch.hstack".split())
-# ways to write a text: the number that is written is the same
-WRITERS = frozenset("format write info debug warning error critical exception log set_postfix set_description join print".split())
-LOGS = frozenset("info debug warning error critical exception log".split())
-# methods by which code takes part in logging: https://docs.python.org/3/library/logging.html
-OF_HANDLERS = frozenset("emit filter handle format formatMessage makeRecord".split())
-
-# methods that containers, texts, modules or optimizers have
-COMMON = ASKS | PUTS | TAKES | OF_CONTAINERS | WRITERS | OF_MODULES | OF_DISTRIBUTIONS
+# what the table has rows of beside operations
+GIVES = {"layer": "torch.nn.Module", "distribution": "torch.distributions.Distribution"}
 
 
 def lets_go(dotted: str) -> bool:
@@ -110,8 +66,8 @@ def is_container(dotted: str) -> bool:
 
 def iterates(dotted: str) -> bool:
     """Whether a function of this name goes over what it is given."""
-    row = row_of(dotted)
-    return dotted in LOADERS or dotted in JOINS or row is not None and row.iterates
+    row, known = row_of(dotted), facts(dotted)
+    return dotted in LOADERS or row is not None and row.iterates or known is not None and known.joins
 
 
 def calls_argument(dotted: str) -> bool:
@@ -120,10 +76,20 @@ def calls_argument(dotted: str) -> bool:
     return row is not None and row.calls
 
 
-def takes_numbers(dotted: str) -> bool:
-    """Whether a function of this name does the same with a number as with a tensor of one element."""
-    row = row_of(dotted)
-    return row is not None and row.takes_numbers
+def takes_numbers(name: str, itself: bool) -> bool:
+    """Whether a function, or a method, of this name does the same with a number as with a tensor of one element.
+
+    `itself`: it is given the number, and not what holds it, whose text would be another.
+    """
+    row = row_of(name)
+    if row is not None:
+        return row.takes_numbers
+    rows = rows_of_method(name)
+    return bool(rows) and all(takes_number(each, itself) for each in rows)
+
+
+def takes_number(row: Row, itself: bool) -> bool:
+    return row.puts is not Puts.NOTHING or row.takes_numbers and (itself or row.observes is Observes.NOTHING)
 
 
 def is_made_of_numbers(dotted: str) -> bool:
@@ -135,6 +101,54 @@ def is_made_of_numbers(dotted: str) -> bool:
 def is_tensor_method(name: str) -> bool:
     """Whether tensors have a method of this name."""
     return facts(f"torch.Tensor.{name}") is not None
+
+
+def is_method(name: str) -> bool:
+    """Whether a class of torch, Python or a library that is well known has a method or attribute of this name."""
+    return bool(rows_of_method(name))
+
+
+def methods_of(classes: tuple[str, ...], name: str) -> tuple[Row, ...]:
+    """The rows of a method of this name: those of `classes` where each has one, and else those of all that have."""
+    rows = rows_of_method(name)
+    own = tuple(row for row in rows if row.of_class in classes)
+    called = own if own and {row.of_class for row in own} == set(classes) else rows
+    return tuple(row for row in called if not row.attribute) or called
+
+
+def puts(name: str) -> bool:
+    """Whether a method of this name puts what it is given into the object that it is called on."""
+    return any(row.puts is not Puts.NOTHING for row in rows_of_method(name))
+
+
+def fills(name: str) -> bool:
+    """The same for an object that is no tensor: what is put into it is there as it is."""
+    return any(row.puts is not Puts.NOTHING and not is_of_tensor(row) for row in rows_of_method(name))
+
+
+def takes_out(name: str) -> bool:
+    """Whether a method of this name takes something out of the object that it is called on."""
+    return any(row.takes_out for row in rows_of_method(name))
+
+
+def changes(owner: str, name: str) -> bool:
+    """Whether a method of this name changes an object of the class `owner`."""
+    return any(row.of_class == owner and row.writes for row in rows_of_method(name))
+
+
+def class_given(dotted: str) -> str:
+    """The class of a library whose object a function of this name gives, by its full name; empty where that is not known."""
+    known = facts(dotted)
+    if known is not None:
+        return GIVES.get(known.kind, "torch.Tensor" if known.result == "tensor" and known.kind == "function" else "")
+    return dotted if has_methods(dotted) else f"builtins.{dotted}" if has_methods(f"builtins.{dotted}") else ""
+
+
+def shows(name: str) -> bool:
+    """Whether a function, or each method, of this name only writes the text of what it is given."""
+    row = row_of(name)
+    rows = rows_of_method(name) if row is None else (row,)
+    return bool(rows) and all(each.shows for each in rows)
 
 
 def gives_no_graph(dotted: str) -> bool:
@@ -167,14 +181,7 @@ def asks_for_dimension(call: ast.Call, position: int) -> bool:
     return spelled or any(keyword.arg == "dim" for keyword in call.keywords)
 
 
-def cuts_method(name: str) -> bool:
-    """Whether what a tensor's method or attribute of this name gives is never part of a graph."""
-    known = facts(f"torch.Tensor.{name}")
-    return name in CUTS or name in LEAVES or known is not None and known.cuts
-
-
-def hands_on_argument(name: str) -> bool:
-    """Whether a tensor's method of this name gives a tensor that it is given, with its graph: `x.new(loss)`."""
-    known = facts(f"torch.Tensor.{name}")
-    given = known.variants.get("tensor") if known is not None and known.cuts else None
-    return given is not None and not given.cuts
+def reads_no_graph(name: str) -> bool:
+    """Whether an attribute of this name is never part of a graph, whatever has it, and no method, which would hold its object."""
+    rows = rows_of_method(name)
+    return bool(rows) and all(row.attribute and row.gives_no_graph for row in rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from graphfix.analysis.flow import library
 from graphfix.analysis.flow.components import Gathering
@@ -13,15 +13,45 @@ from graphfix.analysis.flow.expressions import DISPLAYS, arguments, is_text, key
 from graphfix.analysis.flow.hierarchy import Method
 from graphfix.analysis.flow.places import Field, Kind, Place, Sink
 from graphfix.analysis.flow.sight import Sight
+from graphfix.effects.rows import Observes, Puts, Returns, Row
+
+TEXT = ("builtins.str",)
+PUT = {Puts.ITEM: Kind.IN, Puts.CONTENTS: Kind.POURED}
+DISPLAYED: dict[type[ast.AST], str] = {
+    ast.List: "builtins.list", ast.ListComp: "builtins.list", ast.Dict: "builtins.dict", ast.DictComp: "builtins.dict",
+    ast.Set: "builtins.set", ast.SetComp: "builtins.set", ast.JoinedStr: "builtins.str",
+}  # fmt: skip
+# how the object gets into what a method of it gives
+GIVEN = {
+    Returns.MADE: (Kind.MADE,),
+    Returns.SEVERAL: (Kind.MADE,),
+    Returns.MAPPING: (Kind.MADE,),
+    Returns.RESULTS: (Kind.MADE,),
+    Returns.ELEMENT: (Kind.OUT,),
+    Returns.CONTENTS: (Kind.SPREAD,),
+    Returns.PAIRS: (Kind.WRAPPED,),
+    Returns.COPY: (Kind.SPREAD, Kind.SAME),
+    Returns.ITSELF: (Kind.SAME,),
+}
 
 
 @dataclass(frozen=True)
 class Origins:
-    """What an object may be: of which classes in sight, of none of them (`foreign`), or not known (`open`)."""
+    """What an object may be: of which classes in sight, of none of them (`foreign`), or not known (`open`).
+
+    `libraries`: the classes of libraries of which it is one, by their full names; empty where that is not all that it may be.
+    """
 
     classes: tuple[ast.ClassDef, ...]
     foreign: bool
     open: bool
+    libraries: tuple[str, ...] = ()
+
+
+class Library(NamedTuple):
+    """A class of a library."""
+
+    name: str
 
 
 Asked = TypeVar("Asked", ast.Call, ast.Subscript)
@@ -52,7 +82,7 @@ class Methods:
         self.added_at = self.begun_at = 0
         self.linked: dict[ast.AST, tuple[object, ...]] = {}
         self.generics: set[ast.Call] = set()
-        self.handled: set[ast.Call] = set()
+        self.handled: set[tuple[ast.Call, str]] = set()
         self.known: dict[tuple[Hashable, ...], Origins] = {}
         self.guessed: set[tuple[ast.Call, ast.AST]] = set()
 
@@ -69,7 +99,7 @@ class Methods:
             return
         self.generics.discard(call)
         own = self.meant(name, found, last)
-        common = library.is_tensor_method(name) or name in library.COMMON
+        common = library.is_method(name)
         if common and found.open:  # `net.train()` may be any of that name in sight, and most often is none
             self.guessed.update((call, method) for method in set(own) - set(self.code.lookup.found_in_any(found.classes, name)))
         for method in own:
@@ -82,7 +112,7 @@ class Methods:
         if not last and found.open:
             return
         if found.foreign or not entered or found.open and common:
-            self.generic(call, name, receiver)
+            self.generic(call, name, receiver, found)
         if not entered and not common and last:  # until then, `net.to(device)` may turn out to be an object of a class in sight
             self.unknown[call] = None
 
@@ -116,7 +146,9 @@ class Methods:
         """What the places where objects come from say of them."""
         if said not in self.known:
             classes = tuple(each for each in said if isinstance(each, ast.ClassDef))
-            self.known[said] = Origins(classes, FOREIGN in said, OPEN in said)
+            libraries = tuple(sorted(each.name for each in said if isinstance(each, Library)))
+            others = FOREIGN in said or OPEN in said
+            self.known[said] = Origins(classes, FOREIGN in said or bool(libraries), OPEN in said, () if others else libraries)
         return self.known[said]
 
     def forget_changed(self) -> None:
@@ -147,11 +179,14 @@ class Methods:
             tame = bool(dotted) and library.lets_go(dotted)
             yield from classes
             if not classes and (tame or tensor):
-                yield FOREIGN
+                made = library.class_given(dotted)
+                yield Library(made) if made else FOREIGN
             if not classes and not tame and not tensor:
                 yield OPEN
         elif isinstance(place, ast.ClassDef):
             yield place
+        elif isinstance(place, ast.AST) and (display := DISPLAYED.get(type(place))) is not None:
+            yield Library(display)
         elif isinstance(place, (ast.BinOp, ast.UnaryOp, ast.Constant, ast.JoinedStr, ast.Compare, *DISPLAYS)):
             yield FOREIGN
         else:
@@ -163,41 +198,50 @@ class Methods:
         for method in self.code.lookup.inherited(cls, name) if cls is not None else ():
             self.enter(method, call, first)
 
-    def generic(self, call: ast.Call, name: str, receiver: ast.expr) -> None:
-        """A method of a tensor, a container, or of what is not in sight."""
+    def generic(self, call: ast.Call, name: str, receiver: ast.expr, found: Origins) -> None:
+        """A method of a tensor, a container, or of what is not in sight: it does what each row of its name says, or is made of all."""
         self.callbacks(call, [receiver, *arguments(call)], name)
         self.generics.add(call)
-        if call in self.handled:
-            return  # nothing of what follows changes
-        self.handled.add(call)
-        if name in library.LOGS and library.OF_HANDLERS & self.code.methods.keys():
-            self.unknown[call] = None  # a handler may look at what is logged
-        known = name in library.ASKS | library.PUTS | library.TAKES
-        if name in library.ASKS:
+        rows = library.methods_of(TEXT if is_text(receiver) else found.libraries, name)
+        for row in rows:
+            if (call, row.name) not in self.handled:
+                self.handled.add((call, row.name))
+                self.by_row(row, call, receiver)
+        if not rows and (call, "") not in self.handled:
+            self.handled.add((call, ""))
+            for place in (receiver, *arguments(call)):
+                self.flow.add(place, call, Kind.MADE)
+
+    def by_row(self, row: Row, call: ast.Call, receiver: ast.expr) -> None:
+        """What one class does in a method of this name."""
+        if row.calls or row.keeps or any(name in self.code.methods for name in row.runs.split()):
+            self.unknown[call] = None  # such as a handler, which may look at what is logged
+        if row.observes is Observes.GRAPH:
             self.flow.end(receiver, Sink.ASKED, call)
-        if name in ("remove", "index", "count"):
+        if row.compares:
             self.code.compared.append((call, list(call.args), [receiver]))
-        if name == "add":
-            for argument in call.args:
-                self.flow.use(argument, "hash", "", call)
-        if name in library.PUTS:
-            for argument in call.args:
-                kind = Kind.POURED if name in library.POURS else Kind.IN
-                self.flow.add(argument, receiver, kind, key_of(call) if name in ("setdefault", "__setitem__") else None)
-            for keyword in call.keywords:
-                self.flow.add(keyword.value, receiver, Kind.IN, keyword.arg if name == "update" else None)
-            self.flow.add(receiver, call, Kind.SAME)
-        if name in library.TAKES:
-            kind = Kind.SPREAD if name in ("values", "keys") else Kind.WRAPPED if name in ("items", "most_common") else Kind.OUT
-            self.flow.add(receiver, call, kind, key_of(call) if name == "get" else None)
-            for argument in call.args[1:]:
+        for argument in call.args if row.hashes else ():
+            self.flow.use(argument, "hash", "", call)
+        if row.puts is not Puts.NOTHING:
+            self.put(row, call, receiver)
+        self.given_by(row, call, receiver)
+
+    def put(self, row: Row, call: ast.Call, receiver: ast.expr) -> None:
+        """The arguments get into the object."""
+        for argument in call.args:
+            self.flow.add(argument, receiver, PUT[row.puts], key_of(call) if row.keyed else None)
+        for keyword in call.keywords:
+            self.flow.add(keyword.value, receiver, Kind.IN, keyword.arg if row.puts is Puts.CONTENTS else None)
+
+    def given_by(self, row: Row, call: ast.Call, receiver: ast.expr) -> None:
+        """What the call gives: the object, what is taken out of it or computed from it, or the same of the arguments."""
+        places = arguments(call) if row.of_arguments else [receiver]
+        for kind in GIVEN.get(row.returns, ()):
+            for place in places:
+                self.flow.add(place, call, kind, key_of(call) if row.keyed and kind is Kind.OUT else None)
+        if row.returns is Returns.ELEMENT:
+            for argument in call.args if row.of_arguments else call.args[1:]:  # a default
                 self.flow.add(argument, call, Kind.SAME)
-        if name in library.FLUENT:
-            self.flow.add(receiver, call, Kind.SAME)
-        elif not known and not library.cuts_method(name) and not is_text(receiver):  # a text gives texts and numbers
-            self.flow.add(receiver, call, Kind.MADE)
+        elif not row.of_arguments and row.returns in (Returns.MADE, Returns.SEVERAL, Returns.CONTENTS):
             for argument in arguments(call):
-                self.flow.add(argument, call, Kind.MADE)
-        elif not known and library.hands_on_argument(name):
-            for argument in arguments(call):
-                self.flow.add(argument, call, Kind.SAME)
+                self.flow.add(argument, call, GIVEN[row.returns][0])
