@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from graphfix.autograd.graph import Leaf
+from graphfix.effects.methods import is_of_tensor, rows_of_method
+from graphfix.effects.rows import Puts
 from graphfix.effects.table import OpFacts, facts
 from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.interpreter import Interpreter
@@ -275,13 +277,28 @@ def opaque_method(
             m.note_reader(value, site)
         made = m.record(site, given, True, certain=False, callee=("method", receiver.key, name))
         return Unknown(("step", site, m.now()), made)
-    if name in ("append", "update", "add_scalar", "write", "info", "debug", "log", "set_postfix", "set_description"):
-        for value in (*arguments, *keywords.values()):
-            if name in ("append", "update", "add_scalar", "log"):
-                m.escape(value, site, "argument")
-                m.note_reader(value, site)
-        return NonTensor((name, site, m.now()))
-    return None
+    return given_to(m, name, arguments, keywords, site)
+
+
+def given_to(m: Interpreter, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value | None:
+    """A method that gives no part of a graph in any class that is known to have one of its name; None where one may."""
+    rows = rows_of_method(name)
+    if any(map(is_of_tensor, rows)):
+        rows = tuple(row for row in rows if not is_of_tensor(row)) if any(map(is_for_no_tensor, arguments)) else ()
+    if not rows or not all(row.gives_no_graph for row in rows):
+        return None
+    kept = any(row.puts is not Puts.NOTHING or row.keeps or row.calls for row in rows)
+    for value in (*arguments, *keywords.values()):
+        if kept:
+            m.escape(value, site, "argument")
+        if kept or not all(row.takes_numbers for row in rows):
+            m.note_reader(value, site)
+    return NonTensor((name, site, m.now()))
+
+
+def is_for_no_tensor(value: Value) -> bool:
+    """Whether no method of a tensor takes such a thing: a text, or a mapping."""
+    return isinstance(value, Mapping) or isinstance(value, Constant) and isinstance(value.value, str)
 
 
 def distribution_method(m: Interpreter, receiver: Unknown, name: str, arguments: Arguments, site: ast.AST) -> Value:
