@@ -219,6 +219,23 @@ def alias_of(result: Any, call: Call) -> str:
         return ""
 
 
+def copies(trial: Trial) -> bool:
+    """Whether the result of what gives a view is a copy where the input lies in memory in another order."""
+    call = fresh(trial)
+    other = Call(call.function, tuple(map(_out_of_order, call.args)), call.kwargs)
+    try:
+        return alias_of(other.run(), other) == ""
+    except Exception:  # `view` refuses such memory
+        return False
+
+
+def _out_of_order(value: Any) -> Any:
+    """The same numbers, which lie in memory in another order, or with gaps."""
+    if not isinstance(value, torch.Tensor) or not value.dim():
+        return value
+    return value.mT.contiguous().mT if value.dim() > 1 else torch.stack([value, value], -1)[..., 0]
+
+
 def _effects(result: Any, call: Call, before: list[int]) -> Facts:
     after = [tensor._version for tensor in tensors_of(call.args)]
     facts: Facts = {"alias": alias_of(result, call)}
@@ -242,6 +259,7 @@ def probe(trial: Trial) -> Facts:
         facts: Facts = {"result": kind_of(result), **_effects(result, call, before)}
         if facts["result"] in ("tuple", "list"):
             facts["items"] = items_of(result)
+        facts["copies"] = facts["alias"] == "view" and copies(trial)
         facts["differentiable"] = bool(live(result))
         facts["joins"] = isinstance(call.args[0] if call.args else None, (list, tuple)) and any(True for _ in tensors_of(call.args[0]))
         facts["random"] = any(True for _ in tensors_of(result)) and is_random(trial)

@@ -63,3 +63,17 @@ def writes(name: str) -> bool:
     """Whether a method of this name may change what it is called on, or what it is given, or is not known."""
     rows = rows_of_method(name)
     return not rows or any(row.writes or row.calls or row.keeps or row.draws for row in rows)
+
+
+@functools.cache
+def shares_memory(name: str) -> bool:
+    """Whether what a method or attribute of this name gives may lie in the memory of what has it."""
+    rows = rows_of_method(name)
+    return shares(f"{TENSOR}.{name}") or any(row.shares or row.returns is Returns.ITSELF for row in rows)
+
+
+@functools.cache
+def shares(name: str) -> bool:
+    """Whether what torch gives here may lie in the memory of its first argument, as was recorded, or is that."""
+    known = facts(name)
+    return known is not None and any(each.alias for each in (known, *known.variants.values()))

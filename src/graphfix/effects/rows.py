@@ -63,39 +63,31 @@ class Observes(enum.Enum):
 
 @dataclass(frozen=True)
 class Row:
-    """What one function does. `source`: where that is written. `of_class`: the class of which it is a method.
-
-    `puts`: into the object that it is called on. `observes`: what it tells of a tensor. `keeps`: what it is given outlives the call. `calls`:
-    it calls a function that it is given. `iterates`: it goes over what it is given. `writes`: it changes what it is given, or something
-    else that others see. `sized`: what it gives has a length. `takes_numbers`: it does the same with a number as with a tensor of one
-    element. `makes_record`: it makes a class out of the names of its fields. `attribute`: it is read, and not called. `compares`, `hashes`:
-    it does so with what it is given. `keyed`: the first that it is given is a key. `of_arguments`: what a method gives comes of its
-    arguments alone. `takes_out`: something out of the object. `draws`: it draws random numbers, or sets the seed. `runs`: methods of
-    classes in sight that it may run. `not_called`: why the test that compares rows with what is installed does not call it.
-    """
+    """What one function, or one method of a class, does with what it is given."""
 
     name: str
     returns: Returns
-    source: str
-    of_class: str = ""
-    puts: Puts = Puts.NOTHING
+    source: str  # where that is written
+    of_class: str = ""  # of which it is a method
+    puts: Puts = Puts.NOTHING  # into the object that it is called on
     observes: Observes = Observes.NOTHING
-    keeps: bool = False
-    calls: bool = False
-    iterates: bool = False
-    writes: bool = False
-    sized: bool = False
-    takes_numbers: bool = False
-    makes_record: bool = False
-    attribute: bool = False
-    compares: bool = False
-    hashes: bool = False
-    keyed: bool = False
-    of_arguments: bool = False
-    takes_out: bool = False
-    draws: bool = False
-    runs: str = ""
-    not_called: str = ""
+    keeps: bool = False  # what it is given outlives the call
+    calls: bool = False  # a function that it is given
+    iterates: bool = False  # it goes over what it is given
+    writes: bool = False  # it changes what it is given, or something else that others see
+    draws: bool = False  # random numbers, or it sets their seed
+    shares: bool = False  # what it gives lies in the memory of what it is given
+    sized: bool = False  # what it gives has a length
+    takes_numbers: bool = False  # it does the same with a number as with a tensor of one element
+    makes_record: bool = False  # a class out of the names of its fields
+    attribute: bool = False  # it is read, and not called
+    compares: bool = False  # what it is given with something
+    hashes: bool = False  # what it is given
+    keyed: bool = False  # the first that it is given is a key
+    of_arguments: bool = False  # what a method gives comes of its arguments alone
+    takes_out: bool = False  # something out of the object that it is called on
+    runs: str = ""  # methods of classes in sight that it may run
+    not_called: str = ""  # why the test that compares rows with what is installed does not call it
 
     @property
     def gives_no_graph(self) -> bool:

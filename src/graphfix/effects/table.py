@@ -17,9 +17,10 @@ class OpFacts:
     or other; `items` are the shapes of a tuple's items, `plural` where their number depends on the input. `scalar`:
     the result has one element for any input. `cuts`: the result never requires grad. `factory`: makes a new leaf.
     `inplace` writes into the first argument and returns it, `mutates` writes and returns something else. `alias`: the
-    result is the first argument ("self") or shares its storage ("view"). `saves_parameters` holds for an input with a
-    graph, `saves_parameters_plain` for one without. `joins`: it goes over a list of tensors. `variants`: the facts when a
-    keyword (`dim`, `reduction`, `inplace`) is given or an argument is of another kind (`number`, `tensor`, `mask`).
+    result is the first argument ("self") or shares its storage ("view"), but for input that lies in memory in another order
+    where it `copies`. `saves_parameters` holds for an input with a graph, `saves_parameters_plain` for one without. `joins`:
+    it goes over a list of tensors. `variants`: the facts when a keyword (`dim`, `reduction`, `inplace`) is given or an
+    argument is of another kind (`number`, `tensor`, `mask`).
     """
 
     kind: str
@@ -39,6 +40,7 @@ class OpFacts:
     random: bool = False
     plural: bool = False
     joins: bool = False
+    copies: bool = False
     alias: str = ""
     items: tuple[object, ...] = ()
     variants: dict[str, OpFacts] = field(default_factory=dict)

@@ -10,15 +10,11 @@ import ast
 from collections.abc import Sequence as Items
 
 from graphfix.autograd.graph import Storage, Write
+from graphfix.effects.table import facts
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.recording import LeafWrite
 from graphfix.interpreter.values import Tensor, TorchModule, Value
 
-# Views that never copy; what else the table calls a view may be the same memory or not
-VIEWS = frozenset(
-    "view view_as t T mT permute transpose swapaxes unsqueeze squeeze expand expand_as narrow select detach unfold diagonal "
-    "__getitem__ movedim unflatten".split()
-)
 MAX_DEPTH = 3
 
 
@@ -37,7 +33,8 @@ def view(made: Tensor, of: Value, name: str) -> Tensor:
     if isinstance(of, Tensor):
         if of.leaf is not None:
             of.storage.leaf = of.leaf
-        if name.rsplit(".", 1)[-1] in VIEWS:
+        known = facts(f"torch.Tensor.{name.rsplit('.', 1)[-1]}")
+        if known is not None and known.alias == "view" and not known.copies:
             made.storage = of.storage
         else:
             made.storage.near = of.storage

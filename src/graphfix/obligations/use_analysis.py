@@ -13,7 +13,7 @@ from graphfix.analysis.flow.expressions import is_text
 from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.places import ITSELF, Kind, Old, Place, Sink, Use, is_attribute
 from graphfix.analysis.flow.swallowed import swallowed
-from graphfix.effects.methods import gives_no_tensor, is_of_tensor, rows_of_method
+from graphfix.effects.methods import gives_no_tensor, is_of_tensor, rows_of_method, shares_memory
 from graphfix.effects.rows import row_of
 from graphfix.effects.table import facts
 from graphfix.obligations.inquiry import Open
@@ -33,13 +33,6 @@ NO_TENSORS = (
     ast.JoinedStr, ast.Dict, ast.List, ast.Tuple, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp, ast.Compare,
     ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef,
 )  # fmt: skip
-# methods and attributes that give the same memory: https://docs.pytorch.org/docs/stable/tensor_view.html
-SHARES = frozenset(
-    "detach numpy view view_as reshape flatten squeeze unsqueeze expand expand_as transpose permute t contiguous to cpu cuda float "
-    "double ravel as_subclass asarray type requires_grad_ select narrow swapaxes movedim diagonal real".split()
-)
-MAKES_OF = frozenset("asarray from_numpy as_tensor".split())
-SHARED = frozenset("data T mT H mH real".split())
 
 
 @dataclass(eq=False)
@@ -233,14 +226,18 @@ class Readers:
         above = parents.get(place)
         if isinstance(above, ast.Subscript) and above.value is place and isinstance(above.ctx, ast.Load):
             return above
-        if isinstance(above, ast.Call) and place in above.args[:1] and name_of(above.func) in SHARES | MAKES_OF:
+        if isinstance(above, ast.Call) and place in above.args[:1] and self.shares(above):
             return above
         if not isinstance(above, ast.Attribute) or above.value is not place:
             return None
         call = parents.get(above)
-        if above.attr in SHARES and isinstance(call, ast.Call) and call.func is above:
-            return call
-        return above if above.attr in SHARED else None
+        called = isinstance(call, ast.Call) and call.func is above
+        return (call if called else above) if shares_memory(above.attr) else None
+
+    def shares(self, call: ast.Call) -> bool:
+        """Whether what a call gives may lie in the memory of its first argument."""
+        dotted = self.flow.code.calls.get(call, "")
+        return library.shares_memory(dotted) if dotted else isinstance(call.func, ast.Attribute) and shares_memory(call.func.attr)
 
     @cached_property
     def overwritten(self) -> set[Place]:

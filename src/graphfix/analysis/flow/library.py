@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Hashable
 
-from graphfix.effects.methods import is_of_tensor, rows_of_method
+from graphfix.effects.methods import is_of_tensor, rows_of_method, shares
 from graphfix.effects.rows import Observes, Puts, Returns, Row, has_methods, row_of
 from graphfix.effects.table import facts
 
@@ -134,6 +134,12 @@ def takes_out(name: str) -> bool:
 def changes(owner: str, name: str) -> bool:
     """Whether a method of this name changes an object of the class `owner`."""
     return any(row.of_class == owner and row.writes for row in rows_of_method(name))
+
+
+def shares_memory(dotted: str) -> bool:
+    """Whether what a function of this name gives may lie in the memory of its first argument."""
+    row = row_of(dotted)
+    return row.shares or row.returns is Returns.COPY if row is not None else shares(dotted)
 
 
 def class_given(dotted: str) -> str:
