@@ -12,7 +12,9 @@ from graphfix.analysis.flow.components import Gathering
 from graphfix.analysis.flow.expressions import DISPLAYS, arguments, is_text, key_of
 from graphfix.analysis.flow.hierarchy import Method
 from graphfix.analysis.flow.places import Field, Kind, Place, Sink
+from graphfix.analysis.flow.project_methods import linked_by_rows
 from graphfix.analysis.flow.sight import Sight
+from graphfix.effects.project_rows import added_methods
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ class Methods:
             return
         self.generics.discard(call)
         own = self.meant(name, found, last)
-        common = library.is_tensor_method(name) or name in library.COMMON
+        common = library.is_tensor_method(name) or name in library.COMMON or bool(added_methods(name))
         if common and found.open:  # `net.train()` may be any of that name in sight, and most often is none
             self.guessed.update((call, method) for method in set(own) - set(self.code.lookup.found_in_any(found.classes, name)))
         for method in own:
@@ -170,6 +172,8 @@ class Methods:
         if call in self.handled:
             return  # nothing of what follows changes
         self.handled.add(call)
+        if added_methods(name) and linked_by_rows(self.flow, self.unknown, call, receiver):
+            return
         if name in library.LOGS and library.OF_HANDLERS & self.code.methods.keys():
             self.unknown[call] = None  # a handler may look at what is logged
         known = name in library.ASKS | library.PUTS | library.TAKES
