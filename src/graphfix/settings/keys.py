@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from graphfix.interpreter.conventions import ACCUMULATE
 from graphfix.report.forms import FORMS
 from graphfix.settings.kinds import Choice, Codes, CodesByPattern, Command, Count, Flag, Kind, Names, Patterns, Schema, Text
-from graphfix.settings.rows import BACKWARDS, TENSORS, Rows
+from graphfix.settings.rows import BACKWARDS, ROWS, TENSORS, Rows
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ KEYS: tuple[Key, ...] = (
         "auto",
         "how a stored loss is cut: .item(), .detach(), or by what its readers need",
     ),
-    Key("rows", Rows(), [], "what functions and methods of libraries do that graphfix does not know", adds=True),
+    Key(ROWS, Rows(), [], "what functions and methods of libraries do that graphfix does not know", adds=True),
     Key(TENSORS, Names(), [], "deprecated, write rows: functions that return a tensor with the graph of their arguments", adds=True, deprecated=True),
     Key(BACKWARDS, Names(), [], "deprecated, write rows: functions that call backward() on their first argument", adds=True, deprecated=True),
     Key("output-format", Choice(tuple(FORMS)), "text", "output format of findings", whole=True),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from graphfix.effects.rows import CHOICES, HOMES, KINDS, BadRow, Returns, Row, rows_of
+from graphfix.effects.spelling import on_one_line, table_of
 from graphfix.interpreter.conventions import NAME_PATTERN
 from graphfix.settings.kinds import KnownCodes, Schema, WrongValue, did_you_mean, expect
 from graphfix.source.quote import cut, quoted
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from graphfix.settings.effective import Setting
 
 _WORDS_PATTERN = rf"^\s*{NAME_PATTERN[1:-1]}(\s+{NAME_PATTERN[1:-1]})*\s*$"
+ROWS = "rows"
 TENSORS, BACKWARDS = "tensor-functions", "backward-functions"  # the settings that named functions before there were rows
 
 
@@ -82,11 +83,11 @@ def _checked(table: object, number: int) -> list[str]:
 
 def rows_in_settings(settings: Mapping[str, Setting]) -> tuple[Row, ...]:
     """The rows of a project: those of the old settings, and those that it writes as such, which have the last word."""
-    written = (row for table in settings["rows"].value for row in rows_of(table))  # type: ignore[attr-defined]
+    written = (row for table in settings[ROWS].value for row in rows_of(table))  # type: ignore[attr-defined]
     return (*named_rows(settings[TENSORS].value, settings[BACKWARDS].value), *written)  # type: ignore[arg-type]
 
 
-def named_rows(tensors: list[str] | tuple[str, ...] = (), backwards: list[str] | tuple[str, ...] = ()) -> tuple[Row, ...]:
+def named_rows(tensors: Sequence[str] = (), backwards: Sequence[str] = ()) -> tuple[Row, ...]:
     """What the old settings say, as rows.
 
     A name without dots means each function and method that is called so; both kinds of names mean code in sight, too.
@@ -96,20 +97,19 @@ def named_rows(tensors: list[str] | tuple[str, ...] = (), backwards: list[str] |
     return (*made, *gone_through)  # what goes backward did so even where it was named as a tensor function, too
 
 
-def spelled(table: Mapping[str, Any]) -> str:
-    """A table on one line, as `graphfix config` shows it and messages quote it."""
-    return "[[rows]] " + ", ".join(f"{key} = {_toml(value)}" for key, value in table.items())
-
-
-def _toml(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else json.dumps(value, ensure_ascii=False)
+def placed_tables(setting: Setting) -> list[tuple[Mapping[str, Any], str]]:
+    """The tables of rows, each with the file and the line that it stands on; the later have the last word."""
+    return [
+        (table, f"{layer.path}:{layer.row(ROWS, number)}" if layer is not None else "command line")
+        for layer, tables in setting.parts
+        for number, table in enumerate(tables)  # type: ignore[arg-type, var-annotated]
+    ]
 
 
 def renewed(setting: str, name: str) -> str:
     """How a row says what one of the old settings says of a name."""
-    module, _, word = name.rpartition(".")
-    table: dict[str, object] = {"module": module or "...", "names": word, "returns": Returns.MADE.value}
-    return spelled({**table, "backward": True} if setting == BACKWARDS else table)
+    (row,) = named_rows(**{"backwards" if setting == BACKWARDS else "tensors": (name,)})
+    return on_one_line(table_of(row))
 
 
 def deprecated(settings: Mapping[str, Setting]) -> Iterator[str]:
