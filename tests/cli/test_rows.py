@@ -72,6 +72,13 @@ def test_a_row_makes_a_fix_safe_and_the_finding_says_which(fixes: Callable[..., 
     assert fix["applicability"] != "safe"
 
 
+def test_a_function_that_others_call_runs_its_backward_pass_there(fixes: Callable[..., list[dict[str, object]]]) -> None:
+    text = TRAIN.format(imports="import engine", before="", after="list(map(engine.run_pass, [loss]))")
+    assert all(fix["applicability"] != "safe" for fix in fixes(text, BACKWARD_ROW))
+    by_name = text.replace("import engine", "from engine import run_pass").replace("engine.run_pass", "run_pass")
+    assert all(fix["applicability"] != "safe" for fix in fixes(by_name, BACKWARD_ROW))
+
+
 def test_a_row_says_nothing_of_another_function(fixes: Callable[..., list[dict[str, object]]]) -> None:
     (fix,) = fixes(TOTAL, TOTAL_ROW.replace('"mylib.losses"', '"mylib"') + METER_ROW)
     assert fix["applicability"] == "unsafe"

@@ -9,7 +9,7 @@ from jsonschema import Draft7Validator
 
 from graphfix.effects.methods import gives_no_graph
 from graphfix.effects.project_rows import adding
-from graphfix.effects.rows import Returns, row_of
+from graphfix.effects.rows import KINDS, Returns, row_of
 from graphfix.interpreter.conventions import Conventions
 from graphfix.run.engine import findings_of
 from graphfix.settings.effective import effective
@@ -48,6 +48,11 @@ def test_what_is_no_row_is_one_line_with_its_place(tmp_path: Path, text: str, me
     assert str(caught.value).startswith(f"{path}:{message}") and "\n" not in str(caught.value)
     if "two rows" not in message:  # a schema cannot compare names
         assert not Draft7Validator(schema()).is_valid(loads(text))
+
+
+def test_the_page_names_each_field() -> None:
+    page = (Path(__file__).parents[2] / "docs/settings.md").read_text("utf-8")
+    assert [key for key in KINDS if f"`{key}`" not in page and f"`{key} = " not in page] == []
 
 
 def test_a_pyproject_has_them_below_its_own_table(tmp_path: Path) -> None:

@@ -99,11 +99,12 @@ def named_rows(tensors: Sequence[str] = (), backwards: Sequence[str] = ()) -> tu
 
 def placed_tables(setting: Setting) -> list[tuple[Mapping[str, Any], str]]:
     """The tables of rows, each with the file and the line that it stands on; the later have the last word."""
-    return [
-        (table, f"{layer.path}:{layer.row(ROWS, number)}" if layer is not None else "command line")
-        for layer, tables in setting.parts
-        for number, table in enumerate(tables)  # type: ignore[arg-type, var-annotated]
-    ]
+    found: list[tuple[Mapping[str, Any], str]] = []
+    for layer, tables in setting.parts:
+        assert isinstance(tables, list)
+        for number, table in enumerate(tables):
+            found.append((table, f"{layer.path}:{layer.row(ROWS, number)}" if layer is not None else "command line"))
+    return found
 
 
 def renewed(setting: str, name: str) -> str:
