@@ -199,10 +199,14 @@ COMMANDS = (
     ),
     Command(
         "config",
-        ("path", SELECTION, "unsafe_fixes", "jobs", SETTINGS, "settings_format", "schema"),
+        ("path", SELECTION, "unsafe_fixes", "jobs", SETTINGS, "settings_format", "schema", "row"),
         LEARN,
         "Show the settings of a file and their origin.",
-        "Show the settings that apply to a file, and the line that each comes from.",
+        """Show the settings that apply to a file, and the line that each comes from.
+
+        With --row, show instead what a function of a library does with a tensor, and where that is written: in the project's settings, or
+        in graphfix.
+        """,
         examines=False,
     ),
     Command(

@@ -1,4 +1,4 @@
-"""`graphfix config`: the settings that hold for a path, and where each comes from."""
+"""`graphfix config`: the settings that hold for a path, and where each comes from; or what is known of a function."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from graphfix.cli.choices import ListFormat
 from graphfix.cli.effective_options import resolved
 from graphfix.cli.exits import OK
 from graphfix.cli.options import Options
+from graphfix.cli.rows import show
 from graphfix.cli.terminal import OUT, quiet_pipe
+from graphfix.effects.spelling import on_one_line
 from graphfix.report.escape import escaped
 from graphfix.settings.effective import Setting
 from graphfix.settings.errors import SettingsError
 from graphfix.settings.keys import KEYS, schema
 from graphfix.settings.resolver import Resolver
+from graphfix.settings.rows import ROWS, placed_tables
 
 
 def run(options: Options) -> int:
@@ -31,14 +34,26 @@ def run(options: Options) -> int:
             listed = [(setting, _origins(setting)) for setting in settings]
         except SettingsError as error:
             session.fail(str(error))
+        if not options.quiet:
+            session.warn(resolver)
+        if options.row:
+            return show(options.row, {setting.key.name: setting for setting in settings}, options.settings_format)
         if options.settings_format is ListFormat.JSON:
             OUT.raw(json.dumps({s.key.name: {"value": s.value, "origin": origin} for s, origin in listed}, indent=2))
             return OK
-        words = [(f"{setting.key.name} = {_toml(setting.value)}", ", ".join(origins)) for setting, origins in listed]
+        words = [line for setting, origins in listed for line in _lines(setting, origins)]
         width = min(max(len(text) for text, _ in words), 60)
         for text, origin in words:
             OUT.raw(escaped(f"{text:<{width}}  # {origin}"))
     return OK
+
+
+def _lines(setting: Setting, origins: list[str]) -> list[tuple[str, str]]:
+    """What is shown of a setting, with its origin: each row of functions stands on a line of its own."""
+    if setting.key.name == ROWS and setting.parts:
+        return [(on_one_line(table), origin) for table, origin in zip(setting.value, origins, strict=True)]  # type: ignore[call-overload]
+    old = f"; deprecated, write {ROWS}" if setting.key.deprecated and setting.parts else ""
+    return [(f"{setting.key.name} = {_toml(setting.value)}", ", ".join(origins) + old)]
 
 
 def _schema() -> str:
@@ -58,6 +73,8 @@ def _origins(setting: Setting) -> list[str]:
     """`file:row` of each place that the value is from."""
     if not setting.parts:
         return ["default"]
+    if setting.key.name == ROWS:
+        return [origin for _, origin in placed_tables(setting)]
     return [
         f"{layer.path}:{layer.row(setting.key.name)}" if layer is not None else "command line" for layer, value in setting.parts
     ]

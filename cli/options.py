@@ -366,6 +366,14 @@ class Options:
         "--output-format", default=ListFormat.TEXT, metavar=either(ListFormat), help="Format of the list.", panel=OUTPUT
     )
     schema: bool = option("--schema", default=False, help="Print the JSON schema of all settings instead.", panel=OUTPUT)
+    row: str = option(
+        "--row",
+        default="",
+        metavar="NAME",
+        help="Print instead what is known of a function (mylib.losses.total) or method (.append).",
+        panel=OUTPUT,
+        show_default=False,
+    )
 
     # verify
     module: bool = option("--module", "-m", default=False, help="SCRIPT is a module name, as with python -m.", panel=RUNNING)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from graphfix.interpreter.witness import Witness
     from graphfix.report.view import View
     from graphfix.run.baseline import Baseline
+    from graphfix.settings.resolver import Resolver
 
 
 NOTHING: Mapping[Path, Outcome] = {}
@@ -96,6 +97,8 @@ def start(options: Options, *, repair: bool = False, stages: bool = False, ahead
         known = _baseline(options)
     except (MissingPath, SettingsError) as error:
         fail(str(error))
+    if options.settings is not None and not options.quiet:
+        warn(options.settings)
     edits = FORMS[options.form].edits
     roots = tuple(dict.fromkeys(map(project_root, found.roots)))
     job = Job(
@@ -116,6 +119,14 @@ def start(options: Options, *, repair: bool = False, stages: bool = False, ahead
 
         job = replace(job, cache=opened(roots))
     return Session(options, found, job)
+
+
+def warn(settings: Resolver) -> None:
+    """Say which settings are written in another way today."""
+    from graphfix.report.escape import escaped
+
+    for line in settings.deprecated():
+        ERR.say(f"graphfix: warning: {escaped(line)}")
 
 
 def fail(message: str) -> NoReturn:

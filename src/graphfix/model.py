@@ -147,6 +147,8 @@ class Fix:
     """A repair: applied whole or not at all. All operations are in the finding's file.
 
     `doubt`: why an unsafe fix is not proven safe, as the end of a sentence that begins with "not proven safe:"; empty for a safe one.
+    `missing_rows`: for each call that stands in the way, because nothing is known of it, the table of a settings file that says what it
+    does.
     """
 
     applicability: Applicability
@@ -154,6 +156,7 @@ class Fix:
     operations: tuple[Operation, ...]
     ground: Ground = Ground.UNUSED
     doubt: str = ""
+    missing_rows: tuple[str, ...] = ()
 
     def doubted(self, doubt: str) -> Fix:
         """The same fix, unsafe for this reason; one that is unsafe already keeps its own."""
@@ -163,7 +166,7 @@ class Fix:
 
     def cleared(self) -> Fix:
         """The same fix, safe: what was doubted about it is proven."""
-        return replace(self, applicability=Applicability.SAFE, doubt="")
+        return replace(self, applicability=Applicability.SAFE, doubt="", missing_rows=())
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import pytest
 from graphfix.interpreter.conventions import Conventions
 from graphfix.model import Append
 from graphfix.run.engine import findings_of
+from graphfix.settings.rows import named_rows
 
 TRAIN = """\
 import torch
@@ -43,7 +44,7 @@ def cuts(text: str, conventions: Conventions) -> list[tuple[str, str]]:
 def test_a_function_that_walks(name: str) -> None:
     text = TRAIN.format(loss=MEAN, walk="engine.run_pass(loss)", after="print(total)").replace("    optimizer.zero_grad()\n", "")
     assert cuts(text, Conventions()) == []  # nothing in it spells that something is trained
-    assert cuts(text, Conventions(backward_functions=(name,))) == [("GF101", ".item()")]
+    assert cuts(text, Conventions(rows=named_rows(backwards=(name,)))) == [("GF101", ".item()")]
 
 
 def test_another_module_s_function_is_not_meant() -> None:
@@ -51,24 +52,24 @@ def test_another_module_s_function_is_not_meant() -> None:
         "import torch\nimport engine\nmodel = torch.nn.Linear(3, 1)\nx = model(torch.randn(3))\n"
         "for step in range(10):\n    engine.run_pass(x.sum())\n"
     )
-    assert findings_of(Path("t.py"), text, (), Conventions(backward_functions=("trainer.run_pass",))) == []
-    found = findings_of(Path("t.py"), text, (), Conventions(backward_functions=("engine.run_pass",)))
+    assert findings_of(Path("t.py"), text, (), Conventions(rows=named_rows(backwards=("trainer.run_pass",)))) == []
+    found = findings_of(Path("t.py"), text, (), Conventions(rows=named_rows(backwards=("engine.run_pass",))))
     assert [finding.code for finding in found] == ["GF203"]
 
 
 def test_a_method_of_an_unknown_object_that_walks() -> None:
     text = "def fit(runner, losses):\n    loss = sum(losses)\n    runner.walk(loss)\n    runner.walk(loss)\n"
     assert findings_of(Path("fit.py"), text) == []
-    found = findings_of(Path("fit.py"), text, (), Conventions(backward_functions=("walk",)))
+    found = findings_of(Path("fit.py"), text, (), Conventions(rows=named_rows(backwards=("walk",))))
     assert all(finding.code.startswith("GF3") for finding in found)
 
 
 @pytest.mark.parametrize("name", ["focal", "mylib.losses.focal"])
 def test_a_function_that_makes_a_tensor(name: str) -> None:
     text = TRAIN.format(loss="focal(model(torch.randn(3)), None)", walk="engine.run_pass(loss)", after="print(total)")
-    assert cuts(text, Conventions(backward_functions=("run_pass",))) == []
+    assert cuts(text, Conventions(rows=named_rows(backwards=("run_pass",)))) == []
     # nothing says that it has one element
-    assert cuts(text, Conventions("auto", (name,), ("run_pass",))) == [("GF101", ".detach()")]
+    assert cuts(text, Conventions(rows=named_rows((name,), ("run_pass",)))) == [("GF101", ".detach()")]
 
 
 def test_detach_always() -> None:

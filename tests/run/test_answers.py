@@ -16,6 +16,7 @@ from graphfix.run.again import forget_files
 from graphfix.run.examine import Job
 from graphfix.run.outcome import Outcome, Status
 from graphfix.run.selection import Wanted
+from graphfix.settings.rows import named_rows
 
 
 @pytest.fixture(autouse=True)
@@ -119,7 +120,7 @@ def test_a_file_that_is_named_is_looked_at(project: Path) -> None:
 def test_settings_may_make_a_file_matter(project: Path) -> None:
     (project / "idle03.py").write_text("from lab import climb\nclimb((\n")
     assert run(project)["idle03.py"].passed_over
-    named = Wanted(conventions=Conventions(backward_functions=frozenset(("lab.climb",))))
+    named = Wanted(conventions=Conventions(rows=named_rows(backwards=("lab.climb",))))
     assert run(project, wanted=named)["idle03.py"].status is Status.UNREADABLE
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 
+from graphfix.effects.project_rows import kept_by_name
 from graphfix.effects.rows import Observes, Puts, Returns, Row, methods_named
 from graphfix.effects.table import OpFacts, facts
 
@@ -12,7 +13,7 @@ RECORDED = "recorded from torch: scripts/record_torch.py"
 NO_GRAPH = ("number", "bool", "other", "none")
 
 
-@functools.cache
+@kept_by_name
 def rows_of_method(name: str) -> tuple[Row, ...]:
     """The rows of all methods and attributes of this name; empty where no class that is known has one."""
     written = methods_named(name)
@@ -38,34 +39,34 @@ def recorded(name: str, known: OpFacts) -> Row:
     return row(Returns.MADE if known.result == "tensor" else Returns.SEVERAL, writes=known.mutates)
 
 
-@functools.cache
+@kept_by_name
 def gives_no_graph(name: str) -> bool:
     """Whether what a method or attribute of this name gives is never part of a graph, whatever has it."""
     rows = rows_of_method(name)
     return bool(rows) and all(row.gives_no_graph for row in rows)
 
 
-@functools.cache
+@kept_by_name
 def gives_no_tensor(name: str) -> bool:
     """Whether what a method of this name gives is no tensor itself, whatever has it."""
     rows = rows_of_method(name)
     return bool(rows) and all(row.gives_no_tensor for row in rows)
 
 
-@functools.cache
+@kept_by_name
 def observes_graph(name: str) -> bool:
     """Whether a method or attribute of this name tells something of a graph."""
     return any(row.observes is Observes.GRAPH for row in rows_of_method(name))
 
 
-@functools.cache
+@kept_by_name
 def writes(name: str) -> bool:
     """Whether a method of this name may change what it is called on, or what it is given, or is not known."""
     rows = rows_of_method(name)
     return not rows or any(row.writes or row.calls or row.keeps or row.draws for row in rows)
 
 
-@functools.cache
+@kept_by_name
 def shares_memory(name: str) -> bool:
     """Whether what a method or attribute of this name gives may lie in the memory of what has it."""
     rows = rows_of_method(name)

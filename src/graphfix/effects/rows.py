@@ -1,6 +1,7 @@
 """One row for each function, and each method of a class, of a library: what it does with what it is given.
 
-The rows lie in TOML files beside this one, by library. Where a function has no row, nothing is known of it: what it is given escapes.
+The rows lie in TOML files beside this one, by library, and a project's settings add to them. Where a function has no row, nothing is known
+of it: what it is given escapes.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
+
+from graphfix.effects.project_rows import added_row, added_to_methods, is_added_class
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -67,7 +70,7 @@ class Row:
 
     name: str
     returns: Returns
-    source: str  # where that is written
+    source: str = ""  # where that is written
     of_class: str = ""  # of which it is a method
     puts: Puts = Puts.NOTHING  # into the object that it is called on
     observes: Observes = Observes.NOTHING
@@ -86,8 +89,10 @@ class Row:
     keyed: bool = False  # the first that it is given is a key
     of_arguments: bool = False  # what a method gives comes of its arguments alone
     takes_out: bool = False  # something out of the object that it is called on
+    backward: bool = False  # it runs a backward pass from its first argument (of a method, the first behind the object that it is called on)
     runs: str = ""  # methods of classes in sight that it may run
     not_called: str = ""  # why the test that compares rows with what is installed does not call it
+    even_in_sight: bool = False  # it holds for a function that the analysed code defines, too; no table says so, only old settings
 
     @property
     def gives_no_graph(self) -> bool:
@@ -111,11 +116,24 @@ class Row:
 
 
 class BadRow(ValueError):
-    """A table that is no row: the file, and what is wrong."""
+    """A table that is no row: what is wrong, and with which `key` of the table; empty where it is the whole table."""
+
+    def __init__(self, why: str, key: str = "") -> None:
+        super().__init__(why)
+        self.key = key
 
 
 def row_of(name: str) -> Row | None:
-    """The row of a function by its full name, of a builtin by its mere name; None where it has none."""
+    """The row of a function by its full name, of a builtin by its mere name; None where it has none.
+
+    Within `project_rows.adding` the rows of the project go before those of graphfix.
+    """
+    added = added_row(name) or (added_row(f"builtins.{name}") if name and "." not in name else None)
+    return added or shipped_row_of(name)
+
+
+def shipped_row_of(name: str) -> Row | None:
+    """The row that graphfix itself has."""
     root, _, rest = name.partition(".")
     if not rest:
         return rows_in(PYTHON).get(f"builtins.{name}")
@@ -124,12 +142,17 @@ def row_of(name: str) -> Row | None:
 
 def methods_named(name: str) -> tuple[Row, ...]:
     """The rows of all methods and attributes of this name: what a call may do whose receiver is not known."""
+    return added_to_methods(name, shipped_methods_named(name))
+
+
+def shipped_methods_named(name: str) -> tuple[Row, ...]:
+    """Those that graphfix itself has."""
     return _methods().get(name, ())
 
 
 def has_methods(name: str) -> bool:
     """Whether a class of this full name has rows of methods."""
-    return name in _classes()
+    return name in _classes() or is_added_class(name)
 
 
 @functools.cache
@@ -171,32 +194,54 @@ def read_rows(text: str, file: str) -> Iterator[Row]:
     except tomllib.TOMLDecodeError as error:
         raise BadRow(f"{file}: {error}") from None
     for number, table in enumerate(tables, 1):
-        yield from rows_of(table, f"{file}: table {number}")
+        try:
+            if not isinstance(table.get("source"), str):
+                raise BadRow("'source' is missing")
+            yield from rows_of(table)
+        except BadRow as error:
+            raise BadRow(f"{file}: table {number}: {error}") from None
 
 
-def rows_of(table: Mapping[str, Any], where: str) -> Iterator[Row]:
+def rows_of(table: Mapping[str, Any]) -> Iterator[Row]:
     """A row for each name of a table: of the functions of a `module`, or of the methods of a `class`; raises `BadRow`."""
-    given = {key: value for key, value in table.items() if key not in ("module", "class", "names")}
-    home = table.get("class", table.get("module"))
-    wrong = [key for key, value in given.items() if not isinstance(value, _KINDS.get(key, ()))]
-    missing = [key for key in ("names", "returns", "source") if not isinstance(table.get(key), str)]
-    missing += [] if isinstance(home, str) else ["module"]
-    if wrong or missing:
-        raise BadRow(f"{where}: {(wrong or missing)[0]!r} is {'not a field, or not of its kind' if wrong else 'missing'}")
-    for key, choice in _CHOICES.items():
+    given = {key: value for key, value in table.items() if key not in HOMES and key != "names"}
+    homes = [key for key in HOMES if key in table]
+    _check(table, homes)
+    for key, choice in CHOICES.items():
         if key in given:
-            given[key] = _chosen(choice, given[key], key, where)
+            given[key] = _chosen(choice, given[key], key)
     for name in table["names"].split():
-        yield Row(name=f"{home}.{name}", of_class=table.get("class", ""), **given)
+        yield Row(name=f"{table[homes[0]]}.{name}", of_class=table.get("class", ""), **given)
 
 
-def _chosen(choice: type[enum.Enum], value: str, key: str, where: str) -> enum.Enum:
+def _check(table: Mapping[str, Any], homes: list[str]) -> None:
+    """Raise `BadRow` for a key that is no field, or not of its kind, and for one that is missing."""
+    for key, value in table.items():
+        if not isinstance(value, KINDS.get(key, ())):
+            raise BadRow(f"{key!r} is not a field, or not of its kind", key)
+    missing = [*([] if homes else ["module"]), *(key for key in ("names", "returns") if key not in table)]
+    if missing:
+        raise BadRow(f"{missing[0]!r} is missing")
+    if len(homes) > 1:
+        raise BadRow("'module' and 'class' are both given", "class")
+
+
+def _chosen(choice: type[enum.Enum], value: str, key: str) -> enum.Enum:
     try:
         return choice(value)
     except ValueError:
         words = ", ".join(repr(each.value) for each in choice if each.value)
-        raise BadRow(f"{where}: {key} = {value!r} is none of {words}") from None
+        raise BadRow(f"{key} = {value!r} is none of {words}", key) from None
 
 
-_CHOICES: dict[str, type[enum.Enum]] = {"returns": Returns, "puts": Puts, "observes": Observes}
-_KINDS = {field.name: bool if field.type == "bool" else str for field in fields(Row) if field.name not in ("name", "of_class")}
+CHOICES: Mapping[str, type[enum.Enum]] = {"returns": Returns, "puts": Puts, "observes": Observes}
+HOMES = ("module", "class")
+# what a table may have, and of which kind it is
+KINDS: Mapping[str, type] = {
+    **dict.fromkeys((*HOMES, "names"), str),
+    **{
+        field.name: bool if field.type == "bool" else str
+        for field in fields(Row)
+        if field.name not in ("name", "of_class", "even_in_sight")
+    },
+}

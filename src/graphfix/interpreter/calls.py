@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from graphfix.autograd.graph import Node
+from graphfix.effects.project_rows import has_rows
 from graphfix.interpreter.definitions import holds_no_graph, is_abstract
 from graphfix.interpreter.frames import Env, Frame
 from graphfix.interpreter.hooks import before_forward, behind_forward
@@ -13,6 +14,7 @@ from graphfix.interpreter.iteration import iterate
 from graphfix.interpreter.lookup import find_method
 from graphfix.interpreter.networks import hand_over, records
 from graphfix.interpreter.places import item_of
+from graphfix.interpreter.project_functions import by_row, row_of_callee, row_of_method
 from graphfix.interpreter.recording import Foreign, Handed
 from graphfix.interpreter.refusals import refuse_other_kinds
 from graphfix.interpreter.values import (
@@ -33,7 +35,6 @@ from graphfix.interpreter.values import (
     Partial,
     Sequence,
     SuperProxy,
-    Tensor,
     TorchModule,
     Unknown,
     Value,
@@ -49,9 +50,9 @@ def call_node(m: Interpreter, node: ast.Call) -> Value:
         receiver = m.evaluate(target.value)
         method = find_method(receiver, target.attr)
         arguments, keywords = arguments_of(m, node)
-        if not m.conventions.names_none:
-            name = qualified(method) if method is not None else f"{qualified(receiver)}.{target.attr}"
-            made = conventional(m, name.lstrip("."), arguments, keywords, node)
+        if has_rows():
+            row = row_of_method(receiver, method, target.attr)
+            made = by_row(m, row, receiver, arguments, keywords, node) if row is not None else None
             if made is not None:
                 return made
         if method is not None:
@@ -61,31 +62,12 @@ def call_node(m: Interpreter, node: ast.Call) -> Value:
     if isinstance(callee, External) and callee.name == "builtins.super":
         return super_of(m, node)
     arguments, keywords = arguments_of(m, node)
-    if not m.conventions.names_none:
-        made = conventional(m, qualified(callee) or getattr(target, "id", ""), arguments, keywords, node)
+    if has_rows():
+        row = row_of_callee(callee, getattr(target, "id", ""))
+        made = by_row(m, row, None, arguments, keywords, node) if row is not None else None
         if made is not None:
             return made
     return call(m, callee, arguments, keywords, node)
-
-
-def conventional(m: Interpreter, name: str, arguments: Arguments, keywords: Keywords, site: ast.Call) -> Value | None:
-    """A call of a function that the project's settings name; None for any other."""
-    if m.conventions.walks(name):
-        return m.models.launched(m, arguments, keywords, site)
-    if m.conventions.makes_tensor(name):
-        return Tensor(m.record(site, [*arguments, *keywords.values()], True))
-    return None
-
-
-def qualified(callee: Value) -> str:
-    """The name under which a function or class would be imported; empty for what has none."""
-    if isinstance(callee, External):
-        return callee.name
-    if isinstance(callee, BoundMethod) and callee.function is not None:
-        return qualified(callee.function)
-    if isinstance(callee, Function) and not isinstance(callee.definition, ast.Lambda):
-        return f"{callee.env.document.name}.{callee.definition.name}"
-    return ""
 
 
 def arguments_of(m: Interpreter, node: ast.Call) -> tuple[Arguments, Keywords]:

@@ -8,6 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from graphfix.effects.rows import Row
+
 if TYPE_CHECKING:
     from graphfix.interpreter.witness import Witness
 
@@ -17,24 +19,23 @@ NAME_PATTERN = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$"
 
 @dataclass(frozen=True)
 class Conventions:
-    """A name with dots is that of an import (`mylib.losses.focal`); one without is the last word of what is called.
+    """What the settings for a file say.
 
     `accumulate`: what a value becomes where it is put away: `detach` always, `item` a number also where readers that are out of
-    sight may get it. `tensor_functions`: their result is a tensor on the graph of their arguments. `backward_functions`: they
-    walk the graph of their first argument. `witness`: what a traced run has shown of it. `trains_modules`: what a module's forward pass
-    returns goes backward somewhere, as a run that has failed there shows.
+    sight may get it. `rows`: what functions and methods that are out of sight do; an analysis holds them in `effects.project_rows`.
+    `witness`: what a traced run has shown of it. `trains_modules`: what a module's forward pass returns goes backward somewhere, as a
+    run that has failed there shows.
     """
 
     accumulate: str = "auto"
-    tensor_functions: tuple[str, ...] = ()
-    backward_functions: tuple[str, ...] = ()
+    rows: tuple[Row, ...] = ()
     witness: Witness | None = None
     trains_modules: bool = False
 
     @cached_property
     def walking(self) -> frozenset[str]:
         """The last words of the functions that walk."""
-        return frozenset(name.rpartition(".")[2] for name in self.backward_functions)
+        return frozenset(row.name.rpartition(".")[2] for row in self.rows if row.backward)
 
     def spelled_in(self, text: str) -> bool:
         """Whether `text` spells a function that walks."""
@@ -43,23 +44,6 @@ class Conventions:
     def saw(self, path: Path) -> bool:
         """Whether a traced run went through the file."""
         return self.witness is not None and self.witness.speaks_of(path)
-
-    @cached_property
-    def names_none(self) -> bool:
-        """Whether it names no function at all."""
-        return not (self.backward_functions or self.tensor_functions)
-
-    def walks(self, name: str) -> bool:
-        """Whether the function with the qualified `name` walks its first argument."""
-        return _names(self.backward_functions, name)
-
-    def makes_tensor(self, name: str) -> bool:
-        """Whether the function with the qualified `name` makes a tensor on the graph of its arguments."""
-        return _names(self.tensor_functions, name)
-
-
-def _names(listed: tuple[str, ...], name: str) -> bool:
-    return name in listed or name.rpartition(".")[2] in listed
 
 
 NO_CONVENTIONS = Conventions()

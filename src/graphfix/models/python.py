@@ -74,7 +74,7 @@ def call_library(m: Interpreter, name: str, arguments: list[Value], keywords: di
     row = row_of(name)
     if top in PLAIN_LIBRARIES:
         return plain(m, name, arguments, site)
-    if row is not None and not (row.keeps or row.writes):  # what it writes is not followed
+    if row is not None and not (row.keeps or row.writes or row.backward):  # what becomes of what it is given is not followed
         node = m.record(site, values, True) if not row.gives_no_graph else None
         return Unknown((name, site, m.now()), node) if node is not None else plain(m, name, arguments, site)
     network = built_network(m, name, arguments, keywords, site)

@@ -14,6 +14,7 @@ from graphfix.interpreter.shapes import SCALAR, shape_of
 from graphfix.model import OPEN, OUTSIDE, Append, Applicability, Decorate, Finding, Fix, Label, Wrap
 from graphfix.obligations.identity_sensitivity import is_identity
 from graphfix.obligations.inquiry import NO_TENSOR, Open
+from graphfix.obligations.missing_rows import missing_rows
 from graphfix.obligations.obligations import MOST_PLACES, Proof
 from graphfix.obligations.stays import Stays
 from graphfix.source.homes import file_of
@@ -84,6 +85,7 @@ def doubted(evidence: Evidence, finding: Finding, opened: list[Open]) -> Finding
     repair = finding.fix.doubted(reason_of(opened[0]))
     if repair.doubt.startswith(OUTSIDE):  # the places say which code that is
         repair = dataclasses.replace(repair, doubt=reason_of(opened[0]))
+    repair = dataclasses.replace(repair, missing_rows=missing_rows(evidence.flow, opened)[:MOST_TOLD])
     return dataclasses.replace(finding, fix=repair, story=(*finding.story, *new[:MOST_TOLD]))
 
 

@@ -89,6 +89,7 @@ def _fix(finding: Finding, edits: Edits, index: LineIndex) -> dict[str, object] 
         "applicability": finding.fix.applicability.value,
         "message": finding.fix.title,
         "reason": finding.fix.doubt or None,
+        **({"rows": list(finding.fix.missing_rows)} if finding.fix.missing_rows else {}),
         **({"files": [_plain(path) for path in changed_by(finding)]} if changes_others(finding.fix) else {}),
         "edits": [
             {"content": edit.content, **_in_cell(index.cell(edit.span.start)), **_locations(index, edit.span)} for edit in edits

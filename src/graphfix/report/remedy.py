@@ -31,7 +31,7 @@ def where(finding: Finding) -> str:
 
 
 def reasons(finding: Finding) -> Iterator[str]:
-    """Why the fix is not proven safe, where the story does not say so; or why there is none, and what to write instead."""
+    """Why the fix is not proven safe, where the story does not say so, or why there is none; and what to write."""
     if finding.fix is None:
         yield f"no fix: {finding.unfixed or UNKNOWN}"
         yield f"help: {finding.by_hand + '; ' if finding.by_hand else ''}see `graphfix rule {finding.code}`"
@@ -39,3 +39,6 @@ def reasons(finding: Finding) -> Iterator[str]:
     reason = f"{NOT_PROVEN}{finding.fix.doubt}"
     if finding.fix.doubt and all(label.message not in (reason, finding.fix.doubt) for label in finding.story):
         yield reason
+    for table in finding.fix.missing_rows:
+        head, *said = table.split("\n")
+        yield f"help: graphfix.toml could say what it does: {head} {', '.join(said)}"

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from graphfix.effects.project_rows import adding
 from graphfix.interpreter.conventions import NO_CONVENTIONS, Conventions
 from graphfix.model import Applicability, Finding, Label, Span
 from graphfix.models.words import spelled_by_code
@@ -99,7 +100,8 @@ def analyse(
     """
     if not (is_relevant(text) or conventions.spelled_in(text) or conventions.saw(path) or _leads_on(path, text, roots)):
         return Analysis()
-    return _forgotten(lambda: _analysed(path, text, roots, conventions, counts, others, is_blamed=False))
+    with adding(conventions.rows):
+        return _forgotten(lambda: _analysed(path, text, roots, conventions, counts, others, is_blamed=False))
 
 
 def analyse_blamed(
@@ -115,7 +117,8 @@ def analyse_blamed(
     Whatever other files do with it is looked at, also where it spells nothing by itself that the tape could follow; the results of its
     modules go backward, whoever does that.
     """
-    return _forgotten(lambda: _analysed(path, text, roots, conventions, counts, others, is_blamed=True))
+    with adding(conventions.rows):
+        return _forgotten(lambda: _analysed(path, text, roots, conventions, counts, others, is_blamed=True))
 
 
 def _forgotten(look: Callable[[], Analysis]) -> Analysis:

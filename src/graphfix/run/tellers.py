@@ -35,7 +35,7 @@ class Plan:
 
 def planned(files: Sequence[Path], job: Job, jobs: int) -> Job:
     """The job, which knows for each of the `files` whose programs show something of it, and with which others it is changed."""
-    asked = list(map(str, files))
+    asked = list(map(str, files)), job.wanted.conventions, {str(folder): scope.wanted.conventions for folder, scope in job.scopes.items()}
     known = job.cache.plan(asked) if job.cache is not None else None
     if not isinstance(known, Plan):
         known = plan_for(files, job, jobs)

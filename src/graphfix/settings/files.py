@@ -11,6 +11,7 @@ from graphfix.settings.errors import SettingsError
 from graphfix.settings.keys import BY_NAME
 from graphfix.settings.kinds import CodesByPattern, KnownCodes, WrongValue, did_you_mean
 from graphfix.settings.lines import row_of
+from graphfix.settings.rows import WrongTable
 from graphfix.settings.toml import BadToml, loads
 from graphfix.source.errors import SourceError
 from graphfix.source.quote import cut, quoted
@@ -39,9 +40,9 @@ class Loaded:
             yield layer
             layer = layer.base
 
-    def row(self, key: str) -> int:
-        """The row on which the file sets `key`."""
-        return row_of(self.text, (*_prefix(self.path), key))
+    def row(self, key: str, *within: str | int) -> int:
+        """The row on which the file sets `key`, or what lies `within` its value: a key of a table, or the number of an item."""
+        return row_of(self.text, (*_prefix(self.path), key, *within))
 
 
 def found_in(folder: Path) -> Path | None:
@@ -133,11 +134,14 @@ def _check(loaded: Loaded) -> None:
         try:
             key.kind.check(value, KnownCodes())
         except WrongValue as error:
-            raise _error(loaded.path, _row_of_value(loaded, name, value), f"{name}: {error}") from error
+            raise _error(loaded.path, _row_of_value(loaded, name, value, error), f"{name}: {error}") from error
 
 
-def _row_of_value(loaded: Loaded, name: str, value: object) -> int:
+def _row_of_value(loaded: Loaded, name: str, value: object, error: WrongValue) -> int:
     kind = BY_NAME[name].kind
+    if isinstance(error, WrongTable):
+        within = (error.number, error.key) if error.key else (error.number,)
+        return row_of(loaded.text, (*_prefix(loaded.path), name, *within))
     if isinstance(kind, CodesByPattern) and isinstance(value, dict):
         for pattern, codes in value.items():
             try:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from graphfix.interpreter.conventions import ACCUMULATE
 from graphfix.report.forms import FORMS
 from graphfix.settings.kinds import Choice, Codes, CodesByPattern, Command, Count, Flag, Kind, Names, Patterns, Schema, Text
+from graphfix.settings.rows import BACKWARDS, ROWS, TENSORS, Rows
 
 
 @dataclass(frozen=True)
@@ -14,6 +15,7 @@ class Key:
     """One setting. `adds`: a file's value is added to that of the file it extends.
 
     `whole`: it holds for a whole run, so the file for the working directory decides and not the one next to each file.
+    `deprecated`: it is still read, and its users are told what to write instead.
     """
 
     name: str
@@ -22,6 +24,7 @@ class Key:
     about: str
     adds: bool = False
     whole: bool = False
+    deprecated: bool = False
 
 
 KEYS: tuple[Key, ...] = (
@@ -48,8 +51,9 @@ KEYS: tuple[Key, ...] = (
         "auto",
         "how a stored loss is cut: .item(), .detach(), or by what its readers need",
     ),
-    Key("tensor-functions", Names(), [], "functions that return a tensor with the graph of their arguments", adds=True),
-    Key("backward-functions", Names(), [], "functions that call backward() on their first argument", adds=True),
+    Key(ROWS, Rows(), [], "what functions and methods of libraries do that graphfix does not know", adds=True),
+    Key(TENSORS, Names(), [], "deprecated, write rows: functions that return a tensor with the graph of their arguments", adds=True, deprecated=True),
+    Key(BACKWARDS, Names(), [], "deprecated, write rows: functions that call backward() on their first argument", adds=True, deprecated=True),
     Key("output-format", Choice(tuple(FORMS)), "text", "output format of findings", whole=True),
     Key("jobs", Count(), 0, "processes; 0 for one per processor", whole=True),
     Key("install", Command(), "", "install command shown in pull requests; empty for installing from the repository", whole=True),
@@ -72,4 +76,5 @@ def schema() -> Schema:
 
 def _property(key: Key) -> Schema:
     default = {} if key.name == "extend" else {"default": key.default}
-    return {"description": key.about, **key.kind.schema(), **default}
+    old = {"deprecated": True} if key.deprecated else {}
+    return {"description": key.about, **key.kind.schema(), **default, **old}

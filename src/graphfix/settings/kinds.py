@@ -6,6 +6,7 @@ import difflib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Protocol
 
 from graphfix.interpreter.conventions import NAME_PATTERN
 from graphfix.run.selection import CODE_PATTERN, UnknownCode, parse_codes
@@ -25,7 +26,7 @@ class Text:
     """A string."""
 
     def check(self, value: object, known: KnownCodes) -> None:
-        _expect(value, str)
+        expect(value, str)
 
     def schema(self) -> Schema:
         return {"type": "string"}
@@ -36,7 +37,7 @@ class Command:
     """A line that texts show as what to type; graphfix never runs it."""
 
     def check(self, value: object, known: KnownCodes) -> None:
-        _expect(value, str)
+        expect(value, str)
         if re.fullmatch(COMMAND, str(value)) is None:
             raise WrongValue("must be one line of at most 300 printable characters of ASCII")
 
@@ -49,7 +50,7 @@ class Flag:
     """True or false."""
 
     def check(self, value: object, known: KnownCodes) -> None:
-        _expect(value, bool)
+        expect(value, bool)
 
     def schema(self) -> Schema:
         return {"type": "boolean"}
@@ -60,7 +61,7 @@ class Count:
     """A whole number from 0 on."""
 
     def check(self, value: object, known: KnownCodes) -> None:
-        _expect(value, int)
+        expect(value, int)
         if isinstance(value, int) and value < 0:
             raise WrongValue(f"must not be negative, is {cut(value)}")
 
@@ -75,7 +76,7 @@ class Choice:
     words: tuple[str, ...]
 
     def check(self, value: object, known: KnownCodes) -> None:
-        _expect(value, str)
+        expect(value, str)
         if value not in self.words:
             raise WrongValue(f"must be one of {', '.join(self.words)}, is {quoted(value)}{did_you_mean(str(value), self.words)}")
 
@@ -128,7 +129,7 @@ class CodesByPattern:
     """A table from file patterns to lists of codes."""
 
     def check(self, value: object, known: KnownCodes) -> None:
-        _expect(value, dict)
+        expect(value, dict)
         assert isinstance(value, dict)
         for pattern, codes in value.items():
             check_patterns([pattern.removeprefix("!")])
@@ -156,7 +157,14 @@ class KnownCodes:
         return NAMES
 
 
-Kind = Text | Command | Flag | Count | Choice | Patterns | Names | Codes | CodesByPattern
+class Kind(Protocol):
+    """What a setting may hold."""
+
+    def check(self, value: object, known: KnownCodes) -> None:
+        """Raise `WrongValue` where it does not hold that."""
+
+    def schema(self) -> Schema:
+        """The same as JSON schema."""
 
 
 def codes_of(words: Iterable[str]) -> tuple[str, ...]:
@@ -180,7 +188,7 @@ def did_you_mean(word: str, known: tuple[str, ...]) -> str:
 
 
 def _strings(value: object) -> list[str]:
-    _expect(value, list)
+    expect(value, list)
     assert isinstance(value, list)
     for item in value:
         if not isinstance(item, str):
@@ -188,7 +196,7 @@ def _strings(value: object) -> list[str]:
     return value
 
 
-def _expect(value: object, wanted: type) -> None:
+def expect(value: object, wanted: type) -> None:
     # a boolean is an integer to Python, not to TOML
     if type(value) is not wanted:
         raise WrongValue(f"must be {NAMES[wanted]}, is {_named(value)}")

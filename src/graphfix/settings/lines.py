@@ -17,8 +17,11 @@ _TRIES = 50  # cuts inside of one long value: where more fail, the nearest row b
 _STATEMENT = re.compile(rf"[ \t]*(?:\[|{_KEY}(?:[ \t]*\.[ \t]*{_KEY})*[ \t]*=)")
 
 
-def row_of(text: str, path: Sequence[str]) -> int:
-    """The 1-based row of the statement that first sets the key at `path` in `text`, which parses and holds it."""
+def row_of(text: str, path: Sequence[str | int]) -> int:
+    """The 1-based row of the statement that first sets the key at `path` in `text`, which parses and holds it.
+
+    A number in `path` stands for the item of a list.
+    """
     lines = text.split("\n")
     cuts = [number for number, line in enumerate(lines) if _STATEMENT.match(line)]
     # between the two lies the statement: the text up to the first lacks the key, the text up to the second holds it
@@ -30,7 +33,7 @@ def row_of(text: str, path: Sequence[str]) -> int:
         first, last = (first, number) if holds else (number, last)
 
 
-def _tried(lines: list[str], cuts: list[int], first: int, last: int, path: Sequence[str]) -> tuple[int | None, bool]:
+def _tried(lines: list[str], cuts: list[int], first: int, last: int, path: Sequence[str | int]) -> tuple[int | None, bool]:
     """A cut strictly between the two that parses, as near to the middle as can be, and whether the key is held there."""
     middle = (first + last) // 2
     behind, before = range(max(middle, first + 1), last), range(min(middle, last) - 1, first, -1)
@@ -43,8 +46,11 @@ def _tried(lines: list[str], cuts: list[int], first: int, last: int, path: Seque
     return None, False
 
 
-def _holds(value: object, path: Sequence[str]) -> bool:
+def _holds(value: object, path: Sequence[str | int]) -> bool:
     for part in path:
+        if isinstance(part, int) and isinstance(value, list) and part < len(value):
+            value = value[part]
+            continue
         if not isinstance(value, dict) or part not in value:
             return False
         value = value[part]

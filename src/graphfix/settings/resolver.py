@@ -93,6 +93,16 @@ class Resolver:
 
         return scope_of(self.settings_of(folder), Path(os.path.abspath(os.curdir)))
 
+    def deprecated(self) -> list[str]:
+        """A line for each setting in the files that were read so far which is written in another way today."""
+        files = {self.fixed, *self._files.values()} - {None}
+        if not files:
+            return []
+        from graphfix.settings.effective import effective
+        from graphfix.settings.rows import deprecated
+
+        return sorted({line for loaded in files for line in deprecated(effective(loaded, {}))})
+
     def excludes(self, path: Path, is_folder: bool) -> bool:
         """Whether settings leave the file or folder at `path` out; a folder whose own settings are wrong is, and is noted."""
         scope = self.scope_of(path.parent)

@@ -13,6 +13,7 @@ from graphfix.interpreter.conventions import Conventions
 from graphfix.run.selection import Wanted
 
 if TYPE_CHECKING:
+    from graphfix.effects.rows import Row
     from graphfix.settings.effective import Setting
     from graphfix.settings.files import Loaded
 
@@ -71,11 +72,7 @@ def scope_of(settings: Mapping[str, Setting], here: Path) -> Scope:
         bool(settings["unsafe-fixes"].value),
         _codes(settings["extend-select"].value),
         never,
-        Conventions(
-            str(settings["accumulate"].value),
-            tuple(settings["tensor-functions"].value),  # type: ignore[arg-type]
-            tuple(settings["backward-functions"].value),  # type: ignore[arg-type]
-        ),
+        Conventions(str(settings["accumulate"].value), _rows(settings)),
     )
 
     def patterns(name: str) -> tuple[Patterns, ...]:
@@ -87,6 +84,12 @@ def scope_of(settings: Mapping[str, Setting], here: Path) -> Scope:
         for pattern, codes in table.items()  # type: ignore[attr-defined]
     )
     return Scope(wanted, patterns("extend-exclude"), per_file, patterns("accept-unreadable"))
+
+
+def _rows(settings: Mapping[str, Setting]) -> tuple[Row, ...]:
+    from graphfix.settings.rows import rows_in_settings
+
+    return rows_in_settings(settings)
 
 
 def _codes(value: object) -> tuple[str, ...]:

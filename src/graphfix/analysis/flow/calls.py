@@ -14,6 +14,7 @@ from graphfix.analysis.flow.places import Field, Kind, Place, Result, Sink
 from graphfix.analysis.flow.scopes import FUNCTIONS, parameters
 from graphfix.analysis.flow.sight import ANY, Sight
 from graphfix.effects.methods import observes_graph
+from graphfix.effects.project_rows import added_backward_words
 from graphfix.effects.rows import row_of
 from graphfix.models.words import WALKS
 from graphfix.source.subtree import kept_with_node
@@ -43,6 +44,7 @@ class Calls:
         self.code = code
         self.flow = code.flow
         self.walking = WALKS | walking
+        self.walking_by_word = WALKS | added_backward_words()  # of another row the full name tells, in `library_call`
         self.entered: dict[ast.AST, None] = {}
         self.unknown: dict[ast.Call, None] = {}
         self.of_methods: dict[ast.Call, None] = {}
@@ -96,7 +98,7 @@ class Calls:
             self.flow.use(argument, "argument", name, call)
             if name_of(call.func) in ("send", "asend"):
                 self.flow.add(argument, SENT, Kind.SAME, crosses=True)
-        if name_of(call.func) in self.walking and not self.is_method_in_sight(call):
+        if name_of(call.func) in self.walking_by_word and not self.is_method_in_sight(call):
             self.walk(call, dotted)
         elif dotted:
             self.library_calls[call] = None
@@ -197,6 +199,9 @@ class Calls:
             for argument in given:
                 # the batches of a loader are slices of the same tensors
                 self.flow.add(argument, call, kind_of_edge(dotted), crosses=dotted in library.LOADERS)
+        if library.goes_backward(dotted):
+            for argument in given:
+                self.flow.end(argument, Sink.WALKED, call)
         if not library.lets_go(dotted):
             self.escape(call, given)
 

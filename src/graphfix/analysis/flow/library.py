@@ -40,6 +40,12 @@ def lets_go(dotted: str) -> bool:
     return dotted.split(".")[0] in TAME and not any(dotted == wild or dotted.startswith(wild + ".") for wild in WILD)
 
 
+def goes_backward(dotted: str) -> bool:
+    """Whether a function of this name runs a backward pass from what it is given."""
+    row = row_of(dotted)
+    return row is not None and row.backward
+
+
 def holds_contents(dotted: str) -> bool:
     """Whether what a function of this name gives holds what its arguments hold."""
     row = row_of(dotted)

@@ -39,13 +39,15 @@ GIVEN = {
 class Origins:
     """What an object may be: of which classes in sight, of none of them (`foreign`), or not known (`open`).
 
-    `libraries`: the classes of libraries of which it is one, by their full names; empty where that is not all that it may be.
+    `libraries`: the classes of libraries of which it is one, by their full names; empty where that is not all that it may be. `strange`: a
+    library of which nothing is known may have made it, so that its methods are none that have rows.
     """
 
     classes: tuple[ast.ClassDef, ...]
     foreign: bool
     open: bool
     libraries: tuple[str, ...] = ()
+    strange: bool = False
 
 
 class Library(NamedTuple):
@@ -55,7 +57,7 @@ class Library(NamedTuple):
 
 
 Asked = TypeVar("Asked", ast.Call, ast.Subscript)
-FOREIGN, OPEN = "foreign", "open"
+FOREIGN, OPEN, STRANGE = "foreign", "open", "strange"
 
 
 class Methods:
@@ -113,7 +115,7 @@ class Methods:
             return
         if found.foreign or not entered or found.open and common:
             self.generic(call, name, receiver, found)
-        if not entered and not common and last:  # until then, `net.to(device)` may turn out to be an object of a class in sight
+        if not entered and not common and last or found.strange:  # until then, `net.to(device)` may turn out to be an object of a class in sight
             self.unknown[call] = None
 
     def is_linked(self, node: ast.AST, *known: object) -> bool:
@@ -147,8 +149,10 @@ class Methods:
         if said not in self.known:
             classes = tuple(each for each in said if isinstance(each, ast.ClassDef))
             libraries = tuple(sorted(each.name for each in said if isinstance(each, Library)))
-            others = FOREIGN in said or OPEN in said
-            self.known[said] = Origins(classes, FOREIGN in said or bool(libraries), OPEN in said, () if others else libraries)
+            strange = STRANGE in said
+            is_open = OPEN in said or strange
+            all_known = () if FOREIGN in said or is_open else libraries
+            self.known[said] = Origins(classes, FOREIGN in said or bool(libraries), is_open, all_known, strange)
         return self.known[said]
 
     def forget_changed(self) -> None:
@@ -177,12 +181,7 @@ class Methods:
             dotted = self.code.calls.get(place, "")
             tensor = isinstance(place.func, ast.Attribute) and library.is_tensor_method(place.func.attr)
             tame = bool(dotted) and library.lets_go(dotted)
-            yield from classes
-            if not classes and (tame or tensor):
-                made = library.class_given(dotted)
-                yield Library(made) if made else FOREIGN
-            if not classes and not tame and not tensor:
-                yield OPEN
+            yield from classes or [self.made_by(dotted, tame or tensor)]
         elif isinstance(place, ast.ClassDef):
             yield place
         elif isinstance(place, ast.AST) and (display := DISPLAYED.get(type(place))) is not None:
@@ -191,6 +190,13 @@ class Methods:
             yield FOREIGN
         else:
             yield OPEN
+
+    def made_by(self, dotted: str, is_known: bool) -> Hashable:
+        """What a call of no class in sight gives. `is_known`: a function with a row, or a method of a tensor, gives it."""
+        made = library.class_given(dotted) if dotted else ""
+        if made:
+            return Library(made)
+        return FOREIGN if is_known else STRANGE if dotted else OPEN
 
     def inherited(self, call: ast.Call, name: str) -> None:
         """`super().name(...)`: the methods that the class around the call inherits."""
