@@ -60,6 +60,8 @@ class Observes(enum.Enum):
     GRAPH = "graph"  # whether it has one, or which
     TEXT = "text"  # its text, which names a graph
     MESSAGE = "message"  # the same, but for what a message formats as a number
+    IDENTITY = "identity"  # which object it is
+    LIFE = "life"  # who holds it, or when it is freed
 
     __hash__ = object.__hash__
 
@@ -79,6 +81,10 @@ class Row:
     iterates: bool = False  # it goes over what it is given
     writes: bool = False  # it changes what it is given, or something else that others see
     draws: bool = False  # random numbers, or it sets their seed
+    pickles: bool = False  # it writes down what it is given, with whether it needs a gradient
+    unpickles: bool = False  # it reads that back
+    repeats: bool = False  # it gives an item more than once
+    rough: bool = False  # what it computes may change much where what it is given changes little
     shares: bool = False  # what it gives lies in the memory of what it is given
     sized: bool = False  # what it gives has a length
     takes_numbers: bool = False  # it does the same with a number as with a tensor of one element

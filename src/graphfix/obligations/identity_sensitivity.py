@@ -14,24 +14,15 @@ from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.places import ITSELF, Field, Place, Reach, Sink, Use
 from graphfix.analysis.flow.swallowed import swallowed
 from graphfix.effects.methods import observes_graph
+from graphfix.effects.rows import Observes, row_of
 from graphfix.obligations.inquiry import Open
 from graphfix.obligations.numeric_equivalence import catches_prints, is_shown, spells_out
 from graphfix.source.subtree import subtree
 
-# what tells when an object dies, or who holds it: https://docs.python.org/3/library/weakref.html
-LIVES = ("weakref.", "gc.get_", "sys.getrefcount")
 FORMATS = ("format", "format_map", "vformat")
-# what writes down, with a tensor, whether it needs a gradient, and what gives it back as a leaf tensor that does
-SAVES = frozenset(
-    "torch.save pickle.dump pickle.dumps joblib.dump dill.dump dill.dumps cloudpickle.dump cloudpickle.dumps".split()
-)
-LOADS = frozenset(
-    "torch.load pickle.load pickle.loads joblib.load dill.load dill.loads cloudpickle.load cloudpickle.loads".split()
-)
 # what raises for a tensor with a graph alone: https://docs.pytorch.org/docs/stable/tensors.html
 REFUSED = frozenset("resize_ resize_as_ requires_grad requires_grad_ set_".split())
 ORDERING = frozenset(("max", "min", "sorted"))
-TELL_APART = frozenset(("operator.is_", "operator.is_not", "torch.utils.swap_tensors"))
 # a replacement field that reads attributes: https://docs.python.org/3/library/string.html#format-string-syntax
 READS_ATTRIBUTE = re.compile(r"\{[^{}!:]*\.")
 
@@ -47,15 +38,16 @@ class Objects:
     def told_apart(self, expression: ast.expr) -> Iterator[Open]:
         """The places that may tell the value of `expression` from a new tensor with the same numbers."""
         for call, dotted in self.flow.code.calls.items():
-            if dotted.startswith(LIVES):
+            row = row_of(dotted)
+            if row is not None and row.observes is Observes.LIFE:
                 yield Open(call, "observes when a tensor is freed")
-            elif dotted in TELL_APART or any(map(tells_apart, arguments(call))):
+            elif row is not None and row.observes is Observes.IDENTITY or any(map(tells_apart, arguments(call))):
                 yield Open(call, "compares it by identity")
             elif dotted == "operator.attrgetter" and not all(self.is_harmless(each) for each in call.args):
                 yield Open(call, "may read its graph")
         yield from (Open(template, "reads its graph") for template in self.asking)
         itself = self.flow.graph.reach([expression], made=False)
-        is_loaded = any(dotted in LOADS for dotted in self.flow.code.calls.values())
+        is_loaded = any(row.unpickles for row in map(row_of, self.flow.code.calls.values()) if row is not None)
         yield from (
             Open(arrival.site, "compares it by identity") for arrival in itself.of(Sink.ASKED) if is_identity(arrival.site)
         )
@@ -70,7 +62,7 @@ class Objects:
                     yield Open(use.site, "may use it as a key, which is found by identity")
                 elif part is not ITSELF and compares_items(use, place):
                     yield Open(use.site, "may compare containers that hold it, first by identity")
-                elif is_loaded and use.how == "argument" and use.name in SAVES:
+                elif is_loaded and use.how == "argument" and (row := row_of(use.name)) is not None and row.pickles:
                     yield Open(use.site, "saves whether it requires a gradient")
         for place, _ in self.flow.graph.reach([expression]).places:
             for use in self.flow.graph.uses.get(place, ()):

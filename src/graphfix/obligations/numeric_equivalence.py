@@ -15,12 +15,9 @@ from graphfix.analysis.flow.circular import true_of_itself
 from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.places import Place, Use
 from graphfix.analysis.flow.swallowed import swallowed
+from graphfix.effects.rows import row_of
 from graphfix.source.subtree import subtree
 
-# functions whose result differs no more than the number that they are given
-STEADY = frozenset(
-    f"math.{name}" for name in "exp sqrt log log2 log10 log1p expm1 fabs isnan isinf isfinite isclose fsum".split()
-)
 # conversions of `%` that cut a number, or a text: https://docs.python.org/3/library/stdtypes.html#printf-style-string-formatting
 CONVERSION = re.compile(r"%(?:\(\w*\))?[-#0 +]*[\d*]*(?:\.[\d*]+)?[a-zA-Z]")
 WHOLE = re.compile(r"%[-#0 +]*\d*[dixXou]")
@@ -251,8 +248,8 @@ def is_sensitive(name: str, computed: bool) -> bool:
     """Whether a function raises where a tensor's does not, or makes much of the last bits of what was computed in 64."""
     if name in ("pow", "divmod"):
         return True
-    root = name.split(".")[0]
-    return computed and (root == "random" or ".random." in name or root == "math" and name not in STEADY)
+    row = row_of(name) if computed and "." in name else None
+    return row is not None and (row.draws or row.rough)
 
 
 def spells_out(use: Use) -> bool:

@@ -9,11 +9,11 @@ from graphfix.analysis.flow.circular import true_of_itself
 from graphfix.analysis.flow.flow import SIZED
 from graphfix.analysis.flow.places import Place
 from graphfix.effects.methods import gives_no_graph
+from graphfix.effects.rows import row_of
 from graphfix.effects.table import facts
 from graphfix.obligations.inquiry import Inquiry, Open
 
 # what hands on the items of its only argument, each once
-EACH_ONCE = frozenset("enumerate list tuple reversed sorted iter set tqdm tqdm.tqdm tqdm.auto.tqdm".split())
 
 
 class Drawn(Inquiry):
@@ -57,7 +57,8 @@ class Drawn(Inquiry):
             parts = [set(self.graph.sources(each)) for each in source.args]
             shared = any(one & two for index, one in enumerate(parts) for two in parts[index + 1 :])
             return not shared and all(self.gives_each_once(each) for each in source.args if not isinstance(each, ast.Starred))
-        if dotted in EACH_ONCE:
+        row = row_of(dotted)
+        if row is not None and row.holds and row.iterates and not row.repeats:
             return all(self.gives_each_once(each) for each in source.args[:1])
         if isinstance(source.func, ast.Attribute) and not dotted:
             method = source.func.attr

@@ -12,6 +12,7 @@ from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.places import ITSELF, Field, Old, Place, Sink
 from graphfix.analysis.flow.scopes import FUNCTIONS, parameters
 from graphfix.analysis.flow.swallowed import swallowed
+from graphfix.effects.rows import row_of
 from graphfix.effects.table import facts
 from graphfix.model import Decorate, Wrap
 from graphfix.models.words import INITIALISERS, WALKS
@@ -41,7 +42,6 @@ BY_MODE = frozenset(
 READS_BUFFERS = frozenset(("get_buffer", "named_buffers", "buffers"))
 # methods by which a container takes something in
 # https://docs.python.org/3/library/itertools.html: these give what they have once taken again
-KEEPS_ITEMS = ("itertools.cycle", "itertools.tee")
 # methods by which an object gives its items
 GIVES_ITEMS = ("__getitem__", "__getitems__", "__iter__", "__next__")
 COMPUTES = (ast.Call, ast.BinOp, ast.UnaryOp)
@@ -242,7 +242,7 @@ class Unrecorded(Inquiry):
         own, leaves = set(parts), set(self.flow.leaves)
         drawn = [part.iter for part in parts if isinstance(part, (*LOOPS[:2], ast.comprehension))]
         drawn += [part.args[0] for part in parts if isinstance(part, ast.Call) and name_of(part.func) == "next" and part.args]
-        drawn += [each for call, dotted in self.flow.code.calls.items() if dotted in KEEPS_ITEMS for each in call.args[:1]]
+        drawn += [each for call, dotted in self.flow.code.calls.items() if (row := row_of(dotted)) is not None and row.repeats for each in call.args[:1]]
         for code in dict.fromkeys(code for each in drawn for code in self.flow.run_by(each)):
             body = list(subtree(code))
             if any(isinstance(p, COMPUTES) and p in self.flow.recorded_of_leaves and p not in leaves for p in body):
