@@ -33,6 +33,7 @@ class Returns(enum.Enum):
     MADE = "made"  # what is computed from what it is given, or taken out of it: it may be a tensor with its graph
     ELEMENT = "element"  # one of what it is given, or of what that holds
     CONTENTS = "contents"  # a container, or an iterator, of what its arguments hold
+    VALUES = "values"  # the same of a mapping without its keys
     PAIRS = "pairs"  # one of tuples of what they hold
     MAPPING = "mapping"  # a mapping of what it is given
     RESULTS = "results"  # an iterator of what it calls gives
@@ -118,7 +119,7 @@ class Row:
     @property
     def holds(self) -> bool:
         """Whether what it gives is a container of what it is given."""
-        return self.returns in (Returns.CONTENTS, Returns.PAIRS, Returns.MAPPING, Returns.COPY)
+        return self.returns in (Returns.CONTENTS, Returns.VALUES, Returns.PAIRS, Returns.MAPPING, Returns.COPY)
 
 
 class BadRow(ValueError):

@@ -31,6 +31,30 @@ def reached(text: str, others: dict[str, Document] | None = None) -> set[Sink]:
 
 
 WALKED = {
+    "as a key of a mapping": """
+        value = make()
+        seen = {value: 1}
+        for each in seen:
+            each.backward()
+        """,
+    "as a key that is set": """
+        value = make()
+        seen = {}
+        seen[value] = 1
+        min(seen, key=seen.get).backward()
+        """,
+    "as the first of the items of a mapping": """
+        value = make()
+        seen = {value: step for step in range(3)}
+        for each, step in seen.items():
+            each.backward()
+        """,
+    "as a key that is put where there is none": """
+        value = make()
+        seen = {}
+        seen.setdefault(value, 1)
+        list(seen.keys())[0].backward()
+        """,
     "by its own name": """
         value = make()
         other = value
@@ -156,6 +180,15 @@ def test_what_may_walk_a_value(case: str) -> None:
 
 
 NOT_WALKED = {
+    "as a key whose mapping is asked for what keys lead to": """
+        value = make()
+        seen = {value: other}
+        for each in seen.values():
+            each.backward()
+        for step, each in seen.items():
+            each.backward()
+        seen[value].backward()
+        """,
     "a number of it": """
         value = make()
         total = 0.0

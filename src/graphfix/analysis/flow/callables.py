@@ -144,6 +144,8 @@ class Callables:
             return
         if isinstance(place, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
             yield Callee(place)
+        elif isinstance(place, ast.Call) and self.code.calls.get(place) == "type" and len(place.args) == 1:
+            yield from map(Callee, self.classes_at(place.args[0]))
         elif isinstance(place, ast.Call) and self.entrances.classes_of(place):
             for method in self.entrances.of(place):
                 yield Callee(method, is_entrance=True)
@@ -154,6 +156,11 @@ class Callables:
                 yield Callee(method, is_entrance=True)
         elif not isinstance(place, ast.Constant):
             yield UNKNOWN
+
+    def classes_at(self, place: Place) -> list[ast.ClassDef]:
+        """The classes in sight of which an object may be."""
+        made = (source for source in self.flow.sources(place) if isinstance(source, ast.Call))
+        return [cls for call in made for cls in self.entrances.classes_of(call)]
 
     def receiver(self, call: ast.Call) -> list[ast.expr]:
         return [call.func.value] if isinstance(call.func, ast.Attribute) and not self.code.calls.get(call) else []

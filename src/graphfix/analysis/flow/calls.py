@@ -11,6 +11,7 @@ from graphfix.analysis.flow.entrances import ENTRANCES, Function
 from graphfix.analysis.flow.expressions import SENT, arguments
 from graphfix.analysis.flow.methods import Methods
 from graphfix.analysis.flow.places import Field, Kind, Place, Result, Sink
+from graphfix.analysis.flow.records import Records
 from graphfix.analysis.flow.scopes import FUNCTIONS, parameters
 from graphfix.analysis.flow.sight import ANY, Sight
 from graphfix.effects.methods import observes_graph
@@ -60,6 +61,7 @@ class Calls:
         self.led_to: dict[ast.Call, tuple[Callee, ...]] = {}
         self.opened: set[ast.Call] = set()
         self.linked: set[tuple[ast.Call, Function, Place | None, bool]] = set()
+        self.records = Records(code, self.entered)
         self.callables = Callables(code, self.methods, self.library_calls)
 
     def link(self) -> None:
@@ -188,6 +190,8 @@ class Calls:
             self.reflections.append(call)
         if dotted == "getattr" and len(given) > 1 and isinstance(given[1], ast.Constant):
             self.flow.use(given[0], "attribute", str(given[1].value), call)
+        if dotted == "dataclasses.replace":
+            self.records.replace(call)
         if dotted == "vars" and given:
             self.code.dynamic(given[0], call)
         if given and library.may_give_itself(dotted):
@@ -225,6 +229,8 @@ class Calls:
             new = [source for source in sources if source not in known.all]
             known.all.update(new)
             for source in new:
+                if isinstance(source, ast.ClassDef) and not self.code.lookup.found(source, "__init__"):
+                    self.records.applied(source, call, [each for each in given if each is not argument])
                 if isinstance(source, FUNCTIONS) or library.calls_argument(dotted):
                     self.called_back_by(call, argument, source, given, dotted)
 
@@ -307,15 +313,9 @@ class Calls:
         own = self.code.lookup.found(cls, "__init__")
         for method in own:
             self.enter(method, call, call, gives=False)
-        fields = self.code.fields_of(cls)
-        for position, value in enumerate(call.args if not own else ()):  # a dataclass or named tuple
-            name = fields[position] if position < len(fields) else None
-            self.flow.add(value, call, Kind.IN, name and f".{name}")
-            self.code.assign_field(name, value) if name else None
-        for keyword in call.keywords if not own else ():
-            self.flow.add(keyword.value, call, Kind.IN, keyword.arg and f".{keyword.arg}")
-            self.code.assign_field(keyword.arg, keyword.value)
-        for method in (m for name in ("__post_init__", "__new__") for m in self.code.methods.get(name, ())):
+        if not own:
+            self.records.construct(cls, call)
+        for method in self.code.methods.get("__new__", ()):
             self.entered[method] = None
 
     def enter(self, function: Function, call: ast.Call, receiver: Place | None, gives: bool = True) -> None:

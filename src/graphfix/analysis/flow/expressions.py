@@ -9,7 +9,7 @@ from graphfix.analysis.flow import library
 from graphfix.analysis.flow.definitions import Reaching
 from graphfix.analysis.flow.graph import FlowGraph
 from graphfix.analysis.flow.implicit import OPERATORS
-from graphfix.analysis.flow.places import Cell, Field, Kind, Place, Result, Sink
+from graphfix.analysis.flow.places import Cell, Field, Kind, Place, Result, Sink, Slot
 from graphfix.analysis.flow.scopes import Scope
 from graphfix.effects.methods import observes_graph
 from graphfix.models.words import WALKS
@@ -162,7 +162,7 @@ class Expressions:
         else:
             self.flow.use(node.slice, "key", "", node)
             key = node.slice.value if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, (str, int)) else None
-            self.take(node.value, node, key)
+            self.take(node.value, node, Slot.VALUE if key is None else key)
         if "__getitem__" in self.methods:
             self.subscripts.append(node)
         for name in ("__missing__", "__class_getitem__"):
@@ -255,9 +255,15 @@ class Expressions:
                 self.flow.add(value, node, Kind.MADE)
                 continue
             self.expression(key)
+            self.put_as_key(key, node)
             self.flow.use(key, "hash", "", node)
             known = key.value if isinstance(key, ast.Constant) and isinstance(key.value, (str, int)) else None
             self.flow.add(value, node, Kind.IN, known)
+
+    def put_as_key(self, key: ast.expr, holder: Place) -> None:
+        """What is no text and no number as it is written may be a tensor, which a mapping has as a key."""
+        if not isinstance(key, (ast.Constant, ast.JoinedStr, ast.Slice)):
+            self.flow.add(key, holder, Kind.IN, Slot.KEY)
 
     def of_List(self, node: ast.List | ast.Tuple | ast.Set) -> None:
         starred = any(isinstance(each, ast.Starred) for each in node.elts)
@@ -285,9 +291,12 @@ class Expressions:
                 self.expression(condition)
         if isinstance(node, (ast.DictComp, ast.SetComp)):
             self.flow.use(node.key if isinstance(node, ast.DictComp) else node.elt, "hash", "", node)
-        for each in (node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,):
-            self.expression(each)
-            self.flow.add(each, node, Kind.IN)
+        if isinstance(node, ast.DictComp):
+            self.expression(node.key)
+            self.put_as_key(node.key, node)
+        item = node.value if isinstance(node, ast.DictComp) else node.elt
+        self.expression(item)
+        self.flow.add(item, node, Kind.IN)
         self.reaching.now, self.reaching.loops = before, outside
 
     of_SetComp = of_ListComp

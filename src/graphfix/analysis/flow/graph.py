@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from graphfix.analysis.flow.components import Gathering
 from graphfix.analysis.flow.following import Following, past
-from graphfix.analysis.flow.places import PUTTING, Arrival, Edge, Field, Kind, Place, Reach, Sink, Use, is_attribute
+from graphfix.analysis.flow.places import PUTTING, Arrival, Edge, Field, Kind, Place, Reach, Sink, Slot, Use, fits, is_attribute
 
 # states that one question follows
 MAX_STATES = 60_000
@@ -216,8 +216,11 @@ class FlowGraph:
         if known is not None:
             return known[1]
         entries = self.entries_of(beginnings, set(beginnings))
+        # the keys of a mapping are told apart from what it holds where that is asked for
         fitting = (
-            source for source, entry in entries if entry.kind is Kind.IN and (None in (entry.key, key) or entry.key == key)
+            source
+            for source, entry in entries
+            if entry.kind is Kind.IN and (key is Slot.KEY or entry.key is not Slot.KEY) and fits(entry.key, key)
         )
         found = tuple(dict.fromkeys(fitting))
         self.contents[asked, key] = beginnings, found

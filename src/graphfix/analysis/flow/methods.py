@@ -11,7 +11,7 @@ from graphfix.analysis.flow import library
 from graphfix.analysis.flow.components import Gathering
 from graphfix.analysis.flow.expressions import DISPLAYS, arguments, is_text, key_of
 from graphfix.analysis.flow.hierarchy import Method
-from graphfix.analysis.flow.places import Field, Kind, Place, Sink
+from graphfix.analysis.flow.places import Field, Kind, Place, Sink, Slot
 from graphfix.analysis.flow.sight import Sight
 from graphfix.effects.rows import Observes, Puts, Returns, Row
 
@@ -29,6 +29,7 @@ GIVEN = {
     Returns.RESULTS: (Kind.MADE,),
     Returns.ELEMENT: (Kind.OUT,),
     Returns.CONTENTS: (Kind.SPREAD,),
+    Returns.VALUES: (Kind.SPREAD,),
     Returns.PAIRS: (Kind.WRAPPED,),
     Returns.COPY: (Kind.SPREAD, Kind.SAME),
     Returns.ITSELF: (Kind.SAME,),
@@ -232,10 +233,19 @@ class Methods:
             self.put(row, call, receiver)
         self.given_by(row, call, receiver)
 
+    def slot(self, row: Row, call: ast.Call) -> Hashable:
+        """Under which key something is taken out of a mapping."""
+        if row.returns is Returns.PAIRS:
+            return Slot.KEY
+        known = key_of(call) if row.keyed else None
+        is_value = known is None and (row.keyed or row.returns is Returns.VALUES)
+        return Slot.VALUE if is_value else known if row.returns is Returns.ELEMENT else None
+
     def put(self, row: Row, call: ast.Call, receiver: ast.expr) -> None:
         """The arguments get into the object."""
-        for argument in call.args:
-            self.flow.add(argument, receiver, PUT[row.puts], key_of(call) if row.keyed else None)
+        for position, argument in enumerate(call.args):
+            key = Slot.KEY if position == 0 else key_of(call)
+            self.flow.add(argument, receiver, PUT[row.puts], key if row.keyed else None)
         for keyword in call.keywords:
             self.flow.add(keyword.value, receiver, Kind.IN, keyword.arg if row.puts is Puts.CONTENTS else None)
 
@@ -244,7 +254,7 @@ class Methods:
         places = arguments(call) if row.of_arguments else [receiver]
         for kind in GIVEN.get(row.returns, ()):
             for place in places:
-                self.flow.add(place, call, kind, key_of(call) if row.keyed and kind is Kind.OUT else None)
+                self.flow.add(place, call, kind, self.slot(row, call))
         if row.returns is Returns.ELEMENT:
             for argument in call.args if row.of_arguments else call.args[1:]:  # a default
                 self.flow.add(argument, call, Kind.SAME)

@@ -57,6 +57,22 @@ PUTTING = (Kind.IN, Kind.POURED)
 COMPUTED = (Kind.MADE, Kind.DRAWN, Kind.NUMBER)
 
 
+class Slot(enum.Enum):
+    """Keys of ways into and out of mappings that are not written down: of what is a key itself, and of what keys lead to."""
+
+    KEY = "is a key"
+    VALUE = "is what a key leads to"
+
+    __hash__ = object.__hash__
+
+
+def fits(put: Hashable, taken: Hashable) -> bool:
+    """Whether what is put into an object under one key may be taken out of it under another; None: it is not known, or all are."""
+    if put is Slot.KEY or taken is Slot.KEY:
+        return put is taken or taken is None
+    return None in (put, taken) or taken is Slot.VALUE or put == taken
+
+
 class Sink(enum.Enum):
     """What becomes of a value that matters to a repair."""
 
@@ -164,16 +180,18 @@ def after(kind: Kind, key: Hashable, part: Part, numbers: bool) -> tuple[Part, .
     if part.is_attribute and kind is not Kind.DRAWN:
         return (part._replace(back=False),)
     if kind is Kind.SPREAD:
-        return (Held(None, part.depth),)
+        return (Held(None, part.depth),) if key is not Slot.VALUE or part.key is not Slot.KEY else ()
     if kind is Kind.WRAPPED:
-        return (Held(None, deeper(part.depth)),)
+        return (Held(Slot.KEY if key is part.key is Slot.KEY else None, deeper(part.depth)),)
     return (ITSELF, *(Held(None, depth) for depth in range(1, part.depth + 1)))
 
 
 def taken_out(part: Held, key: Hashable) -> tuple[Part, ...]:
     if part.is_attribute or part.depth > 1 and is_attribute(key):
         return ()  # attributes are places of their own
-    if part.key is not None and key is not None and part.key != key:
+    if part.key is Slot.KEY and part.depth > 1:
+        return (Held(0, part.depth - 1),)  # `d.items()` gives each key as the first of two
+    if not fits(part.key, key):
         return ()
     if part.depth == 1:
         return (ITSELF,)

@@ -262,10 +262,6 @@ class Sight(Statements):
         """Finds methods in classes; to be asked once all code has been passed over."""
         return Lookup(Hierarchy(self.classes), self.methods, self.class_of)
 
-    def fields_of(self, cls: ast.ClassDef) -> list[str]:
-        """The fields of a dataclass or named tuple, in order."""
-        return [part.target.id for part in cls.body if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name)]
-
     def assign_field(self, name: str | None, value: Place) -> None:
         """An attribute is set, by a name that is known or not."""
         self.flow.add(value, Field(name) if name else ANY, Kind.SAME, crosses=True)

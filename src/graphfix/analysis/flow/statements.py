@@ -8,7 +8,7 @@ from collections.abc import Hashable, Sequence
 from graphfix.analysis.flow.definitions import Reaching, carried, joined
 from graphfix.analysis.flow.expressions import Expressions
 from graphfix.analysis.flow.implicit import OPERATORS
-from graphfix.analysis.flow.places import Cell, Field, Kind, Old, Place, Result
+from graphfix.analysis.flow.places import Cell, Field, Kind, Old, Place, Result, Slot
 from graphfix.analysis.flow.scopes import FUNCTIONS, Scope, parameters
 from graphfix.source.subtree import children, subtree
 
@@ -92,6 +92,7 @@ class Statements(Expressions):
             self.expression(target.slice)
             self.flow.add(value, target, kind, key)
             self.flow.use(target.slice, "key", "", target)
+            self.put_as_key(target.slice, target.value)
             self.flow.add(target, target.value, Kind.IN, constant(target.slice))
             self.special("__setitem__", [target.slice, target], target)
         elif isinstance(target, ast.Starred):
@@ -102,8 +103,11 @@ class Statements(Expressions):
         value = self.value_of_pairs(items)
         first = target.elts[0] if isinstance(target, (ast.Tuple, ast.List)) and len(target.elts) == 2 else None
         if value is not None and isinstance(first, ast.Name):
+            is_mapping = isinstance(items.func, ast.Attribute) and not self.calls.get(items)  # type: ignore[attr-defined]
+            if is_mapping:
+                self.flow.add(value, first, Kind.OUT, Slot.KEY)
             self.bind_name(first.id, first)  # the key, or the number
-            self.bind(target.elts[1], value, Kind.OUT)  # type: ignore[attr-defined]
+            self.bind(target.elts[1], value, Kind.OUT, Slot.VALUE if is_mapping else None)  # type: ignore[attr-defined]
         else:
             self.bind(target, items, Kind.OUT)
 
@@ -160,7 +164,8 @@ class Statements(Expressions):
                 self.flow.add(Field(node.target.attr), old, Kind.SAME, crosses=True)
                 self.flow.add(node.target.value, old, Kind.OUT, f".{node.target.attr}")
             else:
-                self.flow.add(node.target.value, old, Kind.OUT, constant(node.target.slice))
+                key = constant(node.target.slice)
+                self.flow.add(node.target.value, old, Kind.OUT, Slot.VALUE if key is None else key)
         self.flow.add(node.value, old, Kind.IN)
         self.flow.use(node.value, "arithmetic", type(node.op).__name__, node)
         self.flow.add(old, node, Kind.MADE)
