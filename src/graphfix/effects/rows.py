@@ -142,9 +142,20 @@ def row_of(name: str) -> Row | None:
 def shipped_row_of(name: str) -> Row | None:
     """The row that graphfix itself has."""
     root, _, rest = name.partition(".")
-    if not rest:
-        return rows_in(PYTHON).get(f"builtins.{name}")
-    return rows_in(f"{root}.toml" if f"{root}.toml" in files() else PYTHON).get(name)
+    return _row_in(f"{root}.toml" if f"{root}.toml" in files() else PYTHON, name if rest else f"builtins.{name}")
+
+
+@functools.cache
+def _row_in(file: str, name: str) -> Row | None:
+    """One row of a file: there are ten thousand, of which a program asks for a few."""
+    table = _tables(file).get(name)
+    return row_in_table(table, name) if table is not None else None
+
+
+@functools.cache
+def _tables(file: str) -> Mapping[str, Mapping[str, Any]]:
+    """For each name in a file the table that it stands in; raises `BadRow` where there is none to be read."""
+    return {f"{home_of(table)}.{name}": table for _, table in _read(file) for name in table["names"].split()}
 
 
 def methods_named(name: str) -> tuple[Row, ...]:
@@ -171,9 +182,11 @@ def files() -> frozenset[str]:
 @functools.cache
 def _methods() -> Mapping[str, tuple[Row, ...]]:
     found: dict[str, tuple[Row, ...]] = {}
-    for row in (row for file in sorted(files()) for row in rows_in(file).values() if row.of_class):
-        name = row.name.rpartition(".")[2]
-        found[name] = (*found.get(name, ()), row)
+    for file in sorted(files()):
+        for _, table in _read(file):
+            for row in rows_of(table) if "class" in table else ():
+                name = row.name.rpartition(".")[2]
+                found[name] = (*found.get(name, ()), row)
     return found
 
 
@@ -185,22 +198,30 @@ def _classes() -> frozenset[str]:
 @functools.cache
 def rows_in(file: str) -> Mapping[str, Row]:
     """The rows of one file by their full names; raises `BadRow`."""
-    text = Path(__file__).with_name(file).read_text("utf-8")
     found: dict[str, Row] = {}
-    for row in read_rows(text, file):
+    for row in read_rows(Path(__file__).with_name(file).read_text("utf-8"), file):
         if row.name in found:
             raise BadRow(f"{file}: {row.name} has two rows")
         found[row.name] = row
     return found
 
 
-def read_rows(text: str, file: str) -> Iterator[Row]:
-    """The rows of a text; raises `BadRow` for what is none."""
+@functools.cache
+def _read(file: str) -> tuple[tuple[int, Mapping[str, Any]], ...]:
+    """The tables of a file, which are numbered from one."""
+    return tuple(_tables_of(Path(__file__).with_name(file).read_text("utf-8"), file))
+
+
+def _tables_of(text: str, file: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     try:
-        tables = tomllib.loads(text).get("rows", [])
+        yield from enumerate(tomllib.loads(text).get("rows", []), 1)
     except tomllib.TOMLDecodeError as error:
         raise BadRow(f"{file}: {error}") from None
-    for number, table in enumerate(tables, 1):
+
+
+def read_rows(text: str, file: str) -> Iterator[Row]:
+    """The rows of a text; raises `BadRow` for what is none."""
+    for number, table in _tables_of(text, file):
         try:
             if not isinstance(table.get("source"), str):
                 raise BadRow("'source' is missing")
@@ -211,14 +232,22 @@ def read_rows(text: str, file: str) -> Iterator[Row]:
 
 def rows_of(table: Mapping[str, Any]) -> Iterator[Row]:
     """A row for each name of a table: of the functions of a `module`, or of the methods of a `class`; raises `BadRow`."""
-    given = {key: value for key, value in table.items() if key not in HOMES and key != "names"}
-    homes = [key for key in HOMES if key in table]
-    _check(table, homes)
-    for key, choice in CHOICES.items():
-        if key in given:
-            given[key] = _chosen(choice, given[key], key)
+    _check(table, [key for key in HOMES if key in table])
     for name in table["names"].split():
-        yield Row(name=f"{table[homes[0]]}.{name}", of_class=table.get("class", ""), **given)
+        yield row_in_table(table, f"{home_of(table)}.{name}")
+
+
+def home_of(table: Mapping[str, Any]) -> str:
+    """The module or class whose functions or methods a table tells of."""
+    return str(table.get("class", table.get("module")))
+
+
+def row_in_table(table: Mapping[str, Any], name: str) -> Row:
+    """The row of one name; raises `BadRow` for a word that a field does not have."""
+    given = {key: value for key, value in table.items() if key not in HOMES and key != "names"}
+    for key in CHOICES.keys() & given.keys():
+        given[key] = _chosen(CHOICES[key], given[key], key)
+    return Row(name=name, of_class=table.get("class", ""), **given)
 
 
 def _check(table: Mapping[str, Any], homes: list[str]) -> None:
