@@ -60,7 +60,8 @@ def own_arguments() -> Iterator[tuple[Any, ...]]:
     weight = torch.nn.Parameter(torch.rand(3, 3))
     net = torch.nn.Linear(3, 3)
     optimizer = torch.optim.SGD([weight], lr=0.1)
-    yield from (([weight],), (net,), ([net],), (optimizer,), (optimizer, 2), (optimizer, lambda step: 1.0), (weight,), (3,), (3, 3), (8, 4, 3), ("a",), ("a", "b"))
+    yield from (([weight],), (net,), ([net],), (optimizer,), (optimizer, 2), (optimizer, lambda step: 1.0), (weight,))
+    yield from ((3,), (3, 3), (8, 4, 3), ("a",), ("a", "b"))
     given = torch.rand(4, 3, requires_grad=True) * 1.0
     labels = torch.tensor([0, 1, 0, 1])
     yield from ((given, given * 0.5), (given, labels), (labels, labels), ([given, given],), (given, "a b -> a", "mean"))
