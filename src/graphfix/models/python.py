@@ -74,14 +74,15 @@ def call_library(m: Interpreter, name: str, arguments: list[Value], keywords: di
     row = row_of(name)
     if top in PLAIN_LIBRARIES:
         return plain(m, name, arguments, site)
+    network = built_network(m, name, arguments, keywords, site)
+    if network is not None:
+        return network
     if row is not None and not (row.keeps or row.writes):  # what it writes is not followed
         node = m.record(site, values, True) if not row.gives_no_graph else None
         return Unknown((name, site, m.now()), node) if node is not None else plain(m, name, arguments, site)
-    network = built_network(m, name, arguments, keywords, site)
-    if network is None:
-        network = call_imported(m, name, arguments, keywords, site)
-    if network is not None:
-        return network
+    imported = call_imported(m, name, arguments, keywords, site)
+    if imported is not None:
+        return imported
     hand_on(m, values, site, name)
     run_callbacks(m, values, site)
     node = m.record(site, values, True, certain=False, callee=name)
