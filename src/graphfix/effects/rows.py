@@ -84,6 +84,9 @@ class Row:
     draws: bool = False  # random numbers, or it sets their seed
     pickles: bool = False  # it writes down what it is given, with whether it needs a gradient
     unpickles: bool = False  # it reads that back
+    batches: bool = False  # what it gives are parts of what it is given, in each iteration
+    swallows: bool = False  # an error in the block of this context
+    counts: bool = False  # it gives the numbers up to what it is given
     repeats: bool = False  # it gives an item more than once
     rough: bool = False  # what it computes may change much where what it is given changes little
     shares: bool = False  # what it gives lies in the memory of what it is given

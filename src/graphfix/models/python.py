@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from graphfix.effects.rows import row_of
+from graphfix.effects.rows import Returns, Row, row_of
 from graphfix.effects.table import facts
 from graphfix.interpreter import versions
 from graphfix.interpreter.calls import hand_on, run_callbacks
@@ -41,18 +41,10 @@ from graphfix.models.operations import operation
 from graphfix.models.registry import model_of, models
 from graphfix.models.threads import make_thread
 
-# Libraries whose results are never tensors with a graph, and which keep nothing that they are given: they have no rows yet.
-PLAIN_LIBRARIES = frozenset(
-    "json logging shutil glob csv uuid io pprint struct scipy pandas matplotlib PIL cv2 sklearn skimage seaborn subprocess socket signal "
-    "platform hashlib pickle yaml tempfile textwrap traceback inspect abc gc resource psutil gym gymnasium numbers ast".split()
-)
-PASS_THROUGH = frozenset(("tqdm", "trange", "track", "progress_bar"))
-
 
 def call_library(m: Interpreter, name: str, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
     """Call a function of Python or of a library, by its qualified name."""
-    top, _, rest = name.partition(".")
-    word = name.rsplit(".", 1)[-1]
+    top = name.partition(".")[0]
     model = model_of(name)
     if model is not None:
         made = model(m, arguments, keywords, site)
@@ -66,22 +58,41 @@ def call_library(m: Interpreter, name: str, arguments: list[Value], keywords: di
         return thread
     if top == "builtins":
         return NonTensor((name, *identities(arguments), *identities(keywords.values())), cut=cut_of(*arguments))
-    if word in PASS_THROUGH:
-        if word == "trange":
-            return numbers_up_to(m, arguments, keywords, site)
-        return arguments[0] if arguments else keywords.get("iterable", Unknown(("tqdm", site, m.now())))
-    values = given(arguments, keywords)
-    row = row_of(name)
-    if top in PLAIN_LIBRARIES:
-        return plain(m, name, arguments, site)
-    if row is not None and not (row.keeps or row.writes or row.backward):  # what becomes of what it is given is not followed
-        node = m.record(site, values, True) if not row.gives_no_graph else None
-        return Unknown((name, site, m.now()), node) if node is not None else plain(m, name, arguments, site)
     network = built_network(m, name, arguments, keywords, site)
-    if network is None:
-        network = call_imported(m, name, arguments, keywords, site)
     if network is not None:
         return network
+    row = row_of(name)
+    made = by_row(m, row, arguments, keywords, site) if row is not None else None
+    if made is None:
+        made = call_imported(m, name, arguments, keywords, site)
+    return made if made is not None else out_of_sight(m, name, arguments, keywords, site)
+
+
+def by_row(m: Interpreter, row: Row, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
+    """What a function gives by its row; None where it does not say what becomes of what it is given."""
+    values = given(arguments, keywords)
+    if row.backward or (row.keeps or row.writes) and not all(map(is_plain, values)):
+        return None
+    if row.counts:
+        return numbers_up_to(m, arguments, keywords, site)
+    if row.returns is Returns.CONTENTS and row.iterates and values:  # a progress bar
+        return values[0]
+    if row.calls:
+        run_callbacks(m, values, site)
+    node = m.record(site, values, True) if not row.gives_no_graph else None
+    if node is not None:
+        return Unknown((row.name, site, m.now()), node)
+    return plain(m, row, arguments, site)
+
+
+def is_plain(value: Value) -> bool:
+    """Whether a value is surely no tensor, and holds none: a number, a text, an array."""
+    return isinstance(value, (Constant, NonTensor))
+
+
+def out_of_sight(m: Interpreter, name: str, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
+    """What a function gives of which nothing is known: it may keep what it is given, or call it."""
+    values = given(arguments, keywords)
     hand_on(m, values, site, name)
     run_callbacks(m, values, site)
     node = m.record(site, values, True, certain=False, callee=name)
@@ -92,16 +103,16 @@ def call_library(m: Interpreter, name: str, arguments: list[Value], keywords: di
     return made
 
 
-def plain(m: Interpreter, name: str, arguments: list[Value], site: ast.AST) -> Value:
+def plain(m: Interpreter, row: Row, arguments: list[Value], site: ast.AST) -> Value:
     """What a function gives that has no graph: a number or an array, or an object of a library that knows no tensors."""
-    top, _, rest = name.partition(".")
+    top, _, rest = row.name.partition(".")
     if top == "math":
-        note_numbers(m, name, arguments, site)
+        note_numbers(m, row.name, arguments, site)
     if top in ("math", "numpy") and arguments:
-        return NonTensor((name, *identities(arguments)), cut=cut_of(*arguments) if top == "math" else None)
-    if rest.rpartition(".")[2][:1].isupper() or top in ("gym", "gymnasium"):
-        return Unknown((name, site, m.now()), outside=True)
-    return NonTensor((name, site, m.now()))
+        return NonTensor((row.name, *identities(arguments)), cut=cut_of(*arguments) if top == "math" else None)
+    if rest.rpartition(".")[2][:1].isupper() or row.returns is Returns.OBJECT:
+        return Unknown((row.name, site, m.now()), outside=True)
+    return NonTensor((row.name, site, m.now()))
 
 
 def note_numbers(m: Interpreter, name: str, arguments: list[Value], site: ast.AST) -> None:

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 
 from graphfix.autograd.graph import Leaf
 from graphfix.effects.methods import is_of_tensor, rows_of_method
-from graphfix.effects.rows import Puts
+from graphfix.effects.rows import Puts, row_of
 from graphfix.effects.table import OpFacts, facts
-from graphfix.interpreter.interning import kind_of
+from graphfix.interpreter.interning import Key, kind_of
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.memory import note_leaf_write, view
+from graphfix.interpreter.networks import PARTS
 from graphfix.interpreter.places import freeze, set_requires_grad, train_parameters
 from graphfix.interpreter.recording import Number, Update
 from graphfix.interpreter.severed import severed
@@ -277,7 +278,16 @@ def opaque_method(
             m.note_reader(value, site)
         made = m.record(site, given, True, certain=False, callee=("method", receiver.key, name))
         return Unknown(("step", site, m.now()), made)
-    return given_to(m, name, arguments, keywords, site)
+    return given_to(m, name, arguments, keywords, site) if not is_strange(receiver) else None
+
+
+def is_strange(receiver: Unknown) -> bool:
+    """Whether a library has made an object of which nothing is known: its methods are none that have rows."""
+    key: object = receiver.key
+    while isinstance(key, Key) and key.parts and key.parts[0] in PARTS:
+        key = key.parts[1]
+    made_by = kind_of(key)
+    return isinstance(made_by, str) and ("." in made_by or made_by == "imported") and row_of(made_by) is None and facts(made_by) is None
 
 
 def given_to(m: Interpreter, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value | None:

@@ -24,10 +24,6 @@ from graphfix.source.subtree import children, subtree
 KEEP_STATISTICS = frozenset("BatchNorm1d BatchNorm2d BatchNorm3d SyncBatchNorm LazyBatchNorm1d LazyBatchNorm2d".split())
 
 
-# libraries of which no function changes what a computation reads
-STILL = ("torch.cuda.", "torch.backends.")
-# and functions of torch that are in no table of operations
-STILL_OF_TORCH = frozenset("torch.load torch.device torch.save torch.is_tensor torch.no_grad".split())
 # ways to switch recording off that are not followed
 SWITCHES = frozenset("__enter__ enter_context _set_grad_enabled".split())
 
@@ -215,9 +211,7 @@ def is_still(dotted: str) -> bool:
     if row is not None:
         return not (row.writes or row.calls or row.keeps or row.draws)
     known = facts(dotted)
-    makes = dotted.startswith(("torch.nn.", "torch.optim.", "torch.utils.data.")) and dotted.rpartition(".")[2][:1].isupper()
-    writes = known is None or known.inplace or known.mutates or dotted.endswith("_")
-    return makes or not writes or dotted in STILL_OF_TORCH or dotted.startswith(STILL)
+    return known is not None and not (known.inplace or known.mutates)
 
 
 def sets_up(part: ast.AST, code: ast.AST) -> bool:

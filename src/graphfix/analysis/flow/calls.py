@@ -202,7 +202,7 @@ class Calls:
         if not library.gives_no_graph(dotted):
             for argument in given:
                 # the batches of a loader are slices of the same tensors
-                self.flow.add(argument, call, kind_of_edge(dotted), crosses=dotted in library.LOADERS)
+                self.flow.add(argument, call, kind_of_edge(dotted), crosses=library.gives_batches(dotted))
         if library.goes_backward(dotted):
             for argument in given:
                 self.flow.end(argument, Sink.WALKED, call)

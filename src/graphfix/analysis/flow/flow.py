@@ -211,7 +211,7 @@ class Flow:
         if not isinstance(node, ast.Call):
             return False
         dotted = self.code.calls.get(node, "")
-        if dotted in library.LOADERS:
+        if library.gives_batches(dotted):
             return node not in self.recorded  # the data of most programs is no part of a graph
         if dotted:
             return library.gives_no_graph(dotted) or dotted.startswith("torch.") and dotted.rpartition(".")[2][:1].isupper()

@@ -9,23 +9,6 @@ from graphfix.effects.methods import is_of_tensor, rows_of_method, shares
 from graphfix.effects.rows import Observes, Puts, Returns, Row, has_methods, row_of
 from graphfix.effects.table import facts
 
-# layers that are made of other modules, or call a function that they are given: all others are made of numbers
-HOLDING = frozenset(
-    "Sequential ModuleList ModuleDict ParameterList ParameterDict DataParallel Container Transformer TransformerEncoder "
-    "TransformerDecoder TransformerEncoderLayer TransformerDecoderLayer TripletMarginWithDistanceLoss".split()
-)
-# roots of libraries that neither walk a graph nor keep what they are given, but for what is listed below: their rows are not written yet
-TAME = frozenset("torch torchvision tqdm".split())
-# except for these: they call what they are given, write it away, or keep it
-WILD = frozenset(
-    "torch.save torch.jit torch.compile torch.func torch.autograd torch.multiprocessing torch.distributed torch.vmap torch.fx "
-    "torch.export torch.onnx torch.futures torch.library torch.overrides torch.package torch.hub torch.utils.tensorboard".split()
-)
-# https://docs.pytorch.org/docs/stable/data.html: what yields the tensors that it is given
-LOADERS = frozenset(
-    f"torch.utils.data.{name}"
-    for name in "DataLoader TensorDataset Subset ConcatDataset ChainDataset StackDataset random_split".split()
-)
 # what the table has rows of beside operations
 GIVES = {"layer": "torch.nn.Module", "distribution": "torch.distributions.Distribution"}
 
@@ -35,9 +18,7 @@ def lets_go(dotted: str) -> bool:
     row = row_of(dotted)
     if row is not None:
         return not row.keeps
-    if dotted == "torch.autograd.Variable":
-        return True
-    return dotted.split(".")[0] in TAME and not any(dotted == wild or dotted.startswith(wild + ".") for wild in WILD)
+    return facts(dotted) is not None
 
 
 def goes_backward(dotted: str) -> bool:
@@ -49,13 +30,19 @@ def goes_backward(dotted: str) -> bool:
 def holds_contents(dotted: str) -> bool:
     """Whether what a function of this name gives holds what its arguments hold."""
     row = row_of(dotted)
-    return dotted in LOADERS or row is not None and row.returns in (Returns.CONTENTS, Returns.COPY)
+    return row is not None and row.returns in (Returns.CONTENTS, Returns.COPY)
 
 
 def may_give_itself(dotted: str) -> bool:
     """Whether what a function of this name gives may be what it is given, or as that."""
     row = row_of(dotted)
     return row is not None and row.returns is Returns.COPY
+
+
+def gives_batches(dotted: str) -> bool:
+    """Whether what a function of this name gives are parts of what it is given, in each iteration."""
+    row = row_of(dotted)
+    return row is not None and row.batches
 
 
 def holds_pairs(dotted: str) -> bool:
@@ -67,13 +54,13 @@ def holds_pairs(dotted: str) -> bool:
 def is_container(dotted: str) -> bool:
     """Whether what a function of this name gives is a container, or goes over one, of what it is given."""
     row = row_of(dotted)
-    return dotted in LOADERS or row is not None and row.holds
+    return row is not None and row.holds
 
 
 def iterates(dotted: str) -> bool:
     """Whether a function of this name goes over what it is given."""
     row, known = row_of(dotted), facts(dotted)
-    return dotted in LOADERS or row is not None and row.iterates or known is not None and known.joins
+    return row is not None and row.iterates or known is not None and known.joins
 
 
 def calls_argument(dotted: str) -> bool:
@@ -101,7 +88,7 @@ def takes_number(row: Row, itself: bool) -> bool:
 def is_made_of_numbers(dotted: str) -> bool:
     """Whether a layer of torch of this name calls nothing that it is made with."""
     known = facts(dotted)
-    return known is not None and known.kind == "layer" and dotted.rpartition(".")[2] not in HOLDING
+    return known is not None and known.kind == "layer" and row_of(dotted) is None
 
 
 def is_tensor_method(name: str) -> bool:

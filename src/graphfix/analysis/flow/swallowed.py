@@ -8,21 +8,14 @@ from graphfix.analysis.flow.calls import decorators
 from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.places import Place, Result
 from graphfix.analysis.flow.scopes import FUNCTIONS
+from graphfix.effects.rows import row_of
+from graphfix.effects.table import facts
 from graphfix.source.subtree import subtree
 
 # errors that no walk, index or optimizer raises: who catches only these swallows no fault of a graph
 OTHERS = frozenset(
     "KeyboardInterrupt SystemExit StopIteration GeneratorExit OSError IOError FileNotFoundError PermissionError ImportError KeyError "
     "ModuleNotFoundError EOFError Empty Full TimeoutError ConnectionError UnicodeDecodeError JSONDecodeError FileExistsError".split()
-)
-# libraries none of whose contexts keeps an error: what is not named here, or in sight, may (`suppress`, `raises`, `logger.catch`)
-TRANSPARENT = frozenset(
-    "torch torchvision torchaudio numpy builtins open tqdm warnings threading multiprocessing tempfile zipfile tarfile gzip bz2 lzma h5py "
-    "accelerate deepspeed lightning pytorch_lightning apex wandb mlflow tensorboardX rich PIL socket sqlite3 cProfile time random os io".split()
-)
-# https://docs.python.org/3/library/contextlib.html
-TRANSPARENT_CONTEXTS = frozenset(
-    f"contextlib.{name}" for name in ("closing", "aclosing", "nullcontext", "redirect_stdout", "redirect_stderr", "chdir")
 )
 LEAVES = (ast.Return, ast.Break, ast.Continue)
 EXITS = ("__exit__", "__aexit__")
@@ -113,7 +106,8 @@ def may_swallow(flow: Flow, source: Place) -> bool:
         return any(holds_its_yield(each) for each in generators)
     dotted = flow.code.calls.get(source, "")
     if dotted or not isinstance(source.func, ast.Attribute):
-        return dotted not in TRANSPARENT_CONTEXTS and dotted.split(".")[0] not in TRANSPARENT
+        row = row_of(dotted)
+        return row.swallows if row is not None else facts(dotted) is None
     made = flow.graph.sources(source.func.value)  # a method of an object of such a library: `accelerator.accumulate(model)`
     return not made or any(not isinstance(each, ast.Call) or may_swallow(flow, each) for each in made)
 
