@@ -115,7 +115,7 @@ def recipes() -> dict[str, int]:
 
 
 def test_recipes_are_short_and_end_with_their_proof() -> None:
-    assert list(recipes()) == ["A rule", "An error", "A function of torch", "A function of Python or numpy", "An output format", "A command-line option"]
+    assert list(recipes()) == ["A rule", "An error", "A function of torch", "A function or method of a library", "An output format", "A command-line option"]
     assert all(0 < steps <= STEPS for steps in recipes().values())
     assert text("CONTRIBUTING.md").count("The proof: `tests/") == len(recipes())
 

@@ -243,9 +243,9 @@ def test_what_does_not_walk_a_value(case: str) -> None:
 
 def test_code_that_is_not_in_sight_may_keep_a_value() -> None:
     text = """
-        import wandb
+        import tracker
         value = make()
-        wandb.log({"loss": value})
+        tracker.log({"loss": value})
         """
     assert reached(text) == {Sink.ESCAPES}
 
