@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from graphfix.effects.project_rows import kept_by_name
-from graphfix.effects.rows import Observes, Puts, Returns, Row, methods_named
+from graphfix.effects.rows import Observes, Puts, Returns, Row, files, methods_named
 from graphfix.effects.table import OpFacts, facts
 
 TENSOR = "torch.Tensor"
@@ -24,6 +24,11 @@ def rows_of_method(name: str) -> tuple[Row, ...]:
 def is_of_tensor(row: Row) -> bool:
     """Whether it is a method or attribute of tensors."""
     return row.of_class == TENSOR
+
+
+def is_common(row: Row) -> bool:
+    """Whether it is of a class of Python or torch, which an object of which nothing is known may well be of."""
+    return f"{row.of_class.partition('.')[0]}.toml" not in files() or row.of_class.startswith("torch.")
 
 
 def recorded(name: str, known: OpFacts) -> Row:

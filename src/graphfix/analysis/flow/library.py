@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Hashable
 
-from graphfix.effects.methods import is_of_tensor, rows_of_method, shares
+from graphfix.effects.methods import is_common, is_of_tensor, rows_of_method, shares
 from graphfix.effects.rows import Observes, Puts, Returns, Row, has_methods, row_of
 from graphfix.effects.table import facts
 
@@ -99,6 +99,11 @@ def is_tensor_method(name: str) -> bool:
 def is_method(name: str) -> bool:
     """Whether a class of torch, Python or a library that is well known has a method or attribute of this name."""
     return bool(rows_of_method(name))
+
+
+def is_common_method(name: str) -> bool:
+    """Whether a class of torch or Python has one."""
+    return any(map(is_common, rows_of_method(name)))
 
 
 def methods_of(classes: tuple[str, ...], name: str) -> tuple[Row, ...]:

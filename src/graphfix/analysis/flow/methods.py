@@ -102,7 +102,7 @@ class Methods:
             return
         self.generics.discard(call)
         own = self.meant(name, found, last)
-        common = library.is_method(name)
+        common = library.is_common_method(name) if found.open else library.is_method(name)
         if common and found.open:  # `net.train()` may be any of that name in sight, and most often is none
             self.guessed.update((call, method) for method in set(own) - set(self.code.lookup.found_in_any(found.classes, name)))
         for method in own:
