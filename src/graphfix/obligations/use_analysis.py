@@ -117,7 +117,7 @@ class Readers:
         row = row_of(dotted)
         if row is not None and row.gives_no_tensor:
             return True
-        if isinstance(call.func, ast.Attribute) and gives_no_tensor(call.func.attr) and call not in self.flow.calls.targets:
+        if not dotted and isinstance(call.func, ast.Attribute) and gives_no_tensor(call.func.attr) and call not in self.flow.calls.targets:
             return True
         return any(isinstance(source, ast.ClassDef) for source in self.flow.graph.sources(call.func))
 
