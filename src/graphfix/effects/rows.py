@@ -85,6 +85,7 @@ class Row:
     pickles: bool = False  # it writes down what it is given, with whether it needs a gradient
     unpickles: bool = False  # it reads that back
     batches: bool = False  # what it gives are parts of what it is given, in each iteration
+    transparent: bool = False  # as a decorator it leaves what a function returns, and when it runs, as it is
     swallows: bool = False  # an error in the block of this context
     counts: bool = False  # it gives the numbers up to what it is given
     repeats: bool = False  # it gives an item more than once

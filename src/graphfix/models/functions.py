@@ -36,19 +36,9 @@ from graphfix.models.tensor_methods import (
     owners_of,
 )
 
-SYNONYMS = {
-    "torch.autograd.variable.Variable": "torch.autograd.Variable", "torch.Variable": "torch.autograd.Variable",
-    "torch.autograd.no_grad": "torch.no_grad", "torch.autograd.enable_grad": "torch.enable_grad",
-    "torch.autograd.set_grad_enabled": "torch.set_grad_enabled", "torch.autograd.grad_mode.no_grad": "torch.no_grad",
-    "torch.autograd.inference_mode": "torch.inference_mode", "torch.nn.parameter.Parameter": "torch.nn.Parameter",
-    "torch.LongTensor": "torch.FloatTensor", "torch.Tensor": "torch.FloatTensor", "torch.DoubleTensor": "torch.FloatTensor",
-    "torch.cuda.FloatTensor": "torch.FloatTensor", "torch.cuda.LongTensor": "torch.FloatTensor",
-}  # fmt: skip
-
 
 def call_torch(m: Interpreter, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     """Call `torch...` by its qualified name."""
-    name = SYNONYMS.get(name, name)
     model = model_of(name)
     made = model(m, arguments, keywords, site) if model is not None else None
     if made is not None:

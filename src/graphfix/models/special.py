@@ -40,20 +40,18 @@ def as_decorator(mode: GradMode, arguments: Arguments) -> Value:
     return with_mode(mode, arguments) if arguments and isinstance(arguments[0], Function) else mode
 
 
-@models("torch.no_grad", "torch.inference_mode")
+@models("torch.no_grad", "torch.inference_mode", "torch.autograd.no_grad", "torch.autograd.grad_mode.no_grad", "torch.autograd.inference_mode")
 def without_grad(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     return as_decorator(GradMode(False), arguments)
 
 
-@models("torch.enable_grad")
+@models("torch.enable_grad", "torch.autograd.enable_grad")
 def with_grad(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     m.recording.asks.append(m.trace())
     return as_decorator(GradMode(True), arguments)
 
 
-@models(
-    "torch.set_grad_enabled",
-)
+@models("torch.set_grad_enabled", "torch.autograd.set_grad_enabled")
 def set_grad_enabled(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     """Works as a context manager and, where it stands alone, as a statement."""
     flag = arguments[0] if arguments else keywords.get("mode", Constant(True))
@@ -74,9 +72,7 @@ def is_literal(site: ast.AST) -> bool:
     return all(isinstance(value, ast.Constant) for value in given)
 
 
-@models(
-    "torch.nn.Parameter",
-)
+@models("torch.nn.Parameter", "torch.nn.parameter.Parameter")
 def parameter(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     wanted = keywords.get("requires_grad", arguments[1] if len(arguments) > 1 else Constant(True))
     shape = shape_of(arguments[0]) if arguments else None
@@ -87,9 +83,7 @@ def parameter(m: Interpreter, arguments: Arguments, keywords: Keywords, site: as
     return made
 
 
-@models(
-    "torch.autograd.Variable",
-)
+@models("torch.autograd.Variable", "torch.autograd.variable.Variable")
 def variable(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     """`Variable(x)` is `x.detach()`, and a new leaf where it is to require grad."""
     names = ("data", "requires_grad", "volatile")
@@ -125,7 +119,7 @@ def from_data(m: Interpreter, arguments: Arguments, keywords: Keywords, site: as
 
 
 @models(
-    "torch.FloatTensor",
+    "torch.FloatTensor", "torch.LongTensor", "torch.Tensor", "torch.DoubleTensor", "torch.cuda.FloatTensor", "torch.cuda.LongTensor"
 )
 def typed(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value:
     """`torch.FloatTensor` and its kin: of a size, or of a list's content."""

@@ -13,11 +13,6 @@ from graphfix.obligations.inquiry import Open
 from graphfix.source.document import Document
 from graphfix.source.subtree import subtree
 
-# https://docs.python.org/3/library/operator.html#in-place-operators, and what puts an item into a container
-OPERATORS = frozenset(
-    f"operator.{name}"
-    for name in "setitem iadd iand iconcat ifloordiv ilshift imod imul imatmul ior ipow irshift isub itruediv ixor".split()
-)
 BUILT_IN = frozenset(("list", "dict", "set", "bytearray", "deque", "OrderedDict", "defaultdict", "Counter"))
 # what a function, or a wrapped container, holds: https://docs.python.org/3/reference/datamodel.html#user-defined-functions,
 # https://docs.python.org/3/library/collections.html#userdict-objects
@@ -31,8 +26,8 @@ BATCHES = frozenset(
 
 def unfollowed(flow: Flow) -> Iterator[Open]:
     """The first place of each kind in the code in sight."""
-    for call, dotted in flow.code.calls.items():
-        if dotted in OPERATORS or puts_unbound(call):
+    for call in flow.code.calls:
+        if puts_unbound(call):
             yield Open(call, "is a call that the analysis does not follow, and may store it")
             break
     for call, dotted in flow.code.calls.items():

@@ -14,11 +14,10 @@ from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.places import ITSELF, Kind, Old, Place, Sink, Use, is_attribute
 from graphfix.analysis.flow.swallowed import swallowed
 from graphfix.effects.methods import gives_no_tensor, is_of_tensor, rows_of_method, shares_memory
-from graphfix.effects.rows import row_of
+from graphfix.effects.rows import Puts, row_of
 from graphfix.effects.table import facts
 from graphfix.obligations.inquiry import Open
 from graphfix.obligations.numeric_equivalence import Numbers
-from graphfix.obligations.unsupported_constructs import OPERATORS
 from graphfix.source.subtree import subtree
 
 # what a total, or what is made of it, is asked for as a number: https://docs.python.org/3/library/stdtypes.html#numeric-types-int-float-complex
@@ -290,7 +289,9 @@ def outputs_of(call: ast.Call, dotted: str) -> list[ast.expr]:
         writes = isinstance(method, ast.Constant) and str(method.value).endswith("_")
     else:
         told = any(keyword.arg == "inplace" for keyword in call.keywords)
-        writes = told or dotted in OPERATORS or dotted.endswith("_") or name.startswith("_foreach_") or name == "copyto"
+        row = row_of(dotted)
+        puts = row is not None and row.puts is not Puts.NOTHING
+        writes = told or puts or dotted.endswith("_") or name.startswith("_foreach_") or name == "copyto"
     if writes:
         outputs += call.args[:1]
     if isinstance(call.func, ast.Attribute) and name in ("fill", "itemset"):

@@ -16,7 +16,7 @@ from graphfix.analysis.flow.scopes import FUNCTIONS, parameters
 from graphfix.analysis.flow.sight import ANY, Sight
 from graphfix.effects.methods import observes_graph
 from graphfix.effects.project_rows import added_backward_words
-from graphfix.effects.rows import row_of
+from graphfix.effects.rows import Puts, row_of
 from graphfix.models.words import WALKS
 from graphfix.source.subtree import kept_with_node
 
@@ -164,11 +164,11 @@ class Calls:
         elif dotted in ("id", "type"):
             for argument in given:
                 self.flow.end(argument, Sink.ASKED, call)
-        elif dotted in ("setattr", "heapq.heappush", "heapq.heappushpop", "heapq.heapreplace", "object.__setattr__") and given:
-            key = given[1].value if "setattr" in dotted and len(given) > 1 and isinstance(given[1], ast.Constant) else None
+        elif dotted in ("setattr", "object.__setattr__") and given:
+            key = given[1].value if len(given) > 1 and isinstance(given[1], ast.Constant) else None
             for argument in given[1:]:
                 self.flow.add(argument, given[0], Kind.IN, f".{key}" if isinstance(key, str) else None)
-            if "setattr" in dotted and len(given) > 2:
+            if len(given) > 2:
                 self.code.assign_field(key, given[2])
         elif dotted == "getattr" and len(given) > 1:
             key = given[1].value if isinstance(given[1], ast.Constant) else None
@@ -181,6 +181,9 @@ class Calls:
             elif observes_graph(key):
                 self.flow.end(given[0], Sink.ASKED, call)
             self.code.read_field(key, call)
+        row = row_of(dotted)
+        if row is not None and row.puts is not Puts.NOTHING and given:
+            self.methods.put(row, call, given[0], given[1:])
         if dotted in ("min", "max", "next"):
             for argument in given:
                 self.flow.add(argument, call, Kind.OUT)

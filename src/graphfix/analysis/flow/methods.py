@@ -13,6 +13,7 @@ from graphfix.analysis.flow.expressions import DISPLAYS, arguments, is_text, key
 from graphfix.analysis.flow.hierarchy import Method
 from graphfix.analysis.flow.places import Field, Kind, Place, Sink, Slot
 from graphfix.analysis.flow.sight import Sight
+from graphfix.analysis.flow.statements import constant
 from graphfix.effects.rows import Observes, Puts, Returns, Row
 
 TEXT = ("builtins.str",)
@@ -230,7 +231,7 @@ class Methods:
         for argument in call.args if row.hashes else ():
             self.flow.use(argument, "hash", "", call)
         if row.puts is not Puts.NOTHING:
-            self.put(row, call, receiver)
+            self.put(row, call, receiver, call.args)
         self.given_by(row, call, receiver)
 
     def slot(self, row: Row, call: ast.Call) -> Hashable:
@@ -241,10 +242,10 @@ class Methods:
         is_value = known is None and (row.keyed or row.returns is Returns.VALUES)
         return Slot.VALUE if is_value else known if row.returns is Returns.ELEMENT else None
 
-    def put(self, row: Row, call: ast.Call, receiver: ast.expr) -> None:
+    def put(self, row: Row, call: ast.Call, receiver: ast.expr, given: Sequence[ast.expr]) -> None:
         """The arguments get into the object."""
-        for position, argument in enumerate(call.args):
-            key = Slot.KEY if position == 0 else key_of(call)
+        for position, argument in enumerate(given):
+            key = Slot.KEY if position == 0 else constant(given[0])
             self.flow.add(argument, receiver, PUT[row.puts], key if row.keyed else None)
         for keyword in call.keywords:
             self.flow.add(keyword.value, receiver, Kind.IN, keyword.arg if row.puts is Puts.CONTENTS else None)

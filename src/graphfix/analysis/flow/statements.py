@@ -10,13 +10,8 @@ from graphfix.analysis.flow.expressions import Expressions
 from graphfix.analysis.flow.implicit import OPERATORS
 from graphfix.analysis.flow.places import Cell, Field, Kind, Old, Place, Result, Slot
 from graphfix.analysis.flow.scopes import FUNCTIONS, Scope, parameters
+from graphfix.effects.rows import row_of
 from graphfix.source.subtree import children, subtree
-
-# decorators that leave what a function returns, and when it runs, as it is
-TRANSPARENT = frozenset(
-    "staticmethod classmethod property torch.no_grad torch.enable_grad torch.inference_mode no_grad enable_grad abstractmethod "
-    "contextmanager contextlib.contextmanager override dataclass dataclasses.dataclass typing.override abc.abstractmethod".split()
-)
 
 
 class Statements(Expressions):
@@ -316,9 +311,16 @@ class Statements(Expressions):
         self.bind_name(node.name, node)
         for decorator in node.decorator_list:
             called = decorator.func if isinstance(decorator, ast.Call) else decorator
-            if ast.unparse(called).removesuffix(".setter") not in TRANSPARENT:
+            if not self.is_transparent(called):
                 self.wrapped.add(node)
                 self.hand_over(decorator, node)
+
+    def is_transparent(self, decorator: ast.expr) -> bool:
+        """Whether a decorator leaves what a function returns, and when it runs, as it is."""
+        if isinstance(decorator, ast.Attribute) and decorator.attr in ("setter", "getter", "deleter"):
+            return True  # of a property
+        row = row_of(self.dotted(decorator) or ast.unparse(decorator))
+        return row is not None and row.transparent
 
     at_AsyncFunctionDef = at_FunctionDef
 
