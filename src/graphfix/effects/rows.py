@@ -62,6 +62,7 @@ class Observes(enum.Enum):
     TEXT = "text"  # its text, which names a graph
     MESSAGE = "message"  # the same, but for what a message formats as a number
     IDENTITY = "identity"  # which object it is
+    VARIABLES = "variables"  # those of other functions
     LIFE = "life"  # who holds it, or when it is freed
 
     __hash__ = object.__hash__
@@ -87,6 +88,9 @@ class Row:
     batches: bool = False  # what it gives are parts of what it is given, in each iteration
     transparent: bool = False  # as a decorator it leaves what a function returns, and when it runs, as it is
     swallows: bool = False  # an error in the block of this context
+    hides: bool = False  # it hands out what it is given under a name by which tensors hand out no graph
+    maps: bool = False  # it runs a function on tensors of more dimensions than that sees
+    parses_version: bool = False  # what it gives compares as the version that a text tells
     counts: bool = False  # it gives the numbers up to what it is given
     repeats: bool = False  # it gives an item more than once
     rough: bool = False  # what it computes may change much where what it is given changes little

@@ -5,17 +5,11 @@ from __future__ import annotations
 import functools
 import re
 
+from graphfix.effects.rows import row_of
 from graphfix.interpreter.values import MAX_TEXT, NONE, Arguments, Constant, External, Sequence, Value
 
 # that on which the facts about torch's operations were recorded
 VERSION = "2.13.0"
-NAMES = frozenset(("torch.__version__", "torch.version.__version__"))
-PARSERS = frozenset(
-    (
-        "packaging.version.parse", "packaging.version.Version", "distutils.version.LooseVersion", "distutils.version.StrictVersion",
-        "pkg_resources.parse_version", "looseversion.LooseVersion", "setuptools._distutils.version.LooseVersion",
-    )
-)  # fmt: skip
 METHODS = frozenset(
     ("split", "rsplit", "startswith", "endswith", "strip", "rstrip", "lstrip", "replace", "partition", "lower", "find")
 )
@@ -49,13 +43,13 @@ def _release(value: str | Release) -> Release:
 
 def of_library(name: str) -> Value:
     """What a library has under the qualified `name`."""
-    return Constant(VERSION) if name in NAMES else External(name)
+    return Constant(VERSION) if name.startswith("torch.") and name.endswith(".__version__") else External(name)
 
 
 def parsed(name: str, arguments: Arguments) -> Value | None:
     """The version that a function with the qualified `name` makes of a known string; None for anything else."""
     given = arguments[0] if len(arguments) == 1 else NONE
-    if name in PARSERS and isinstance(given, Constant) and isinstance(given.value, str):
+    if (row := row_of(name)) is not None and row.parses_version and isinstance(given, Constant) and isinstance(given.value, str):
         return Constant(Release(given.value))
     return None
 

@@ -39,7 +39,6 @@ from graphfix.models.imported import call_imported
 from graphfix.models.networks import built_network
 from graphfix.models.operations import operation
 from graphfix.models.registry import model_of, models
-from graphfix.models.threads import make_thread
 
 
 def call_library(m: Interpreter, name: str, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
@@ -53,9 +52,6 @@ def call_library(m: Interpreter, name: str, arguments: list[Value], keywords: di
     version = versions.parsed(name, arguments)
     if version is not None:
         return version
-    thread = make_thread(m, name, arguments, keywords, site)
-    if thread is not None:
-        return thread
     if top == "builtins":
         return NonTensor((name, *identities(arguments), *identities(keywords.values())), cut=cut_of(*arguments))
     network = built_network(m, name, arguments, keywords, site)

@@ -23,33 +23,38 @@ from graphfix.interpreter.values import (
     Unknown,
     Value,
 )
+from graphfix.models.registry import models
 
-POOLS = frozenset(
-    ("concurrent.futures.ThreadPoolExecutor", "concurrent.futures.thread.ThreadPoolExecutor", "multiprocessing.pool.ThreadPool",
-     "multiprocessing.dummy.Pool", "torch.multiprocessing.pool.ThreadPool")
-)  # fmt: skip
-THREADS = frozenset(("threading.Thread", "threading.Timer", "multiprocessing.dummy.Process"))
 # Methods of a pool, by how they hand over the arguments of the function
 SUBMITS = frozenset(("submit", "apply_async", "apply"))
 MAPS = frozenset(("map", "imap", "imap_unordered", "map_async", "starmap", "starmap_async"))
 
 
-def make_thread(m: Interpreter, name: str, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value | None:
-    """`threading.Thread(target=f, args=(...))` or a pool of threads; None where it is something else."""
-    if name in POOLS:
-        return Unknown(("pool", site, m.now()))
-    if name not in THREADS:
-        return None
-    given = dict(
-        zip(("interval", "target") if name.endswith("Timer") else ("group", "target", "name", "args", "kwargs"), arguments)
-    )
-    given.update(keywords)
-    target = given.get("target", NONE)
-    inputs = given.get("args", NONE)
-    named = given.get("kwargs", NONE)
+@models(
+    "concurrent.futures.ThreadPoolExecutor", "concurrent.futures.thread.ThreadPoolExecutor", "multiprocessing.pool.ThreadPool",
+    "multiprocessing.dummy.Pool",
+)  # fmt: skip
+def pool(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value | None:
+    return Unknown(("pool", site, m.now()))
+
+
+@models("threading.Thread", "multiprocessing.dummy.Process")
+def thread(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value | None:
+    """`threading.Thread(target=f, args=(...))`."""
+    return made_thread(m, {**dict(zip(("group", "target", "name", "args", "kwargs"), arguments)), **keywords}, site)
+
+
+@models("threading.Timer")
+def timer(m: Interpreter, arguments: Arguments, keywords: Keywords, site: ast.AST) -> Value | None:
+    """`threading.Timer(5, f)`."""
+    return made_thread(m, {**dict(zip(("interval", "target"), arguments)), **keywords}, site)
+
+
+def made_thread(m: Interpreter, given: dict[str, Value], site: ast.AST) -> Value:
+    inputs, named = given.get("args", NONE), given.get("kwargs", NONE)
     made = Unknown(("thread", site, m.now()))
     made.attributes["run"] = Partial(
-        target,
+        given.get("target", NONE),
         list(inputs.items) if isinstance(inputs, Sequence) else [],
         {str(k): v for k, v in named.items.items()} if isinstance(named, Mapping) else {},
     )

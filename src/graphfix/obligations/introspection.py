@@ -9,6 +9,7 @@ import ast
 from collections.abc import Iterator
 
 from graphfix.analysis.flow.flow import Flow
+from graphfix.effects.rows import Observes, row_of
 from graphfix.obligations.inquiry import Open
 from graphfix.source.subtree import subtree
 
@@ -16,7 +17,6 @@ from graphfix.source.subtree import subtree
 VARIABLES = frozenset(
     "_getframe __globals__ f_locals f_globals f_back tb_frame currentframe settrace setprofile get_objects get_referrers get_referents".split()
 )
-FRAMES = ("inspect.stack", "inspect.trace", "inspect.currentframe")
 # https://docs.pytorch.org/docs/stable/notes/extending.html#extending-torch-python-api,
 # https://docs.pytorch.org/docs/stable/autograd.html#torch.autograd.graph.saved_tensors_hooks
 OPERATIONS = frozenset(
@@ -48,7 +48,8 @@ def seen(flow: Flow) -> Iterator[Open]:
                 yield from (Open(part, reason) for part in [each for each in named if word_of(each) in words][:1])
     for call, dotted in flow.code.calls.items():
         module = dotted in ("vars", "getattr") and any(is_module(flow, each) for each in call.args[:1])
-        if dotted.startswith(FRAMES) or module:
+        row = row_of(dotted)
+        if row is not None and row.observes is Observes.VARIABLES or module:
             yield Open(call, "can read the variables of other functions")
             return
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from graphfix.analysis.call_graph import word
 from graphfix.analysis.flow import library
 from graphfix.analysis.flow.flow import Flow
+from graphfix.effects.rows import row_of
 from graphfix.models.words import WALKS
 from graphfix.obligations.inquiry import Open
 from graphfix.source.document import Document
@@ -17,11 +18,6 @@ BUILT_IN = frozenset(("list", "dict", "set", "bytearray", "deque", "OrderedDict"
 # what a function, or a wrapped container, holds: https://docs.python.org/3/reference/datamodel.html#user-defined-functions,
 # https://docs.python.org/3/library/collections.html#userdict-objects
 WORDS = frozenset("__defaults__ __kwdefaults__ __closure__ cell_contents UserDict UserList ContextVar __self__".split())
-KEEPS = ("threading.local", "torch.nn.utils.rnn.PackedSequence")
-# functions that run others on tensors of more dimensions than these see: https://docs.pytorch.org/docs/stable/func.api.html
-BATCHES = frozenset(
-    f"{module}.{name}" for module in ("torch", "torch.func", "functorch") for name in ("vmap", "jacrev", "jacfwd", "hessian")
-)
 
 
 def unfollowed(flow: Flow) -> Iterator[Open]:
@@ -31,11 +27,12 @@ def unfollowed(flow: Flow) -> Iterator[Open]:
             yield Open(call, "is a call that the analysis does not follow, and may store it")
             break
     for call, dotted in flow.code.calls.items():
-        if dotted in KEEPS or any(is_object_type(keyword) for keyword in call.keywords):
+        row = row_of(dotted)
+        if row is not None and row.hides or any(is_object_type(keyword) for keyword in call.keywords):
             yield Open(call, "stores values in a way that the analysis does not follow")
             break
     for call, dotted in flow.code.calls.items():
-        if dotted in BATCHES:
+        if (row := row_of(dotted)) is not None and row.maps:
             yield Open(call, "runs its function on batched tensors")
             break
     for document in flow.code.documents.values():
