@@ -34,7 +34,8 @@ from typing import Any
 import numpy
 import torch
 
-from graphfix.effects.rows import Observes, Puts, Returns, Row, files, rows_in
+from graphfix.effects.rows import files, rows_in
+from graphfix.effects.schema import Observes, Puts, Returns, Row
 
 DEEP = 5
 CONTAINERS = (list, tuple, set, frozenset, collections.deque)

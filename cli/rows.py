@@ -10,7 +10,8 @@ from graphfix.cli.choices import ListFormat
 from graphfix.cli.exits import OK
 from graphfix.cli.terminal import OUT
 from graphfix.effects.methods import RECORDED, TENSOR, recorded
-from graphfix.effects.rows import Row, rows_of, shipped_methods_named, shipped_row_of
+from graphfix.effects.rows import shipped_methods_named, shipped_row_of
+from graphfix.effects.schema import Row, rows_of
 from graphfix.effects.spelling import Table, as_file, on_one_line, suggested, table_of
 from graphfix.effects.table import facts
 from graphfix.report.escape import escaped

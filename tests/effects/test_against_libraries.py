@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from graphfix.effects.rows import Row, row_of, rows_in, rows_of
+from graphfix.effects.rows import row_of, rows_in
+from graphfix.effects.schema import Row, rows_of
 
 pytest.importorskip("torch")
 pytest.importorskip("numpy")

@@ -6,7 +6,8 @@ import builtins
 
 import pytest
 
-from graphfix.effects.rows import PYTHON, BadRow, Puts, Returns, files, methods_named, read_rows, row_of, rows_in
+from graphfix.effects.rows import PYTHON, files, methods_named, read_rows, row_of, rows_in
+from graphfix.effects.schema import BadRow, Puts, Returns
 
 TABLE = '[[rows]]\nmodule = "m"\nnames = "f g.h"\nreturns = "made"\nsource = "https://example.org"\n'
 

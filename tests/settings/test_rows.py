@@ -9,7 +9,8 @@ from jsonschema import Draft7Validator
 
 from graphfix.effects.methods import gives_no_graph
 from graphfix.effects.project_rows import adding
-from graphfix.effects.rows import KINDS, Returns, row_of
+from graphfix.effects.rows import row_of
+from graphfix.effects.schema import KINDS, Returns
 from graphfix.interpreter.conventions import Conventions
 from graphfix.run.engine import findings_of
 from graphfix.settings.effective import effective

@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 
 from graphfix.effects.project_rows import kept_by_name
-from graphfix.effects.rows import Observes, Puts, Returns, Row, files, methods_named
+from graphfix.effects.rows import files, methods_named
+from graphfix.effects.schema import Observes, Puts, Returns, Row
 from graphfix.effects.table import OpFacts, facts
 
 TENSOR = "torch.Tensor"

@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 if TYPE_CHECKING:
-    from graphfix.effects.rows import Row
+    from graphfix.effects.schema import Row
 
 Answer = TypeVar("Answer")
 

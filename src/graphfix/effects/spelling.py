@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from graphfix.effects.rows import KINDS, Returns, Row
+from graphfix.effects.schema import KINDS, Returns, Row
 
 Table = Mapping[str, Any]
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from graphfix.effects.rows import Row
+from graphfix.effects.schema import Row
 
 if TYPE_CHECKING:
     from graphfix.interpreter.witness import Witness

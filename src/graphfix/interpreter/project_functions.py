@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 
 from graphfix.effects.project_rows import added_methods, added_row
-from graphfix.effects.rows import Returns, Row, shipped_methods_named
+from graphfix.effects.rows import shipped_methods_named
+from graphfix.effects.schema import Returns, Row
 from graphfix.effects.table import facts
 from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.interpreter import Interpreter

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from graphfix.effects.rows import Returns, Row, row_of
+from graphfix.effects.rows import row_of
+from graphfix.effects.schema import Returns, Row
 from graphfix.effects.table import facts
 from graphfix.interpreter import versions
 from graphfix.interpreter.calls import hand_on, run_callbacks

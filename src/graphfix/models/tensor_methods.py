@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from graphfix.autograd.graph import Leaf
 from graphfix.effects.methods import is_of_tensor, rows_of_method
-from graphfix.effects.rows import Puts, row_of
+from graphfix.effects.rows import row_of
+from graphfix.effects.schema import Puts
 from graphfix.effects.table import OpFacts, facts
 from graphfix.interpreter.interning import Key, kind_of
 from graphfix.interpreter.interpreter import Interpreter

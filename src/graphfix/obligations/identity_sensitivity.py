@@ -14,7 +14,8 @@ from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.places import ITSELF, Field, Place, Reach, Sink, Use
 from graphfix.analysis.flow.swallowed import swallowed
 from graphfix.effects.methods import observes_graph
-from graphfix.effects.rows import Observes, row_of
+from graphfix.effects.rows import row_of
+from graphfix.effects.schema import Observes
 from graphfix.obligations.inquiry import Open
 from graphfix.obligations.numeric_equivalence import catches_prints, is_shown, spells_out
 from graphfix.source.subtree import subtree

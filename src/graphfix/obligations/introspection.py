@@ -9,7 +9,8 @@ import ast
 from collections.abc import Iterator
 
 from graphfix.analysis.flow.flow import Flow
-from graphfix.effects.rows import Observes, row_of
+from graphfix.effects.rows import row_of
+from graphfix.effects.schema import Observes
 from graphfix.obligations.inquiry import Open
 from graphfix.source.subtree import subtree
 

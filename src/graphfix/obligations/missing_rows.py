@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 
 from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.places import Sink
-from graphfix.effects.rows import Returns, Row, row_of
+from graphfix.effects.rows import row_of
+from graphfix.effects.schema import Returns, Row
 from graphfix.effects.spelling import as_file, table_of
 from graphfix.obligations.inquiry import Open
 

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from graphfix.analysis.flow import library
 from graphfix.analysis.flow.calls import decorators, name_of
 from graphfix.analysis.flow.places import ITSELF, Part, Place, Reach, Use
-from graphfix.effects.rows import Observes, row_of
+from graphfix.effects.rows import row_of
+from graphfix.effects.schema import Observes
 from graphfix.effects.table import facts
 from graphfix.interpreter.shapes import SCALAR, shape_of
 from graphfix.obligations.inquiry import Inquiry, Open

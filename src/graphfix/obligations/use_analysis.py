@@ -14,7 +14,8 @@ from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.places import ITSELF, Kind, Old, Place, Sink, Use, is_attribute
 from graphfix.analysis.flow.swallowed import swallowed
 from graphfix.effects.methods import gives_no_tensor, is_of_tensor, rows_of_method, shares_memory
-from graphfix.effects.rows import Puts, row_of
+from graphfix.effects.rows import row_of
+from graphfix.effects.schema import Puts
 from graphfix.effects.table import facts
 from graphfix.obligations.inquiry import Open
 from graphfix.obligations.numeric_equivalence import Numbers

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from graphfix.effects.rows import CHOICES, HOMES, KINDS, BadRow, Returns, Row, rows_of
+from graphfix.effects.schema import CHOICES, HOMES, KINDS, BadRow, Returns, Row, rows_of
 from graphfix.effects.spelling import on_one_line, table_of
 from graphfix.interpreter.conventions import NAME_PATTERN
 from graphfix.settings.kinds import KnownCodes, Schema, WrongValue, did_you_mean, expect

@@ -13,7 +13,7 @@ from graphfix.interpreter.conventions import Conventions
 from graphfix.run.selection import Wanted
 
 if TYPE_CHECKING:
-    from graphfix.effects.rows import Row
+    from graphfix.effects.schema import Row
     from graphfix.settings.effective import Setting
     from graphfix.settings.files import Loaded
 

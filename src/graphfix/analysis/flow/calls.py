@@ -16,7 +16,8 @@ from graphfix.analysis.flow.scopes import FUNCTIONS, parameters
 from graphfix.analysis.flow.sight import ANY, Sight
 from graphfix.effects.methods import observes_graph
 from graphfix.effects.project_rows import added_backward_words
-from graphfix.effects.rows import Puts, row_of
+from graphfix.effects.rows import row_of
+from graphfix.effects.schema import Puts
 from graphfix.models.words import WALKS
 from graphfix.source.subtree import kept_with_node
 

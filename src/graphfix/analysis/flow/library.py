@@ -6,7 +6,8 @@ import ast
 from collections.abc import Hashable
 
 from graphfix.effects.methods import is_common, is_of_tensor, rows_of_method, shares
-from graphfix.effects.rows import Observes, Puts, Returns, Row, has_methods, row_of
+from graphfix.effects.rows import has_methods, row_of
+from graphfix.effects.schema import Observes, Puts, Returns, Row
 from graphfix.effects.table import facts
 
 # what the table has rows of beside operations

@@ -14,7 +14,7 @@ from graphfix.analysis.flow.hierarchy import Method
 from graphfix.analysis.flow.places import Field, Kind, Place, Sink, Slot
 from graphfix.analysis.flow.sight import Sight
 from graphfix.analysis.flow.statements import constant
-from graphfix.effects.rows import Observes, Puts, Returns, Row
+from graphfix.effects.schema import Observes, Puts, Returns, Row
 
 TEXT = ("builtins.str",)
 PUT = {Puts.ITEM: Kind.IN, Puts.CONTENTS: Kind.POURED}
