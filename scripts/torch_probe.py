@@ -75,16 +75,19 @@ def off_leaf(value: Any) -> Any:
     return value
 
 
-def fresh(trial: Trial, plain: bool = False) -> Call:
+def fresh(trial: Trial, plain: bool = False, only: int | None = None) -> Call:
+    """The call anew; `plain`: nothing has a graph, `only`: nothing but the argument at this position has one."""
     torch.manual_seed(0)
     call = trial()
-    convert = (lambda value: _without_grad(value)) if plain else off_leaf
-    args = tuple(convert(arg) for arg in call.args)
+    convert = _without_grad if plain or only is not None else off_leaf
+    args = tuple(off_leaf(arg) if place == only else convert(arg) for place, arg in enumerate(call.args))
     kwargs = {name: convert(value) for name, value in call.kwargs.items()}
     return Call(call.function, args, kwargs, call.weights)
 
 
 def _without_grad(value: Any) -> Any:
+    if type(value) in (tuple, list):
+        return type(value)(_without_grad(item) for item in value)
     return value.detach() if isinstance(value, torch.Tensor) else value
 
 
@@ -101,9 +104,9 @@ def walk(outputs: list[torch.Tensor]) -> str:
     return ""
 
 
-def saves(trial: Trial) -> bool:
+def saves(trial: Trial, only: int | None = None) -> bool:
     """An operation whose walk cannot even be tried once counts as saving: that is the careful side."""
-    outputs = live(fresh(trial).run())
+    outputs = live(fresh(trial, only=only).run())
     first = walk(outputs)
     return bool(first) or "second time" in walk(outputs)
 
@@ -144,6 +147,35 @@ def saved_inputs(trial: Trial, skip_first: bool) -> list[int]:
                 found.append(position)
                 break
     return found
+
+
+def carriers(trial: Trial) -> list[int]:
+    """The positions of the arguments that give the result a graph, each alone."""
+    return [place for place in range(len(fresh(trial).args)) if _carries(trial, place)]
+
+
+def _carries(trial: Trial, place: int) -> bool:
+    if not any(tensor.requires_grad for tensor in tensors_of(fresh(trial).args[place])):
+        return False
+    try:
+        return bool(live(fresh(trial, only=place).run()))
+    except Exception:  # it takes only arguments of one kind
+        return False
+
+
+def saved_for(trial: Trial, inputs: list[int], places: list[int]) -> list[list[int]]:
+    """For each of the saved `inputs`, at which of `places` something has to need a gradient; nothing if each of them will do."""
+    found = [[place for place in places if _saved(trial, position, place)] for position in inputs]
+    return [] if all(each == places for each in found) else found
+
+
+def _saved(trial: Trial, position: int, place: int) -> bool:
+    for inner in range(len(list(tensors_of(fresh(trial).args[position])))):
+        call = fresh(trial, only=place)
+        outputs = live(call.run())
+        if _breaks(outputs, list(tensors_of(call.args[position]))[inner]):
+            return True
+    return False
 
 
 def saves_weights(trial: Trial, plain: bool) -> bool:
@@ -270,10 +302,13 @@ def probe(trial: Trial) -> Facts:
 
 
 def _graph_facts(trial: Trial, facts: Facts) -> Facts:
+    inputs, places, keeps = saved_inputs(trial, skip_first=bool(facts["inplace"])), carriers(trial), saves(trial)
     return {
-        "saves": saves(trial),
+        "saves": keeps,
         "saves_output": saves_output(trial),
-        "saves_inputs": saved_inputs(trial, skip_first=bool(facts["inplace"])),
+        "saves_inputs": inputs,
+        "saved_for": saved_for(trial, inputs, places),
+        "saves_nothing_for": [place for place in places if keeps and not saves(trial, place)],
         "parameters": bool(fresh(trial).weights),
         "saves_parameters": saves_weights(trial, plain=False),
         "saves_parameters_plain": saves_weights(trial, plain=True),
