@@ -229,6 +229,45 @@ def _wider(value: Any) -> Any:
     return torch.stack([value, value]) if isinstance(value, torch.Tensor) else value
 
 
+def is_linear(trial: Trial) -> bool:
+    """Of a sum of inputs it gives the sum of the results, and of a multiple the multiple; numbers of few digits are rounded."""
+    first, second = (_spread(fresh(trial, plain=True).args[:1], seed) for seed in (1, 2))
+    results = [_of_first(trial, given) for given in (first, second, [a + b for a, b in zip(first, second, strict=True)], [4 * a for a in first])]
+    if any(result is None or result.layout is not torch.strided or not result.dtype.is_floating_point for result in results):
+        return False
+    one, other, both, multiple = (result.detach().double() for result in results)
+    if not one.shape == other.shape == both.shape:
+        return False
+    return all(torch.allclose(a, b, rtol=1e-2, atol=0.1) for a, b in ((one + other, both), (4 * one, multiple)))
+
+
+def _spread(given: tuple[Any, ...], seed: int) -> list[torch.Tensor]:
+    """Numbers of both signs in the shapes of the tensors that are given."""
+    torch.manual_seed(seed)
+    return [torch.randn(tensor.shape, dtype=torch.float64) * 8 for tensor in tensors_of(list(given))]
+
+
+def _of_first(trial: Trial, numbers: list[torch.Tensor]) -> torch.Tensor | None:
+    """The result for these numbers in the first argument."""
+    call = fresh(trial, plain=True)
+    first = list(numbers) if isinstance(call.args[0], (tuple, list)) else numbers[0].clone()
+    try:
+        result = call.function(first, *call.args[1:], **call.kwargs)
+    except Exception:  # it does not take any number
+        return None
+    return result if isinstance(result, torch.Tensor) else None
+
+
+def keeps_statistics(trial: Trial) -> bool:
+    """Whether a layer changes its buffers in a forward pass."""
+    call = fresh(trial)
+    if not isinstance(call.function, torch.nn.Module):
+        return False
+    before = [buffer.clone() for buffer in call.function.buffers()]
+    call.run()
+    return not all(map(torch.equal, before, call.function.buffers()))
+
+
 def is_factory(trial: Trial) -> bool:
     call = fresh(trial)
     try:
@@ -297,6 +336,9 @@ def probe(trial: Trial) -> Facts:
         facts["random"] = any(True for _ in tensors_of(result)) and is_random(trial)
         if facts["result"] == "tensor":
             facts["scalar"] = is_scalar(trial)
+            of_tensors = bool(call.args) and not call.weights and any(True for _ in tensors_of(list(call.args[:1])))
+            facts["linear"] = of_tensors and facts["differentiable"] and not facts["random"] and is_linear(trial)
+        facts["statistics"] = keeps_statistics(trial)
         facts.update(_graph_facts(trial, facts) if live(result) else _cut_facts(trial, facts, carrying))
     return {name: value for name, value in facts.items() if value not in (False, "", [])}
 

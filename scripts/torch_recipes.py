@@ -311,7 +311,7 @@ _FUNCTIONAL: dict[str, Recipe] = {
         x(4, 2, 3).log_softmax(2), torch.ones(2, 2, dtype=torch.int64), torch.tensor([4, 4]), torch.tensor([2, 2])
     ),
     "gaussian_nll_loss": lambda: call(x(), plain(), x()),
-    "hinge_embedding_loss": lambda: call(x(), torch.ones(3, 3)),
+    "hinge_embedding_loss": lambda: call(x(), torch.tensor([1.0, -1.0, 1.0]).expand(3, 3)),
     "margin_ranking_loss": lambda: call(x(), x(), torch.ones(3, 3)),
     "multi_margin_loss": lambda: call(x(), index(3)),
     "multilabel_margin_loss": lambda: call(x(), index(3, 3)),

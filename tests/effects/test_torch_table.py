@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from graphfix.effects.table import OpFacts, facts, table
+from graphfix.effects.table import OpFacts, facts, table, words_with
 
 torch = pytest.importorskip("torch")
 
@@ -253,3 +253,20 @@ def test_variants_tell_which_argument_makes_them() -> None:
     assert called("lerp:number").at == 2 and called("pow:tensor").at == 1
     assert called("einsum:alone").at == 2 and called("where:alone").at == 1
     assert called("nn.functional.dropout:p=0").at == 1 and called("dropout:training").at == 2
+
+
+@pytest.mark.parametrize("name", ("sum", "mean", "div", "mul", "stack", "cat", "Tensor.half", "Tensor.view", "cumsum", "Tensor.type:dtype"))
+def test_is_linear(name: str) -> None:
+    assert called(name).linear
+
+
+@pytest.mark.parametrize("name", ("relu", "abs", "exp", "sqrt", "norm", "max", "sort", "nn.functional.mse_loss", "nn.functional.dropout"))
+def test_is_not_linear(name: str) -> None:
+    assert not called(name).linear
+
+
+def test_some_layers_keep_statistics() -> None:
+    assert called("nn.BatchNorm2d").statistics and called("nn.SyncBatchNorm").statistics
+    assert called("nn.InstanceNorm1d").ever("statistics") and not called("nn.InstanceNorm1d").statistics
+    assert not any(called(f"nn.{name}").ever("statistics") for name in ("LayerNorm", "GroupNorm", "Dropout", "LSTM", "Linear"))
+    assert {"BatchNorm1d", "LazyBatchNorm3d", "SyncBatchNorm"} <= words_with("statistics")

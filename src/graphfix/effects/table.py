@@ -26,7 +26,8 @@ class OpFacts:
     reduced. `sized`: the arguments are the sizes of the result. `reshapes`: the first argument gets another shape.
     `positions`: where `inplace`, `reduce`, `reduction` and `training` stand. `variants`: the facts when a keyword (`dim`,
     `reduction`, `inplace`) is given, an argument is of another kind (`number`, `tensor`, `mask`) or left out (`alone`); `at`
-    is the position of that argument.
+    is the position of that argument. `linear`: of a sum it gives the sum of the results, of a multiple the multiple.
+    `statistics`: the layer changes its buffers in a forward pass.
     """
 
     kind: str
@@ -58,7 +59,13 @@ class OpFacts:
     reshapes: bool = False
     positions: dict[str, int] = field(default_factory=dict)
     at: int | None = None
+    linear: bool = False
+    statistics: bool = False
     variants: dict[str, OpFacts] = field(default_factory=dict)
+
+    def ever(self, fact: str) -> bool:
+        """Whether a fact holds of the plain call or of one of its variants."""
+        return bool(getattr(self, fact)) or any(getattr(changed, fact) for changed in self.variants.values())
 
 
 @functools.cache
@@ -87,3 +94,10 @@ def read(row: dict[str, Any], inherited: dict[str, Any]) -> OpFacts:
     kind = {"kind": row.get("kind", inherited.get("kind", "function"))}
     variants = {word: read(change, kind) for word, change in row.get("variants", {}).items()}
     return OpFacts(**known, variants=variants)
+
+
+@functools.cache
+def words_with(fact: str) -> frozenset[str]:
+    """The last words of the names of all operations of which a fact holds, of a variant at least."""
+    known = ((name, facts(name)) for name in table())
+    return frozenset(name.rpartition(".")[2] for name, each in known if each is not None and each.ever(fact))
