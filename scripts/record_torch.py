@@ -18,6 +18,7 @@ from typing import Any
 
 import torch
 import torch_layers
+from torch_modes import has_other_formula
 from torch_probe import Call, Facts, Trial, fresh, live, probe, walk
 from torch_recipes import FLAGS, FUNCTIONAL, FUNCTIONS, GENERIC, Recipe, call, mask, places, plain, sparse, x
 from torch_shapes import positions, shape_facts
@@ -213,6 +214,7 @@ def record(qualified: str) -> Facts | None:
     plain = variants.pop("", None)
     if plain is None:
         return None
+    plain.update(_modes(trials_of(qualified)[""], plain))
     named = positions(function_of(qualified))
     name = qualified.rsplit(".", 1)[1]
     for facts in (plain, *variants.values()):
@@ -232,6 +234,13 @@ def _shapes(trial: Trial) -> Facts:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return {name: True for name, holds in shape_facts(trial).items() if holds}
+
+
+def _modes(trial: Trial, facts: Facts) -> Facts:
+    """What a call computes otherwise where gradients are recorded."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return {"other_formula": True} if facts.get("saves") and has_other_formula(trial) else {}
 
 
 def places_of(qualified: str, labels: Iterable[str], named: dict[str, int]) -> dict[str, int]:

@@ -270,3 +270,9 @@ def test_some_layers_keep_statistics() -> None:
     assert called("nn.InstanceNorm1d").ever("statistics") and not called("nn.InstanceNorm1d").statistics
     assert not any(called(f"nn.{name}").ever("statistics") for name in ("LayerNorm", "GroupNorm", "Dropout", "LSTM", "Linear"))
     assert {"BatchNorm1d", "LazyBatchNorm3d", "SyncBatchNorm"} <= words_with("statistics")
+
+
+def test_some_gradients_that_are_recorded_are_computed_by_another_formula() -> None:
+    names = ("nn.SiLU", "nn.functional.silu", "nn.Mish", "nn.GroupNorm", "group_norm", "det", "linalg.solve")
+    assert all(called(name).other_formula for name in names)
+    assert not any(called(name).other_formula for name in ("exp", "mul", "nn.Linear", "nn.ReLU", "nn.LayerNorm", "softmax"))

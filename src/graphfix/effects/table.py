@@ -27,7 +27,8 @@ class OpFacts:
     `positions`: where `inplace`, `reduce`, `reduction` and `training` stand. `variants`: the facts when a keyword (`dim`,
     `reduction`, `inplace`) is given, an argument is of another kind (`number`, `tensor`, `mask`) or left out (`alone`); `at`
     is the position of that argument. `linear`: of a sum it gives the sum of the results, of a multiple the multiple.
-    `statistics`: the layer changes its buffers in a forward pass.
+    `statistics`: the layer changes its buffers in a forward pass. `other_formula`: its gradients have other bits where they
+    are recorded themselves.
     """
 
     kind: str
@@ -61,6 +62,7 @@ class OpFacts:
     at: int | None = None
     linear: bool = False
     statistics: bool = False
+    other_formula: bool = False
     variants: dict[str, OpFacts] = field(default_factory=dict)
 
     def ever(self, fact: str) -> bool:
