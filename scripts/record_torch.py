@@ -7,18 +7,21 @@ the table is written by hand: what cannot be run is not in it.
 from __future__ import annotations
 
 import inspect
+import itertools
 import json
 import re
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import torch
 import torch_layers
+from torch_modes import has_other_formula
 from torch_probe import Call, Facts, Trial, fresh, live, probe, walk
 from torch_recipes import FLAGS, FUNCTIONAL, FUNCTIONS, GENERIC, Recipe, call, mask, places, plain, sparse, x
+from torch_shapes import positions, shape_facts
 
 TABLE = Path(__file__).parent.parent / "src" / "graphfix" / "effects" / "torch_table.json"
 
@@ -50,6 +53,8 @@ PLURAL = frozenset(
     "split chunk unbind tensor_split vsplit hsplit dsplit split_with_sizes unsafe_chunk unsafe_split meshgrid "
     "broadcast_tensors unsafe_split_with_sizes nonzero where split_copy unbind_copy split_with_sizes_copy".split()
 )
+# variants that are told by the argument at one place
+AT = ("number", "tensor", "alone", "p=0", "training")
 
 
 def names() -> Iterator[str]:
@@ -111,7 +116,7 @@ def function_trials(function: Any, name: str, functional: bool) -> dict[str, Tri
         recipes[""] = first
     trials = {label: _trial(function, recipe, {}) for label, recipe in recipes.items()}
     for label, flag in FLAGS:
-        if not set(flag) & set(recipes[""]()[1]):
+        if label not in recipes and not set(flag) & set(recipes[""]()[1]):
             trials[label] = _trial(function, recipes[""], flag)
     return trials
 
@@ -142,6 +147,7 @@ for _path, _recipe in {
     "torch.Tensor.where": lambda: call(x(), mask(), x()),
     **{f"torch.Tensor.{name}": lambda: call(x()) for name in ("to_sparse", "to_sparse_coo", "to_sparse_csr")},
     "torch.Tensor.sparse_mask": lambda: call(x(), sparse().detach()),
+    "torch.Tensor.set_": lambda: call(plain(), plain(2)),
     "torch.sparse_coo_tensor": lambda: call(places(), x(2), (3, 3)),
     "torch.sparse.mm": lambda: call(sparse(), x()),
     "torch.sparse.sum": lambda: call(sparse()),
@@ -202,12 +208,14 @@ def record(qualified: str) -> Facts | None:
     variants: dict[str, Facts] = {}
     for label, trial in trials_of(qualified).items():
         try:
-            variants[label] = probe(trial)
+            variants[label] = {**probe(trial), **_shapes(trial)}
         except Exception:  # a flag that this function does not take, or arguments that it refuses
             continue
     plain = variants.pop("", None)
     if plain is None:
         return None
+    plain.update(_modes(trials_of(qualified)[""], plain))
+    named = positions(function_of(qualified))
     name = qualified.rsplit(".", 1)[1]
     for facts in (plain, *variants.values()):
         if "empty" in name:  # memory as it was found
@@ -215,7 +223,51 @@ def record(qualified: str) -> Facts | None:
         if name in PLURAL and facts["result"] in ("tuple", "list"):
             facts["items"], facts["plural"] = facts["items"][:1], True
     different = {label: facts for label, facts in variants.items() if facts != plain}
-    return {"kind": _kind(qualified), **plain, **({"variants": different} if different else {})}
+    for label, place in places_of(qualified, different, named).items():
+        different[label]["at"] = place
+    more = {**({"positions": named} if named else {}), **({"variants": different} if different else {})}
+    return {"kind": _kind(qualified), **plain, **more}
+
+
+def _shapes(trial: Trial) -> Facts:
+    """What a call makes of shapes, where that holds for all of them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return {name: True for name, holds in shape_facts(trial).items() if holds}
+
+
+def _modes(trial: Trial, facts: Facts) -> Facts:
+    """What a call computes otherwise where gradients are recorded."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return {"other_formula": True} if facts.get("saves") and has_other_formula(trial) else {}
+
+
+def places_of(qualified: str, labels: Iterable[str], named: dict[str, int]) -> dict[str, int]:
+    """Where the argument stands by which a variant differs from the plain call."""
+    trials = trials_of(qualified)
+    first = fresh(trials[""], plain=True).args
+    found = {label: different_at(first, fresh(trials[label], plain=True).args) for label in labels if label in AT}
+    return {label: place for label in found if (place := named.get(label, found[label])) is not None}
+
+
+def different_at(first: tuple[Any, ...], second: tuple[Any, ...]) -> int | None:
+    """The first place that is left out, or else at which one has a tensor and the other has none, or something else."""
+    if len(second) < len(first):
+        return len(second)
+    for place, (one, other) in enumerate(itertools.zip_longest(first, second)):
+        tensors = isinstance(one, torch.Tensor) + isinstance(other, torch.Tensor)
+        if tensors == 1 or not tensors and one != other:
+            return place
+    return None
+
+
+def function_of(qualified: str) -> Any:
+    """The function, method or class of this name, or None where it is that of an object that is made first."""
+    found: Any = torch
+    for part in qualified.split(".")[1:]:
+        found = getattr(found, part, None)
+    return found
 
 
 def table(wanted: list[str]) -> dict[str, Facts]:

@@ -30,6 +30,7 @@ LAYERS: dict[str, tuple[tuple[Any, ...], Recipe]] = {
     "GroupNorm": ((2, 4), lambda: call(x(2, 4, 3))),
     "LocalResponseNorm": ((2,), lambda: call(x(2, 4, 8))),
     "CrossMapLRN2d": ((2,), lambda: call(x(2, 4, 8, 8))),
+    "SyncBatchNorm": ((4,), _IMAGES[2]),
     "GLU": ((), lambda: call(x(3, 4))),
     "Softmax": ((1,), lambda: call(x())),
     "LogSoftmax": ((1,), lambda: call(x())),
@@ -116,7 +117,7 @@ for _rank, _image in _IMAGES.items():
 # Containers, and what is no layer or needs more than one process.
 NOT_LAYERS = frozenset(
     "Buffer Container DataParallel Module ModuleDict ModuleList Parameter ParameterDict ParameterList RNNBase "
-    "RNNCellBase SyncBatchNorm UninitializedBuffer UninitializedParameter LinearCrossEntropyOptions".split()
+    "RNNCellBase UninitializedBuffer UninitializedParameter LinearCrossEntropyOptions".split()
 )
 
 _MODES: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -124,6 +125,7 @@ _MODES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("inplace", {"inplace": True}),
     ("return_indices", {"return_indices": True}),
     ("p=0", {"p": 0.0}),
+    ("track_running_stats", {"track_running_stats": True}),
 )
 
 

@@ -75,16 +75,19 @@ def off_leaf(value: Any) -> Any:
     return value
 
 
-def fresh(trial: Trial, plain: bool = False) -> Call:
+def fresh(trial: Trial, plain: bool = False, only: int | None = None) -> Call:
+    """The call anew; `plain`: nothing has a graph, `only`: nothing but the argument at this position has one."""
     torch.manual_seed(0)
     call = trial()
-    convert = (lambda value: _without_grad(value)) if plain else off_leaf
-    args = tuple(convert(arg) for arg in call.args)
+    convert = _without_grad if plain or only is not None else off_leaf
+    args = tuple(off_leaf(arg) if place == only else convert(arg) for place, arg in enumerate(call.args))
     kwargs = {name: convert(value) for name, value in call.kwargs.items()}
     return Call(call.function, args, kwargs, call.weights)
 
 
 def _without_grad(value: Any) -> Any:
+    if type(value) in (tuple, list):
+        return type(value)(_without_grad(item) for item in value)
     return value.detach() if isinstance(value, torch.Tensor) else value
 
 
@@ -101,9 +104,9 @@ def walk(outputs: list[torch.Tensor]) -> str:
     return ""
 
 
-def saves(trial: Trial) -> bool:
+def saves(trial: Trial, only: int | None = None) -> bool:
     """An operation whose walk cannot even be tried once counts as saving: that is the careful side."""
-    outputs = live(fresh(trial).run())
+    outputs = live(fresh(trial, only=only).run())
     first = walk(outputs)
     return bool(first) or "second time" in walk(outputs)
 
@@ -144,6 +147,35 @@ def saved_inputs(trial: Trial, skip_first: bool) -> list[int]:
                 found.append(position)
                 break
     return found
+
+
+def carriers(trial: Trial) -> list[int]:
+    """The positions of the arguments that give the result a graph, each alone."""
+    return [place for place in range(len(fresh(trial).args)) if _carries(trial, place)]
+
+
+def _carries(trial: Trial, place: int) -> bool:
+    if not any(tensor.requires_grad for tensor in tensors_of(fresh(trial).args[place])):
+        return False
+    try:
+        return bool(live(fresh(trial, only=place).run()))
+    except Exception:  # it takes only arguments of one kind
+        return False
+
+
+def saved_for(trial: Trial, inputs: list[int], places: list[int]) -> list[list[int]]:
+    """For each of the saved `inputs`, at which of `places` something has to need a gradient; nothing if each of them will do."""
+    found = [[place for place in places if _saved(trial, position, place)] for position in inputs]
+    return [] if all(each == places for each in found) else found
+
+
+def _saved(trial: Trial, position: int, place: int) -> bool:
+    for inner in range(len(list(tensors_of(fresh(trial).args[position])))):
+        call = fresh(trial, only=place)
+        outputs = live(call.run())
+        if _breaks(outputs, list(tensors_of(call.args[position]))[inner]):
+            return True
+    return False
 
 
 def saves_weights(trial: Trial, plain: bool) -> bool:
@@ -195,6 +227,45 @@ def is_scalar(trial: Trial) -> bool:
 
 def _wider(value: Any) -> Any:
     return torch.stack([value, value]) if isinstance(value, torch.Tensor) else value
+
+
+def is_linear(trial: Trial) -> bool:
+    """Of a sum of inputs it gives the sum of the results, and of a multiple the multiple; numbers of few digits are rounded."""
+    first, second = (_spread(fresh(trial, plain=True).args[:1], seed) for seed in (1, 2))
+    results = [_of_first(trial, given) for given in (first, second, [a + b for a, b in zip(first, second, strict=True)], [4 * a for a in first])]
+    if any(result is None or result.layout is not torch.strided or not result.dtype.is_floating_point for result in results):
+        return False
+    one, other, both, multiple = (result.detach().double() for result in results)
+    if not one.shape == other.shape == both.shape:
+        return False
+    return all(torch.allclose(a, b, rtol=1e-2, atol=0.1) for a, b in ((one + other, both), (4 * one, multiple)))
+
+
+def _spread(given: tuple[Any, ...], seed: int) -> list[torch.Tensor]:
+    """Numbers of both signs in the shapes of the tensors that are given."""
+    torch.manual_seed(seed)
+    return [torch.randn(tensor.shape, dtype=torch.float64) * 8 for tensor in tensors_of(list(given))]
+
+
+def _of_first(trial: Trial, numbers: list[torch.Tensor]) -> torch.Tensor | None:
+    """The result for these numbers in the first argument."""
+    call = fresh(trial, plain=True)
+    first = list(numbers) if isinstance(call.args[0], (tuple, list)) else numbers[0].clone()
+    try:
+        result = call.function(first, *call.args[1:], **call.kwargs)
+    except Exception:  # it does not take any number
+        return None
+    return result if isinstance(result, torch.Tensor) else None
+
+
+def keeps_statistics(trial: Trial) -> bool:
+    """Whether a layer changes its buffers in a forward pass."""
+    call = fresh(trial)
+    if not isinstance(call.function, torch.nn.Module):
+        return False
+    before = [buffer.clone() for buffer in call.function.buffers()]
+    call.run()
+    return not all(map(torch.equal, before, call.function.buffers()))
 
 
 def is_factory(trial: Trial) -> bool:
@@ -265,15 +336,21 @@ def probe(trial: Trial) -> Facts:
         facts["random"] = any(True for _ in tensors_of(result)) and is_random(trial)
         if facts["result"] == "tensor":
             facts["scalar"] = is_scalar(trial)
+            of_tensors = bool(call.args) and not call.weights and any(True for _ in tensors_of(list(call.args[:1])))
+            facts["linear"] = of_tensors and facts["differentiable"] and not facts["random"] and is_linear(trial)
+        facts["statistics"] = keeps_statistics(trial)
         facts.update(_graph_facts(trial, facts) if live(result) else _cut_facts(trial, facts, carrying))
     return {name: value for name, value in facts.items() if value not in (False, "", [])}
 
 
 def _graph_facts(trial: Trial, facts: Facts) -> Facts:
+    inputs, places, keeps = saved_inputs(trial, skip_first=bool(facts["inplace"])), carriers(trial), saves(trial)
     return {
-        "saves": saves(trial),
+        "saves": keeps,
         "saves_output": saves_output(trial),
-        "saves_inputs": saved_inputs(trial, skip_first=bool(facts["inplace"])),
+        "saves_inputs": inputs,
+        "saved_for": saved_for(trial, inputs, places),
+        "saves_nothing_for": [place for place in places if keeps and not saves(trial, place)],
         "parameters": bool(fresh(trial).weights),
         "saves_parameters": saves_weights(trial, plain=False),
         "saves_parameters_plain": saves_weights(trial, plain=True),

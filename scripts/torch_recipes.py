@@ -101,6 +101,11 @@ FUNCTIONS: dict[str, dict[str, Recipe]] = {
         "list": lambda: call(x(), [0, 1]),
     },
     "__setitem__": {"": lambda: call(x(), 0, 1.0), "tensor": lambda: call(x(), 0, x(3))},
+    "dropout": {
+        "": lambda: call(x(9, 9), 0.5, True),
+        "p=0": lambda: call(x(9, 9), 0.0, True),
+        "training": lambda: call(x(9, 9), 0.5, False),
+    },
     "__rpow__": {"": lambda: call(x(), 2.0)},
     "__pow__": {"": lambda: call(x(), 2), "tensor": lambda: call(x(), x())},
     # arithmetic with a number as well as with a tensor
@@ -115,7 +120,7 @@ FUNCTIONS: dict[str, dict[str, Recipe]] = {
     "pow": {"": lambda: call(x(), 2), "tensor": lambda: call(x(), x())},
     "addcmul": {"": lambda: call(x(), x(), x())},
     "lerp": {"": lambda: call(x(), x(), x()), "number": lambda: call(x(), x(), 0.5)},
-    "where": {"": lambda: call(mask(), x(), x()), "condition": lambda: call(mask())},
+    "where": {"": lambda: call(mask(), x(), x()), "alone": lambda: call(mask())},
     "masked_fill": {"": lambda: call(x(), mask(), 0.0)},
     "masked_select": {"": lambda: call(x(), mask())},
     "masked_scatter": {"": lambda: call(x(), mask(), x())},
@@ -157,6 +162,8 @@ FUNCTIONS: dict[str, dict[str, Recipe]] = {
     "pad": {"": lambda: call(x(), (1, 1)), "reflect": lambda: call(x(1, 3, 3), (1, 1), "reflect")},
     "broadcast_to": {"": lambda: call(x(), (2, 3, 3))},
     "as_strided": {"": lambda: call(x(), (2, 2), (1, 1))},
+    "resize_": {"": lambda: call(plain(), (2, 2))},
+    "resize_as_": {"": lambda: call(plain(), plain(2))},
     "combinations": {"": lambda: call(x(3))},
     "diag_embed": {"": lambda: call(x())},
     **{name: {"": lambda: call([x(), x()])} for name in "cat stack concat concatenate hstack vstack dstack".split()},
@@ -168,7 +175,7 @@ FUNCTIONS: dict[str, dict[str, Recipe]] = {
     "meshgrid": {"": lambda: call(x(3), x(3))},
     "cartesian_prod": {"": lambda: call(x(3), x(3))},
     "block_diag": {"": lambda: call(x(), x())},
-    "einsum": {"": lambda: call("ij,jk->ik", x(), x()), "sum": lambda: call("ij->", x())},
+    "einsum": {"": lambda: call("ij,jk->ik", x(), x()), "alone": lambda: call("ij->", x())},
     "tensordot": {"": lambda: call(x(), x())},
     # algebra
     "mm": {"": lambda: call(x(), x())},
@@ -304,7 +311,7 @@ _FUNCTIONAL: dict[str, Recipe] = {
         x(4, 2, 3).log_softmax(2), torch.ones(2, 2, dtype=torch.int64), torch.tensor([4, 4]), torch.tensor([2, 2])
     ),
     "gaussian_nll_loss": lambda: call(x(), plain(), x()),
-    "hinge_embedding_loss": lambda: call(x(), torch.ones(3, 3)),
+    "hinge_embedding_loss": lambda: call(x(), torch.tensor([1.0, -1.0, 1.0]).expand(3, 3)),
     "margin_ranking_loss": lambda: call(x(), x(), torch.ones(3, 3)),
     "multi_margin_loss": lambda: call(x(), index(3)),
     "multilabel_margin_loss": lambda: call(x(), index(3, 3)),

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from graphfix.effects.table import OpFacts, facts, table
+from graphfix.effects.table import OpFacts, facts, table, words_with
 
 torch = pytest.importorskip("torch")
 
@@ -182,3 +182,97 @@ def test_draws(name: str) -> None:
 )
 def test_is_no_tensor(name: str, result: str) -> None:
     assert known(f"torch.Tensor.{name}").result == result
+
+
+def called(name: str) -> OpFacts:
+    """As `known`, of functions and methods whose names are written without `torch`."""
+    return known(*f"torch.{name}".split(":"))
+
+
+@pytest.mark.parametrize("name", ("exp", "Tensor.float", "Tensor.clone", "pow", "softmax", "cumsum", "add:number", "nn.functional.gelu"))
+def test_keeps_the_shape_of_its_input(name: str) -> None:
+    assert called(name).keeps_shape
+
+
+@pytest.mark.parametrize("name", ("sum", "mm", "add", "pow:tensor", "t", "squeeze", "nn.functional.linear", "addmm", "Tensor.repeat"))
+def test_gives_another_shape(name: str) -> None:
+    assert not called(name).keeps_shape
+
+
+@pytest.mark.parametrize("name", ("exp", "add", "Tensor.__mul__", "where", "Tensor.view", "reshape", "flatten", "squeeze", "transpose"))
+def test_has_as_many_elements_as_it_is_given(name: str) -> None:
+    assert called(name).elementwise
+
+
+@pytest.mark.parametrize("name", ("sum", "mm", "matmul", "outer", "Tensor.expand", "Tensor.repeat", "index_select", "addmm", "baddbmm"))
+def test_has_another_number_of_elements(name: str) -> None:
+    assert not called(name).elementwise
+
+
+def test_a_number_is_the_dimension_of_some_reductions() -> None:
+    assert all(called(name).along for name in ("sum", "mean", "Tensor.amax", "logsumexp", "std", "argmax"))
+    assert not any(called(name).along for name in ("norm", "linalg.vector_norm", "max", "softmax", "cumsum", "squeeze"))
+
+
+def test_arguments_are_the_sizes_of_what_some_make() -> None:
+    assert all(called(name).sized for name in ("zeros", "ones", "rand", "randn", "empty"))
+    assert not any(called(name).sized for name in ("eye", "full", "arange", "zeros_like", "tensor"))
+
+
+def test_some_change_the_shape_of_what_they_write_to() -> None:
+    assert all(called(f"Tensor.{name}").reshapes for name in ("squeeze_", "unsqueeze_", "resize_", "set_", "t_", "as_strided_"))
+    assert not any(called(f"Tensor.{name}").reshapes for name in ("add_", "zero_", "clamp_", "copy_", "index_fill_", "squeeze"))
+
+
+def test_places_of_flags_are_those_of_the_signature() -> None:
+    assert called("nn.ReLU").positions == {"inplace": 0}
+    assert called("nn.functional.dropout").positions == {"training": 2, "inplace": 3}
+    assert called("nn.CrossEntropyLoss").positions == {"reduce": 3, "reduction": 4}
+    assert called("nn.functional.mse_loss").positions == {"reduce": 3, "reduction": 4}
+    assert called("nn.Linear").positions == {}
+
+
+def test_operands_of_products_are_saved_for_each_other() -> None:
+    assert called("mul").saved_for == called("matmul").saved_for == ((1,), (0,))
+    assert called("addmm").saves_inputs == (1, 2) and called("addmm").saved_for == ((2,), (1,))
+    assert called("div").saved_for == ((1,), (0, 1))  # the divisor in any case
+
+
+@pytest.mark.parametrize("name", ("log", "maximum", "nn.functional.mse_loss", "nn.MSELoss", "nn.functional.conv2d", "where"))
+def test_saves_its_inputs_whichever_needs_a_gradient(name: str) -> None:
+    assert called(name).saves_inputs and not called(name).saved_for
+
+
+def test_some_save_nothing_for_one_of_their_inputs() -> None:
+    assert all(called(name).saves_nothing_for == (0,) for name in ("addmm", "baddbmm", "addcmul", "fmod", "Tensor.index_add"))
+    assert called("nn.functional.linear").saves_nothing_for == (2,)
+    assert not any(called(name).saves_nothing_for for name in ("mul", "div", "add", "einsum", "lerp"))
+
+
+def test_variants_tell_which_argument_makes_them() -> None:
+    assert called("lerp:number").at == 2 and called("pow:tensor").at == 1
+    assert called("einsum:alone").at == 2 and called("where:alone").at == 1
+    assert called("nn.functional.dropout:p=0").at == 1 and called("dropout:training").at == 2
+
+
+@pytest.mark.parametrize("name", ("sum", "mean", "div", "mul", "stack", "cat", "Tensor.half", "Tensor.view", "cumsum", "Tensor.type:dtype"))
+def test_is_linear(name: str) -> None:
+    assert called(name).linear
+
+
+@pytest.mark.parametrize("name", ("relu", "abs", "exp", "sqrt", "norm", "max", "sort", "nn.functional.mse_loss", "nn.functional.dropout"))
+def test_is_not_linear(name: str) -> None:
+    assert not called(name).linear
+
+
+def test_some_layers_keep_statistics() -> None:
+    assert called("nn.BatchNorm2d").statistics and called("nn.SyncBatchNorm").statistics
+    assert called("nn.InstanceNorm1d").ever("statistics") and not called("nn.InstanceNorm1d").statistics
+    assert not any(called(f"nn.{name}").ever("statistics") for name in ("LayerNorm", "GroupNorm", "Dropout", "LSTM", "Linear"))
+    assert {"BatchNorm1d", "LazyBatchNorm3d", "SyncBatchNorm"} <= words_with("statistics")
+
+
+def test_some_gradients_that_are_recorded_are_computed_by_another_formula() -> None:
+    names = ("nn.SiLU", "nn.functional.silu", "nn.Mish", "nn.GroupNorm", "group_norm", "det", "linalg.solve")
+    assert all(called(name).other_formula for name in names)
+    assert not any(called(name).other_formula for name in ("exp", "mul", "nn.Linear", "nn.ReLU", "nn.LayerNorm", "softmax"))

@@ -238,6 +238,18 @@ for _ in range(3):
     assert [code for code, _ in safe_titles(text)] == codes
 
 
+@pytest.mark.parametrize(("made", "codes"), [("x.tanh()", ["GF307"]), ("torch.linalg.solve(x, y)", []), ("x.det()", [])])
+def test_functions_whose_gradients_torch_computes_otherwise_where_they_are_recorded(made: str, codes: list[str]) -> None:
+    text = f"""
+import torch
+x, y = torch.randn(4, 4, requires_grad=True), torch.randn(4, 4)
+for _ in range(3):
+    slope = torch.autograd.grad({made}.sum(), x, create_graph=True)[0]
+    print(slope.pow(3).sum().item())
+"""
+    assert [code for code, _ in safe_titles(text)] == codes
+
+
 COLUMNS = """
 class Rollout:
     def __init__(self):

@@ -20,17 +20,15 @@ from graphfix.analysis.runs import Run
 from graphfix.autograd.backward import BackwardPass, Hit, WalkKind
 from graphfix.autograd.graph import Node, history
 from graphfix.autograd.iteration import LoopEntry, split_loop
+from graphfix.effects.table import facts
 from graphfix.interpreter.frames import CallStack, Frame
 from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.recording import Boundary, Store, StoreKind
 from graphfix.interpreter.values import Value
 from graphfix.source.subtree import subtree
 
-# calls that leave a total what it is, but for a factor, its shape and where it lies
-LINEAR = frozenset(
-    "sum mean div mul true_divide divide multiply neg clone contiguous squeeze unsqueeze view reshape flatten to cpu cuda float double "
-    "half bfloat16 type type_as scale stack cat".split()
-)
+# what is linear, and in no table that can be recorded everywhere
+LINEAR_BESIDES = frozenset(("cuda", "scale"))
 
 
 class Cause(enum.Enum):
@@ -357,8 +355,13 @@ def is_sum(node: Node, places: set[tuple[object, object]]) -> bool:
 
 def is_scaling(node: Node) -> bool:
     """Whether the node's value is the value below it up to a factor, a sum or a mean."""
-    is_linear = not isinstance(node.site, ast.Call) or word(node.site.func) in LINEAR
-    return len(node.parents) == 1 and not node.leaves and is_linear
+    return len(node.parents) == 1 and not node.leaves and (not isinstance(node.site, ast.Call) or is_linear(word(node.site.func)))
+
+
+def is_linear(name: str) -> bool:
+    """Whether a method, or else a function, of this name gives of a sum the sum of what it gives of the parts."""
+    known = facts(f"torch.Tensor.{name}") or facts(f"torch.{name}")
+    return name in LINEAR_BESIDES or known is not None and (known.linear or name == "type" and known.ever("linear"))
 
 
 def happens_always(tape: Tape, group: SecondBackward) -> bool:

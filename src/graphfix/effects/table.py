@@ -19,8 +19,16 @@ class OpFacts:
     `inplace` writes into the first argument and returns it, `mutates` writes and returns something else. `alias`: the
     result is the first argument ("self") or shares its storage ("view"), but for input that lies in memory in another order
     where it `copies`. `saves_parameters` holds for an input with a graph, `saves_parameters_plain` for one without. `joins`:
-    it goes over a list of tensors. `variants`: the facts when a keyword (`dim`, `reduction`, `inplace`) is given or an
-    argument is of another kind (`number`, `tensor`, `mask`).
+    it goes over a list of tensors. `saved_for`: for each of `saves_inputs`, the positions of the arguments of which one has
+    to need a gradient so that it is saved; none where any will do. `saves_nothing_for`: those that, where they alone need a
+    gradient, make it save nothing. `keeps_shape`: the result has the shape of the first argument. `elementwise`: it has as
+    many elements as the tensors that are given, broadcast. `along`: a number behind the tensor is the dimension that is
+    reduced. `sized`: the arguments are the sizes of the result. `reshapes`: the first argument gets another shape.
+    `positions`: where `inplace`, `reduce`, `reduction` and `training` stand. `variants`: the facts when a keyword (`dim`,
+    `reduction`, `inplace`) is given, an argument is of another kind (`number`, `tensor`, `mask`) or left out (`alone`); `at`
+    is the position of that argument. `linear`: of a sum it gives the sum of the results, of a multiple the multiple.
+    `statistics`: the layer changes its buffers in a forward pass. `other_formula`: its gradients have other bits where they
+    are recorded themselves.
     """
 
     kind: str
@@ -43,7 +51,23 @@ class OpFacts:
     copies: bool = False
     alias: str = ""
     items: tuple[object, ...] = ()
+    saved_for: tuple[tuple[int, ...], ...] = ()
+    saves_nothing_for: tuple[int, ...] = ()
+    keeps_shape: bool = False
+    elementwise: bool = False
+    along: bool = False
+    sized: bool = False
+    reshapes: bool = False
+    positions: dict[str, int] = field(default_factory=dict)
+    at: int | None = None
+    linear: bool = False
+    statistics: bool = False
+    other_formula: bool = False
     variants: dict[str, OpFacts] = field(default_factory=dict)
+
+    def ever(self, fact: str) -> bool:
+        """Whether a fact holds of the plain call or of one of its variants."""
+        return bool(getattr(self, fact)) or any(getattr(changed, fact) for changed in self.variants.values())
 
 
 @functools.cache
@@ -64,9 +88,18 @@ def read(row: dict[str, Any], inherited: dict[str, Any]) -> OpFacts:
     known = {
         key: value for key, value in {**inherited, **row}.items() if key in OpFacts.__dataclass_fields__ and key != "variants"
     }
-    for key in ("saves_inputs", "items"):
+    for key in ("saves_inputs", "saves_nothing_for", "items"):
         if key in known:
             known[key] = tuple(known[key])
+    if "saved_for" in known:
+        known["saved_for"] = tuple(map(tuple, known["saved_for"]))
     kind = {"kind": row.get("kind", inherited.get("kind", "function"))}
     variants = {word: read(change, kind) for word, change in row.get("variants", {}).items()}
     return OpFacts(**known, variants=variants)
+
+
+@functools.cache
+def words_with(fact: str) -> frozenset[str]:
+    """The last words of the names of all operations of which a fact holds, of a variant at least."""
+    known = ((name, facts(name)) for name in table())
+    return frozenset(name.rpartition(".")[2] for name, each in known if each is not None and each.ever(fact))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 
+from graphfix.effects.table import OpFacts
 from graphfix.interpreter.values import Arguments, Constant, Keywords, Sequence, Tensor, Value
 
 Shape = tuple[int, ...] | None
@@ -16,31 +17,18 @@ ONE: Shape = (1,)
 VECTOR: Shape = (-2,)  # one dimension of any size
 OTHER: Shape = (-1,)
 BY_DIMENSION = (SCALAR, ONE, VECTOR, OTHER)
-# reductions that take the dimension as their first argument
-ALONG = frozenset("sum mean prod logsumexp amax amin".split())
-
-# operations that return the shape of their first argument
-KEEPS_SHAPE = frozenset(
-    "cpu cuda to float double half clone contiguous type detach exp log sqrt abs neg sigmoid tanh relu clamp pow".split()
-)
-SIZED = frozenset(("ones", "zeros", "empty", "rand", "randn"))
 # results that have as many dimensions as their arguments say
 BY_DIMENSIONS = frozenset(("tensordot",))
-# what has as many elements as its first operand, or as the larger of its operands
-KEEPS_ELEMENTS = KEEPS_SHAPE | frozenset(
-    "view reshape flatten ravel unsqueeze squeeze permute transpose t add sub mul div true_divide masked_fill where softplus square".split()
-)
-RESHAPES = frozenset(("unsqueeze_", "squeeze_", "resize_", "resize_as_", "set_", "as_strided_"))
 
 
 def shape_of(value: Value | None) -> Shape:
     return value.shape if isinstance(value, Tensor) else None
 
 
-def result_shape(word: str, values: Arguments, single: bool) -> Shape:
+def result_shape(known: OpFacts, word: str, values: Arguments, single: bool) -> Shape:
     """The shape of what the operation `word` returns, where `single` says that it reduces to one element."""
     first = values[0] if values else None
-    if word in KEEPS_SHAPE:
+    if known.keeps_shape:
         return first.shape if isinstance(first, Tensor) else None
     if single:
         return SCALAR if word not in BY_DIMENSIONS else None
@@ -68,26 +56,26 @@ def viewed(value: Value | None, sizes: Arguments) -> Shape:
     return ONE if sizes[0].value == 1 or keeps else VECTOR if type(sizes[0].value) is int else OTHER
 
 
-def leaves_no_dimension(word: str, positional: Arguments, keywords: Keywords) -> bool:
+def leaves_no_dimension(known: OpFacts, positional: Arguments, keywords: Keywords) -> bool:
     """Whether a reduction goes along the only dimension of its input: `v.sum(0)`."""
-    if word not in ALONG or not positional or shape_of(positional[0]) not in (ONE, VECTOR) or not keywords.keys() <= {"dim", "axis"}:
+    if not known.along or not positional or shape_of(positional[0]) not in (ONE, VECTOR) or not keywords.keys() <= {"dim", "axis"}:
         return False
     along = [*positional[1:], *keywords.values()]
     return len(along) == 1 and isinstance(along[0], Constant) and type(along[0].value) is int
 
 
-def unreduced(word: str, values: Arguments, keywords: Keywords) -> ast.AST | None:
-    """The call that made a loss for each sample, where the result of the operation `word` on it still has one for each."""
+def unreduced(known: OpFacts, values: Arguments, keywords: Keywords) -> ast.AST | None:
+    """The call that made a loss for each sample, where the result of an operation on it still has one for each."""
     tensors = [value for value in values if isinstance(value, Tensor) and value.unreduced is not None]
-    if not tensors or word not in KEEPS_ELEMENTS and not keeps_first_dimension(word, values[1:], keywords):
+    if not tensors or not known.elementwise and not keeps_first_dimension(known, values[1:], keywords):
         return None
     return tensors[0].unreduced
 
 
-def keeps_first_dimension(word: str, given: Arguments, keywords: Keywords) -> bool:
+def keeps_first_dimension(known: OpFacts, given: Arguments, keywords: Keywords) -> bool:
     """Whether a reduction goes along another dimension than the first, as `loss.sum(1)` does."""
     along = keywords.get("dim", keywords.get("axis", given[0] if given else None))
-    return word in ALONG and isinstance(along, Constant) and type(along.value) is int and along.value > 0
+    return known.along and isinstance(along, Constant) and type(along.value) is int and along.value > 0
 
 
 def operator_shape(left: Value, right: Value) -> Shape:
@@ -118,8 +106,8 @@ def typed_shape(arguments: Arguments) -> Shape:
     return data_shape(arguments[0]) if len(arguments) == 1 else OTHER if arguments else None
 
 
-def sized(word: str, arguments: Arguments, keywords: Keywords) -> Shape:
+def sized(known: OpFacts, arguments: Arguments, keywords: Keywords) -> Shape:
     """The shape of `torch.zeros(...)`."""
-    if word not in SIZED:
+    if not known.sized:
         return None
     return viewed(None, arguments) if arguments or "size" not in keywords else None

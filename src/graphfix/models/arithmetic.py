@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 
 from graphfix.autograd.graph import Storage
+from graphfix.effects.table import OpFacts, facts
 from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.iteration import goes_on, iterate
@@ -69,7 +70,8 @@ def arithmetic(m: Interpreter, site: ast.AST, left: Value, right: Value, op: ast
         computed = Tensor(m.record(site, (left, right), saves), single=single, shape=operator_shape(left, right))
         if computed.node is None:
             computed.severed = severed(m, site, (left, right))
-        computed.unreduced = unreduced("matmul" if isinstance(op, ast.MatMult) else "add", [left, right], {})
+        known = facts("torch.matmul" if isinstance(op, ast.MatMult) else "torch.add") or OpFacts("function")
+        computed.unreduced = unreduced(known, [left, right], {})
         keep(computed, [value for value in operands_saved(op, left, right) if isinstance(value, Tensor)])
         if isinstance(op, ast.Pow) and isinstance(left, Constant):
             keep(computed, [computed])

@@ -44,7 +44,7 @@ from graphfix.models.operations import (
     wanted_tensor,
 )
 from graphfix.models.registered import note_reached
-from graphfix.models.saving import INPLACE_AT, save
+from graphfix.models.saving import save
 from graphfix.models.submodules import buffers, listed
 
 MODULE_METHODS = frozenset(
@@ -80,10 +80,10 @@ def make_layer(m: Interpreter, name: str, arguments: Arguments, keywords: Keywor
     layer = TorchModule(kind, leaf)
     layer.keywords = dict(keywords)
     layer.site = site
-    if known is not None and "reduction" in known.variants and reduces_nothing_at(kind, arguments):
+    if known is not None and "reduction" in known.variants and reduces_nothing_at(known, arguments):
         layer.keywords.setdefault("reduce", Constant(False))
-    place = INPLACE_AT.get(kind, len(arguments))
-    if place < len(arguments):
+    place = known.positions.get("inplace") if known is not None else None
+    if place is not None and place < len(arguments):
         layer.keywords["inplace"] = arguments[place]
     return layer
 

@@ -8,15 +8,13 @@ from dataclasses import replace
 from graphfix.autograd.graph import Leaf, Node
 from graphfix.effects.table import OpFacts
 from graphfix.interpreter.interpreter import Interpreter
-from graphfix.interpreter.memory import keep, overwrite, view
+from graphfix.interpreter.memory import has_grad, keep, overwrite, view
 from graphfix.interpreter.places import note_store
 from graphfix.interpreter.recording import Read, ReadKind, StoreKind
 from graphfix.interpreter.severed import severed
 from graphfix.interpreter.shapes import (
-    KEEPS_SHAPE,
     ONE,
     OTHER,
-    RESHAPES,
     SCALAR,
     leaves_no_dimension,
     result_shape,
@@ -35,27 +33,13 @@ from graphfix.interpreter.values import (
     Value,
     identities,
 )
-from graphfix.models.saving import save, saved_inputs
+from graphfix.models.saving import operands, save, saved_inputs
 
 # with any other argument, `axis` for one, a reduction may leave dimensions
 REDUCES_ALL = frozenset(("dtype", "input", "out"))
-# which save nothing where a weight or divisor is a number, an input needs no gradient, or nothing is dropped: that they free
-# something proves nothing
-SAVE_AT_TIMES = frozenset(
-    "lerp lerp_ dropout dropout1d dropout2d dropout3d alpha_dropout feature_dropout einsum fmod remainder addcmul addcmul_ addr addmm "
-    "addmv addbmm baddbmm addcdiv".split()
-)
 # which give back the very tensor where it is what they would make of it; a leaf that requires gradients is, as a rule
 # https://docs.pytorch.org/docs/stable/generated/torch.Tensor.to.html
 GIVES_BACK = frozenset(("float", "contiguous"))
-# where losses take `reduce`, counted from behind the input and the target; `reduction` follows, `size_average` lies before
-REDUCE_AT = {
-    "cross_entropy": 3, "nll_loss": 3, "binary_cross_entropy": 2, "binary_cross_entropy_with_logits": 2,
-    "multilabel_soft_margin_loss": 2, "hinge_embedding_loss": 2, "margin_ranking_loss": 3, "cosine_embedding_loss": 3,
-    "triplet_margin_loss": 6, "ctc_loss": 9,
-    "CrossEntropyLoss": 3, "NLLLoss": 3, "NLLLoss2d": 3, "BCELoss": 2, "BCEWithLogitsLoss": 2, "MultiLabelSoftMarginLoss": 2,
-    "HingeEmbeddingLoss": 2, "MarginRankingLoss": 2, "CosineEmbeddingLoss": 2, "TripletMarginLoss": 5, "CTCLoss": 9,
-}  # fmt: skip
 
 
 def operation(m: Interpreter, known: OpFacts | None, values: Arguments, keywords: Keywords, site: ast.AST, name: str) -> Value:
@@ -75,18 +59,17 @@ def operation(m: Interpreter, known: OpFacts | None, values: Arguments, keywords
     positional = values[: len(values) - len(keywords)]
     known = variant(known, keywords, [] if compares_two(word, values) else positional)
     if (known.inplace or known.mutates) and values:
-        reshapes = name.rsplit(".", 1)[-1] in RESHAPES
-        m.recording.written.append((values[0], reshapes or any(value.node is not None for value in values)))
+        m.recording.written.append((values[0], known.reshapes or any(value.node is not None for value in values)))
     if known.factory:
         made = new_leaf(m, known, keywords, site)
-        made.shape = sized(word, positional, keywords)
+        made.shape = sized(known, positional, keywords)
         return made
-    plain = reduces_nothing(keywords) or ("reduction" in known.variants and reduces_nothing_at(word, positional[2:]))
+    plain = reduces_nothing(keywords) or ("reduction" in known.variants and reduces_nothing_at(known, positional))
     single = known.scalar and not plain and not compares_two(word, values)
-    if word in KEEPS_SHAPE:
+    if known.keeps_shape:
         single = any(value.single for value in values[:1])
-    single = single or leaves_no_dimension(word, positional, keywords)
-    shape = result_shape(word, values, single)
+    single = single or leaves_no_dimension(known, positional, keywords)
+    shape = result_shape(known, word, values, single)
     single |= shape in (SCALAR, ONE)
     if known.result in ("number", "bool"):
         return NonTensor((name, *identities(values)))
@@ -103,26 +86,26 @@ def operation(m: Interpreter, known: OpFacts | None, values: Arguments, keywords
         made = Tensor(single=single, base=values[0] if values else None, shape=OTHER if shape is None else shape)
         made.severed = severed(m, site, values) if known.cuts else None
         return made
-    node = m.record(site, values, known.saves and name.rpartition(".")[2] not in SAVE_AT_TIMES)
+    node = m.record(site, values, saves_surely(known, positional, keywords))
     if node is not None and known.random:
         node.random = True
     if known.result in ("tuple", "list"):
         return several(known, node, keywords, positional, first, name)
     if node is None and values and isinstance(values[0], Tensor) and known.alias and not known.inplace:
         # a shape that is not known is that of the base, unless the operation may have changed it
-        shape = OTHER if shape is None and word not in KEEPS_SHAPE and word != "squeeze" else shape
+        shape = OTHER if shape is None and not known.keeps_shape and word != "squeeze" else shape
         made = Tensor(None, None, single, values[0], values[0].is_data, shape)
         made.severed = severed(m, site, values)
         return view(made, values[0], name)
     made = Tensor(node, None, single, shape=shape)
     if not single:
         is_loss = "reduction" in known.variants and is_unreduced(keywords, values)
-        made.unreduced = site if is_loss else unreduced(word, positional, keywords)
+        made.unreduced = site if is_loss else unreduced(known, positional, keywords)
     if node is None:
         made.latent = m.latent(site, values)
         made.severed = severed(m, site, values)
     if known.inplace and isinstance(first, Tensor):
-        return written(m, known, made, first, positional, values[1:], site, word)
+        return written(m, known, made, first, positional, values[1:], site)
     save(made, known, positional, name)
     return view(made, first, name) if known.alias and first is not None else made
 
@@ -144,10 +127,10 @@ def refilled(m: Interpreter, out: Value, site: ast.AST) -> Value:
 
 
 def written(
-    m: Interpreter, known: OpFacts, made: Tensor, target: Tensor, positional: Arguments, given: Arguments, site: ast.AST, word: str
+    m: Interpreter, known: OpFacts, made: Tensor, target: Tensor, positional: Arguments, given: Arguments, site: ast.AST
 ) -> Value:
     """The tensor `target`, in which an operation has put what it `made`."""
-    if word in RESHAPES:
+    if known.reshapes:
         target.shape = None
     keep(made, [value for value in saved_inputs(known, positional, "") if isinstance(value, Tensor)])
     changed = changed_in_place(m, target, made, given, site)
@@ -175,16 +158,43 @@ def compares_two(word: str, values: Arguments) -> bool:
 
 
 def variant(known: OpFacts, keywords: Keywords, positional: Arguments) -> OpFacts:
+    """The facts for these arguments."""
     for word, changed in known.variants.items():
-        if word in keywords and word not in ("reduction", "training", "p=0", "eval"):
-            given = keywords[word]
+        place = known.positions.get(word, len(positional)) if word == "inplace" else len(positional)
+        given = positional[place] if place < len(positional) else keywords.get(word)
+        if given is not None and word not in ("reduction", "training", "p=0", "eval"):
             if isinstance(given, Constant) and given.value in (False, None) and word in ("inplace", "return_indices"):
                 continue
             return changed
         # a norm's order, too: then more is known than is said
         if word == "dim" and known.scalar and (len(positional) > 1 or keywords.keys() - REDUCES_ALL):
             return changed
+        at = positional[changed.at] if changed.at is not None and changed.at < len(positional) else None
+        if word == "number" and isinstance(at, (Constant, NonTensor)) or word == "tensor" and isinstance(at, Tensor):
+            return changed
     return known
+
+
+def saves_surely(known: OpFacts, positional: Arguments, keywords: Keywords) -> bool:
+    """Whether an operation saves something with these arguments, that its graph is freed by a walk."""
+    if not known.saves or not all(changed.saves or is_other(word, changed, positional, keywords) for word, changed in known.variants.items()):
+        return False
+    carrying = [*(value for place, value in enumerate(positional) if place not in known.saves_nothing_for), *keywords.values()]
+    return not known.saves_nothing_for or any(map(has_grad, carrying))
+
+
+def is_other(word: str, changed: OpFacts, positional: Arguments, keywords: Keywords) -> bool:
+    """Whether a call is not the one of the variant `word`, which saves nothing."""
+    given = operands(positional)
+    at = given[changed.at] if changed.at is not None and changed.at < len(given) else None
+    if word == "number":
+        return isinstance(at, Tensor)
+    if word == "alone":
+        return at is not None
+    if word not in ("p=0", "training"):
+        return True  # told by keywords that are not there
+    at = keywords.get(word.partition("=")[0], at)
+    return at is None or isinstance(at, Constant) and bool(at.value)
 
 
 def is_unreduced(keywords: Keywords, compared: Arguments) -> bool:
@@ -201,12 +211,12 @@ def reduces_nothing(keywords: Keywords) -> bool:
     return "reduce" in keywords
 
 
-def reduces_nothing_at(word: str, given: Arguments) -> bool:
-    """The same, by position: `given` to the loss function or module `word` behind the tensors that it compares."""
+def reduces_nothing_at(known: OpFacts, given: Arguments) -> bool:
+    """The same, by position: `given` to a loss function or its module."""
     if any(isinstance(value, Constant) and value.value == "none" for value in given):
         return True
-    place = REDUCE_AT.get(word, 1)
-    reduce, reduction = (*given[place : place + 2], NONE, NONE)[:2]
+    places = (known.positions.get(name, len(given)) for name in ("reduce", "reduction"))
+    reduce, reduction = (given[place] if place < len(given) else NONE for place in places)
     keeps = isinstance(reduce, Constant) and reduce.value in (None, True)
     return not keeps or not (isinstance(reduction, Constant) and reduction.value in (None, "mean", "sum", "batchmean"))
 

@@ -12,17 +12,13 @@ from graphfix.analysis.flow.places import Place
 from graphfix.analysis.flow.scopes import FUNCTIONS
 from graphfix.effects.methods import writes
 from graphfix.effects.rows import row_of
-from graphfix.effects.table import facts
+from graphfix.effects.table import facts, words_with
 from graphfix.model import Move, Span
 from graphfix.models.words import WALKS
 from graphfix.obligations.inquiry import Inquiry, Open
 from graphfix.obligations.introspection import word_of
 from graphfix.obligations.merged_backwards import Joined
 from graphfix.source.subtree import children, subtree
-
-# modules that keep statistics of what they are given: https://docs.pytorch.org/docs/stable/generated/torch.nn.BatchNorm1d.html
-KEEP_STATISTICS = frozenset("BatchNorm1d BatchNorm2d BatchNorm3d SyncBatchNorm LazyBatchNorm1d LazyBatchNorm2d".split())
-
 
 # ways to switch recording off that are not followed
 SWITCHES = frozenset("__enter__ enter_context _set_grad_enabled".split())
@@ -99,7 +95,8 @@ class Moved(Inquiry):
     def is_layer(self, source: object) -> bool:
         """Whether a source makes a module of torch that keeps nothing of what it is called with."""
         dotted = self.flow.code.calls.get(source, "") if isinstance(source, ast.Call) else ""
-        return dotted.startswith("torch.nn.") and facts(dotted) is not None and dotted.rpartition(".")[2] not in KEEP_STATISTICS
+        known = facts(dotted)
+        return dotted.startswith("torch.nn.") and known is not None and not known.ever("statistics")
 
     def mode_unknown(self) -> Iterator[Open]:
         """Parameters may be frozen, or recording be off, in ways that are not followed: there is no graph then, and nothing to free."""
@@ -131,7 +128,7 @@ class Moved(Inquiry):
                     if stores or puts or isinstance(each, (ast.Global, ast.Nonlocal)):
                         yield Open(each, "would not run if the loop has no iteration")
             called = (each for each in subtree(part) if isinstance(each, ast.Call))
-            keeps = self.evidence.program.file_of(part).words & KEEP_STATISTICS
+            keeps = self.evidence.program.file_of(part).words & words_with("statistics")
             if keeps and any(call in self.flow.calls.recording for call in called):
                 yield Open(part, "would not update its running statistics if the loop has no iteration")
         for loop in self.loops_begun_at(operation.before):

@@ -16,6 +16,7 @@ from graphfix.analysis.flow.places import Field, Sink
 from graphfix.analysis.flow.scopes import FUNCTIONS
 from graphfix.analysis.flow.swallowed import swallowed
 from graphfix.analysis.missing_backwards import expressions_waiting
+from graphfix.effects.table import words_with
 from graphfix.model import (
     AddArgument,
     Append,
@@ -50,11 +51,9 @@ from graphfix.source.subtree import subtree
 
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
-# `GradMode::is_enabled() ?` in https://github.com/pytorch/pytorch/blob/main/tools/autograd/derivatives.yaml: the last bits differ
-OTHER_FORMULAS = frozenset(
-    "GroupNorm group_norm RMSNorm rms_norm SiLU silu Mish mish logit weight_norm LSTM GRU RNN LSTMCell GRUCell RNNCell "
-    "native_dropout".split()
-)
+# `GradMode::is_enabled() ?` in https://github.com/pytorch/pytorch/blob/main/tools/autograd/derivatives.yaml, where the table shows nothing:
+# the last bits differ on other devices, or for other numbers
+FORMULAS_BESIDES = frozenset("RMSNorm rms_norm weight_norm LSTM GRU RNN LSTMCell GRUCell RNNCell logit native_dropout".split())
 
 
 # what no other value has that code adds up and puts away
@@ -230,9 +229,10 @@ class Proof(Inquiry):
         asking |= {
             part for part in inner if isinstance(part, ast.Call) and name_of(part.func) in WALKS
         }  # only works where it records
+        formulas = FORMULAS_BESIDES | words_with("other_formula")
         for document in self.flow.code.documents.values():
-            if document.words & OTHER_FORMULAS:
-                place = document.spelling(OTHER_FORMULAS) or document.tree.body[0]
+            if document.words & formulas:
+                place = document.spelling(formulas) or document.tree.body[0]
                 yield Open(place, "may use another formula for gradients that are recorded")
             for part in subtree(document.tree):
                 hook = isinstance(part, ast.Attribute) and part.attr.endswith("_hook") and "forward" not in part.attr
