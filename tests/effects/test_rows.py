@@ -24,7 +24,7 @@ def test_a_table_is_a_row_for_each_of_its_names() -> None:
         (TABLE.replace('source = "https://example.org"\n', ""), "m.toml: table 1: 'source' is missing"),
         (TABLE + 'sized = "yes"\n', "m.toml: table 1: 'sized' is not a field, or not of its kind"),
         (TABLE + "graph = true\n", "m.toml: table 1: 'graph' is not a field, or not of its kind"),
-        (TABLE.replace("made", "nothing"), "m.toml: table 1: returns = 'nothing' is none of 'number', 'text'"),
+        (TABLE.replace("made", "nothing"), "m.toml: table 1: returns = 'nothing' is none of 'number', 'cut'"),
         (TABLE + 'puts = "all"\n', "m.toml: table 1: puts = 'all' is none of 'item', 'contents'"),
         (TABLE.replace('module = "m"\n', ""), "m.toml: table 1: 'module' is missing"),
         ("[[rows]\n", "m.toml: Expected .* \\(at line 1"),

@@ -40,6 +40,8 @@ def recorded(name: str, known: OpFacts) -> Row:
     given = known.variants.get("tensor") if known.cuts else None
     if given is not None and not given.cuts:
         return row(Returns.ELEMENT, of_arguments=True)  # `x.new(loss)`
+    if known.cuts and known.result in ("tensor", "tuple"):
+        return row(Returns.CUT)
     if known.cuts or known.result in NO_GRAPH:
         return row(Returns.NUMBER, writes=known.mutates, puts=Puts.ITEM if known.mutates else Puts.NOTHING)
     return row(Returns.MADE if known.result == "tensor" else Returns.SEVERAL, writes=known.mutates)

@@ -12,6 +12,7 @@ class Returns(enum.Enum):
     """What a function gives back; of a method, the object that it is called on is the first of what it is given."""
 
     NUMBER = "number"  # or a text, an array, None, an object that knows no tensors: no part of a graph
+    CUT = "cut"  # tensors, or what holds them, that are never part of a graph: parameters, what is detached, what is sampled
     TEXT = "text"  # of what it is given
     OBJECT = "object"  # that is no tensor itself, and says nothing of what it holds
     MADE = "made"  # what is computed from what it is given, or taken out of it: it may be a tensor with its graph
@@ -96,12 +97,12 @@ class Row:
     @property
     def gives_no_graph(self) -> bool:
         """Whether what it gives is never part of a graph, and holds none."""
-        return self.returns in (Returns.NUMBER, Returns.TEXT)
+        return self.returns in (Returns.NUMBER, Returns.CUT, Returns.TEXT)
 
     @property
     def gives_no_tensor(self) -> bool:
         """Whether what it gives is no tensor itself."""
-        return self.returns not in (Returns.MADE, Returns.ELEMENT, Returns.COPY, Returns.ITSELF)
+        return self.returns not in (Returns.CUT, Returns.MADE, Returns.ELEMENT, Returns.COPY, Returns.ITSELF)
 
     @property
     def shows(self) -> bool:

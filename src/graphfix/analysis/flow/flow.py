@@ -16,7 +16,6 @@ from graphfix.analysis.flow.implicit import implicit
 from graphfix.analysis.flow.places import Cell, Field, Place, Result, Sink
 from graphfix.analysis.flow.scopes import Scope, parameters
 from graphfix.analysis.flow.sight import Find, Sight
-from graphfix.effects.methods import gives_no_graph
 from graphfix.effects.rows import row_of
 from graphfix.effects.table import facts
 from graphfix.models.words import WALKED_BY_TRAINER
@@ -215,7 +214,7 @@ class Flow:
             return node not in self.recorded  # the data of most programs is no part of a graph
         if dotted:
             return library.gives_no_graph(dotted) or dotted.startswith("torch.") and dotted.rpartition(".")[2][:1].isupper()
-        if isinstance(node.func, ast.Attribute) and gives_no_graph(node.func.attr) and node not in self.calls.targets:
+        if node not in self.calls.targets and self.calls.methods.gives_no_graph(node):
             return True
         return any(isinstance(source, ast.ClassDef) for source in self.graph.sources(node.func))
 

@@ -108,10 +108,11 @@ def is_common_method(name: str) -> bool:
 
 
 def methods_of(classes: tuple[str, ...], name: str) -> tuple[Row, ...]:
-    """The rows of a method of this name: those of `classes` where each has one, and else those of all that have."""
+    """The rows of a method of this name: those of `classes` where each has one, else those of Python and torch, else of all that have."""
     rows = rows_of_method(name)
     own = tuple(row for row in rows if row.of_class in classes)
-    called = own if own and {row.of_class for row in own} == set(classes) else rows
+    common = tuple(filter(is_common, rows)) or rows
+    called = own if own and {row.of_class for row in own} == set(classes) else common
     return tuple(row for row in called if not row.attribute) or called
 
 

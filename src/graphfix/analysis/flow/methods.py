@@ -87,6 +87,7 @@ class Methods:
         self.linked: dict[ast.AST, tuple[object, ...]] = {}
         self.generics: set[ast.Call] = set()
         self.handled: set[tuple[ast.Call, str]] = set()
+        self.rows: dict[ast.Call, tuple[Row, ...]] = {}
         self.known: dict[tuple[Hashable, ...], Origins] = {}
         self.guessed: set[tuple[ast.Call, ast.AST]] = set()
 
@@ -210,7 +211,7 @@ class Methods:
         """A method of a tensor, a container, or of what is not in sight: it does what each row of its name says, or is made of all."""
         self.callbacks(call, [receiver, *arguments(call)], name)
         self.generics.add(call)
-        rows = library.methods_of(TEXT if is_text(receiver) else found.libraries, name)
+        rows = self.rows[call] = library.methods_of(TEXT if is_text(receiver) else found.libraries, name)
         for row in rows:
             if (call, row.name) not in self.handled:
                 self.handled.add((call, row.name))
@@ -219,6 +220,11 @@ class Methods:
             self.handled.add((call, ""))
             for place in (receiver, *arguments(call)):
                 self.flow.add(place, call, Kind.MADE)
+
+    def gives_no_graph(self, call: ast.Call) -> bool:
+        """Whether what a call gives is never part of a graph, by the rows that hold for it."""
+        rows = self.rows.get(call, ())
+        return bool(rows) and all(row.gives_no_graph or row.of_arguments and not arguments(call) for row in rows)
 
     def by_row(self, row: Row, call: ast.Call, receiver: ast.expr) -> None:
         """What one class does in a method of this name."""
