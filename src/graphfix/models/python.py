@@ -68,7 +68,7 @@ def call_library(m: Interpreter, name: str, arguments: list[Value], keywords: di
 def by_row(m: Interpreter, row: Row, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
     """What a function gives by its row; None where it does not say what becomes of what it is given."""
     values = given(arguments, keywords)
-    if row.backward or (row.keeps or row.writes) and not all(map(is_plain, values)):
+    if row.backward or row.computes or (row.keeps or row.writes) and not all(map(is_plain, values)):
         return None
     if row.counts:
         return numbers_up_to(m, arguments, keywords, site)
