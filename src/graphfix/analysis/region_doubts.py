@@ -6,7 +6,7 @@ import ast
 from collections.abc import Container, Sequence
 
 from graphfix.analysis.explore import Tape
-from graphfix.analysis.flow.library import lets_go
+from graphfix.analysis.flow.library import walks_nothing
 from graphfix.analysis.region import Doubt, Region
 from graphfix.autograd.graph import history
 from graphfix.interpreter.recording import Foreign
@@ -48,8 +48,8 @@ def foreign_in(region: Region, tape: Tape) -> ast.AST | None:
 
 
 def is_tame(call: Foreign) -> bool:
-    """Whether a library is called that is known to walk no graph, and to keep none."""
-    return isinstance(call.callee, str) and lets_go(call.callee)
+    """Whether a library is called that is known to walk no graph; what it keeps of the region is asked of the flow."""
+    return isinstance(call.callee, str) and walks_nothing(call.callee)
 
 
 def missed_in(parts: Sequence[ast.stmt], tape: Tape) -> ast.stmt | None:

@@ -138,9 +138,9 @@ class FlowGraph:
 
         while pending:
             for edge in self.edges.get(pending.pop(), ()):
-                if edge.kind is not Kind.NUMBER:
+                if edge.kind is not Kind.NUMBER and edge.key is not Slot.KEY:  # most keys are places in a tensor or an array
                     go((edge.target,))
-                if edge.kind in PUTTING:
+                if edge.kind in PUTTING and edge.key is not Slot.KEY:
                     go(self.origins(edge.target, asked))
         return seen
 

@@ -22,6 +22,12 @@ def lets_go(dotted: str) -> bool:
     return facts(dotted) is not None
 
 
+def walks_nothing(dotted: str) -> bool:
+    """Whether a function of this name neither walks what it is given nor calls it."""
+    row = row_of(dotted)
+    return not (row.backward or row.calls) if row is not None else facts(dotted) is not None
+
+
 def goes_backward(dotted: str) -> bool:
     """Whether a function of this name runs a backward pass from what it is given."""
     row = row_of(dotted)
