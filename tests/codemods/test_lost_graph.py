@@ -66,6 +66,23 @@ net.requires_grad_(False)
 x.requires_grad_()
 F.mse_loss(net(x), y).backward()
 """,
+    "a loss of frozen layers, of what unknown callers give": """
+class Perceptual(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Linear(3, 3)
+        for param in self.parameters():
+            param.requires_grad = False
+    def forward(self, real, fake):
+        return (self.net(real) - self.net(fake)).pow(2)
+class Loss(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.perceptual = Perceptual().eval()
+    def forward(self, real, fake, last_layer):
+        loss = (real - fake).abs() + self.perceptual(real, fake)
+        return torch.autograd.grad(loss.mean(), last_layer, retain_graph=True)[0]
+""",
     "recording goes on behind a block": """
 def evaluate():
     with torch.set_grad_enabled(False):

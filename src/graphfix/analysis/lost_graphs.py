@@ -38,6 +38,8 @@ def lost_graphs(evidence: Evidence) -> Iterator[LostGraph]:
         cuts = {bare.severed.site: bare.severed for bare in every if bare.severed is not None}
         if not evidence.program.holds(site) or not all(map(evidence.program.holds, cuts)) or any(bare.severed is None for bare in every):
             continue
+        if any(cut.how is How.FROZEN for cut in cuts.values()) and is_given(evidence, every[0]):
+            continue
         if not any(walk.site is site for run in concerned(evidence, cuts.values()) for walk in run.recording.walks):
             yield LostGraph(every[0], next(iter(cuts.values())), tuple(sorted(cuts.values(), key=lambda cut: evidence.program.span(cut.site).start)))
 
@@ -48,6 +50,12 @@ def is_sure(run: Run, cut: Severed | None) -> bool:
         return True
     handed = (leaf for each in run.recording.handed for leaf in reached(each.values))
     return not run.recording.thaws and cut.leaf not in handed
+
+
+def is_given(evidence: Evidence, bare: Bare) -> bool:
+    """Whether callers out of sight may give a part of the graph: a loss of frozen layers is one of what they are given."""
+    root = bare.receiver if bare.receiver is not None else next(iter(bare.site.args), bare.site)
+    return bool(evidence.flow.given_below(root))
 
 
 def concerned(evidence: Evidence, cuts: Iterable[Severed]) -> list[Run]:
