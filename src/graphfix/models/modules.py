@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from graphfix.autograd.graph import Leaf, Node
+from graphfix.effects.methods import rows_of_method
 from graphfix.effects.table import OpFacts, facts
 from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.interpreter import Interpreter
@@ -46,14 +47,6 @@ from graphfix.models.operations import (
 from graphfix.models.registered import note_reached
 from graphfix.models.saving import save
 from graphfix.models.submodules import buffers, listed
-
-MODULE_METHODS = frozenset(
-    "train eval to cuda cpu half float double parameters named_parameters modules named_modules children named_children state_dict "
-    "load_state_dict zero_grad requires_grad_ apply register_buffer register_parameter add_module share_memory type buffers "
-    "named_buffers compile register_forward_hook append extend flatten_parameters __init__ train_mode "
-    "get_parameter get_submodule items keys values insert".split()
-)
-
 
 PARAMETER_LISTS = frozenset(("ParameterList", "ParameterDict"))
 MODULE_LISTS = frozenset(("Sequential", "ModuleList", "ModuleDict"))
@@ -309,9 +302,14 @@ def module_method(
     if name == "state_dict":
         return NonTensor((name, id(receiver), m.now()), source=receiver)
     is_private = name.startswith("_") and not (isinstance(receiver, Instance) and receiver.cls.is_open())
-    if name in MODULE_METHODS or name.startswith("register_") or is_private:
+    if is_of_modules(name) or name == "__init__" or name.startswith("register_") or is_private:
         return NonTensor((name, id(receiver), m.now()))
     return None
+
+
+def is_of_modules(name: str) -> bool:
+    """Whether a module, or a list or mapping of modules, has a method of this name."""
+    return any(row.of_class.startswith("torch.nn.") for row in rows_of_method(name))
 
 
 def apply_to_all(m: Interpreter, receiver: TorchModule | Instance, function: Value, site: ast.AST) -> None:

@@ -90,7 +90,7 @@ class Moved(Inquiry):
         method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
         if call in self.flow.calls.opaque or not method:
             return True
-        return writes(method)
+        return method != "__init__" and writes(method)  # of a base class, which sets up the object
 
     def is_layer(self, source: object) -> bool:
         """Whether a source makes a module of torch that keeps nothing of what it is called with."""
