@@ -87,6 +87,7 @@ class Row:
     attribute: bool = False  # it is read, and not called
     compares: bool = False  # what it is given with something
     hashes: bool = False  # what it is given
+    of_texts: bool = False  # it is given texts and numbers only: where it is given something else, another class has this method
     keyed: bool = False  # the first that it is given is a key
     of_arguments: bool = False  # what a method gives comes of its arguments alone
     takes_out: bool = False  # something out of the object that it is called on

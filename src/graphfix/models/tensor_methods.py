@@ -296,6 +296,8 @@ def given_to(m: Interpreter, name: str, arguments: Arguments, keywords: Keywords
     rows = rows_of_method(name)
     if any(map(is_of_tensor, rows)):
         rows = tuple(row for row in rows if not is_of_tensor(row)) if any(map(is_for_no_tensor, arguments)) else ()
+    if not all(isinstance(value, (Constant, NonTensor)) for value in (*arguments, *keywords.values())):
+        rows = tuple(row for row in rows if not row.of_texts)
     if not rows or not all(row.gives_no_graph for row in rows):
         return None
     kept = any(row.puts is not Puts.NOTHING or row.keeps or row.calls for row in rows)

@@ -40,6 +40,7 @@ def arrivals(use: str) -> set[Sink]:
         "def log(book):\n    book.info(value)",
         "def log(book):\n    book.add_scalar('loss', value)",
         "value.mean().item()",
+        "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--rate', type=value)",
         "random.Random(0).seed(value)",
     ],
 )
@@ -55,6 +56,8 @@ def test_a_method_that_is_known_lets_go_of_what_it_is_given(use: str) -> None:
         "meter = Meter()\nmeter.info(value)",
         "def log(figure):\n    figure.savefig(value)",  # it may be an object of any class, and no class of Python or torch has one
         "def log(book):\n    book.nothing_has_this(value)",
+        "def train(vae):\n    vae.encode(value)",  # a text has one, which takes no tensor
+        "def train(clock):\n    clock.record(value)",
         "SummaryWriter().add_graph(net, value)",
     ],
 )

@@ -108,15 +108,29 @@ def is_method(name: str) -> bool:
     return bool(rows_of_method(name))
 
 
-def is_common_method(name: str) -> bool:
-    """Whether a class of torch or Python has one."""
-    return any(map(is_common, rows_of_method(name)))
+def is_meant(call: ast.Call, is_open: bool, classes: tuple[str, ...]) -> bool:
+    """Whether a method that is called may be one that has a row: of `classes`, if they are all that its object may be of, or else of any.
+
+    `is_open`: nothing is known of the object, which may well be one of torch or Python.
+    """
+    if is_open:
+        return any(map(is_common, rows_at(call)))
+    return bool(rows_at(call)) or any(row.of_class in classes for row in rows_of_method(call.func.attr))  # type: ignore[attr-defined]
 
 
-def methods_of(classes: tuple[str, ...], name: str) -> tuple[Row, ...]:
-    """The rows of a method of this name: those of `classes` where each has one, else those of Python and torch, else of all that have."""
-    rows = rows_of_method(name)
-    own = tuple(row for row in rows if row.of_class in classes)
+def rows_at(call: ast.Call) -> tuple[Row, ...]:
+    """The rows of the method that is called: those that are given texts only are not meant where it may be given something else."""
+    assert isinstance(call.func, ast.Attribute)
+    rows = rows_of_method(call.func.attr)
+    texts = all(isinstance(each, (ast.Constant, ast.JoinedStr)) for each in [*call.args, *(keyword.value for keyword in call.keywords)])
+    return rows if texts else tuple(row for row in rows if not row.of_texts)
+
+
+def methods_of(classes: tuple[str, ...], call: ast.Call) -> tuple[Row, ...]:
+    """The rows of the method that is called: those of `classes` where each has one, else those of Python and torch, else of all that have."""
+    assert isinstance(call.func, ast.Attribute)
+    own = tuple(row for row in rows_of_method(call.func.attr) if row.of_class in classes)
+    rows = rows_at(call)
     common = tuple(filter(is_common, rows)) or rows
     called = own if own and {row.of_class for row in own} == set(classes) else common
     return tuple(row for row in called if not row.attribute) or called

@@ -104,7 +104,7 @@ class Methods:
             return
         self.generics.discard(call)
         own = self.meant(name, found, last)
-        common = library.is_common_method(name) if found.open else library.is_method(name)
+        common = library.is_meant(call, found.open, found.libraries)
         if common and found.open:  # `net.train()` may be any of that name in sight, and most often is none
             self.guessed.update((call, method) for method in set(own) - set(self.code.lookup.found_in_any(found.classes, name)))
         for method in own:
@@ -211,7 +211,7 @@ class Methods:
         """A method of a tensor, a container, or of what is not in sight: it does what each row of its name says, or is made of all."""
         self.callbacks(call, [receiver, *arguments(call)], name)
         self.generics.add(call)
-        rows = self.rows[call] = library.methods_of(TEXT if is_text(receiver) else found.libraries, name)
+        rows = self.rows[call] = library.methods_of(TEXT if is_text(receiver) else found.libraries, call)
         for row in rows:
             if (call, row.name) not in self.handled:
                 self.handled.add((call, row.name))
