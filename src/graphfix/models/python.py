@@ -41,6 +41,9 @@ from graphfix.models.networks import built_network
 from graphfix.models.operations import operation
 from graphfix.models.registry import model_of, models
 
+# what a function gives that may be a tensor
+COMPUTED = (Returns.MADE, Returns.ELEMENT, Returns.COPY, Returns.SEVERAL)
+
 
 def call_library(m: Interpreter, name: str, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value:
     """Call a function of Python or of a library, by its qualified name."""
@@ -68,17 +71,22 @@ def call_library(m: Interpreter, name: str, arguments: list[Value], keywords: di
 def by_row(m: Interpreter, row: Row, arguments: list[Value], keywords: dict[str, Value], site: ast.AST) -> Value | None:
     """What a function gives by its row; None where it does not say what becomes of what it is given."""
     values = given(arguments, keywords)
-    if row.backward or row.computes or (row.keeps or row.writes) and not all(map(is_plain, values)):
+    numbers_only = row.gives_no_graph and all(map(is_plain, values))  # nothing that it is given, or has kept, may have a graph
+    if row.backward or row.computes or (row.keeps or row.writes) and not numbers_only:
         return None
     if row.counts:
         return numbers_up_to(m, arguments, keywords, site)
-    if row.returns is Returns.CONTENTS and row.iterates and values:  # a progress bar
+    if row.returns is Returns.CONTENTS and row.iterates and values:  # what goes over its first argument, as a progress bar does
         return values[0]
     if row.calls:
         run_callbacks(m, values, site)
+    if row.returns is Returns.CUT:
+        return Tensor()
     node = m.record(site, values, True) if not row.gives_no_graph else None
     if node is not None:
         return Unknown((row.name, site, m.now()), node)
+    if row.returns in COMPUTED and not all(map(is_plain, values)):
+        return Unknown((row.name, site, m.now()))  # of what is not known to have no graph
     return plain(m, row, arguments, site)
 
 

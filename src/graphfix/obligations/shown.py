@@ -56,7 +56,7 @@ class Shown(Inquiry):
             return {row.observes} if row is not None else set()
         if call in self.flow.calls.targets and call not in self.flow.calls.methods.generics:
             return set()  # code in sight, which is followed
-        return {row.observes for row in library.methods_of((), call)} if isinstance(call.func, ast.Attribute) else set()
+        return {row.observes for row in library.methods_of((), call, False)} if isinstance(call.func, ast.Attribute) else set()
 
     def in_text(self, use: Use, place: Place, part: Part) -> bool:
         """The same, for an f-string and for `%`: a tensor without a dimension gives its number to a format, and no container takes one."""

@@ -9,9 +9,9 @@ from functools import cached_property
 
 from graphfix.analysis.flow import library
 from graphfix.analysis.flow.calls import decorators, name_of
-from graphfix.analysis.flow.expressions import is_text
 from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.places import ITSELF, Kind, Old, Place, Sink, Use, is_attribute
+from graphfix.analysis.flow.spelled import is_text
 from graphfix.analysis.flow.swallowed import swallowed
 from graphfix.effects.methods import gives_no_tensor, is_of_tensor, rows_of_method, shares_memory
 from graphfix.effects.rows import row_of

@@ -77,3 +77,9 @@ def test_a_row_of_the_project_holds_for_its_class() -> None:
     with adding((Row("mylib.Meter.update", Returns.NUMBER, of_class="mylib.Meter"),)):
         assert arrivals(use) == set()
     assert Sink.ESCAPES in arrivals(use)
+
+
+def test_an_object_of_one_library_has_the_methods_of_that() -> None:
+    stepped = "import gymnasium\n{made}\nnext_state = env.step(value)\nnext_state.backward()"
+    assert Sink.WALKED not in arrivals(stepped.format(made="env = gymnasium.make('CartPole-v1')"))
+    assert Sink.WALKED in arrivals("import diffusers\nscheduler = diffusers.DDPMScheduler()\nscheduler.step(value).backward()")

@@ -157,61 +157,68 @@ class Calls:
 
     def library_call(self, call: ast.Call, dotted: str) -> None:
         """A function of torch, Python or a library that is well known."""
+        self.of_the_language(call, dotted)
         given = arguments(call)
+        row = row_of(dotted)
         for argument in given if library.iterates(dotted) else ():
             self.code.iterated(argument, ("__iter__", "__next__", "__getitem__"))
-        if dotted in ("isinstance", "hasattr", "callable", "issubclass"):
-            pass
-        elif dotted in ("id", "type"):
+        if row is not None and row.puts is not Puts.NOTHING and given:
+            self.methods.put(row, call, given[0], given[1:])
+        if given and library.may_give_itself(dotted):
+            self.flow.add(given[0], call, Kind.SAME)
+        for argument in given if not library.gives_no_graph(dotted) else ():
+            # the batches of a loader are slices of the same tensors
+            self.flow.add(argument, call, kind_of_edge(dotted), crosses=library.gives_batches(dotted))
+        for argument in given if library.goes_backward(dotted) else ():
+            self.flow.end(argument, Sink.WALKED, call)
+        if not library.lets_go(dotted):
+            self.escape(call, given)
+
+    def of_the_language(self, call: ast.Call, dotted: str) -> None:
+        """What functions do that see more of the program than what they are given, or ask what that is."""
+        given = arguments(call)
+        if dotted in ("id", "type"):
             for argument in given:
                 self.flow.end(argument, Sink.ASKED, call)
         elif dotted in ("setattr", "object.__setattr__") and given:
-            key = given[1].value if len(given) > 1 and isinstance(given[1], ast.Constant) else None
-            for argument in given[1:]:
-                self.flow.add(argument, given[0], Kind.IN, f".{key}" if isinstance(key, str) else None)
-            if len(given) > 2:
-                self.code.assign_field(key, given[2])
+            self.sets_attribute(call, given)
         elif dotted == "getattr" and len(given) > 1:
-            key = given[1].value if isinstance(given[1], ast.Constant) else None
-            self.flow.add(given[0], call, Kind.OUT, f".{key}" if isinstance(key, str) else None)
-            if not isinstance(key, str):
-                self.flow.end(given[0], Sink.ESCAPES, call)
-                self.flow.end(given[0], Sink.ASKED, call)
-            elif key in self.walking:
-                self.flow.end(given[0], Sink.WALKED, call)
-            elif observes_graph(key):
-                self.flow.end(given[0], Sink.ASKED, call)
-            self.code.read_field(key, call)
-        row = row_of(dotted)
-        if row is not None and row.puts is not Puts.NOTHING and given:
-            self.methods.put(row, call, given[0], given[1:])
-        if dotted in ("min", "max", "next"):
+            self.gets_attribute(call, given)
+        elif dotted in ("min", "max", "next"):
             for argument in given:
                 self.flow.add(argument, call, Kind.OUT)
                 if len(call.args) > 1:
                     self.flow.add(argument, call, Kind.SAME)
-        if dotted in REFLECTS and not given and not self.is_asked_for_names(call) or dotted in ("eval", "exec"):
-            self.reflections.append(call)
-        if dotted == "getattr" and len(given) > 1 and isinstance(given[1], ast.Constant):
-            self.flow.use(given[0], "attribute", str(given[1].value), call)
-        if dotted == "dataclasses.replace":
-            self.records.replace(call)
-        if dotted == "vars" and given:
-            self.code.dynamic(given[0], call)
-        if given and library.may_give_itself(dotted):
-            self.flow.add(given[0], call, Kind.SAME)
-        if dotted in ("float", "int") or dotted.startswith("math."):
+        elif dotted in ("float", "int") or dotted.startswith("math."):
             for argument in given:
                 self.flow.add(argument, call, Kind.NUMBER)
-        if not library.gives_no_graph(dotted):
-            for argument in given:
-                # the batches of a loader are slices of the same tensors
-                self.flow.add(argument, call, kind_of_edge(dotted), crosses=library.gives_batches(dotted))
-        if library.goes_backward(dotted):
-            for argument in given:
-                self.flow.end(argument, Sink.WALKED, call)
-        if not library.lets_go(dotted):
-            self.escape(call, given)
+        elif dotted == "dataclasses.replace":
+            self.records.replace(call)
+        elif dotted == "vars" and given:
+            self.code.dynamic(given[0], call)
+        elif dotted in REFLECTS and not given and not self.is_asked_for_names(call) or dotted in ("eval", "exec"):
+            self.reflections.append(call)
+
+    def sets_attribute(self, call: ast.Call, given: list[ast.expr]) -> None:
+        key = given[1].value if len(given) > 1 and isinstance(given[1], ast.Constant) else None
+        for argument in given[1:]:
+            self.flow.add(argument, given[0], Kind.IN, f".{key}" if isinstance(key, str) else None)
+        if len(given) > 2:
+            self.code.assign_field(key, given[2])  # type: ignore[arg-type]
+
+    def gets_attribute(self, call: ast.Call, given: list[ast.expr]) -> None:
+        key = given[1].value if isinstance(given[1], ast.Constant) else None
+        self.flow.add(given[0], call, Kind.OUT, f".{key}" if isinstance(key, str) else None)
+        if not isinstance(key, str):
+            self.flow.end(given[0], Sink.ESCAPES, call)
+            self.flow.end(given[0], Sink.ASKED, call)
+        elif key in self.walking:
+            self.flow.end(given[0], Sink.WALKED, call)
+        elif observes_graph(key):
+            self.flow.end(given[0], Sink.ASKED, call)
+        if isinstance(given[1], ast.Constant):
+            self.flow.use(given[0], "attribute", str(key), call)
+        self.code.read_field(key, call)  # type: ignore[arg-type]
 
     def is_asked_for_names(self, call: ast.Call) -> bool:
         """Whether nothing is read but which names there are: `"state" in locals()`."""

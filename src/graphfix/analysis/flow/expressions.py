@@ -11,6 +11,7 @@ from graphfix.analysis.flow.graph import FlowGraph
 from graphfix.analysis.flow.implicit import OPERATORS
 from graphfix.analysis.flow.places import Cell, Field, Kind, Place, Result, Sink, Slot
 from graphfix.analysis.flow.scopes import Scope
+from graphfix.analysis.flow.spelled import constant, is_text
 from graphfix.effects.methods import observes_graph
 from graphfix.models.words import WALKS
 from graphfix.source.subtree import children, kept_with_node
@@ -161,7 +162,7 @@ class Expressions:
             self.flow.add(node.value, node, Kind.SPREAD)
         else:
             self.flow.use(node.slice, "key", "", node)
-            key = node.slice.value if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, (str, int)) else None
+            key = constant(node.slice)
             self.take(node.value, node, Slot.VALUE if key is None else key)
         if "__getitem__" in self.methods:
             self.subscripts.append(node)
@@ -257,8 +258,7 @@ class Expressions:
             self.expression(key)
             self.put_as_key(key, node)
             self.flow.use(key, "hash", "", node)
-            known = key.value if isinstance(key, ast.Constant) and isinstance(key.value, (str, int)) else None
-            self.flow.add(value, node, Kind.IN, known)
+            self.flow.add(value, node, Kind.IN, constant(key))
 
     def put_as_key(self, key: ast.expr, holder: Place) -> None:
         """What is no text and no number as it is written may be a tensor, which a mapping has as a key."""
@@ -392,17 +392,3 @@ def arguments(call: ast.Call) -> list[ast.expr]:
 @kept_with_node
 def is_property(method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     return any("property" in ast.unparse(decorator) for decorator in method.decorator_list)
-
-
-def is_text(node: ast.expr) -> bool:
-    """Whether an expression is a text by the way it is written."""
-    if isinstance(node, ast.BinOp):
-        return is_text(node.left) or isinstance(node.op, (ast.Add, ast.Mult)) and is_text(node.right)
-    return isinstance(node, ast.JoinedStr) or isinstance(node, ast.Constant) and isinstance(node.value, (str, bytes))
-
-
-def key_of(call: ast.Call) -> Hashable:
-    """The constant key that a call such as `d.get("loss")` takes out."""
-    if call.args and isinstance(call.args[0], ast.Constant) and isinstance(call.args[0].value, (str, int)):
-        return call.args[0].value
-    return None

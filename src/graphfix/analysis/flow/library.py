@@ -108,14 +108,6 @@ def is_method(name: str) -> bool:
     return bool(rows_of_method(name))
 
 
-def is_meant(call: ast.Call, is_open: bool, classes: tuple[str, ...]) -> bool:
-    """Whether a method that is called may be one that has a row: of `classes`, if they are all that its object may be of, or else of any.
-
-    `is_open`: nothing is known of the object, which may well be one of torch or Python.
-    """
-    if is_open:
-        return any(map(is_common, rows_at(call)))
-    return bool(rows_at(call)) or any(row.of_class in classes for row in rows_of_method(call.func.attr))  # type: ignore[attr-defined]
 
 
 def rows_at(call: ast.Call) -> tuple[Row, ...]:
@@ -126,14 +118,26 @@ def rows_at(call: ast.Call) -> tuple[Row, ...]:
     return rows if texts else tuple(row for row in rows if not row.of_texts)
 
 
-def methods_of(classes: tuple[str, ...], call: ast.Call) -> tuple[Row, ...]:
-    """The rows of the method that is called: those of `classes` where each has one, else those of Python and torch, else of all that have."""
-    assert isinstance(call.func, ast.Attribute)
-    own = tuple(row for row in rows_of_method(call.func.attr) if row.of_class in classes)
-    rows = rows_at(call)
-    common = tuple(filter(is_common, rows)) or rows
-    called = own if own and {row.of_class for row in own} == set(classes) else common
+def methods_of(makers: tuple[str, ...], call: ast.Call, is_open: bool) -> tuple[Row, ...]:
+    """The rows of the method that is called; none where it may be one that has no row.
+
+    `makers`: the classes of the object, or what has made it, if they are all that may. Each says which rows hold. `is_open`: nothing is
+    known of the object, which may well be one of Python or torch. Of any other object it may be any class that has such a method.
+    """
+    made = [made_by(maker, call) for maker in makers]
+    if made and all(made):
+        called = tuple(dict.fromkeys(row for rows in made for row in rows))
+    else:
+        called = tuple(row for row in rows_at(call) if is_common(row) or not is_open)
     return tuple(row for row in called if not row.attribute) or called
+
+
+def made_by(maker: str, call: ast.Call) -> tuple[Row, ...]:
+    """The rows of the method that is called for an object of the class `maker`, or of a class of the library of that."""
+    assert isinstance(call.func, ast.Attribute)
+    rows = rows_of_method(call.func.attr)
+    root = f"{maker.partition('.')[0]}."
+    return tuple(row for row in rows if row.of_class == maker) or tuple(row for row in rows_at(call) if row.of_class.startswith(root))
 
 
 def puts(name: str) -> bool:

@@ -9,11 +9,11 @@ from typing import NamedTuple, TypeVar
 
 from graphfix.analysis.flow import library
 from graphfix.analysis.flow.components import Gathering
-from graphfix.analysis.flow.expressions import DISPLAYS, arguments, is_text, key_of
+from graphfix.analysis.flow.expressions import DISPLAYS, arguments
 from graphfix.analysis.flow.hierarchy import Method
 from graphfix.analysis.flow.places import Field, Kind, Place, Sink, Slot
 from graphfix.analysis.flow.sight import Sight
-from graphfix.analysis.flow.statements import constant
+from graphfix.analysis.flow.spelled import constant, is_text
 from graphfix.effects.schema import Observes, Puts, Returns, Row
 
 TEXT = ("builtins.str",)
@@ -41,7 +41,7 @@ GIVEN = {
 class Origins:
     """What an object may be: of which classes in sight, of none of them (`foreign`), or not known (`open`).
 
-    `libraries`: the classes of libraries of which it is one, by their full names; empty where that is not all that it may be. `strange`: a
+    `libraries`: the classes of libraries of which it is one, or what has made it, by full names; empty where that is not all that it may be. `strange`: a
     library of which nothing is known may have made it, so that its methods are none that have rows.
     """
 
@@ -53,7 +53,7 @@ class Origins:
 
 
 class Library(NamedTuple):
-    """A class of a library."""
+    """A class of a library, or a function that makes an object of one."""
 
     name: str
 
@@ -104,7 +104,7 @@ class Methods:
             return
         self.generics.discard(call)
         own = self.meant(name, found, last)
-        common = library.is_meant(call, found.open, found.libraries)
+        common = bool(library.methods_of(found.libraries, call, found.open))
         if common and found.open:  # `net.train()` may be any of that name in sight, and most often is none
             self.guessed.update((call, method) for method in set(own) - set(self.code.lookup.found_in_any(found.classes, name)))
         for method in own:
@@ -197,8 +197,8 @@ class Methods:
     def made_by(self, dotted: str, is_known: bool) -> Hashable:
         """What a call of no class in sight gives. `is_known`: a function with a row, or a method of a tensor, gives it."""
         made = library.class_given(dotted) if dotted else ""
-        if made:
-            return Library(made)
+        if made or dotted and is_known:
+            return Library(made or dotted)
         return FOREIGN if is_known else STRANGE if dotted else OPEN
 
     def inherited(self, call: ast.Call, name: str) -> None:
@@ -211,7 +211,7 @@ class Methods:
         """A method of a tensor, a container, or of what is not in sight: it does what each row of its name says, or is made of all."""
         self.callbacks(call, [receiver, *arguments(call)], name)
         self.generics.add(call)
-        rows = self.rows[call] = library.methods_of(TEXT if is_text(receiver) else found.libraries, call)
+        rows = self.rows[call] = library.methods_of(TEXT if is_text(receiver) else found.libraries, call, found.open)
         for row in rows:
             if (call, row.name) not in self.handled:
                 self.handled.add((call, row.name))
@@ -244,7 +244,7 @@ class Methods:
         """Under which key something is taken out of a mapping."""
         if row.returns is Returns.PAIRS:
             return Slot.KEY
-        known = key_of(call) if row.keyed else None
+        known = constant(call.args[0]) if row.keyed and call.args else None
         is_value = known is None and (row.keyed or row.returns is Returns.VALUES)
         return Slot.VALUE if is_value else known if row.returns is Returns.ELEMENT else None
 

@@ -10,6 +10,7 @@ from graphfix.analysis.flow.expressions import Expressions
 from graphfix.analysis.flow.implicit import OPERATORS
 from graphfix.analysis.flow.places import Cell, Field, Kind, Old, Place, Result, Slot
 from graphfix.analysis.flow.scopes import FUNCTIONS, Scope, parameters
+from graphfix.analysis.flow.spelled import constant
 from graphfix.effects.rows import row_of
 from graphfix.source.subtree import children, subtree
 
@@ -342,10 +343,3 @@ class Statements(Expressions):
 
     def at_Expr(self, node: ast.Expr) -> None:
         self.expression(node.value)
-
-
-def constant(node: ast.AST) -> Hashable:
-    """The key that a subscript is written with; None where it is computed, or counts from the end."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, (str, int)):
-        return node.value
-    return None
