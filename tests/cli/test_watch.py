@@ -70,7 +70,7 @@ def watch(tmp_path: Path, command: str) -> Iterator[Callable[..., Watcher]]:
 
 
 def replaced(path: Path, text: str) -> None:
-    """As editors do."""
+    """As editors do: at no time is there half of it."""
     new = path.with_suffix(".new")
     new.write_text(text)
     os.replace(new, path)
@@ -123,7 +123,7 @@ def test_what_a_walk_leaves_out_is_not_looked_at(tmp_path: Path, watch: Callable
     (work / ".venv/y.py").write_text(loops.total)
     (work / "notes.txt").write_text("no program")
     time.sleep(1)
-    (work / "x.py").write_text(loops.total)
+    replaced(work / "x.py", loops.total)
     assert watcher.says().startswith("x.py changed: 1 of 1 file checked again\nerror[GF101]")
 
 
@@ -138,7 +138,7 @@ def test_files_that_import_a_changed_one_are_checked_again(
     (work / "other.py").write_text(loops.clean)
     watcher = watch("--output-format", "concise", ".")
     assert watcher.says() == "No findings; checked 4 files\n"
-    (work / "inner.py").write_text("def keep(loss):\n    return loss * 1.0\n")
+    replaced(work / "inner.py", "def keep(loss):\n    return loss * 1.0\n")
     # first what was edited, then all that it touches
     assert watcher.says("Still checking 2 files\n").splitlines() == [
         "inner.py changed: 1 of 4 files checked again",
@@ -148,7 +148,7 @@ def test_files_that_import_a_changed_one_are_checked_again(
     assert said.splitlines()[0] == "inner.py changed: 3 of 4 files checked again"
     assert codes(said) == ["GF101"]
     # where nothing else has come of it, it is not told twice
-    (work / "inner.py").write_text("def keep(loss):\n    return loss * 2.0\n")
+    replaced(work / "inner.py", "def keep(loss):\n    return loss * 2.0\n")
     assert codes(watcher.says("Still checking 2 files\n")) == ["GF101"]
     assert watcher.says() == "inner.py changed: 3 of 4 files checked again\n"
 
@@ -163,9 +163,9 @@ def test_what_is_under_way_is_left_for_a_newer_text(
     watcher = watch("--output-format", "concise", ".")
     assert watcher.says() == "No findings; checked 2 files\n"
     for number in range(4):
-        (work / "inner.py").write_text(f"def keep(loss):\n    return loss * {number}.5\n")
+        replaced(work / "inner.py", f"def keep(loss):\n    return loss * {number}.5\n")
         watcher.says("Still checking 1 file\n")
-    (work / "inner.py").write_text("def keep(loss):\n    return loss.item()\n")
+    replaced(work / "inner.py", "def keep(loss):\n    return loss.item()\n")
     while "No findings; checked 2 files" not in (said := watcher.says()):
         pass  # of an earlier text, all may have been told in time
     assert said.splitlines()[-2:] == ["inner.py changed: 2 of 2 files checked again", "No findings; checked 2 files"] or (
@@ -180,16 +180,16 @@ def test_settings_are_read_anew_also_those_above_and_half_written(
     (work / "x.py").write_text(loops.both)
     watcher = watch("--output-format", "concise", "x.py")
     assert codes(watcher.says()) == ["GF901", "GF101"]
-    (tmp_path / "graphfix.toml").write_text('select = ["GF101"]\n')
+    replaced(tmp_path / "graphfix.toml", 'select = ["GF101"]\n')
     assert codes(watcher.says()) == ["GF101"]
-    (tmp_path / "graphfix.toml").write_text("select = [")
+    replaced(tmp_path / "graphfix.toml", "select = [")
     limit = time.monotonic() + PATIENCE
     while "not valid TOML" not in watcher.errors():
         assert time.monotonic() < limit
         time.sleep(0.02)
     time.sleep(1)
     assert watcher.errors().count("\n") == 1
-    (tmp_path / "graphfix.toml").write_text('select = ["GF901"]\n')
+    replaced(tmp_path / "graphfix.toml", 'select = ["GF901"]\n')
     assert codes(watcher.says()) == ["GF901"]
 
 
@@ -201,7 +201,7 @@ def test_many_files_are_checked_by_several_processes(
     watcher = watch("--jobs", "2", "--output-format", "concise", ".")
     assert len(codes(watcher.says())) == 40
     for number in range(40):
-        (tmp_path / f"work/f{number}.py").write_text(loops.legacy)
+        replaced(tmp_path / f"work/f{number}.py", loops.legacy)
     said = ""
     while codes(said) != ["GF901"] * 40:
         said = watcher.says()  # the changes may come in several parts
@@ -222,7 +222,7 @@ def test_findings_for_programs_are_alone(tmp_path: Path, watch: Callable[..., Wa
     (tmp_path / "work/x.py").write_text(loops.total)
     watcher = watch("--output-format", "jsonl", "-q", ".")
     assert watcher.says("\n").startswith('{"code": "GF101"')
-    (tmp_path / "work/x.py").write_text(loops.legacy)
+    replaced(tmp_path / "work/x.py", loops.legacy)
     assert watcher.says("\n").startswith('{"code": "GF901"')
     assert watcher.errors() == ""
 
