@@ -1,0 +1,1 @@
+"""The intermediate representation: what a program does, written down once, as small instructions in blocks."""
