@@ -11,7 +11,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 ROOMS = (
-    "analysis", "autograd", "campaign", "effects", "files", "interpreter", "ir", "models", "obligations", "project", "pullrequest", "repair", "report", "review",
+    "analysis", "autograd", "campaign", "dataflow", "effects", "files", "interpreter", "ir", "models", "obligations", "project",
+    "pullrequest", "repair", "report", "review",
     "rewrite", "run", "server", "settings", "source", "traced", "verify", "why",
 )  # fmt: skip
 FOLDERS = {
@@ -38,6 +39,7 @@ FORBIDDEN = {
     "graphfix.source": ("autograd", "interpreter", "models", "analysis", "obligations", "repair", "files", *OUTSIDE),
     "graphfix.effects": ("autograd", "interpreter", "models", "analysis", "obligations", "repair", "project", "source", "files", *OUTSIDE),
     "graphfix.ir": ("autograd", "effects", "interpreter", "models", "analysis", "obligations", "repair", "project", "files", *OUTSIDE),
+    "graphfix.dataflow": ("autograd", "effects", "interpreter", "models", "analysis", "obligations", "repair", "project", "files", *OUTSIDE),
     "graphfix.autograd": ("interpreter", "models", "analysis", "obligations", "repair", "source", "files", *OUTSIDE),
     "graphfix.interpreter": ("models", "analysis", "obligations", "repair", "files", "project", *OUTSIDE),
     "graphfix.models": ("analysis", "obligations", "repair", "files", *OUTSIDE),

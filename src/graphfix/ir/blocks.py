@@ -18,12 +18,13 @@ class Block:
 
     `handler`: where an exception in this block goes; None: out of the code object.
     `loop`: the loop whose header this is, a statement or the `for` of a comprehension. `loops`: all that it lies in, the outermost
-    first; a header lies in its loop.
+    first; a header lies in its loop. `handling`: the exceptions (results of `Catch`) that are being handled here.
     """
 
     number: int
     handler: Block | None
     loops: tuple[ast.AST, ...]
+    handling: tuple[int, ...] = ()
     loop: ast.AST | None = None
     instructions: list[Instruction] = field(default_factory=list)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
+from types import GeneratorType
 from typing import Any
 
 from graphfix.ir.blocks import Block
@@ -32,11 +33,12 @@ class Loop:
 
 @dataclass(slots=True, eq=False)
 class Finally:
-    """Steps that run on each way out of a region; `handler` and `loops` are those around it."""
+    """Steps that run on each way out of a region; `handler`, `loops` and `caught` are those around it."""
 
     steps: Callable[[], Steps]
     handler: Block | None
     loops: tuple[ast.AST, ...]
+    caught: list[Value]
 
 
 class Builder:
@@ -67,7 +69,7 @@ class Builder:
 
     def new(self, loop: ast.AST | None = None) -> Block:
         """A block of the region that is lowered now, which begins later."""
-        return Block(-1, self.handler, self.loops, loop)
+        return Block(-1, self.handler, self.loops, tuple(self.caught), loop)
 
     def begin(self, block: Block) -> Block:
         """What is written from now on is in `block`."""
@@ -127,35 +129,42 @@ class Builder:
     def run(self, first: Steps, handlers: dict[type[ast.AST], Handler]) -> Any:
         """Run a step and all that it asks for."""
         waiting = [first]
+        send = first.send
         given: Any = None
-        while waiting:
+        while True:
             try:
-                wanted = waiting[-1].send(given)
+                wanted = send(given)
             except StopIteration as stop:
-                waiting.pop()
                 given = stop.value
+                waiting.pop()
+                if not waiting:
+                    return given
+                send = waiting[-1].send
                 continue
-            if isinstance(wanted, ast.AST):
-                handler = handlers.get(type(wanted))
-                wanted = handler(self, wanted) if handler is not None else self.hide(wanted, [wanted])
-            if isinstance(wanted, Generator):
+            handler = handlers.get(type(wanted))
+            if handler is not None:
+                wanted = handler(self, wanted)
+            elif isinstance(wanted, ast.AST):
+                wanted = self.hide(wanted, [wanted])
+            if type(wanted) is GeneratorType:
                 waiting.append(wanted)
+                send = wanted.send
                 given = None
             else:
                 given = wanted
-        return given
 
     def leave(self, inside: int, node: ast.AST) -> Steps:
         """Run the `finally`s on the way out, as far as the exits from `inside` on, the innermost first. `node`: what leaves."""
-        kept, handler, loops = self.exits, self.handler, self.loops
+        kept, around = self.exits, (self.handler, self.loops, self.caught)
         for position in range(len(kept) - 1, inside - 1, -1):
             pending = kept[position]
             if isinstance(pending, Finally):
                 self.exits = kept[:position]
-                self.handler, self.loops = pending.handler, pending.loops
+                self.handler, self.loops, self.caught = pending.handler, pending.loops, list(pending.caught)
                 self.flow_into(self.new(), node)
                 yield pending.steps()
-        self.exits, self.handler, self.loops = kept, handler, loops
+        self.exits = kept
+        self.handler, self.loops, self.caught = around
 
 
 def body_of(statements: Sequence[ast.stmt]) -> Steps:

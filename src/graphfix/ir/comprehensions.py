@@ -30,7 +30,7 @@ KINDS = {ast.ListComp: Kind.LIST, ast.SetComp: Kind.SET, ast.DictComp: Kind.DICT
 
 def of_comprehension(builder: Builder, node: ast.ListComp | ast.SetComp | ast.DictComp) -> Steps:
     first = node.generators[0]
-    items = builder.give(Iterate, first.iter, (yield first.iter), bool(first.is_async))
+    items = builder.give(Iterate, first, (yield first.iter), bool(first.is_async))
     outside, builder.scope = builder.scope, builder.scopes[node]
     for variable in builder.scope.captured():
         builder.write(DeleteName(node, None, variable, True))
@@ -68,7 +68,7 @@ def loops(builder: Builder, generators: list[ast.comprehension], at: int, items:
         builder.begin(go_on)
     if at + 1 < len(generators):
         inner = generators[at + 1]
-        further = builder.give(Iterate, inner.iter, (yield inner.iter), bool(inner.is_async))
+        further = builder.give(Iterate, inner, (yield inner.iter), bool(inner.is_async))
         yield loops(builder, generators, at + 1, further, inside)
     else:
         yield inside()
@@ -80,7 +80,7 @@ def loops(builder: Builder, generators: list[ast.comprehension], at: int, items:
 def of_generator(builder: Builder, node: ast.GeneratorExp) -> Steps:
     """The function of a generator expression, called with the iterator of the first iterable."""
     first = node.generators[0]
-    items = builder.give(Iterate, first.iter, (yield first.iter), bool(first.is_async))
+    items = builder.give(Iterate, first, (yield first.iter), bool(first.is_async))
     function = builder.give(MakeFunction, node, node, ())
     return builder.give(Call, node, function, (Argument(items),))
 

@@ -28,7 +28,8 @@ def shown(code: Code) -> Iterator[str]:
 def heading(block: Block) -> str:
     loop = f" header of {type(block.loop).__name__}" if block.loop is not None else ""
     handler = f" errors to b{block.handler.number}" if block.handler is not None else ""
-    return f"b{block.number}:{loop}{handler}"
+    handling = f" handling {', '.join(f'%{each}' for each in block.handling)}" if block.handling else ""
+    return f"b{block.number}:{loop}{handling}{handler}"
 
 
 def shown_instruction(instruction: Instruction) -> str:

@@ -51,14 +51,23 @@ def managed(builder: Builder, node: ast.With | ast.AsyncWith, at: int) -> Steps:
     yield guarded(builder, node, inside, leave, on_error)
     yield leave()
     builder.jump(behind, item)
-    builder.begin(on_error)
-    error = builder.give(Catch, item)
+    error = catch(builder, item, on_error)
     swallowed = builder.give(Exit, item, manager, error, asynchronous)
     again = builder.new()
     builder.write(Branch(item, None, swallowed, behind, again))
     builder.begin(again)
     builder.write(Raise(item, None, error, None, True))
+    builder.caught.pop()
     builder.begin(behind)
+
+
+def catch(builder: Builder, node: ast.AST, on_error: Block) -> Value:
+    """Begin a handler: what is written from now on handles its exception, until that is taken from `caught`."""
+    builder.begin(on_error)
+    error = builder.give(Catch, node)
+    builder.caught.append(error)
+    on_error.handling = tuple(builder.caught)
+    return error
 
 
 def guarded(
@@ -66,7 +75,7 @@ def guarded(
 ) -> Steps:
     """Steps in a region of which an exception goes to `on_error`, and each other way out runs the steps `leave` first."""
     around = builder.handler
-    builder.exits.append(Finally(leave, around, builder.loops))
+    builder.exits.append(Finally(leave, around, builder.loops, list(builder.caught)))
     builder.handler = on_error
     builder.flow_into(builder.new(), node)
     yield inside()
@@ -91,12 +100,10 @@ def of_try(builder: Builder, node: ast.Try) -> Steps:
     yield guarded(builder, node, lambda: handled(builder, node), leave, on_error)
     yield leave()
     builder.jump(behind, node)
-    builder.begin(on_error)
-    error = builder.give(Catch, node)
-    builder.caught.append(error)
+    error = catch(builder, node, on_error)
     yield leave()
-    builder.caught.pop()
     builder.write(Raise(node, None, error, None, True))
+    builder.caught.pop()
     builder.begin(behind)
 
 
@@ -113,8 +120,7 @@ def handled(builder: Builder, node: ast.Try) -> Steps:
     builder.flow_into(builder.new(), node)
     yield body_of(node.orelse)
     builder.jump(behind, node)
-    builder.begin(on_error)
-    error = builder.give(Catch, node)
+    error = catch(builder, node, on_error)
     for handler in node.handlers:
         other = builder.new()
         if handler.type is not None:
@@ -129,15 +135,14 @@ def handled(builder: Builder, node: ast.Try) -> Steps:
         builder.jump(behind, handler)
         builder.begin(other)
     builder.write(Raise(node, None, error, None, True))
+    builder.caught.pop()
     builder.begin(behind)
 
 
 def handling(builder: Builder, handler: ast.ExceptHandler, error: Value) -> Steps:
     """The body of a handler; its name is unbound on each way out."""
-    builder.caught.append(error)
     if handler.name is None:
         yield body_of(handler.body)
-        builder.caught.pop()
         return
     variable = builder.scope.variable(handler.name)
     builder.keep(variable, error, handler)
@@ -153,8 +158,7 @@ def handling(builder: Builder, handler: ast.ExceptHandler, error: Value) -> Step
     yield guarded(builder, handler, inside, leave, on_error)
     unbind(builder, handler, variable)
     builder.jump(behind, handler)
-    builder.begin(on_error)
-    further = builder.give(Catch, handler)
+    further = catch(builder, handler, on_error)
     unbind(builder, handler, variable)
     builder.write(Raise(handler, None, further, None, True))
     builder.caught.pop()

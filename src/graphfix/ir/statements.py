@@ -94,7 +94,7 @@ def of_while(builder: Builder, node: ast.While) -> Steps:
 
 def of_for(builder: Builder, node: ast.For | ast.AsyncFor) -> Steps:
     asynchronous = isinstance(node, ast.AsyncFor)
-    items = builder.give(Iterate, node.iter, (yield node.iter), asynchronous)
+    items = builder.give(Iterate, node, (yield node.iter), asynchronous)
     around, behind, no = builder.loops, builder.new(), builder.new()
     builder.loops = (*around, node)
     header, start, body = builder.new(node), builder.new(), builder.new()
@@ -179,7 +179,7 @@ def of_import_from(builder: Builder, node: ast.ImportFrom) -> None:
 def of_function(builder: Builder, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Steps:
     decorators = []
     for each in node.decorator_list:
-        decorators.append((each, (yield each)))
+        decorators.append((yield each))
     values = yield defaults(node.args)
     marks = []
     for parameter in parameters(node):
@@ -188,18 +188,18 @@ def of_function(builder: Builder, node: ast.FunctionDef | ast.AsyncFunctionDef) 
     if node.returns is not None:
         marks.append(Argument((yield annotated(builder, node.returns)), "return"))
     made = builder.give(MakeFunction, node, node, values, tuple(marks))
-    for each, decorator in reversed(decorators):
-        made = builder.give(Call, each, decorator, (Argument(made),))
+    for decorator in reversed(decorators):
+        made = builder.give(Call, node, decorator, (Argument(made),))
     builder.keep(builder.scope.variable(node.name), made, node)
 
 
 def of_class(builder: Builder, node: ast.ClassDef) -> Steps:
     decorators = []
     for each in node.decorator_list:
-        decorators.append((each, (yield each)))
+        decorators.append((yield each))
     made = builder.give(MakeClass, node, node, (yield given(node.bases, node.keywords)))
-    for each, decorator in reversed(decorators):
-        made = builder.give(Call, each, decorator, (Argument(made),))
+    for decorator in reversed(decorators):
+        made = builder.give(Call, node, decorator, (Argument(made),))
     builder.keep(builder.scope.variable(node.name), made, node)
 
 
@@ -248,7 +248,7 @@ def whole(builder: Builder, node: ast.AST, signature: Signature) -> Steps:
     for variable, parameter in zip(signature, arguments_of(node)):
         builder.write(Parameter(parameter, None, variable))
     if isinstance(node, ast.Lambda):
-        builder.write(Return(node.body, None, (yield node.body)))
+        builder.write(Return(node, None, (yield node.body)))
         return
     if isinstance(node, ast.GeneratorExp):
         items = builder.read(signature.positional_only[0], node)

@@ -11,10 +11,17 @@ import enum
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from graphfix.source.subtree import children
+
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 # these are code objects of their own; other comprehensions run inside of the code that they stand in
 CODES = (*FUNCTIONS, ast.ClassDef, ast.GeneratorExp, ast.Module)
+# what has a scope of its own, or binds in another one; what binds names that are no nodes
+SCOPING = frozenset((*FUNCTIONS, ast.ClassDef, *COMPREHENSIONS, ast.NamedExpr))
+BINDING = frozenset(
+    (ast.Global, ast.Nonlocal, ast.alias, ast.ExceptHandler, ast.MatchAs, ast.MatchStar, ast.MatchMapping, ast.AnnAssign)
+)
 
 
 class Home(enum.Enum):
@@ -153,6 +160,10 @@ def _note(node: ast.AST, scope: Scope, found: dict[ast.AST, Scope]) -> list[tupl
     if kind is ast.Name:
         _named(node.id, node.ctx, scope)  # type: ignore[attr-defined]
         return []
+    if kind not in SCOPING:
+        if kind in BINDING:
+            _bindings(node, scope)
+        return [(part, scope) for part in children(node)]
     if isinstance(node, FUNCTIONS):
         return _function(node, scope, found)
     if isinstance(node, ast.ClassDef):
@@ -162,11 +173,9 @@ def _note(node: ast.AST, scope: Scope, found: dict[ast.AST, Scope]) -> list[tupl
         return [*((part, scope) for part in outside), *((part, inner) for part in node.body)]
     if isinstance(node, COMPREHENSIONS):
         return _comprehension(node, scope, found)
-    if isinstance(node, ast.NamedExpr) and isinstance(node.target, ast.Name):
-        _walrus(node.target.id, scope)
-        return [(node.value, scope)]
-    _bindings(node, scope)
-    return [(part, scope) for part in ast.iter_child_nodes(node) if not isinstance(part, ast.expr_context)]
+    assert isinstance(node, ast.NamedExpr)
+    _walrus(node.target.id, scope)
+    return [(node.value, scope)]
 
 
 def _named(name: str, context: ast.expr_context, scope: Scope) -> None:
