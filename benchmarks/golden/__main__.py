@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.golden.corpora import BadCorpus, Corpus, enlist, given, listed, own, write_own
+from benchmarks.golden.corpora import BadCorpus, Corpus, chosen_from, enlist, given, listed, own, write_own
 from benchmarks.golden.differences import Difference, differences
 from benchmarks.golden.recording import PARTS
 from benchmarks.golden.store import analysed, read, write
@@ -110,13 +110,6 @@ def told(found: Differences, most: int) -> None:
             print(f"  {difference.place}" + (f"\n      {difference.detail}" if difference.detail else ""))
         if len(each) > most:
             print(f"  ... and {len(each) - most} more: --all tells them")
-
-
-def chosen_from(corpora: dict[str, Corpus], names: Sequence[str]) -> list[Corpus]:
-    unknown = [name for name in names if name not in corpora]
-    if unknown:
-        raise BadCorpus(f"there is no corpus {unknown[0]}; there are {', '.join(corpora)}")
-    return [corpus for name, corpus in corpora.items() if not names or name in names]
 
 
 def parts_of(options: argparse.Namespace, corpus: Corpus) -> frozenset[str]:

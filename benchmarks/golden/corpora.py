@@ -6,7 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -132,3 +132,11 @@ def given(words: Iterable[str], *, apart: bool) -> Iterator[Corpus]:
         if not (name and equals and path) or "/" in name:
             raise BadCorpus(f"{word!r} is not NAME=PATH")
         yield Corpus(name, Path(path), apart)
+
+
+def chosen_from(corpora: dict[str, Corpus], names: Sequence[str]) -> list[Corpus]:
+    """Those of the corpora that have these names; all of them without any."""
+    unknown = [name for name in names if name not in corpora]
+    if unknown:
+        raise BadCorpus(f"there is no corpus {unknown[0]}; there are {', '.join(corpora)}")
+    return [corpus for name, corpus in corpora.items() if not names or name in names]
