@@ -37,6 +37,7 @@ from benchmarks.golden.corpora import BadCorpus, Corpus, chosen_from, given, own
 from benchmarks.golden.recording import inside, place
 from benchmarks.golden.store import analysed
 from graphfix.analysis.flow.flow import Flow
+from graphfix.interpreter.frames import Frame
 from graphfix.model import Finding
 from graphfix.obligations.inquiry import Inquiry, Open
 from graphfix.obligations.obligations import Proof
@@ -50,22 +51,13 @@ SCANS = {
     "freed.has_backward": "graphfix.analysis.flow.freed.Freed.has_backward",
     "freed.before_next": "graphfix.analysis.flow.freed.Freed.before_next",
     "freed.handed_on_freed": "graphfix.analysis.flow.freed.Freed.handed_on_freed",
-    "freed.walk_follows": "graphfix.analysis.flow.freed.Freed.walk_follows",
-    "freed.walked_between": "graphfix.analysis.flow.freed.Freed.walked_between",
-    "freed.dominating": "graphfix.analysis.flow.freed.Freed.dominating",
-    "freed.surely_walks": "graphfix.analysis.flow.freed.Freed.surely_walks",
+    "freed.walk_follows": "graphfix.analysis.flow.freed.Freed.backward_follows",
+    "freed.walked_between": "graphfix.analysis.flow.freed.Freed.backward_between",
     "freed.left_by": "graphfix.analysis.flow.freed.Freed.left_by",
-    "freed.comes_after": "graphfix.analysis.flow.freed.Freed.comes_after",
-    "freed.followed": "graphfix.analysis.flow.freed.Freed.followed",
-    "freed.surely_called": "graphfix.analysis.flow.freed.surely_called",
-    "freed.leaves": "graphfix.analysis.flow.freed.leaves",
-    "freed.certain_calls": "graphfix.analysis.flow.freed.certain_calls",
     "swallowed": "graphfix.analysis.flow.swallowed.swallowed",
     "proof.swallowed": "graphfix.obligations.obligations.Proof.swallowed",
     "live.is_live": "graphfix.analysis.second_backward.is_live",
-    "live.first_use": "graphfix.analysis.second_backward.first_use",
-    "last_bound": "graphfix.obligations.loop_carried_detach.last_bound",
-    "read_before_bound": "graphfix.obligations.moved.read_before_bound",
+    "read_before_bound": "graphfix.obligations.moved.Moved.read_early",
     "cleared_before": "graphfix.obligations.gradient_readers.Observers.cleared_before",
     "is_past": "graphfix.obligations.unrecorded.Unrecorded.is_past",
     "comes_before": "graphfix.obligations.obligations.Proof.comes_before",
@@ -138,7 +130,7 @@ class Notes:
     def note(self, scan: str, words: list[Any], answer: Any, caller: str) -> None:
         assert self.corpus is not None
         programs = [each for word in words if (each := program_of(word)) is not None]
-        about = [blamed(word, words) for word in words if program_of(word) is None]
+        about = [blamed(word, words) for word in words if program_of(word) is None and not isinstance(word, Frame)]
         files = [each for node in nodes_in(about) if (each := self.files.of(node)) is not None]
         home = next(iter([*files, *programs]), None)
         question = {

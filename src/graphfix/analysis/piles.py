@@ -113,7 +113,7 @@ def stays(boundaries: dict[LoopEntry, list[Boundary]], store: Store) -> bool:
         if boundary.order > store.order:
             if isinstance(store.target, ast.Name):
                 of_frame = boundary.frame is store.trace[-1][0]
-                if of_frame and reads(boundary.frame.definition, store.target.id) and is_live(entry.loop, store.target.id):
+                if of_frame and reads(boundary.frame.definition, store.target.id) and is_live(boundary.frame, entry.loop, store.target.id):
                     return True
             owner = store.place[0]
             if isinstance(owner, (Instance, Mapping)) and all(active is not entry for active, _ in owner.context or ()):

@@ -20,11 +20,14 @@ from graphfix.analysis.runs import Run
 from graphfix.autograd.backward import BackwardPass, Hit, WalkKind
 from graphfix.autograd.graph import Node, history
 from graphfix.autograd.iteration import LoopEntry, split_loop
+from graphfix.dataflow.iterations import exposed_reads, keeps_name
+from graphfix.dataflow.ways import Ways
 from graphfix.effects.table import facts
 from graphfix.interpreter.frames import CallStack, Frame
 from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.recording import Boundary, Store, StoreKind
 from graphfix.interpreter.values import Value
+from graphfix.ir.origins import origins
 from graphfix.source.subtree import subtree
 
 # what is linear, and in no table that can be recorded everywhere
@@ -276,46 +279,20 @@ def brings(run: Run, boundary: Boundary, name: str, crossing: Node, used: int) -
         and store.kind in (StoreKind.APPENDED, StoreKind.EXTENDED)
         and all(active is not boundary.entry for active, _ in getattr(store.holder, "context", None) or ())
     ]
-    return name not in rebound and boundary.held[name][0] not in piles and is_live(boundary.entry.loop, name)
+    return name not in rebound and boundary.held[name][0] not in piles and is_live(boundary.frame, boundary.entry.loop, name)
 
 
-def is_live(loop: ast.AST | None, name: str) -> bool:
-    """Whether an iteration may read the variable `name` before it binds it anew: the state at the top of the loop is live."""
-    if "." in name or not isinstance(loop, (ast.For, ast.AsyncFor, ast.While)):
+def is_live(frame: Frame | None, loop: ast.AST | None, name: str) -> bool:
+    """Whether an iteration may read the variable `name` before it binds it anew: the state at the top of the loop is live.
+
+    What no iteration reads, others may, unless each iteration binds it anew. `frame`: the call in which the loop runs.
+    """
+    if "." in name or frame is None or not isinstance(loop, (ast.For, ast.AsyncFor, ast.While)):
         return True
-    if isinstance(loop, ast.While) and reads(loop.test, name):
-        return True
-    if not isinstance(loop, ast.While) and any(isinstance(part, ast.Name) and part.id == name for part in subtree(loop.target)):
-        return False
-    first = first_use(loop.body, name)
-    return first if first is not None else not reads(loop, name)
-
-
-def first_use(block: list[ast.stmt], name: str) -> bool | None:
-    """Whether `name` is read (True) or bound (False) first on some way through the block; None where neither is sure."""
-    for statement in block:
-        found = use_in(statement, name)
-        if found is not None:
-            return found
-    return None
-
-
-def use_in(statement: ast.stmt, name: str) -> bool | None:
-    if isinstance(statement, (ast.Assign, ast.AnnAssign)):
-        if statement.value is not None and reads(statement.value, name):
-            return True
-        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-        return False if any(binds(target, name) for target in targets) else (True if reads(statement, name) else None)
-    if isinstance(statement, ast.If):
-        if reads(statement.test, name):
-            return True
-        sides = (first_use(statement.body, name), first_use(statement.orelse, name))
-        return True if True in sides else (False if sides == (False, False) else None)
-    if isinstance(statement, (ast.With, ast.AsyncWith)):
-        return True if any(reads(item, name) for item in statement.items) else first_use(statement.body, name)
-    if isinstance(statement, (ast.For, ast.AsyncFor)):
-        return True if reads(statement.iter, name) or first_use(statement.body, name) else None
-    return True if reads(statement, name) else None
+    ways = Ways(origins(frame.env.document).code(loop))
+    if reads(loop, name):
+        return any(True for _ in exposed_reads(ways, loop, name))
+    return keeps_name(ways, loop, name)
 
 
 def reads(node: ast.AST, name: str) -> bool:
@@ -329,12 +306,6 @@ def reads(node: ast.AST, name: str) -> bool:
         and part.target.id == name
         for part in subtree(node)
     )
-
-
-def binds(target: ast.AST, name: str) -> bool:
-    if isinstance(target, (ast.Tuple, ast.List)):
-        return any(binds(part.value if isinstance(part, ast.Starred) else part, name) for part in target.elts)
-    return isinstance(target, ast.Name) and target.id == name
 
 
 def is_total(event: BackwardPass, hit: Hit, crossing: Node) -> bool:

@@ -8,8 +8,10 @@ from functools import cached_property
 from typing import NamedTuple
 
 from graphfix.analysis.flow.calls import name_of
-from graphfix.analysis.flow.freed import surely_called
 from graphfix.analysis.flow.places import Place, Sink
+from graphfix.dataflow.between import arrives
+from graphfix.dataflow.dominance import dominated
+from graphfix.ir.instructions import Call
 from graphfix.models.words import WALKS
 from graphfix.obligations.inquiry import Inquiry, Open
 from graphfix.source.subtree import subtree
@@ -99,19 +101,17 @@ class Observers(Inquiry):
         return {getattr(update.site, "func", None) for run in self.evidence.tape.runs for update in run.recording.updates}
 
     def cleared_before(self, site: ast.AST, dropped: set[ast.AST]) -> bool:
-        """Whether gradients are cleared, and then left by another walk than those that are `dropped`, before `site` in its block."""
-        statement = self.flow.freed.statement(site)
-        block = self.flow.freed.block_of(statement)
-        walked = False
-        for earlier in reversed(block[: block.index(statement)]):
-            calls = surely_called(earlier)
-            walks = [call for call in calls if name_of(call.func) in WALKS]
-            if any(call in dropped for call in walks) or walks and walked:
-                return False
-            walked |= bool(walks)
-            if walked and any(name_of(call.func) == "zero_grad" for call in calls):
-                return True
-        return False
+        """Whether each way to `site` clears the gradients, and then leaves them by no backward pass that is `dropped`, but by another."""
+        ways = self.flow.paths.ways(site)
+        calls = [(each, each.node) for each in ways.code.instructions() if isinstance(each, Call)]
+        named = [(each, call, name_of(call.func)) for each, call in calls if isinstance(call, ast.Call)]
+        cleared = [each for each, _, name in named if name == "zero_grad"]
+        kept = [each for each, call, name in named if name in WALKS and call not in dropped]
+        ended = [each for each, call, name in named if name in WALKS and call in dropped]
+        at = self.flow.paths.raising(site)
+        return bool(at) and all(
+            dominated(ways, cleared, each, ended) and not arrives(ways, cleared, each, kept) for each in at
+        )
 
     def leaves_of(self, place: Place) -> set[Place]:
         """Every place of which a value may be made, or that it may be a parameter of."""

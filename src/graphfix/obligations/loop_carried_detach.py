@@ -12,6 +12,8 @@ from graphfix.analysis.flow.calls import name_of
 from graphfix.analysis.flow.freed import LOOPS
 from graphfix.analysis.flow.places import Cell, Field, Place, Reach, Sink
 from graphfix.analysis.flow.scopes import FUNCTIONS
+from graphfix.dataflow.definitions import Definitions, written_by
+from graphfix.dataflow.iterations import leaving
 from graphfix.model import Ground, InsertAfter, InsertBefore
 from graphfix.obligations.identity_sensitivity import Objects, is_identity
 from graphfix.obligations.inquiry import NO_TENSOR, Inquiry, Open
@@ -54,9 +56,8 @@ class Left(Inquiry):
         if "." in target:  # which object an attribute belongs to is not followed
             yield from (Open(each, "compares it by identity") for each in self.compared_by_is(target.rpartition(".")[2]))
         until = anchor if isinstance(operation, InsertAfter) else None
-        since = last_bound(loop, target, until) if until is not None and isinstance(loop, LOOPS) else None
         if not operation.text.startswith("if "):
-            yield from self.may_be_none(loop, target, since)
+            yield from self.may_be_none(loop, target, until)
         freed = isinstance(loop, LOOPS) and self.flow.freed.before_next(loop, target, until)
         starts = [place for place, _ in self.flow.freed.left_by(loop, target)] if isinstance(loop, ast.stmt) else []
         if not starts:
@@ -93,9 +94,9 @@ class Left(Inquiry):
         body = loop.body
         before = body[: body.index(anchor)] if anchor in body else []
         writers = [part for part in self.subscripts(ast.Store, ast.Del) if not is_other_key(part, key)]
-        stores = [self.flow.freed.statement(part) for part in writers if ast.unparse(part) == text]
+        stores = [self.flow.paths.statement(part) for part in writers if ast.unparse(part) == text]
         reads = [part for part in self.subscripts(ast.Load) if ast.unparse(part) == text]
-        freed = any(self.flow.freed.walk_follows(loop, read, store, anchor) for read in reads for store in stores)
+        freed = any(self.flow.freed.backward_follows(loop, read, store, anchor) for read in reads for store in stores)
         if len(writers) != 1 or len(stores) != 1 or stores[0] not in before or not freed:
             yield Open(anchor, "may leave a graph here that is not freed yet")
             return
@@ -157,11 +158,19 @@ class Left(Inquiry):
                 return [value.elts[at] for value in alike] if len(alike) == len(values) else None
         return None
 
-    def may_be_none(self, loop: ast.AST | None, target: str, since: ast.stmt | None) -> Iterator[Open]:
+    def bound_by(self, until: ast.stmt, name: str) -> set[ast.AST]:
+        """Where a name may have got what it means behind a statement."""
+        ways = self.flow.paths.ways(until)
+        definitions = Definitions(ways)
+        ends = leaving(ways, self.flow.paths.within(until))
+        return {each.node for end in ends for each in definitions.behind(end) if any(v.name == name for v in written_by(each))}
+
+    def may_be_none(self, loop: ast.AST | None, target: str, until: ast.stmt | None) -> Iterator[Open]:
         """Where what is detached is set to None: a name within the loop, an attribute anywhere but where its object is made.
 
-        `since`: the statement of the loop's body by which a name is surely bound, so that what was before does not matter.
+        `until`: the statement of the loop's body behind which a name is detached, so that only what it means there matters.
         """
+        reaching = self.bound_by(until, target) if until is not None and isinstance(loop, LOOPS) and "." not in target else None
         word = target.rpartition(".")[2]
         inside = set(subtree(loop)) if loop is not None else set()
         for document in self.flow.code.documents.values():
@@ -173,7 +182,7 @@ class Left(Inquiry):
                     concerned = isinstance(part, ast.Attribute) and part.attr == word and not made
                 else:
                     concerned = isinstance(part, ast.Name) and part.id == word and part in inside
-                    concerned = concerned and (since is None or part.lineno >= since.lineno)
+                    concerned = concerned and (reaching is None or part in reaching)
                 for source in self.readers.origins(part) if concerned else ():
                     if isinstance(source, ast.Constant) and source.value is None:
                         yield Open(part, "may be None there")
@@ -214,27 +223,6 @@ def detached_target(text: str) -> str | None:
         if isinstance(part, ast.Assign) and "detach()" in ast.unparse(part.value):
             return ast.unparse(part.targets[0])
     return None
-
-
-def last_bound(loop: ast.For | ast.AsyncFor | ast.While, name: str, until: ast.stmt) -> ast.stmt | None:
-    """The last statement of the loop's body itself, up to `until`, that surely binds `name`."""
-    before = loop.body[: loop.body.index(until) + 1] if until in loop.body else []
-    bind = (
-        statement
-        for statement in reversed(before)
-        if isinstance(statement, ast.Assign)
-        and any(isinstance(part, ast.Name) and part.id == name for target in statement.targets for part in stored(target))
-    )
-    return next(bind, None)
-
-
-def stored(target: ast.expr) -> Iterator[ast.expr]:
-    """What an assignment binds: the target, or each part of it."""
-    if isinstance(target, (ast.Tuple, ast.List)):
-        for part in target.elts:
-            yield from stored(part.value if isinstance(part, ast.Starred) else part)
-    else:
-        yield target
 
 
 def ends_at(site: ast.AST, target: str) -> bool:

@@ -7,12 +7,16 @@ from collections.abc import Iterator
 
 from graphfix.analysis.flow import library
 from graphfix.analysis.flow.calls import name_of
-from graphfix.analysis.flow.freed import LOOPS, leaves, surely_called
+from graphfix.analysis.flow.freed import LOOPS
 from graphfix.analysis.flow.places import Place
 from graphfix.analysis.flow.scopes import FUNCTIONS
+from graphfix.dataflow.between import arriving
+from graphfix.dataflow.iterations import beginnings, endings, exposed_reads
+from graphfix.dataflow.ways import Ways
 from graphfix.effects.methods import writes
 from graphfix.effects.rows import row_of
 from graphfix.effects.table import facts, words_with
+from graphfix.ir.instructions import Call, Instruction
 from graphfix.model import Move, Span
 from graphfix.models.words import WALKS
 from graphfix.obligations.inquiry import Inquiry, Open
@@ -37,12 +41,17 @@ class Moved(Inquiry):
         yield from self.passed(operation)
         yield from self.mode_unknown()
         for loop in self.loops_begun_at(before):
-            for statement in loop.body:
-                if any(name_of(call.func) in WALKS for call in surely_called(statement)):
-                    return
-                if leaves(statement):
-                    yield Open(statement, "may start the next iteration before backward() is called")
-            yield Open(loop.body[-1], "may be reached without a backward()")
+            yield from self.ends_without_backward(loop)
+
+    def ends_without_backward(self, loop: ast.For | ast.AsyncFor | ast.While) -> Iterator[Open]:
+        """The ends of an iteration to which a way leads without a backward pass."""
+        ways = self.flow.paths.ways(loop)
+        ends = arriving(ways, beginnings(ways, loop), going_backward(ways), endings(ways, loop))
+        for node in dict.fromkeys(each.node for each in ends):
+            if isinstance(node, (ast.Continue, ast.Break, ast.Return)):
+                yield Open(node, "may start the next iteration before backward() is called")
+            else:
+                yield Open(loop.body[-1], "may be reached without a backward()")
 
     def passed(self, operation: Move) -> Iterator[Open]:
         """The statements that it moves past change nothing that it reads: neither parameters and data, nor modules, nor modes."""
@@ -169,7 +178,7 @@ class Moved(Inquiry):
             }
             bound = {part.id for part in subtree(moved) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
             for name in bound:
-                early = read_before_bound(loop, name)
+                early = self.read_early(loop, name)
                 if early is not None:
                     yield Open(early, "reads the value of the previous iteration")
             inside, runs = set(subtree(loop)), self.surely_runs(loop)
@@ -180,6 +189,19 @@ class Moved(Inquiry):
                     yield Open(part, "uses it outside the loop body")
                 elif not runs and isinstance(part.ctx, ast.Load) and part not in inside and part.lineno > loop.lineno:
                     yield Open(part, "uses it even if the loop has no iteration")
+
+    def read_early(self, loop: ast.For | ast.AsyncFor | ast.While, name: str) -> ast.AST | None:
+        """A read of what the iteration before has left in a name that the loop binds; none where only what binds it anew reads it."""
+        paths = self.flow.paths
+        named = [part for each in loop.body for part in subtree(each) if isinstance(part, ast.Name) and part.id == name]
+        binding = {paths.statement(part) for part in named if not isinstance(part.ctx, ast.Load)}
+        ways = paths.ways(loop)
+        # over what an earlier iteration has left, and freed, no backward pass goes on
+        raising = [each for each in going_backward(ways) if any(part in named for part in subtree(each.node))]
+        asked = {part for each in raising for part in subtree(each.node)}
+        reads = exposed_reads(ways, loop, name, raising) if binding else ()
+        early = (each.node for each in reads if paths.statement(each.node) not in binding and each.node not in asked)
+        return min(early, key=lambda node: (node.lineno, node.col_offset), default=None)  # type: ignore[attr-defined]
 
     def surely_runs(self, loop: ast.For | ast.AsyncFor | ast.While) -> bool:
         """Whether the program spells out that a loop runs an iteration."""
@@ -228,15 +250,7 @@ def own_parts(statement: ast.stmt) -> Iterator[ast.AST]:
         pending.extend(each for each in children(part) if not isinstance(each, (ast.stmt, ast.Lambda, ast.ExceptHandler)))
 
 
-def read_before_bound(loop: ast.For | ast.AsyncFor | ast.While, name: str) -> ast.Name | None:
-    """A read of `name` in the loop's body before the statement that first binds it; None where the loop never does."""
-    for statement in (part for each in loop.body for part in subtree(each) if isinstance(part, ast.stmt)):
-        named = [part for part in subtree(statement) if isinstance(part, ast.Name) and part.id == name]
-        if isinstance(statement, (ast.AugAssign, ast.Assign, ast.AnnAssign)) and any(
-            not isinstance(n.ctx, ast.Load) for n in named
-        ):
-            bound = (statement.lineno, statement.col_offset)
-            reads = [part for each in loop.body for part in subtree(each) if isinstance(part, ast.Name) and part.id == name]
-            early = [part for part in reads if isinstance(part.ctx, ast.Load) and (part.lineno, part.col_offset) < bound]
-            return early[0] if early else None
-    return None
+def going_backward(ways: Ways) -> list[Instruction]:
+    """The calls of a code object that are backward passes, by their names."""
+    calls = (each for each in ways.code.instructions() if isinstance(each, Call))
+    return [each for each in calls if isinstance(each.node, ast.Call) and name_of(each.node.func) in WALKS]

@@ -133,9 +133,9 @@ class Numbers:
 
     def is_condition(self, site: ast.AST) -> bool:
         """Whether only the truth of a comparison matters."""
-        above = self.flow.freed.parents.get(site)
+        above = self.flow.paths.parents.get(site)
         while isinstance(above, ast.BoolOp) or isinstance(above, ast.UnaryOp) and isinstance(above.op, ast.Not):
-            site, above = above, self.flow.freed.parents.get(above)
+            site, above = above, self.flow.paths.parents.get(above)
         if isinstance(above, (ast.If, ast.While, ast.IfExp, ast.Assert)):
             return above.test is site
         return isinstance(above, ast.comprehension) or isinstance(above, ast.Call) and name_of(above.func) in ("print", "bool")
@@ -182,15 +182,15 @@ class Numbers:
     def counts(self, divisor: ast.expr, stored: ast.expr) -> bool:
         """Whether a divisor counts what the total adds up: the loop runs as often, or it grows in the same block, by what
         is not known to be zero at times."""
-        statement = self.flow.freed.statement(stored)
+        statement = self.flow.paths.statement(stored)
         of = ast.dump(divisor.args[0]) if isinstance(divisor, ast.Call) and divisor.args else ""
-        for loop in self.flow.freed.around(statement):
+        for loop in self.flow.paths.around(statement):
             if isinstance(loop, ast.For) and isinstance(loop.iter, ast.Call) and name_of(loop.iter.func) == "range":
                 if any(ast.dump(bound) == ast.dump(divisor) for bound in loop.iter.args):
                     return True  # where it is zero there is no total
             if isinstance(loop, ast.For) and any(ast.dump(part) == of for part in subtree(loop.iter)):
                 return True  # there is no total where there is nothing to loop over
-        block = self.flow.freed.block_of(statement)
+        block = self.flow.paths.block_of(statement)
         if of and any(ast.dump(filled) == of for each in block for filled in filled_by(each)):
             return True
         name = divisor.attr if isinstance(divisor, ast.Attribute) else getattr(divisor, "id", "")
@@ -259,9 +259,9 @@ def spells_out(use: Use) -> bool:
 
 def is_taken_apart(flow: Flow, text: ast.AST) -> bool:
     """Whether a part of a text is taken, or looked for, where it is made."""
-    above = flow.freed.parents.get(text)
+    above = flow.paths.parents.get(text)
     while isinstance(above, (ast.BinOp, ast.JoinedStr, ast.FormattedValue)):
-        text, above = above, flow.freed.parents.get(above)
+        text, above = above, flow.paths.parents.get(above)
     if isinstance(above, ast.Attribute):
         return above.attr not in ("format", "encode", "join", "ljust", "rjust", "center", "upper", "lower")
     return isinstance(above, ast.Subscript) and above.value is text
@@ -278,9 +278,9 @@ def catches_prints(flow: Flow, site: ast.AST) -> bool:
 
 def is_shown(flow: Flow, text: ast.AST) -> bool:
     """Whether a text is only printed, logged or written: nobody takes it apart."""
-    above = flow.freed.parents.get(text)
+    above = flow.paths.parents.get(text)
     while isinstance(above, (ast.BinOp, ast.JoinedStr, ast.FormattedValue)):
-        above = flow.freed.parents.get(above)
+        above = flow.paths.parents.get(above)
     return isinstance(above, ast.Call) and library.shows(flow.code.calls.get(above, "") or name_of(above.func))
 
 

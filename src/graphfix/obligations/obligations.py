@@ -16,6 +16,7 @@ from graphfix.analysis.flow.places import Field, Sink
 from graphfix.analysis.flow.scopes import FUNCTIONS
 from graphfix.analysis.flow.swallowed import swallowed
 from graphfix.analysis.missing_backwards import expressions_waiting
+from graphfix.dataflow.between import in_same_iteration
 from graphfix.effects.table import words_with
 from graphfix.model import (
     AddArgument,
@@ -360,11 +361,10 @@ class Proof(Inquiry):
         return next((part for part in self.evidence.program.lying_at(span) if isinstance(part, ast.expr)), None)
 
     def comes_before(self, site: ast.AST, call: ast.Call) -> bool:
-        """Whether `site` runs before `call` in each iteration: both in one function and loop."""
-        program = self.evidence.program
-        if not program.is_first(site, call):
+        """Whether `site` does not run after `call` in the same iteration: both in one function."""
+        paths = self.flow.paths
+        if paths.owner(site) is not paths.owner(call):
             return False
-        around = (*FUNCTIONS, ast.Module)
-        return program.enclosing(site, around) is program.enclosing(call, around) and program.enclosing(
-            site, (*LOOPS, *around)
-        ) is program.enclosing(call, (*LOOPS, *around))
+        ways = paths.ways(call)
+        at, begin = paths.raising(site), paths.of(call)
+        return bool(at and begin) and not any(in_same_iteration(ways, one, each) for one in begin for each in at)

@@ -111,8 +111,8 @@ class Shown(Inquiry):
 
     def is_output(self, place: Place) -> bool:
         """Whether a notebook may show the value at `place`, as it does with the one that ends a cell."""
-        above = self.flow.freed.parents.get(place) if isinstance(place, ast.expr) else None
-        if not isinstance(above, ast.Expr) or not isinstance(self.flow.freed.parents.get(above), ast.Module):
+        above = self.flow.paths.parents.get(place) if isinstance(place, ast.expr) else None
+        if not isinstance(above, ast.Expr) or not isinstance(self.flow.paths.parents.get(above), ast.Module):
             return False
         return any(
             above in document.parents and document.path.endswith(".ipynb") for document in self.flow.code.documents.values()

@@ -12,6 +12,8 @@ from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.places import ITSELF, Field, Old, Place, Sink
 from graphfix.analysis.flow.scopes import FUNCTIONS, parameters
 from graphfix.analysis.flow.swallowed import swallowed
+from graphfix.dataflow.between import arrives
+from graphfix.dataflow.dominance import dominated
 from graphfix.effects.rows import row_of
 from graphfix.effects.table import facts
 from graphfix.model import Decorate, Wrap
@@ -127,10 +129,14 @@ class Unrecorded(Inquiry):
 
     def is_past(self, site: ast.AST, inside: list[ast.AST]) -> bool:
         """Whether code of the script itself has run before what stands inside, and does not run again."""
-        program = self.evidence.program
-        if not program.holds(site) or program.enclosing(site, (*FUNCTIONS, *LOOPS)) is not None:
+        paths = self.flow.paths
+        module = paths.module(site)
+        if not isinstance(module, ast.Module) or paths.owner(site) is not module:
             return False
-        return all(program.is_first(site, each) for each in inside)
+        ways = paths.through(module)
+        later = [each for part in inside for each in paths.at_module(part)]
+        known = all(paths.module(part) is module for part in inside) and bool(later)
+        return known and not any(arrives(ways, later, each, ()) for each in paths.raising(site))
 
     def taken_apart(self) -> Iterator[Open]:
         """What belongs to a function, and not to one that is wrapped around it."""
@@ -199,27 +205,28 @@ class Unrecorded(Inquiry):
 
     def is_memo(self, attribute: ast.Attribute) -> bool:
         """Whether something computed is set only where it was not yet: `if not hasattr(x, "memo"): x.memo = w.exp()`."""
-        statement = self.flow.freed.statement(attribute)
+        statement = self.flow.paths.statement(attribute)
         value = statement.value if isinstance(statement, ast.Assign) else None
         if not isinstance(value, (ast.Call, ast.BinOp)) or self.flow.is_graphless(value):
             return False
-        above = self.flow.freed.parents.get(attribute)
+        above = self.flow.paths.parents.get(attribute)
         while above is not None and not isinstance(above, FUNCTIONS):
             if isinstance(above, ast.If) and any(names_attribute(part, attribute.attr) for part in subtree(above.test)):
                 return True
-            above = self.flow.freed.parents.get(above)
+            above = self.flow.paths.parents.get(above)
         return False
 
     def statement(self, place: ast.AST) -> ast.stmt | None:
-        return self.flow.freed.statement(place) if place in self.flow.freed.parents else None
+        return self.flow.paths.statement(place) if place in self.flow.paths.parents else None
 
     def outlives(self, holder: ast.expr, code: ast.AST) -> bool:
         """Whether the object at `holder` may be older than this call of `code`, or stay when it is over."""
         inner = set(subtree(code))
         if isinstance(holder, ast.Name) and all(source in inner for source in self.graph.sources(holder)):
             return False
-        made = (each for each in self.flow.freed.dominating(self.flow.freed.statement(holder)) if isinstance(each, ast.Assign))
-        return not any(ast.unparse(target) == ast.unparse(holder) for each in made for target in each.targets if each in inner)
+        ways, text = self.flow.paths.ways(holder), ast.unparse(holder)
+        made = [each for each in ways.code.instructions() if is_store(each.node) and each.node in inner and ast.unparse(each.node) == text]
+        return not all(bool(made) and dominated(ways, made, each) for each in self.flow.paths.raising(holder))
 
     def walked_while_it_runs(self, inside: list[ast.AST]) -> Iterator[Open]:
         """The code that a loop inside pulls its items from runs without recording, too: it walks nothing."""
@@ -313,7 +320,7 @@ def is_parameter(factor: ast.expr) -> bool:
 
 def is_itself(flow: Flow, receiver: ast.expr) -> bool:
     """Whether a method reads its own object, such as a layer under a number: that is no tensor."""
-    method = next((each for each in flow.freed.around(receiver) if isinstance(each, FUNCTIONS)), None)
+    method = next((each for each in flow.paths.around(receiver) if isinstance(each, FUNCTIONS)), None)
     first = parameters(method)[:1] if method in flow.code.class_of else []  # type: ignore[arg-type]
     return isinstance(receiver, ast.Name) and any(each.arg == receiver.id for each in first)
 
@@ -335,3 +342,7 @@ def refuses_graphs(flow: Flow, part: ast.AST) -> bool:
     else:
         return False
     return not flow.is_graphless(taken)
+
+
+def is_store(node: ast.AST) -> bool:
+    return isinstance(getattr(node, "ctx", None), ast.Store)

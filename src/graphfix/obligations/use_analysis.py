@@ -190,8 +190,8 @@ class Readers:
         for place in self.sharing(self.flow.graph.sources(expression)):
             if isinstance(place, Old) or place in self.overwritten:
                 yield Open(place.statement if isinstance(place, Old) else place, "writes to its memory")  # type: ignore[arg-type]
-        statement = self.flow.freed.statement(expression)
-        total = self.flow.freed.parents.get(expression)
+        statement = self.flow.paths.statement(expression)
+        total = self.flow.paths.parents.get(expression)
         if not isinstance(statement, ast.AugAssign) and not isinstance(total, ast.AugAssign):
             return
         own = ast.unparse(statement.target) if isinstance(statement, ast.AugAssign) else ""
@@ -222,7 +222,7 @@ class Readers:
 
     def view_of(self, place: ast.AST) -> ast.AST | None:
         """The expression around one that gives a part of its memory, or all of it; None where there is none."""
-        parents = self.flow.freed.parents
+        parents = self.flow.paths.parents
         above = parents.get(place)
         if isinstance(above, ast.Subscript) and above.value is place and isinstance(above.ctx, ast.Load):
             return above

@@ -13,6 +13,7 @@ from graphfix.analysis.flow.circular import true_of_itself
 from graphfix.analysis.flow.freed import Freed
 from graphfix.analysis.flow.graph import TooManyEdges
 from graphfix.analysis.flow.implicit import implicit
+from graphfix.analysis.flow.paths import Paths
 from graphfix.analysis.flow.places import Cell, Field, Place, Result, Sink
 from graphfix.analysis.flow.scopes import Scope, parameters
 from graphfix.analysis.flow.sight import Find, Sight
@@ -49,6 +50,11 @@ class Flow:
             held = [each for each in vars(part).values() if type(each).__module__.startswith(__package__)]
             vars(part).clear()
             pending += [each for each in held if hasattr(each, "__dict__") and not isinstance(each, Scope)]  # that is the tree's
+
+    @cached_property
+    def paths(self) -> Paths:
+        """The ways through its code."""
+        return Paths(self)
 
     @cached_property
     def freed(self) -> Freed:
@@ -197,9 +203,9 @@ class Flow:
 
     def is_data(self, target: ast.Name) -> bool:
         """Whether a name is bound anew by a loop over what is not in sight: data, fresh in each iteration."""
-        above = self.freed.parents.get(target)
+        above = self.paths.parents.get(target)
         while isinstance(above, (ast.Tuple, ast.List, ast.Starred)):
-            above = self.freed.parents.get(above)
+            above = self.paths.parents.get(above)
         return isinstance(above, (ast.For, ast.AsyncFor)) and isinstance(target.ctx, ast.Store)
 
     def is_graphless(self, node: ast.expr) -> bool:

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import ast
+from typing import TYPE_CHECKING
 
 from graphfix.analysis.flow.calls import decorators
-from graphfix.analysis.flow.flow import Flow
+from graphfix.analysis.flow.circular import true_of_itself
 from graphfix.analysis.flow.places import Place, Result
 from graphfix.analysis.flow.scopes import FUNCTIONS
+from graphfix.dataflow.exceptions import ending_of
 from graphfix.effects.rows import row_of
 from graphfix.effects.table import facts
+from graphfix.ir.instructions import Opaque, Yield
 from graphfix.source.subtree import subtree
+
+if TYPE_CHECKING:
+    from graphfix.analysis.flow.flow import Flow
 
 # errors that no walk, index or optimizer raises: who catches only these swallows no fault of a graph
 OTHERS = frozenset(
     "KeyboardInterrupt SystemExit StopIteration GeneratorExit OSError IOError FileNotFoundError PermissionError ImportError KeyError "
     "ModuleNotFoundError EOFError Empty Full TimeoutError ConnectionError UnicodeDecodeError JSONDecodeError FileExistsError".split()
 )
-LEAVES = (ast.Return, ast.Break, ast.Continue)
 EXITS = ("__exit__", "__aexit__")
-
-
-TRIES: tuple[type, ...] = (ast.Try, ast.TryStar) if hasattr(ast, "TryStar") else (ast.Try,)  # `except*`: Python 3.11
-
-
 # tests that are to fail: https://docs.python.org/3/library/unittest.html#unittest.expectedFailure
 EXPECTING = ("expectedFailure", "xfail")
 
@@ -34,48 +34,65 @@ def swallowed(flow: Flow, site: ast.AST) -> ast.AST | None:
     pending = [site]
     while pending:
         node = pending.pop()
-        below = node
-        while (above := flow.freed.parents.get(below)) is not None:
-            if isinstance(above, TRIES) and below in above.body and swallows(above):
-                return above
-            if isinstance(above, (ast.With, ast.AsyncWith)) and below in above.body and guards(flow, above):
-                return above
-            if isinstance(above, FUNCTIONS):
-                break
-            below = above
-        if above is not None and above not in seen:
-            seen.add(above)
-            if any(name in decorator for decorator in decorators(above) for name in EXPECTING):
-                return above
-            if is_in_context(flow, above):
-                return above
-            if above in flow.calls.handed:
-                return above  # whoever calls it may catch what it raises, or be a thread of its own
-            callers = flow.freed.callers.get(above, ())
-            if isinstance(above, ast.AsyncFunctionDef) and not (callers and all(is_awaited(flow, call) for call in callers)):
-                return above  # `asyncio.gather` and its kind may keep what a task raises
-            pending.extend(callers)
+        place = swallowed_inside(flow, node)
+        if place is not None:
+            return place
+        owner = flow.paths.owner(node)
+        if owner is None or owner in seen:
+            continue
+        seen.add(owner)
+        if isinstance(owner, (ast.ClassDef, ast.GeneratorExp)):
+            pending.append(owner)  # these run where they stand
+        elif isinstance(owner, FUNCTIONS):
+            place = swallowed_around(flow, owner)
+            if place is not None:
+                return place
+            pending.extend(flow.paths.callers.get(owner, ()))
     return None
 
 
-def swallows(statement: ast.Try) -> bool:
-    """Whether a `try` may keep an error of torch from going further."""
-    if any(isinstance(part, LEAVES) for each in statement.finalbody for part in subtree(each)):
-        return True
-    return any(catches(handler) and not isinstance(handler.body[-1], ast.Raise) for handler in statement.handlers)
+def swallowed_inside(flow: Flow, node: ast.AST) -> ast.AST | None:
+    """The `try` or `with` of the same code object that may swallow what is raised at a node."""
+    raising = flow.paths.raising(node)
+    for each in raising:
+        if isinstance(each, Opaque):
+            return each.node
+        ended = next(ending_of(flow.paths.ways(node), each, lambda match: catches(match.node)), None)
+        if ended is not None:
+            return flow.paths.statement(flow.paths.parents[ended.node]) if is_part(ended.node) else ended.node
+    return None
 
 
-def catches(handler: ast.ExceptHandler) -> bool:
-    if handler.type is None:
+def is_part(node: ast.AST) -> bool:
+    """Whether a node is the handler of a `try`, or one of the context managers of a `with`."""
+    return isinstance(node, (ast.ExceptHandler, ast.withitem))
+
+
+def swallowed_around(flow: Flow, function: ast.AST) -> ast.AST | None:
+    """The function itself, if what it raises may be swallowed before it comes to a caller in sight."""
+    if any(name in decorator for decorator in decorators(function) for name in EXPECTING) or is_in_context(flow, function):
+        return function
+    if function in flow.calls.handed:
+        return function  # whoever calls it may catch what it raises, or be a thread of its own
+    callers = flow.paths.callers.get(function, ())
+    if isinstance(function, ast.AsyncFunctionDef) and not (callers and all(is_awaited(flow, call) for call in callers)):
+        return function  # `asyncio.gather` and its kind may keep what a task raises
+    return None
+
+
+def catches(handler: ast.AST) -> bool:
+    """Whether a handler may take an error of torch."""
+    if not isinstance(handler, ast.ExceptHandler) or handler.type is None:
         return True
     kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
     names = [kind.attr if isinstance(kind, ast.Attribute) else getattr(kind, "id", "") for kind in kinds]
     return not all(name in OTHERS for name in names)
 
 
-def guards(flow: Flow, statement: ast.With | ast.AsyncWith) -> bool:
+@true_of_itself
+def context_may_swallow(flow: Flow, item: ast.withitem) -> bool:
     """Whether a context may swallow errors: it is not known, or code in sight that may."""
-    return any(may_swallow(flow, source) for item in statement.items for source in flow.graph.sources(item.context_expr))
+    return any(may_swallow(flow, source) for source in flow.graph.sources(item.context_expr))
 
 
 def is_in_context(flow: Flow, function: ast.AST) -> bool:
@@ -95,7 +112,7 @@ def makes_object(flow: Flow, source: Place) -> bool:
 def may_swallow(flow: Flow, source: Place) -> bool:
     """Whether the context manager that comes from `source` may keep an error from going further."""
     if isinstance(source, Result):
-        return holds_its_yield(source.function)
+        return holds_its_yield(flow, source.function)
     if not isinstance(source, ast.Call):
         return True
     classes = [each for each in flow.graph.sources(source.func) if isinstance(each, ast.ClassDef)]
@@ -103,7 +120,7 @@ def may_swallow(flow: Flow, source: Place) -> bool:
         return any(each.bases for each in classes if not exits_of(flow, each)) or any(map(gives_something, exits(flow)))
     generators = [each for each in flow.calls.targets.get(source, ()) if not isinstance(each, ast.Lambda)]
     if generators:
-        return any(holds_its_yield(each) for each in generators)
+        return any(holds_its_yield(flow, each) for each in generators)
     dotted = flow.code.calls.get(source, "")
     if dotted or not isinstance(source.func, ast.Attribute):
         row = row_of(dotted)
@@ -127,16 +144,14 @@ def gives_something(method: ast.AST) -> bool:
     return any(not (isinstance(part.value, ast.Constant) and not part.value.value) for part in returns)
 
 
-def holds_its_yield(function: ast.AST) -> bool:
+def holds_its_yield(flow: Flow, function: ast.AST) -> bool:
     """Whether a generator that is a context may handle what is raised where it yields."""
-    for part in subtree(function):
-        inner = [each for statement in part.body for each in subtree(statement)] if isinstance(part, TRIES) else []
-        if any(isinstance(each, (ast.Yield, ast.YieldFrom)) for each in inner) and swallows(part):  # type: ignore[arg-type]
-            return True
-    return False
+    ways = flow.paths.through(function)
+    yields = [each for each in ways.code.instructions() if isinstance(each, Yield)]
+    return any(True for each in yields for _ in ending_of(ways, each, lambda match: catches(match.node)))
 
 
 def is_awaited(flow: Flow, call: ast.Call) -> bool:
     """Whether what a coroutine raises comes out where it is called: it is awaited there, or run."""
-    above = flow.freed.parents.get(call)
+    above = flow.paths.parents.get(call)
     return isinstance(above, ast.Await) or isinstance(above, ast.Call) and flow.code.calls.get(above) == "asyncio.run"
