@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from graphfix.analysis.flow import library
-from graphfix.analysis.flow.expressions import arguments
 from graphfix.analysis.flow.flow import Flow
+from graphfix.analysis.flow.functions import arguments
 from graphfix.analysis.flow.places import ITSELF, Field, Place, Reach, Sink, Use
 from graphfix.analysis.flow.swallowed import swallowed
 from graphfix.effects.methods import observes_graph

@@ -8,9 +8,8 @@ from collections.abc import Iterable, Iterator
 
 from graphfix.analysis.call_graph import word
 from graphfix.analysis.flow.calls import name_of
-from graphfix.analysis.flow.expressions import arguments
 from graphfix.analysis.flow.flow import Flow
-from graphfix.analysis.flow.scopes import parameters
+from graphfix.analysis.flow.functions import arguments, parameters
 from graphfix.models.words import WALKS
 from graphfix.obligations.inquiry import Open
 from graphfix.source.subtree import subtree

@@ -10,8 +10,8 @@ from functools import cached_property
 from graphfix.analysis.flow import library
 from graphfix.analysis.flow.calls import name_of
 from graphfix.analysis.flow.freed import LOOPS
+from graphfix.analysis.flow.functions import FUNCTIONS
 from graphfix.analysis.flow.places import Cell, Field, Place, Reach, Sink
-from graphfix.analysis.flow.scopes import FUNCTIONS
 from graphfix.dataflow.definitions import Definitions, written_by
 from graphfix.dataflow.iterations import leaving
 from graphfix.model import Ground, InsertAfter, InsertBefore

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from graphfix.analysis.flow.calls import name_of
-from graphfix.analysis.flow.scopes import FUNCTIONS
+from graphfix.analysis.flow.functions import FUNCTIONS
 from graphfix.model import AddArgument, Finding, Operation, Replace, Span, Wrap
 from graphfix.models.words import WALKS
 from graphfix.obligations.inquiry import Inquiry, Open

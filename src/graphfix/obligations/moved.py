@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from graphfix.analysis.flow import library
 from graphfix.analysis.flow.calls import name_of
 from graphfix.analysis.flow.freed import LOOPS
+from graphfix.analysis.flow.functions import FUNCTIONS
 from graphfix.analysis.flow.places import Place
-from graphfix.analysis.flow.scopes import FUNCTIONS
 from graphfix.dataflow.between import arriving
 from graphfix.dataflow.iterations import beginnings, endings, exposed_reads
 from graphfix.dataflow.ways import Ways

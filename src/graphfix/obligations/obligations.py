@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from graphfix.analysis.flow.calls import name_of
+from graphfix.analysis.flow.functions import FUNCTIONS
 from graphfix.analysis.flow.places import Field, Sink
-from graphfix.analysis.flow.scopes import FUNCTIONS
 from graphfix.analysis.flow.swallowed import swallowed
 from graphfix.analysis.missing_backwards import expressions_waiting
 from graphfix.dataflow.between import in_same_iteration

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 
 from graphfix.analysis.evaluations import UNKNOWN_CALLERS
 from graphfix.analysis.evidence import Evidence, asked_once
+from graphfix.analysis.flow.functions import FUNCTIONS
 from graphfix.analysis.flow.places import GivenUp, Sink
-from graphfix.analysis.flow.scopes import FUNCTIONS
 from graphfix.interpreter.shapes import SCALAR, shape_of
 from graphfix.model import OPEN, OUTSIDE, Append, Applicability, Decorate, Finding, Fix, Label, Wrap
 from graphfix.obligations.identity_sensitivity import is_identity

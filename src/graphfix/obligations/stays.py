@@ -7,8 +7,8 @@ from collections.abc import Collection
 
 from graphfix.analysis.flow import library
 from graphfix.analysis.flow.calls import name_of
+from graphfix.analysis.flow.functions import FUNCTIONS
 from graphfix.analysis.flow.places import Old, Place, Result
-from graphfix.analysis.flow.scopes import FUNCTIONS
 from graphfix.model import Decorate
 from graphfix.obligations.inquiry import Inquiry
 from graphfix.obligations.unrecorded import COMPUTES, LOOPS

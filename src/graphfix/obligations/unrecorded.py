@@ -7,10 +7,9 @@ from collections.abc import Iterator
 
 from graphfix.analysis.flow import library
 from graphfix.analysis.flow.calls import decorators, name_of
-from graphfix.analysis.flow.expressions import arguments
 from graphfix.analysis.flow.flow import Flow
+from graphfix.analysis.flow.functions import FUNCTIONS, arguments, parameters
 from graphfix.analysis.flow.places import ITSELF, Field, Old, Place, Sink
-from graphfix.analysis.flow.scopes import FUNCTIONS, parameters
 from graphfix.analysis.flow.swallowed import swallowed
 from graphfix.dataflow.between import arrives
 from graphfix.dataflow.dominance import dominated

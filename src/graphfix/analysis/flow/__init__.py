@@ -1,5 +1,6 @@
-"""Where values may go, over all the code of a file and of the project's files that it imports: what runs have not shown is asked here.
+"""Where values may go, over all code that is in sight, without a run: what a proof goes by.
 
-`scopes`, `definitions`, `expressions` and `statements` pass over the code, `sight` over all files, `calls` and `methods` link what
-they lead to; the result is a `graph` of places, of which `flow` and `freed` answer the questions of proofs.
+`variables`, `bindings`, `special_methods`, `access` and `instructions` add edges, instruction by instruction; `sight` passes over all files;
+`calls` and `methods` link what calls lead to. The result is a `graph` of places. `paths` leads from syntax to instructions, and `flow`,
+`freed` and `swallowed` answer the questions of proofs.
 """

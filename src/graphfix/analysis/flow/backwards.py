@@ -6,9 +6,8 @@ import ast
 from typing import TYPE_CHECKING
 
 from graphfix.analysis.flow.calls import name_of
-from graphfix.analysis.flow.expressions import arguments
+from graphfix.analysis.flow.functions import arguments, parameters
 from graphfix.analysis.flow.places import Place
-from graphfix.analysis.flow.scopes import parameters
 from graphfix.dataflow.between import arriving
 from graphfix.dataflow.ways import Ways
 from graphfix.ir.instructions import Call, Instruction, Return

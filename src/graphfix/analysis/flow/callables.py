@@ -10,7 +10,7 @@ from typing import NamedTuple
 from graphfix.analysis.flow import library
 from graphfix.analysis.flow.components import Gathering, gathered
 from graphfix.analysis.flow.entrances import Entrances
-from graphfix.analysis.flow.expressions import DISPLAYS, arguments
+from graphfix.analysis.flow.functions import DISPLAYS, arguments
 from graphfix.analysis.flow.methods import Methods
 from graphfix.analysis.flow.places import PUTTING, Kind, Place
 from graphfix.analysis.flow.sight import Sight

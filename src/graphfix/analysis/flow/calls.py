@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from graphfix.analysis.flow import library
 from graphfix.analysis.flow.callables import OF_LIBRARY, UNKNOWN, Callables, Callee
 from graphfix.analysis.flow.entrances import ENTRANCES, Function
-from graphfix.analysis.flow.expressions import SENT, arguments
+from graphfix.analysis.flow.functions import FUNCTIONS, arguments, parameters
+from graphfix.analysis.flow.instructions import SENT
 from graphfix.analysis.flow.methods import Methods
 from graphfix.analysis.flow.places import Field, Kind, Place, Result, Sink
 from graphfix.analysis.flow.records import Records
-from graphfix.analysis.flow.scopes import FUNCTIONS, parameters
 from graphfix.analysis.flow.sight import ANY, Sight
 from graphfix.effects.methods import observes_graph
 from graphfix.effects.project_rows import added_backward_words

@@ -11,11 +11,11 @@ from graphfix.analysis.flow import library
 from graphfix.analysis.flow.calls import Calls, name_of
 from graphfix.analysis.flow.circular import true_of_itself
 from graphfix.analysis.flow.freed import Freed
+from graphfix.analysis.flow.functions import parameters
 from graphfix.analysis.flow.graph import TooManyEdges
 from graphfix.analysis.flow.implicit import implicit
 from graphfix.analysis.flow.paths import Paths
 from graphfix.analysis.flow.places import Cell, Field, Place, Result, Sink
-from graphfix.analysis.flow.scopes import Scope, parameters
 from graphfix.analysis.flow.sight import Find, Sight
 from graphfix.effects.rows import row_of
 from graphfix.effects.table import facts
@@ -49,7 +49,7 @@ class Flow:
         for part in pending:  # it grows while it is read
             held = [each for each in vars(part).values() if type(each).__module__.startswith(__package__)]
             vars(part).clear()
-            pending += [each for each in held if hasattr(each, "__dict__") and not isinstance(each, Scope)]  # that is the tree's
+            pending += [each for each in held if hasattr(each, "__dict__")]
 
     @cached_property
     def paths(self) -> Paths:

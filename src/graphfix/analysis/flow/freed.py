@@ -12,8 +12,8 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from graphfix.analysis.flow.backwards import Backwards
+from graphfix.analysis.flow.functions import parameters
 from graphfix.analysis.flow.places import Place
-from graphfix.analysis.flow.scopes import parameters
 from graphfix.dataflow.between import arrives, arriving
 from graphfix.dataflow.iterations import going_round, leaving
 from graphfix.ir.instructions import Call, Instruction, Return, WriteAttribute, WriteItem

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeVar
 
 from graphfix.analysis.flow import library
 from graphfix.analysis.flow.components import Gathering
-from graphfix.analysis.flow.expressions import DISPLAYS, arguments
+from graphfix.analysis.flow.functions import DISPLAYS, arguments
 from graphfix.analysis.flow.hierarchy import Method
 from graphfix.analysis.flow.places import Field, Kind, Place, Sink, Slot
 from graphfix.analysis.flow.sight import Sight

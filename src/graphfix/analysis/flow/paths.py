@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from graphfix.analysis.flow.scopes import FUNCTIONS
+from graphfix.analysis.flow.functions import FUNCTIONS
 from graphfix.analysis.flow.swallowed import context_may_swallow
 from graphfix.dataflow.ways import Ways
 from graphfix.ir.instructions import Exit, Instruction

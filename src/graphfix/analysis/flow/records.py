@@ -8,9 +8,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from graphfix.analysis.flow.expressions import arguments
+from graphfix.analysis.flow.functions import arguments, parameters
 from graphfix.analysis.flow.places import Kind
-from graphfix.analysis.flow.scopes import parameters
 from graphfix.analysis.flow.sight import Sight
 
 POST_INIT = "__post_init__"

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
+from graphfix.analysis.flow.functions import FUNCTIONS
 from graphfix.analysis.flow.graph import FlowGraph
 from graphfix.analysis.flow.hierarchy import Hierarchy, Lookup
+from graphfix.analysis.flow.instructions import Instructions
 from graphfix.analysis.flow.places import Cell, Field, Kind, Place
-from graphfix.analysis.flow.scopes import FUNCTIONS, Scope, scopes_of
-from graphfix.analysis.flow.statements import Statements
+from graphfix.ir.origins import origins
+from graphfix.ir.variables import Scope
 from graphfix.source.document import Document
 from graphfix.source.subtree import kept_with_node, subtree
 
@@ -22,6 +24,7 @@ Find = Callable[[str, Document], Document | None]
 MAX_FILES = 40
 MAX_LENGTH = 200_000
 ANY = Field("*")
+READS_MAPPING = frozenset(("items", "keys", "values", "get", "copy"))
 
 
 class Written(NamedTuple):
@@ -68,7 +71,12 @@ def is_public(name: str) -> bool:
     return not name.startswith("_") and name != "*"
 
 
-class Sight(Statements):
+def global_names(scopes: Iterable[Scope]) -> set[str]:
+    """The global names that the scopes of a module bind."""
+    return {name for scope in scopes for name in (scope.bound if scope.outer is None else scope.globals)}
+
+
+class Sight(Instructions):
     """Passes over a document and the documents that it imports."""
 
     def __init__(self, find: Find) -> None:
@@ -76,7 +84,6 @@ class Sight(Statements):
         self.find = find
         self.document: Document = None  # type: ignore[assignment]
         self.documents: dict[ast.AST, Document] = {}
-        self.scopes: dict[ast.AST, Scope] = {}
         self.class_of: dict[ast.AST, ast.ClassDef] = {}
         self.functions: dict[ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, None] = {}
         self.libraries: dict[ast.AST, dict[str, str]] = {}
@@ -93,14 +100,15 @@ class Sight(Statements):
         self.take_in(document)
         while self.waiting:
             current = self.waiting.pop(0)
-            self.document = current
-            for scope in [each for each in self.scopes.values() if self.module_of(each) is current.tree]:
-                self.scope_body(scope)
+            self.document, self.origins = current, origins(current)
+            self.share()
+            for node in self.origins.lowered.nodes():
+                self.pass_over(self.origins.lowered.code(node))
 
     def take_in(self, document: Document) -> None:
         self.documents[document.tree] = document
         self.waiting.append(document)
-        self.scopes.update(scopes_of(document.tree))
+        self.note_calls(document.tree)
         self.stars[document.tree] = self.star_imports(document)
         self.libraries[document.tree] = self.with_starred(document, self.libraries, self.external_names(document))
         self.own_modules[document.tree] = self.with_starred(document, self.own_modules, module_names(document))
@@ -148,7 +156,7 @@ class Sight(Statements):
     def starred(self, name: str) -> Iterator[Cell]:
         """The global names of other modules that a name may be which nothing here binds: those that are imported by a star."""
         for tree in self.star_modules() if is_public(name) else ():
-            if tree is not self.document.tree and name in self.scopes[tree].bound:
+            if tree is not self.document.tree and name in self.names(tree):
                 yield Cell(tree, name)
 
     def star_modules(self) -> list[ast.AST]:
@@ -162,17 +170,27 @@ class Sight(Statements):
                 pending.extend(target.tree for target in self.stars.get(tree, ()))
         return list(found)
 
-    def of_foreign_star(self, name: str) -> str:
+    def of_foreign_star(self, name: ast.Name) -> str:
         """How a library spells a name that nothing in sight binds and a star may bring; of several libraries nobody knows which it is."""
-        if not is_public(name) or hasattr(builtins, name) or not self.is_unbound(name):
+        if not is_public(name.id) or hasattr(builtins, name.id) or not self.is_unbound(name):
             return ""
         foreign = [library for tree in self.star_modules() for library in self.foreign_stars.get(tree, ())]
-        return f"{'|'.join(foreign)}.{name}" if foreign else ""
+        return f"{'|'.join(foreign)}.{name.id}" if foreign else ""
 
-    def module_of(self, scope: Scope) -> ast.AST:
-        while scope.outer is not None:
-            scope = scope.outer
-        return scope.node
+    def names(self, tree: ast.AST) -> Collection[str]:
+        """The global names that a module binds, be it in functions."""
+        return global_names(origins(self.documents[tree]).lowered.scopes.values())
+
+    def note_calls(self, tree: ast.AST) -> None:
+        """Note what is called, and what is only looked through, before the instructions are passed over."""
+        for part in subtree(tree):
+            if isinstance(part, ast.Call):
+                self.called[part.func] = part
+                self.only_read.update(keyword.value for keyword in part.keywords if keyword.arg is None)
+                if isinstance(part.func, ast.Attribute) and part.func.attr in READS_MAPPING:
+                    self.only_read.add(part.func.value)
+            elif isinstance(part, ast.Dict):
+                self.only_read.update(value for key, value in zip(part.keys, part.values) if key is None)
 
     def external_names(self, document: Document) -> dict[str, str]:
         """The names that mean a library, or a part of one, in the whole file."""
@@ -205,7 +223,7 @@ class Sight(Statements):
     def shared(self, attribute: ast.Attribute) -> Cell | None:
         """The global name of one of the project's modules that `module.name` is; None for everything else."""
         target = self.module_at(attribute.value)
-        if target is None or attribute.attr not in self.scopes[target.tree].bound:
+        if target is None or attribute.attr not in self.names(target.tree):
             return None
         return Cell(target.tree, attribute.attr)
 
@@ -215,7 +233,7 @@ class Sight(Statements):
         target = self.module(path, self.document) if path else None
         package, _, name = path.rpartition(".")
         holder = self.module(package, self.document) if target is not None and package.strip(".") else None
-        if holder is not None and name in self.scopes[holder.tree].bound:
+        if holder is not None and name in self.names(holder.tree):
             return None  # the package may have something else of this name
         return target
 
@@ -252,7 +270,7 @@ class Sight(Statements):
             node = node.value
         if not isinstance(node, ast.Name):
             return None
-        root = self.libraries[self.document.tree].get(node.id) or self.of_foreign_star(node.id) or None
+        root = self.libraries[self.document.tree].get(node.id) or self.of_foreign_star(node) or None
         if root is None or not parts and root == node.id and "." not in root:
             return None
         return ".".join([root, *reversed(parts)])

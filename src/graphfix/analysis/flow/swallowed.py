@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from graphfix.analysis.flow.calls import decorators
 from graphfix.analysis.flow.circular import true_of_itself
+from graphfix.analysis.flow.functions import FUNCTIONS
 from graphfix.analysis.flow.places import Place, Result
-from graphfix.analysis.flow.scopes import FUNCTIONS
 from graphfix.dataflow.exceptions import ending_of
 from graphfix.effects.rows import row_of
 from graphfix.effects.table import facts
