@@ -90,6 +90,7 @@ class Row:
     of_texts: bool = False  # it is given texts and numbers only: where it is given something else, another class has this method
     keyed: bool = False  # the first that it is given is a key
     of_arguments: bool = False  # what a method gives comes of its arguments alone
+    attributes: str = ""  # it gives attributes of the object, whatever they are called: "always", or where this keyword is given
     takes_out: bool = False  # something out of the object that it is called on
     backward: bool = False  # it runs a backward pass from its first argument (of a method, the first behind the object that it is called on)
     runs: str = ""  # methods of classes in sight that it may run

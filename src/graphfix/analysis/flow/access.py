@@ -16,6 +16,7 @@ from graphfix.ir import instructions as ir
 from graphfix.ir.variables import Home
 from graphfix.models.words import WALKS
 
+READS_ITEMS = ("__missing__", "__class_getitem__")
 RAISED = Field("raise")  # what exceptions hold that code in sight raises
 
 
@@ -180,7 +181,7 @@ class Access(SpecialMethods):
             self.take(holder, node, Slot.VALUE if key is None else key)
         if "__getitem__" in self.methods:
             self.subscripts.append(node)
-        for name in ("__missing__", "__class_getitem__"):
+        for name in READS_ITEMS if isinstance(read, ir.ReadItem) else ("__delitem__",):
             self.special(name, [node.slice], node, holder)
 
     def write_item(self, write: ir.WriteItem) -> None:

@@ -34,12 +34,13 @@ class State(NamedTuple):
 class Callee(NamedTuple):
     """What may be called: code in sight (a function, a class, the entrance of an object), or none (`code` is None).
 
-    `tame`: a library that is well known has made it.
+    `tame`: a library that is well known has made it. `is_part`: of a layer of torch that runs others, as `nn.Sequential` does.
     """
 
     code: ast.AST | None
     is_entrance: bool = False
     tame: bool = False
+    is_part: bool = False
 
 
 UNKNOWN = Callee(None)
@@ -152,8 +153,9 @@ class Callables:
         elif isinstance(place, ast.Call) and self.is_tame(place):
             yield OF_LIBRARY
             holds = arguments(place) and not library.is_made_of_numbers(self.code.calls[place])
+            is_part = library.is_layer(self.code.calls[place])
             for method in self.entrances.below(place) if holds else ():
-                yield Callee(method, is_entrance=True)
+                yield Callee(method, is_entrance=True, is_part=is_part)
         elif not isinstance(place, ast.Constant):
             yield UNKNOWN
 

@@ -11,7 +11,7 @@ from graphfix.analysis.flow.entrances import ENTRANCES, Function
 from graphfix.analysis.flow.functions import FUNCTIONS, arguments, parameters
 from graphfix.analysis.flow.instructions import SENT
 from graphfix.analysis.flow.methods import Methods
-from graphfix.analysis.flow.places import Field, Kind, Place, Result, Sink
+from graphfix.analysis.flow.places import Between, Field, Kind, Place, Result, Sink
 from graphfix.analysis.flow.records import Records
 from graphfix.analysis.flow.sight import ANY, Sight
 from graphfix.effects.methods import observes_graph
@@ -278,6 +278,9 @@ class Calls:
             elif callee.code is not None:
                 self.enter(callee.code, call, call.func if callee.is_entrance else None)  # type: ignore[arg-type]
         opaque, outside = UNKNOWN in callees, OF_LIBRARY in callees
+        for callee in new:
+            if callee.is_part:
+                self.hand_on(call, callee.code)  # type: ignore[arg-type]
         given = arguments(call)
         if outside or opaque and last:
             self.recording[call] = None
@@ -289,6 +292,14 @@ class Calls:
             self.flow.add(place, call, Kind.IN)
         if opaque and last:
             self.through_anything(call, given)
+
+    def hand_on(self, call: ast.Call, method: Function) -> None:
+        """What a library's object calls with its own arguments it may call as well with what others of its parts, or itself, have made."""
+        between = Between(call)
+        self.flow.add(call, between, Kind.MADE)
+        self.flow.add(Result(method), between, Kind.SAME, call=call, leaves=True)
+        for parameter in parameters(method)[1:]:
+            self.flow.add(between, parameter, Kind.SAME, call=call)
 
     def is_record(self, callee: ast.expr) -> bool:
         """Whether a class is called that was made of the names of its fields."""
@@ -326,6 +337,8 @@ class Calls:
             self.enter(method, call, call, gives=False)
         if not own:
             self.records.construct(cls, call)
+        for method in self.code.lookup.found(cls, "__new__"):
+            self.enter(method, call, call.func, gives=False)
         for method in self.code.methods.get("__new__", ()):
             self.entered[method] = None
 

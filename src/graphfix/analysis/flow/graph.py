@@ -138,21 +138,23 @@ class FlowGraph:
 
         while pending:
             for edge in self.edges.get(pending.pop(), ()):
-                if edge.kind is not Kind.NUMBER and edge.key is not Slot.KEY:  # most keys are places in a tensor or an array
+                of_keys = edge.key is Slot.KEY and edge.kind is not Kind.WRAPPED  # pairs hold the values, too
+                if edge.kind is not Kind.NUMBER and not of_keys:  # most keys are places in a tensor or an array
                     go((edge.target,))
                 if edge.kind in PUTTING and edge.key is not Slot.KEY:
                     go(self.origins(edge.target, asked))
         return seen
 
     def origins(self, place: Place, asked: set[Place]) -> Iterator[Place]:
-        """Where the objects at `place` begin, but for those that are before a place which was `asked`."""
+        """Where the objects at `place` begin, and the containers that those are taken out of; none that are before a place which was `asked`."""
         pending = [place] if place not in asked else []
         asked.update(pending)
         while pending:
-            before = self.brought(pending[-1])
+            current = pending.pop()
+            before = self.brought(current)
             if not before:
-                yield pending[-1]
-            pending.pop()
+                yield current
+                before = self.taken_from.get(current, ())
             new = [source for source in before if source not in asked]
             asked.update(new)
             pending.extend(new)

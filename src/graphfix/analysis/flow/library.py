@@ -40,6 +40,12 @@ def holds_contents(dotted: str) -> bool:
     return row is not None and row.returns in (Returns.CONTENTS, Returns.COPY)
 
 
+def is_layer(dotted: str) -> bool:
+    """Whether a class of this name is a layer of torch."""
+    known = facts(dotted)
+    return known is not None and known.kind == "layer"
+
+
 def may_give_itself(dotted: str) -> bool:
     """Whether what a function of this name gives may be what it is given, or as that."""
     row = row_of(dotted)

@@ -17,6 +17,7 @@ from graphfix.analysis.flow.spelled import constant, is_text
 from graphfix.effects.schema import Observes, Puts, Returns, Row
 
 TEXT = ("builtins.str",)
+SETS_UP = ("__init__", "__init_subclass__")
 PUT = {Puts.ITEM: Kind.IN, Puts.CONTENTS: Kind.POURED}
 DISPLAYED: dict[type[ast.AST], str] = {
     ast.List: "builtins.list", ast.ListComp: "builtins.list", ast.Dict: "builtins.dict", ast.DictComp: "builtins.dict",
@@ -202,16 +203,26 @@ class Methods:
         return FOREIGN if is_known else STRANGE if dotted else OPEN
 
     def inherited(self, call: ast.Call, name: str) -> None:
-        """`super().name(...)`: the methods that the class around the call inherits."""
+        """`super().name(...)`: the methods that the class around the call inherits; where none is in sight, that of a library."""
         cls, first = self.code.inside.get(call, (None, None))
-        for method in self.code.lookup.inherited(cls, name) if cls is not None else ():
+        methods = self.code.lookup.inherited(cls, name) if cls is not None else ()
+        for method in methods:
             self.enter(method, call, first)
+        if methods or first is None:
+            return
+        if name in SETS_UP:
+            for argument in arguments(call):
+                self.flow.add(argument, first, Kind.IN)
+        else:
+            self.generic(call, name, first, Origins((), True, True))
+            if not self.rows[call] and not name.startswith("__"):
+                self.unknown[call] = None
 
-    def generic(self, call: ast.Call, name: str, receiver: ast.expr, found: Origins) -> None:
+    def generic(self, call: ast.Call, name: str, receiver: ast.expr | ast.arg, found: Origins) -> None:
         """A method of a tensor, a container, or of what is not in sight: it does what each row of its name says, or is made of all."""
         self.callbacks(call, [receiver, *arguments(call)], name)
         self.generics.add(call)
-        rows = self.rows[call] = library.methods_of(TEXT if is_text(receiver) else found.libraries, call, found.open)
+        rows = self.rows[call] = library.methods_of(TEXT if isinstance(receiver, ast.expr) and is_text(receiver) else found.libraries, call, found.open)
         for row in rows:
             if (call, row.name) not in self.handled:
                 self.handled.add((call, row.name))
@@ -224,9 +235,11 @@ class Methods:
     def gives_no_graph(self, call: ast.Call) -> bool:
         """Whether what a call gives is never part of a graph, by the rows that hold for it."""
         rows = self.rows.get(call, ())
-        return bool(rows) and all(row.gives_no_graph or row.of_arguments and not arguments(call) for row in rows)
+        return bool(rows) and all(
+            (row.gives_no_graph or row.of_arguments and not arguments(call)) and not gives_attributes(row, call) for row in rows
+        )
 
-    def by_row(self, row: Row, call: ast.Call, receiver: ast.expr) -> None:
+    def by_row(self, row: Row, call: ast.Call, receiver: ast.expr | ast.arg) -> None:
         """What one class does in a method of this name."""
         if row.calls or row.keeps or any(name in self.code.methods for name in row.runs.split()):
             self.unknown[call] = None  # such as a handler, which may look at what is logged
@@ -238,6 +251,8 @@ class Methods:
             self.flow.use(argument, "hash", "", call)
         if row.puts is not Puts.NOTHING:
             self.put(row, call, receiver, call.args)
+        if gives_attributes(row, call):
+            self.code.dynamic(receiver, call)
         self.given_by(row, call, receiver)
 
     def slot(self, row: Row, call: ast.Call) -> Hashable:
@@ -248,7 +263,7 @@ class Methods:
         is_value = known is None and (row.keyed or row.returns is Returns.VALUES)
         return Slot.VALUE if is_value else known if row.returns is Returns.ELEMENT else None
 
-    def put(self, row: Row, call: ast.Call, receiver: ast.expr, given: Sequence[ast.expr]) -> None:
+    def put(self, row: Row, call: ast.Call, receiver: ast.expr | ast.arg, given: Sequence[ast.expr]) -> None:
         """The arguments get into the object."""
         for position, argument in enumerate(given):
             key = Slot.KEY if position == 0 else constant(given[0])
@@ -256,7 +271,7 @@ class Methods:
         for keyword in call.keywords:
             self.flow.add(keyword.value, receiver, Kind.IN, keyword.arg if row.puts is Puts.CONTENTS else None)
 
-    def given_by(self, row: Row, call: ast.Call, receiver: ast.expr) -> None:
+    def given_by(self, row: Row, call: ast.Call, receiver: ast.expr | ast.arg) -> None:
         """What the call gives: the object, what is taken out of it or computed from it, or the same of the arguments."""
         places = arguments(call) if row.of_arguments else [receiver]
         for kind in GIVEN.get(row.returns, ()):
@@ -268,3 +283,8 @@ class Methods:
         elif not row.of_arguments and row.returns in (Returns.MADE, Returns.SEVERAL, Returns.CONTENTS):
             for argument in arguments(call):
                 self.flow.add(argument, call, GIVEN[row.returns][0])
+
+
+def gives_attributes(row: Row, call: ast.Call) -> bool:
+    """Whether a call gives attributes of its object, whatever they are called."""
+    return row.attributes == "always" or any(keyword.arg == row.attributes for keyword in call.keywords if row.attributes)

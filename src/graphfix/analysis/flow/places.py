@@ -31,6 +31,12 @@ class Result(NamedTuple):
     function: ast.AST
 
 
+class Between(NamedTuple):
+    """What the parts of an object that a library has made, such as `nn.Sequential`, hand to one another in a call of it."""
+
+    call: ast.Call
+
+
 class Old(NamedTuple):
     """What the target of an augmented assignment held before."""
 
