@@ -223,6 +223,7 @@ class Match(Instruction):
 
     `given`: the class or classes, or the keys. `count`, `star`: as in `Unpack`; of a class, how many attributes are asked for by
     position. `names`: attributes of a class that are asked for by name. `rest`: the last part is a dict of all other keys.
+    `unread`: parts of a sequence that no pattern looks at, and that are None. The rest behind a star is not even read.
     """
 
     uses = ("value", "given")
@@ -233,6 +234,7 @@ class Match(Instruction):
     star: int | None = None
     names: tuple[str, ...] = ()
     rest: bool = False
+    unread: tuple[int, ...] = ()
 
 
 # -- computing --------------------------------------------------------------------------------------------------------

@@ -40,7 +40,8 @@ def matched(builder: Builder, node: ast.pattern, value: Value, other: Block, bou
         test(builder, node, builder.give(Operator, node, "is", (value, wanted)), other)
     elif isinstance(node, ast.MatchSequence):
         star = next((index for index, each in enumerate(node.patterns) if isinstance(each, ast.MatchStar)), None)
-        parts = asked(builder, node, other, Pattern.SEQUENCE, value, (), len(node.patterns), star)
+        unread = tuple(index for index, each in enumerate(node.patterns) if matches_all(each))
+        parts = asked(builder, node, other, Pattern.SEQUENCE, value, (), len(node.patterns), star, (), False, unread)
         yield inside(builder, node.patterns, parts, other, bound)
     elif isinstance(node, ast.MatchStar):
         bound += [(node.name, value, node)] if node.name is not None else []
@@ -62,6 +63,8 @@ def of_mapping(
     builder: Builder, node: ast.MatchMapping, value: Value, other: Block, bound: list[tuple[str, Value, ast.AST]]
 ) -> Steps:
     keys = []
+    if not all(isinstance(key, ast.Constant) for key in node.keys):
+        asked(builder, node, other, Pattern.MAPPING, value)  # the keys of what is no mapping are not looked at
     for key in node.keys:
         keys.append((yield key))
     rest = node.rest is not None
@@ -100,7 +103,13 @@ def inside(
     builder: Builder, patterns: list[ast.pattern], parts: Value, other: Block, bound: list[tuple[str, Value, ast.AST]]
 ) -> Steps:
     for index, each in enumerate(patterns):
-        yield matched(builder, each, builder.give(Part, each, parts, index), other, bound)
+        if not matches_all(each):
+            yield matched(builder, each, builder.give(Part, each, parts, index), other, bound)
+
+
+def matches_all(node: ast.pattern) -> bool:
+    """`_` and `*_`, which bind nothing."""
+    return isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name is None and getattr(node, "pattern", None) is None
 
 
 def test(builder: Builder, node: ast.AST, value: Value, other: Block) -> None:
