@@ -14,7 +14,7 @@ from typing import Any
 
 from graphfix.ir.blocks import Block
 from graphfix.ir.instructions import Instruction, Jump, Opaque, ReadName, Value, WriteName
-from graphfix.ir.variables import Home, Scope, Variable
+from graphfix.ir.variables import Home, Scope, Variable, names_bound, within
 
 Steps = Generator[Any, Any, Any]
 Handler = Callable[["Builder", Any], Any]
@@ -60,7 +60,7 @@ class Builder:
         self.handler: Block | None = None
         self.loops: tuple[ast.AST, ...] = ()
         self.opaque: list[ast.AST] = []
-        self.yields = False
+        self.yields = self.awaits = False
         self.copied = 0
         self.temporaries = 0
         self.block = self.begin(self.new())
@@ -118,9 +118,14 @@ class Builder:
 
     def hide(self, node: ast.AST, parts: Iterable[ast.AST]) -> Value:
         """Write an `Opaque` for all that `parts` read and write."""
-        names = [part for each in parts for part in ast.walk(each) if isinstance(part, ast.Name)]
+        parts = list(parts)
+        inside = [part for each in parts for part in ast.walk(each)]
+        names = [part for part in inside if isinstance(part, ast.Name)]
+        bound = [name for part in inside for name in names_bound(part)]
         read = dict.fromkeys(self.scope.variable(each.id) for each in names if isinstance(each.ctx, ast.Load))
         written = dict.fromkeys(self.scope.variable(each.id) for each in names if not isinstance(each.ctx, ast.Load))
+        written.update(dict.fromkeys(map(self.scope.variable, bound)))
+        self.yields |= any(isinstance(part, (ast.Yield, ast.YieldFrom)) for part in within(parts))
         self.opaque.append(node)
         return self.give(Opaque, node, tuple(read), tuple(written))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import enum
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from graphfix.source.subtree import children
@@ -89,7 +89,7 @@ class Scope:
         above = self.outer
         while above is not None and above is not module:
             if isinstance(above.node, ast.ClassDef):
-                if name == "__class__" and isinstance(self.code, FUNCTIONS):
+                if name == "__class__":
                     return above.class_cell()
             elif name in above.globals:
                 break
@@ -163,6 +163,8 @@ def _note(node: ast.AST, scope: Scope, found: dict[ast.AST, Scope]) -> list[tupl
     if kind not in SCOPING:
         if kind in BINDING:
             _bindings(node, scope)
+            if isinstance(node, ast.AnnAssign) and _declares_nothing(node):
+                return [(node.annotation, scope)]
         return [(part, scope) for part in children(node)]
     if isinstance(node, FUNCTIONS):
         return _function(node, scope, found)
@@ -178,6 +180,11 @@ def _note(node: ast.AST, scope: Scope, found: dict[ast.AST, Scope]) -> list[tupl
     return [(node.value, scope)]
 
 
+def _declares_nothing(node: ast.AnnAssign) -> bool:
+    """`(x): int`, where a name in brackets gets no value."""
+    return not node.simple and node.value is None and isinstance(node.target, ast.Name)
+
+
 def _named(name: str, context: ast.expr_context, scope: Scope) -> None:
     scope.used[name] = None
     if not isinstance(context, ast.Load):
@@ -188,24 +195,39 @@ def _named(name: str, context: ast.expr_context, scope: Scope) -> None:
 
 def _bindings(node: ast.AST, scope: Scope) -> None:
     """Names that a node binds or declares, and that are no nodes themselves."""
-    names: list[str | None] = []
+    names = names_bound(node)
     if isinstance(node, ast.Global):
         scope.globals.update(map(scope.spelled, node.names))
-        names += node.names
+        names = node.names
     elif isinstance(node, ast.Nonlocal):
         scope.nonlocals.update(map(scope.spelled, node.names))
-        names += node.names
-    elif isinstance(node, ast.alias):
-        names.append((node.asname or node.name).split(".")[0])
-    elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)):
-        names.append(node.name)
-    elif isinstance(node, ast.MatchMapping):
-        names.append(node.rest)
-    elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and not isinstance(scope.node, FUNCTIONS):
-        names.append("__annotations__")
+        names = node.names
+    elif isinstance(node, ast.AnnAssign) and node.simple and not isinstance(scope.node, FUNCTIONS):
+        names = ["__annotations__"]
     for name in names:
-        if name is not None and name != "*":
-            scope.bound[scope.spelled(name)] = scope.used[name] = None
+        scope.bound[scope.spelled(name)] = scope.used[name] = None
+
+
+def names_bound(node: ast.AST) -> list[str]:
+    """The names that a node binds itself, and that are no nodes below it."""
+    name: str | None = None
+    if isinstance(node, ast.alias):
+        name = (node.asname or node.name).split(".")[0]
+    elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        name = node.name
+    elif isinstance(node, ast.MatchMapping):
+        name = node.rest
+    return [name] if name is not None and name != "*" else []
+
+
+def within(parts: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """The nodes of `parts` that run with them, and in no function of their own."""
+    pending = list(parts)
+    while pending:
+        node = pending.pop()
+        yield node
+        if not isinstance(node, CODES):
+            pending += ast.iter_child_nodes(node)
 
 
 def _function(
@@ -250,11 +272,11 @@ def _walrus(name: str, scope: Scope) -> None:
 
 def _qualified(scope: Scope, name: str) -> str:
     """The name by which Python calls a definition in this scope."""
-    above = list(_names_above(scope))
-    return ".".join([*reversed(above), name])
-
-
-def _names_above(scope: Scope | None) -> Iterator[str]:
-    while scope is not None and scope.outer is not None:
-        yield f"{scope.name.rpartition('.')[2]}.<locals>" if isinstance(scope.node, FUNCTIONS) else scope.name.rpartition(".")[2]
-        scope = scope.outer
+    if name in scope.globals:
+        return name
+    above: Scope | None = scope
+    while above is not None and not isinstance(above.node, CODES):
+        above = above.outer
+    if above is None or above.outer is None:
+        return name
+    return f"{above.name}.{name}" if isinstance(above.node, ast.ClassDef) else f"{above.name}.<locals>.{name}"
