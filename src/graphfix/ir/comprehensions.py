@@ -52,6 +52,7 @@ def of_comprehension(builder: Builder, node: ast.ListComp | ast.SetComp | ast.Di
 def loops(builder: Builder, generators: list[ast.comprehension], at: int, items: Value, inside: Callable[[], Steps]) -> Steps:
     """The loops from `at` on, over `items`, and what each round of the innermost one does."""
     node = generators[at]
+    builder.awaits |= bool(node.is_async)
     around = builder.loops
     builder.loops = (*around, node)
     header, body = builder.new(node), builder.new()

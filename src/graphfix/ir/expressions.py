@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from graphfix.ir.blocks import Block
@@ -27,6 +27,7 @@ from graphfix.ir.instructions import (
     Value,
     Yield,
 )
+from graphfix.ir.variables import Variable
 
 SYMBOLS: dict[type[ast.AST], str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**", ast.MatMult: "@",
@@ -67,24 +68,38 @@ def displayed(kind: Kind) -> Callable[[Builder, Any], Steps]:
     """The handler of a tuple, list or set that is written out."""
 
     def handle(builder: Builder, node: ast.List | ast.Tuple | ast.Set) -> Steps:
-        return builder.give(Build, node, kind, (yield items_of(node.elts)))
+        return builder.give(Build, node, kind, (yield items_of(builder, node.elts)))
 
     return handle
 
 
-def items_of(parts: Sequence[ast.expr]) -> Steps:
+def items_of(builder: Builder, parts: Sequence[ast.expr]) -> Steps:
     items = []
-    for part in parts:
-        starred = isinstance(part, ast.Starred)
-        items.append(Item((yield part.value if isinstance(part, ast.Starred) else part), None, int(starred)))
+    last = last_seeing(parts)
+    for index, part in enumerate(parts):
+        value = yield part.value if isinstance(part, ast.Starred) else part
+        if isinstance(part, ast.Starred) and index < last:
+            value = builder.give(Build, part, Kind.LIST, (Item(value, None, 1),))
+        items.append(Item(value, None, int(isinstance(part, ast.Starred))))
     return tuple(items)
+
+
+def last_seeing(parts: Iterable[ast.expr | None]) -> int:
+    """The last expression that may see whether a part with a star before it has been taken apart yet; -1 if there is none."""
+    quiet = (ast.Constant, ast.Name, type(None))
+    inner = (part.value if isinstance(part, ast.Starred) else part for part in parts)
+    return max((index for index, part in enumerate(inner) if not isinstance(part, quiet)), default=-1)
 
 
 def of_dict(builder: Builder, node: ast.Dict) -> Steps:
     items = []
-    for key, value in zip(node.keys, node.values):
+    last = max(last_seeing(node.keys), last_seeing(node.values))
+    for index, (key, value) in enumerate(zip(node.keys, node.values)):
         if key is None:
-            items.append(Item((yield value), None, 2))
+            taken = yield value
+            if index < last:
+                taken = builder.give(Build, value, Kind.DICT, (Item(taken, None, 2),))
+            items.append(Item(taken, None, 2))
         else:
             spelled = yield key
             items.append(Item((yield value), spelled))
@@ -139,15 +154,29 @@ def of_both(builder: Builder, node: ast.BoolOp) -> Steps:
     """`a and b`, `a or b`: the value of the last operand that is looked at."""
     result, behind = builder.temporary(), builder.new()
     for each in node.values[:-1]:
-        value = yield each
-        builder.keep(result, value, each)
         go_on = builder.new()
         ways = (go_on, behind) if isinstance(node.op, ast.And) else (behind, go_on)
-        builder.write(Branch(each, None, value, *ways))
+        yield decided(builder, each, result, *ways)
         builder.begin(go_on)
     builder.keep(result, (yield node.values[-1]), node.values[-1])
     builder.flow_into(behind, node)
     return builder.read(result, node)
+
+
+def decided(builder: Builder, node: ast.expr, result: Variable, yes: Block, no: Block) -> Steps:
+    """Keep the value of an operand of `and` or `or`, and go on by whether it is true: each operand is tested once."""
+    if isinstance(node, ast.BoolOp):
+        for each in node.values[:-1]:
+            go_on = builder.new()
+            ways = (go_on, no) if isinstance(node.op, ast.And) else (yes, go_on)
+            yield decided(builder, each, result, *ways)
+            builder.begin(go_on)
+        node = node.values[-1]
+        yield decided(builder, node, result, yes, no)
+        return
+    value = yield node
+    builder.keep(result, value, node)
+    builder.write(Branch(node, None, value, yes, no))
 
 
 def of_choice(builder: Builder, node: ast.IfExp) -> Steps:
@@ -173,6 +202,8 @@ def condition(builder: Builder, node: ast.expr, yes: Block, no: Block) -> Steps:
             yield condition(builder, each, *ways)
             builder.begin(go_on)
         yield condition(builder, node.values[-1], yes, no)
+    elif isinstance(node, ast.Compare) and len(node.ops) > 1:
+        yield compared(builder, node, yes, no)
     elif isinstance(node, ast.Constant):
         builder.jump(yes if node.value else no, node)
     else:
@@ -180,34 +211,52 @@ def condition(builder: Builder, node: ast.expr, yes: Block, no: Block) -> Steps:
         builder.end(Branch(node, None, value, yes, no))
 
 
+def compared(builder: Builder, node: ast.Compare, yes: Block, no: Block) -> Steps:
+    """A chain of comparisons as a condition: each is tested once."""
+    left = yield node.left
+    for operator, each in zip(node.ops, node.comparators):
+        right = yield each
+        go_on = builder.new() if each is not node.comparators[-1] else yes
+        builder.end(Branch(node, None, builder.give(Operator, node, SYMBOLS[type(operator)], (left, right)), go_on, no))
+        if go_on is not yes:
+            builder.begin(go_on)
+        left = right
+
+
 def of_call(builder: Builder, node: ast.Call) -> Steps:
     function = yield node.func
-    return builder.give(Call, node, function, (yield given(node.args, node.keywords)))
+    return builder.give(Call, node, function, (yield given(builder, node.args, node.keywords)))
 
 
-def given(positional: Sequence[ast.expr], keywords: Sequence[ast.keyword]) -> Steps:
+def given(builder: Builder, positional: Sequence[ast.expr], keywords: Sequence[ast.keyword]) -> Steps:
     """What a call is given, in the order in which it is evaluated."""
     arguments = []
-    for each in positional:
-        starred = isinstance(each, ast.Starred)
-        arguments.append(Argument((yield each.value if isinstance(each, ast.Starred) else each), None, int(starred)))
-    for keyword in keywords:
-        arguments.append(Argument((yield keyword.value), keyword.arg, 0 if keyword.arg is not None else 2))
+    last = last_seeing([*positional, *(keyword.value for keyword in keywords)])
+    for index, each in enumerate(positional):
+        value = yield each.value if isinstance(each, ast.Starred) else each
+        if isinstance(each, ast.Starred) and len(positional) > 1 and index < last:
+            value = builder.give(Build, each, Kind.LIST, (Item(value, None, 1),))
+        arguments.append(Argument(value, None, int(isinstance(each, ast.Starred))))
+    for index, keyword in enumerate(keywords, len(positional)):
+        value = yield keyword.value
+        if keyword.arg is None and index < last:
+            value = builder.give(Build, keyword.value, Kind.DICT, (Item(value, None, 2),))
+        arguments.append(Argument(value, keyword.arg, 0 if keyword.arg is not None else 2))
     return tuple(arguments)
 
 
 def of_lambda(builder: Builder, node: ast.Lambda) -> Steps:
-    return builder.give(MakeFunction, node, node, (yield defaults(node.args)))
+    return builder.give(MakeFunction, node, node, (yield defaults(builder, node.args)))
 
 
-def defaults(parameters: ast.arguments) -> Steps:
+def defaults(builder: Builder, parameters: ast.arguments) -> Steps:
     """The defaults of a function, by the names of its parameters."""
     positional = [*parameters.posonlyargs, *parameters.args]
     pairs = [*zip(positional[len(positional) - len(parameters.defaults) :], parameters.defaults)]
     pairs += [(name, value) for name, value in zip(parameters.kwonlyargs, parameters.kw_defaults) if value is not None]
     found = []
     for parameter, value in pairs:
-        found.append(Argument((yield value), parameter.arg))
+        found.append(Argument((yield value), builder.scope.spelled(parameter.arg)))
     return tuple(found)
 
 
@@ -223,6 +272,8 @@ def suspended(how: Suspension) -> Callable[[Builder, Any], Steps]:
     def handle(builder: Builder, node: ast.Yield | ast.YieldFrom | ast.Await) -> Steps:
         if not isinstance(node, ast.Await):
             builder.yields = True
+        else:
+            builder.awaits = True
         value = (yield node.value) if node.value is not None else builder.give(Constant, node, None)
         if how is Suspension.FROM:
             value = builder.give(Iterate, node, value)

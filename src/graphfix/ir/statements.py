@@ -22,9 +22,10 @@ from graphfix.ir.instructions import (
     MakeFunction,
     Next,
     Parameter,
+    Part,
     Raise,
-    ReadName,
     Return,
+    Unpack,
     WriteItem,
 )
 from graphfix.ir.patterns import of_match
@@ -47,16 +48,34 @@ def of_annotated(builder: Builder, node: ast.AnnAssign) -> Steps:
     """A module and a class keep the annotations of their names; a function does not evaluate its own."""
     if node.value is not None:
         yield assigned(builder, node.target, (yield node.value))
-    if node.simple and isinstance(node.target, ast.Name) and not isinstance(builder.code.node, FUNCTIONS):
+    elif not isinstance(node.target, ast.Name):
+        yield from parts_of(node.target)
+    if isinstance(builder.code.node, FUNCTIONS):
+        return
+    if not node.simple:
+        if not builder.future:
+            yield node.annotation
+    elif isinstance(node.target, ast.Name):
         annotation = yield annotated(builder, node.annotation)
         kept = builder.read(builder.scope.variable("__annotations__"), node)
         name = builder.give(Constant, node.target, builder.scope.spelled(node.target.id))
         builder.write(WriteItem(node, None, kept, name, annotation))
 
 
+def parts_of(target: ast.expr) -> Steps:
+    """What a target is made of is evaluated also where nothing is assigned to it."""
+    if isinstance(target, (ast.Attribute, ast.Subscript)):
+        yield target.value
+    if isinstance(target, ast.Subscript):
+        yield target.slice
+
+
 def annotated(builder: Builder, node: ast.expr) -> Steps:
     if builder.future:
         return builder.give(Constant, node, ast.unparse(node))
+    if isinstance(node, ast.Starred):  # `*args: *each`
+        parts = builder.give(Unpack, node, (yield node.value), 1, None)
+        return builder.give(Part, node, parts, 0)
     return (yield node)
 
 
@@ -157,7 +176,7 @@ def of_assert(builder: Builder, node: ast.Assert) -> Steps:
     holds, fails = builder.new(), builder.new()
     yield condition(builder, node.test, holds, fails)
     builder.begin(fails)
-    error = builder.give(ReadName, node, builder.code.module.of_own("AssertionError"))
+    error = builder.give(Constant, node, AssertionError)  # whatever the name means
     arguments = (Argument((yield node.msg)),) if node.msg is not None else ()
     builder.end(Raise(node, None, builder.give(Call, node, error, arguments)))
     builder.begin(holds)
@@ -180,10 +199,11 @@ def of_function(builder: Builder, node: ast.FunctionDef | ast.AsyncFunctionDef) 
     decorators = []
     for each in node.decorator_list:
         decorators.append((yield each))
-    values = yield defaults(node.args)
+    values = yield defaults(builder, node.args)
     marks = []
-    for parameter in parameters(node):
-        if parameter.annotation is not None:
+    own = node.args
+    for parameter in (*own.args, *own.posonlyargs, own.vararg, *own.kwonlyargs, own.kwarg):
+        if parameter is not None and parameter.annotation is not None:
             marks.append(Argument((yield annotated(builder, parameter.annotation)), builder.scope.spelled(parameter.arg)))
     if node.returns is not None:
         marks.append(Argument((yield annotated(builder, node.returns)), "return"))
@@ -197,7 +217,7 @@ def of_class(builder: Builder, node: ast.ClassDef) -> Steps:
     decorators = []
     for each in node.decorator_list:
         decorators.append((yield each))
-    made = builder.give(MakeClass, node, node, (yield given(node.bases, node.keywords)))
+    made = builder.give(MakeClass, node, node, (yield given(builder, node.bases, node.keywords)))
     for decorator in reversed(decorators):
         made = builder.give(Call, node, decorator, (Argument(made),))
     builder.keep(builder.scope.variable(node.name), made, node)
@@ -300,7 +320,7 @@ def sealed(builder: Builder, signature: Signature) -> Code:
         builder.code.name,
         signature,
         builder.yields,
-        isinstance(node, ast.AsyncFunctionDef),
+        isinstance(node, ast.AsyncFunctionDef) or isinstance(node, ast.GeneratorExp) and builder.awaits,
         kept,
         builder.givers,
         builder.opaque,
