@@ -11,8 +11,6 @@ from graphfix.ir.blocks import Block, Code
 from graphfix.ir.instructions import Argument, Instruction, Item
 from graphfix.ir.variables import Variable
 
-OPERANDS = frozenset("value object key function manager iterator container exception cause target condition parts values given form".split())
-
 
 def shown(code: Code) -> Iterator[str]:
     """The lines that show a code object."""
@@ -35,13 +33,13 @@ def heading(block: Block) -> str:
 def shown_instruction(instruction: Instruction) -> str:
     names = [field.name for field in dataclasses.fields(instruction)][2:]
     fields = [(name, getattr(instruction, name)) for name in names]
-    given = " ".join(text for name, value in fields if (text := shown_field(name, value)))
+    given = " ".join(text for name, value in fields if (text := shown_field(name, value, name in instruction.uses)))
     result = f"%{instruction.result} = " if instruction.result is not None else ""
     return f"{result}{type(instruction).__name__} {given}".rstrip()
 
 
-def shown_field(name: str, value: object) -> str:
-    """A field of an instruction; nothing where it says nothing."""
+def shown_field(name: str, value: object, used: bool) -> str:
+    """A field of an instruction; nothing where it says nothing. `used`: numbers in it are those of values."""
     if isinstance(value, Block):
         return f"{name}=b{value.number}"
     if isinstance(value, Variable):
@@ -53,8 +51,8 @@ def shown_field(name: str, value: object) -> str:
     if isinstance(value, (Item, Argument)):
         return shown_part(value)
     if isinstance(value, tuple):
-        return f"({', '.join(shown_field(name, each) for each in value)})" if value else ""
-    if type(value) is int and name in OPERANDS:
+        return f"({', '.join(shown_field(name, each, used) for each in value)})" if value else ""
+    if type(value) is int and used:
         return f"%{value}"
     if name == "value":
         return repr(value)
