@@ -21,6 +21,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from functools import cache
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -68,8 +69,7 @@ def main(words: Sequence[str] | None = None) -> int:
 
 def behaviour(file: Path, runner: Runner, limit: float = 120.0) -> Behaviour:
     """How a program behaves in a fork of this process, in an empty folder, with the folder of the file on its path."""
-    import torch  # noqa: F401  # each fork has it already
-
+    prepare()
     context = get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
     child = context.Process(target=_run, args=(file, runner, sender))
@@ -85,10 +85,18 @@ def behaviour(file: Path, runner: Runner, limit: float = 120.0) -> Behaviour:
     return found
 
 
-def _run(file: Path, runner: Runner, sender: Connection) -> None:
+@cache
+def prepare() -> None:
+    """Import what programs need: each fork has it already. The first optimizer imports as much as torch itself."""
     import torch
 
     torch.set_num_threads(1)
+    torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1)
+
+
+def _run(file: Path, runner: Runner, sender: Connection) -> None:
+    import torch
+
     torch.manual_seed(0)
     random.seed(0)
     sys.argv = [str(file)]
