@@ -34,13 +34,13 @@ def shown(value: object) -> str:
     return repr(value)
 
 
-@settings(max_examples=250, deadline=None, derandomize=True, database=None, suppress_health_check=QUIET)
+@settings(max_examples=100, deadline=None, derandomize=True, database=None, suppress_health_check=QUIET)
 @given(programs())
 def test_programs_do_the_same(text: str) -> None:
     compare(text)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True, database=None, suppress_health_check=QUIET)
+@settings(max_examples=70, deadline=None, derandomize=True, database=None, suppress_health_check=QUIET)
 @given(programs(yields=True))
 def test_generators_do_the_same(text: str) -> None:
     compare(text)
@@ -51,7 +51,7 @@ def test_most_programs_are_no_syntax_errors(yields: bool) -> None:
     """The comparison says something: programs run, and they reach most kinds of statements."""
     seen: list[bool] = []
 
-    @settings(max_examples=60, deadline=None, derandomize=True, database=None, suppress_health_check=QUIET)
+    @settings(max_examples=30, deadline=None, derandomize=True, database=None, suppress_health_check=QUIET)
     @given(programs(yields=yields))
     def look(text: str) -> None:
         try:

@@ -170,8 +170,10 @@ class Frame:
             names = self._namespace if home is Home.CLASS else self.program.namespace
             try:
                 del names[variable.name]
+                return
             except KeyError:
-                raise NameError(f"name {variable.name!r} is not defined", name=variable.name) from None
+                pass
+            raise NameError(f"name {variable.name!r} is not defined", name=variable.name)
 
     def locals(self) -> MutableMapping[str, Any]:
         """What `locals()` gives: the namespace of a module or class, or a copy of what a function has bound."""

@@ -201,8 +201,8 @@ class Writer:
     def matching(self, place: Place) -> str:
         subject = self.pick("a", "[1, a, 3]", "{'k': a, 'l': 2}", "Point(a, [1, 2])", "(a, (b, 1))", "'text'", "None")
         patterns = [
-            "[a, *_, b]", "[_, a, *c]", "{'k': int() as b, **c}", "Point(a, [_, b])", "Point(x=1 | 2 as a, y=_)", "(a, (1 | 2, b))",
-            "str(a)", "None | True", "{}", "[1 | 3 as a, b, c]", "int(a)",
+            "[a, *_, b]", "[_, a, *rest]", "{'k': int() as b, **rest}", "Point(a, [_, b])", "Point(x=1 | 2 as a, y=_)", "(a, (1 | 2, b))",
+            "str(a)", "None | True", "{}", "[1 | 3 as a, b, rest]", "int(a)",
         ]  # fmt: skip
         chosen = [self.pick(*patterns) for _ in range(2)]
         cases = [f"case {each}{f' if {self.truth()}' if self.draw(st.booleans()) else ''}:\n{self.body(place)}" for each in chosen]
