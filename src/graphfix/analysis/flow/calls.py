@@ -9,6 +9,7 @@ from graphfix.analysis.flow import library
 from graphfix.analysis.flow.callables import OF_LIBRARY, UNKNOWN, Callables, Callee
 from graphfix.analysis.flow.entrances import ENTRANCES, Function
 from graphfix.analysis.flow.functions import FUNCTIONS, arguments, parameters
+from graphfix.analysis.flow.hierarchy import last_word
 from graphfix.analysis.flow.instructions import SENT
 from graphfix.analysis.flow.methods import Methods
 from graphfix.analysis.flow.places import Between, Field, Kind, Place, Result, Sink
@@ -89,6 +90,8 @@ class Calls:
             for call, origins in self.methods.origins(self.of_methods).items():
                 self.methods.link(call, origins, last)
             self.methods.subscripted(last)
+            for call, cls in self.methods.of_libraries.items():
+                self.through_base(call, cls)
             for call, callees in self.callables.of(self.unknown).items():
                 self.through_value(call, callees, last)
 
@@ -292,6 +295,15 @@ class Calls:
             self.flow.add(place, call, Kind.IN)
         if opaque and last:
             self.through_anything(call, given)
+
+    def through_base(self, call: ast.Call, cls: ast.ClassDef | None) -> None:
+        """`super().name(...)` of a library's class: it may record something of what it is given, and of what the object holds."""
+        _, own = self.code.inside[call]
+        self.recording[call] = None
+        for place in [*arguments(call), *([own] if own is not None else [])]:
+            self.flow.add(place, call, Kind.DRAWN)
+        if cls is None or not all(library.is_layer(f"torch.nn.{last_word(base)}") for base in cls.bases):
+            self.escape(call, arguments(call))
 
     def hand_on(self, call: ast.Call, method: Function) -> None:
         """What a library's object calls with its own arguments it may call as well with what others of its parts, or itself, have made."""

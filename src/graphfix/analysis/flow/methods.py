@@ -66,7 +66,7 @@ FOREIGN, OPEN, STRANGE = "foreign", "open", "strange"
 class Methods:
     """Links method calls. `enter` links a call with a method, `callbacks` with the functions among what is handed over.
 
-    `unknown` takes the calls of which no method is known.
+    `unknown` takes the calls of which no method is known, `of_libraries` those of methods that a class inherits of a library.
     """
 
     def __init__(
@@ -90,6 +90,7 @@ class Methods:
         self.handled: set[tuple[ast.Call, str]] = set()
         self.rows: dict[ast.Call, tuple[Row, ...]] = {}
         self.known: dict[tuple[Hashable, ...], Origins] = {}
+        self.of_libraries: dict[ast.Call, ast.ClassDef | None] = {}
         self.guessed: set[tuple[ast.Call, ast.AST]] = set()
 
     def link(self, call: ast.Call, found: Origins, last: bool) -> None:
@@ -216,7 +217,7 @@ class Methods:
         else:
             self.generic(call, name, first, Origins((), True, True))
             if not self.rows[call] and not name.startswith("__"):
-                self.unknown[call] = None
+                self.of_libraries[call] = cls
 
     def generic(self, call: ast.Call, name: str, receiver: ast.expr | ast.arg, found: Origins) -> None:
         """A method of a tensor, a container, or of what is not in sight: it does what each row of its name says, or is made of all."""
