@@ -17,6 +17,7 @@ from graphfix.dataflow.iterations import leaving
 from graphfix.model import Ground, InsertAfter, InsertBefore
 from graphfix.obligations.identity_sensitivity import Objects, is_identity
 from graphfix.obligations.inquiry import NO_TENSOR, Inquiry, Open
+from graphfix.obligations.recorded import Recorded
 from graphfix.obligations.use_analysis import Readers
 from graphfix.source.subtree import subtree
 
@@ -53,6 +54,8 @@ class Left(Inquiry):
             for place in self.bindings(None, loop, target):
                 if isinstance(place, ast.expr):
                     yield from Objects(self.flow).told_apart(place)
+        if ground is Ground.FREED:
+            yield from Recorded(self.evidence).unknown()
         if "." in target:  # which object an attribute belongs to is not followed
             yield from (Open(each, "compares it by identity") for each in self.compared_by_is(target.rpartition(".")[2]))
         until = anchor if isinstance(operation, InsertAfter) else None

@@ -20,12 +20,9 @@ from graphfix.ir.instructions import Call, Instruction
 from graphfix.model import Move, Span
 from graphfix.models.words import WALKS
 from graphfix.obligations.inquiry import Inquiry, Open
-from graphfix.obligations.introspection import word_of
 from graphfix.obligations.merged_backwards import Joined
+from graphfix.obligations.recorded import Recorded
 from graphfix.source.subtree import children, subtree
-
-# ways to switch recording off that are not followed
-SWITCHES = frozenset("__enter__ enter_context _set_grad_enabled".split())
 
 
 class Moved(Inquiry):
@@ -39,7 +36,7 @@ class Moved(Inquiry):
             yield Open(reflection, "may read the variable by its name")
         yield from self.side_effects(operation)
         yield from self.passed(operation)
-        yield from self.mode_unknown()
+        yield from Recorded(self.evidence).unknown()
         for loop in self.loops_begun_at(before):
             yield from self.ends_without_backward(loop)
 
@@ -106,25 +103,6 @@ class Moved(Inquiry):
         dotted = self.flow.code.calls.get(source, "") if isinstance(source, ast.Call) else ""
         known = facts(dotted)
         return dotted.startswith("torch.nn.") and known is not None and not known.ever("statistics")
-
-    def mode_unknown(self) -> Iterator[Open]:
-        """Parameters may be frozen, or recording be off, in ways that are not followed: there is no graph then, and nothing to free."""
-        for document in self.flow.code.documents.values():
-            for part in subtree(document.tree):
-                word = word_of(part)
-                above = document.parents.get(part)
-                if word == "requires_grad" and isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store):
-                    if not (isinstance(above, ast.Assign) and isinstance(above.value, ast.Constant)):
-                        yield Open(part, "may set requires_grad=False on a parameter that is used here")
-                elif word == "requires_grad_" and isinstance(above, ast.Call):
-                    given = [*above.args, *(keyword.value for keyword in above.keywords)]
-                    inner = document.enclosing(part, (ast.Lambda, ast.FunctionDef)) if part in document.parents else None
-                    if isinstance(inner, ast.Lambda) or not all(isinstance(each, ast.Constant) for each in given):
-                        yield Open(part, "may set requires_grad=False on a parameter that is used here")
-                elif isinstance(part, ast.Constant) and part.value in ("requires_grad", "requires_grad_"):
-                    yield Open(part, "may set requires_grad=False on a parameter that is used here")
-                elif word in SWITCHES or word.startswith(("register_forward", "register_module_forward")):
-                    yield Open(part, "may turn off the recording of this graph")
 
     def side_effects(self, operation: Move) -> Iterator[Open]:
         """A loop may run no iteration, or write before its first: what is moved has no effect of its own, and what yields writes nothing."""
