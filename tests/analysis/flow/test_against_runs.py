@@ -66,6 +66,14 @@ FORMS = {
         table = Table(a=loss)
         del table["a"]
         """,
+    "items that are attributes": """
+        class Terms(dict):
+            def __init__(self, **terms):
+                super().__init__(**terms)
+                self.__dict__ = self
+        terms = Terms(a=loss)
+        print(terms.a, terms["a"])
+        """,
     "buffers": """
         net.register_buffer("last", None)
         net.last = loss

@@ -159,6 +159,8 @@ class Access(SpecialMethods):
         if target.attr == "requires_grad":
             self.asked.append(holder)
             self.flow.use(holder, "attribute", target.attr, target)
+        if target.attr == "__dict__" and (given := self.place(write.value)) is not None:
+            self.dynamic(holder, given)  # `self.__dict__ = self`: items are attributes
         self.bound_to(target, write.value)
         self.flow.add(target, Field(target.attr), Kind.SAME, crosses=True)
         self.flow.add(target, holder, Kind.IN, f".{target.attr}")
