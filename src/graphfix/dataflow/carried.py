@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
 
@@ -67,8 +68,10 @@ class CarriedDefinitions:
         """The definitions that may hold right before an instruction, in the order of the text."""
         state, size, around = self.solution.before(at), len(self.all), self.loops(self.ways.position[at][0])
         found: dict[Reaching, None] = {}
-        wanted = self.of.get(variable, 0)
-        for bit in bits_of(wanted):
+        present, plane = 0, (1 << size) - 1
+        for depth in range(len(around) + 1):
+            present |= state >> size * depth & plane
+        for bit in bits_of(present & self.of.get(variable, 0)):
             own = self.loops(self.ways.position[self.all[bit]][0])
             outside = own[: len(around)] != around
             if isinstance(self.all[bit], DeleteName):
@@ -109,8 +112,11 @@ class CarriedDefinitions:
         return state
 
 
-def bits_of(facts: Facts) -> list[int]:
-    return [bit for bit in range(facts.bit_length()) if facts >> bit & 1]
+def bits_of(facts: Facts) -> Iterator[int]:
+    while facts:
+        lowest = facts & -facts
+        yield lowest.bit_length() - 1
+        facts ^= lowest
 
 
 def _unchanged(source: Block, target: Block, state: Facts) -> Facts:

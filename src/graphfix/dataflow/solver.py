@@ -52,6 +52,7 @@ class Solution:
     over: Over
     entering: dict[Block, Facts] = field(default_factory=dict)
     raised: dict[Block, Facts] = field(default_factory=dict)
+    _latest: tuple[Block | None, int, Facts] = (None, 0, 0)
 
     def before(self, instruction: Instruction) -> Facts:
         return self._around(instruction)[0]
@@ -65,11 +66,14 @@ class Solution:
 
     def _around(self, instruction: Instruction) -> tuple[Facts, Facts]:
         block, index = self.ways.position[instruction]
-        state = self.entering[block]
         if self.direction is Direction.FORWARD:
-            for each in block.instructions[:index]:
+            # most questions come in the order of the code
+            known, begin, state = self._latest if self._latest[0] is block and self._latest[1] <= index else (block, 0, self.entering[block])
+            for each in block.instructions[begin:index]:
                 state = self.through(each, state)
+            self._latest = known, index, state
             return state, self.through(instruction, state)
+        state = self.entering[block]
         for each in reversed(block.instructions[index + 1 :]):
             state = self.against(each, state, block)
         return self.against(instruction, state, block), state

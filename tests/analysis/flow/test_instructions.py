@@ -74,6 +74,8 @@ WAYS = {
     "what is raised": ("raise E(f())", "E(f())@1", "Field raise", Kind.SAME, True),
     "what is caught": ("try:\n    f()\nexcept E as x:\n    g(x)", "Field raise", "except E as x:\n    g(x)@3", Kind.SAME, True),
     "a pattern": ("match f():\n    case [x]:\n        pass", "f()@1", "x@2", Kind.MADE, False),
+    "several parts with stars": ("x = [*f(), *g()]", "f()@1", "*f()@1", Kind.MADE, False),
+    "several arguments with stars": ("h(*f(), *g())", "f()@1", "*f()@1", Kind.MADE, False),
     "an argument with a star": ("g(*f())", "f()@1", "*f()@1", Kind.MADE, False),
 }  # fmt: skip
 

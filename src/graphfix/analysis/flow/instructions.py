@@ -51,7 +51,9 @@ class Instructions(Access):
 
     def build(self, built: ir.Build) -> None:
         node = built.node
-        if isinstance(node, ast.Dict):
+        if isinstance(node, ast.Starred):  # taken apart before later parts are evaluated
+            self.add_from(built.items[0].value, node, Kind.MADE)
+        elif isinstance(node, ast.Dict):
             for key, item in zip(node.keys, built.items):
                 self.put_pair(node, key, item)
         elif isinstance(node, (ast.List, ast.Tuple, ast.Set)):
