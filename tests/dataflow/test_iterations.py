@@ -17,6 +17,8 @@ READS = {
     "bound on one way": ("if x:\n    h = g(x)\nuse(h)", [5]),
     "bound on both ways": ("if x:\n    h = g(x)\nelse:\n    h = 0\nuse(h)", []),
     "bound by an inner loop that may not run": ("for y in x:\n    h = g(y)\nuse(h)", [5]),
+    "a comprehension's own name": ("k = [h for h in x]\nuse(h)\nh = k", [4]),
+    "by a class that is made": ("class K:\n    def k(self):\n        return h\nh = g(x)", [3]),
     "by a function that is made": ("k = lambda: h\nh = g(x)", [3]),
     "bound where a pattern matches": ("match x:\n    case [h]:\n        use(h)\n    case _:\n        h = 0\nuse(h)", []),
 }  # fmt: skip

@@ -29,6 +29,8 @@ UNKNOWN = {
     "a flag of a module": "net.requires_grad_(json.loads('false'))",
     "an attribute that is set by its name": "for p in net.parameters():\n    setattr(p, 'requires_grad', json.loads('false'))",
     "a hook that replaces what a module gives": "net.register_forward_hook(lambda module, inputs, output: output.detach())",
+    "a hook that gives back a number": "net.register_forward_hook(lambda module, inputs, output: output.mean().item())",
+    "a hook that gives back a constant": "net.register_forward_hook(lambda module, inputs, output: 0)",
     "a hook of which nothing is known": "net.register_forward_hook(json.loads('0'))",
 }  # fmt: skip
 

@@ -37,11 +37,6 @@ def arriving(
             yield each
 
 
-def surely_between(ways: Ways, begin: Instructions, at: Instruction, ones: Instructions) -> bool:
-    """Whether each way from behind one of `begin` to before `at` passes one of `ones`."""
-    return not arrives(ways, begin, at, ones)
-
-
 def in_same_iteration(ways: Ways, begin: Instruction, at: Instruction) -> bool:
     """Whether `at` may run after `begin` before any loop around both of them goes round again."""
     block, index = ways.position[begin]

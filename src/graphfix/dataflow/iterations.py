@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator
 from graphfix.dataflow.between import arriving
 from graphfix.dataflow.definitions import read_by, written_by
 from graphfix.dataflow.ways import Ways
-from graphfix.ir.instructions import Instruction, MakeFunction, Opaque, Return
+from graphfix.ir.instructions import Instruction, MakeClass, MakeFunction, Opaque, Return
+from graphfix.ir.variables import Variable
 from graphfix.source.subtree import subtree
 
 
@@ -35,8 +36,9 @@ def endings(ways: Ways, loop: ast.AST) -> list[Instruction]:
 
 def leaving(ways: Ways, inside: Iterable[Instruction]) -> Iterator[Instruction]:
     """The instructions of a region behind which something outside of it runs."""
+    inside = list(inside)
     own = set(inside)
-    for each in own:
+    for each in inside:
         block, index = ways.position[each]
         behind = block.instructions[index + 1 : index + 2] or [target.instructions[0] for target in ways.successors[block]]
         if any(later not in own for later in behind):
@@ -48,28 +50,29 @@ def exposed_reads(ways: Ways, loop: ast.AST, name: str, stops: Iterable[Instruct
 
     A function that is made in the loop and reads the name counts as a read. `stops`: no way goes on behind these.
     """
-    inside = within(ways, loop)
-    reads = [each for each in inside if any(v.name == name for v in read_by(each)) or is_read_inside(each, name)]
-    return arriving(ways, beginnings(ways, loop), [*writing(inside, name), *stops], reads)
+    inside, variable = within(ways, loop), ways.code.scope.variable(name)
+    reads = [each for each in inside if variable in read_by(each) or is_read_inside(each, name)]
+    return arriving(ways, beginnings(ways, loop), [*writing(inside, variable), *stops], reads)
 
 
 def keeps_name(ways: Ways, loop: ast.AST, name: str) -> bool:
     """Whether an iteration may end without having bound a name anew."""
-    return any(True for _ in arriving(ways, beginnings(ways, loop), writing(within(ways, loop), name), going_round(ways, loop)))
+    writes = writing(within(ways, loop), ways.code.scope.variable(name))
+    return any(True for _ in arriving(ways, beginnings(ways, loop), writes, going_round(ways, loop)))
 
 
 def within(ways: Ways, loop: ast.AST) -> list[Instruction]:
     return [each for block in ways.code.blocks if loop in block.loops for each in block.instructions]
 
 
-def writing(instructions: Iterable[Instruction], name: str) -> list[Instruction]:
-    """The instructions that surely bind a name."""
-    return [e for e in instructions if not isinstance(e, Opaque) and any(v.name == name for v in written_by(e))]
+def writing(instructions: Iterable[Instruction], variable: Variable) -> list[Instruction]:
+    """The instructions that surely bind a variable."""
+    return [each for each in instructions if not isinstance(each, Opaque) and variable in written_by(each)]
 
 
 def is_read_inside(instruction: Instruction, name: str) -> bool:
-    """Whether a function that is made here reads the name."""
-    if not isinstance(instruction, MakeFunction):
+    """Whether a function or class that is made here reads the name."""
+    if not isinstance(instruction, (MakeFunction, MakeClass)):
         return False
     named = (part for part in subtree(instruction.body) if isinstance(part, ast.Name))
     return any(part.id == name and isinstance(part.ctx, ast.Load) for part in named)

@@ -60,10 +60,6 @@ class Solution:
     def after(self, instruction: Instruction) -> Facts:
         return self._around(instruction)[1]
 
-    def at_start(self, block: Block) -> Facts:
-        """What holds before the first instruction of a block."""
-        return self.before(block.instructions[0])
-
     def _around(self, instruction: Instruction) -> tuple[Facts, Facts]:
         block, index = self.ways.position[instruction]
         if self.direction is Direction.FORWARD:

@@ -88,6 +88,7 @@ def of_try(builder: Builder, node: ast.Try) -> Steps:
     if not node.finalbody:
         yield handled(builder, node)
         return
+
     def leave() -> Steps:
         if builder.copied > MOST_COPIED:
             builder.hide(node, node.finalbody)

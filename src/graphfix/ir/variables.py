@@ -52,7 +52,8 @@ class Variable:
 class Scope:
     """A region of the text in which a name means one thing: a module, class, function or comprehension.
 
-    `code`: the syntax of the code object that it belongs to. `private`: the class whose private names (`__x`) are spelled here.
+    `code`: the syntax of the code object that it belongs to. `walruses`: the names that a comprehension
+    binds around it, by `:=`. `private`: the class whose private names (`__x`) are spelled here.
     """
 
     node: ast.AST
@@ -63,6 +64,7 @@ class Scope:
     bound: dict[str, None] = field(default_factory=dict)
     globals: set[str] = field(default_factory=set)
     nonlocals: set[str] = field(default_factory=set)
+    walruses: set[str] = field(default_factory=set)
     used: dict[str, None] = field(default_factory=dict)
     own: dict[str, Variable] = field(default_factory=dict)
     known: dict[str, Variable] = field(default_factory=dict)
@@ -266,6 +268,7 @@ def _walrus(name: str, scope: Scope) -> None:
     """`name := value` binds outside of comprehensions, and is read in the scopes between."""
     while isinstance(scope.node, COMPREHENSIONS) and scope.outer is not None:
         scope.used[name] = None
+        scope.walruses.add(scope.spelled(name))
         scope = scope.outer
     scope.used[name] = scope.bound[scope.spelled(name)] = None
 

@@ -12,7 +12,7 @@ from graphfix.analysis.flow.calls import name_of
 from graphfix.analysis.flow.freed import LOOPS
 from graphfix.analysis.flow.functions import FUNCTIONS
 from graphfix.analysis.flow.places import Cell, Field, Place, Reach, Sink
-from graphfix.dataflow.definitions import Definitions, written_by
+from graphfix.dataflow.definitions import Definitions
 from graphfix.dataflow.iterations import leaving
 from graphfix.model import Ground, InsertAfter, InsertBefore
 from graphfix.obligations.identity_sensitivity import Objects, is_identity
@@ -161,12 +161,12 @@ class Left(Inquiry):
                 return [value.elts[at] for value in alike] if len(alike) == len(values) else None
         return None
 
-    def bound_by(self, until: ast.stmt, name: str) -> set[ast.AST]:
-        """Where a name may have got what it means behind a statement."""
+    def bound_by(self, until: ast.stmt, name: str) -> set[ast.AST] | None:
+        """Where a name may have got what it means behind a statement; None where that has become no instruction."""
         ways = self.flow.paths.ways(until)
-        definitions = Definitions(ways)
-        ends = leaving(ways, self.flow.paths.within(until))
-        return {each.node for end in ends for each in definitions.behind(end) if any(v.name == name for v in written_by(each))}
+        definitions, variable = Definitions(ways), ways.code.scope.variable(name)
+        ends = list(leaving(ways, self.flow.paths.within(until)))
+        return {found.definition.node for end in ends for found in definitions.behind(end, variable)} if ends else None
 
     def may_be_none(self, loop: ast.AST | None, target: str, until: ast.stmt | None) -> Iterator[Open]:
         """Where what is detached is set to None: a name within the loop, an attribute anywhere but where its object is made.

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from graphfix.analysis.flow.functions import FUNCTIONS
-from graphfix.analysis.flow.places import Result
+from graphfix.analysis.flow.places import Place, Result
+from graphfix.effects.schema import Puts
 from graphfix.obligations.inquiry import Inquiry, Open
 from graphfix.obligations.introspection import word_of
 from graphfix.source.subtree import subtree
@@ -48,7 +49,13 @@ class Recorded(Inquiry):
         return bool(hooks) and all(isinstance(hook, FUNCTIONS) and self.gives_nothing(hook) for hook in hooks)
 
     def gives_nothing(self, hook: ast.AST) -> bool:
-        given = self.graph.values.get(Result(hook), ())
-        if not all(isinstance(each, ast.Constant) or isinstance(each, ast.Call) and self.flow.is_graphless(each) for each in given):
+        """Whether what a function in sight gives back is None, and it does not change the mode."""
+        if hook in self.flow.code.wrapped or not all(self.is_none(each) for each in self.graph.values.get(Result(hook), ())):
             return False
         return all(word_of(part) not in SWITCHING for code in self.flow.reached(hook) for part in subtree(code))
+
+    def is_none(self, place: Place) -> bool:
+        """Whether a place holds None: it is written so, or a method gives it that only puts something into its object."""
+        rows = self.flow.calls.methods.rows.get(place, ()) if isinstance(place, ast.Call) else ()
+        fills = bool(rows) and all(row.puts is not Puts.NOTHING and row.gives_no_graph for row in rows)
+        return fills or isinstance(place, ast.Constant) and place.value is None

@@ -15,6 +15,7 @@ from graphfix.dataflow.between import arrives
 from graphfix.dataflow.dominance import dominated
 from graphfix.effects.rows import row_of
 from graphfix.effects.table import facts
+from graphfix.ir.instructions import WriteAttribute, WriteItem, WriteName
 from graphfix.model import Decorate, Wrap
 from graphfix.models.words import INITIALISERS, WALKS
 from graphfix.obligations.identity_sensitivity import Objects
@@ -132,10 +133,10 @@ class Unrecorded(Inquiry):
         module = paths.module(site)
         if not isinstance(module, ast.Module) or paths.owner(site) is not module:
             return False
-        ways = paths.through(module)
-        later = [each for part in inside for each in paths.at_module(part)]
-        known = all(paths.module(part) is module for part in inside) and bool(later)
-        return known and not any(arrives(ways, later, each, ()) for each in paths.raising(site))
+        ways, at = paths.through(module), paths.raising(site)
+        later = [paths.at_module(part) for part in inside]
+        known = bool(at and later) and all(later) and all(paths.module(part) is module for part in inside)
+        return known and not any(arrives(ways, begin, each, ()) for begin in later for each in at)
 
     def taken_apart(self) -> Iterator[Open]:
         """What belongs to a function, and not to one that is wrapped around it."""
@@ -223,9 +224,11 @@ class Unrecorded(Inquiry):
         inner = set(subtree(code))
         if isinstance(holder, ast.Name) and all(source in inner for source in self.graph.sources(holder)):
             return False
-        ways, text = self.flow.paths.ways(holder), ast.unparse(holder)
-        made = [each for each in ways.code.instructions() if is_store(each.node) and each.node in inner and ast.unparse(each.node) == text]
-        return not all(bool(made) and dominated(ways, made, each) for each in self.flow.paths.raising(holder))
+        paths, text = self.flow.paths, ast.unparse(holder)
+        ways, at = paths.ways(holder), paths.raising(holder)
+        writes = [each for each in ways.code.instructions() if isinstance(each, (WriteName, WriteAttribute, WriteItem))]
+        made = [each for each in writes if isinstance(paths.parents.get(each.node), ast.Assign) and ast.unparse(each.node) == text]
+        return not (at and all(dominated(ways, [m for m in made if m.node in inner], each) for each in at))
 
     def walked_while_it_runs(self, inside: list[ast.AST]) -> Iterator[Open]:
         """The code that a loop inside pulls its items from runs without recording, too: it walks nothing."""
@@ -341,7 +344,3 @@ def refuses_graphs(flow: Flow, part: ast.AST) -> bool:
     else:
         return False
     return not flow.is_graphless(taken)
-
-
-def is_store(node: ast.AST) -> bool:
-    return isinstance(getattr(node, "ctx", None), ast.Store)

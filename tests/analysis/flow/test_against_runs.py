@@ -52,6 +52,15 @@ FORMS = {
                 return y * 2
         print(Doubled(3, 1)(torch.ones(3)))
         """,
+    "what a mixin gets from the class behind it": """
+        class Doubling:
+            def forward(self, x):
+                y = super().forward(x)
+                return y * 2
+        class Doubled(Doubling, nn.Linear):
+            pass
+        print(Doubled(3, 1)(torch.ones(3)))
+        """,
     "an object that is made": """
         class Row(tuple):
             def __new__(cls, value):
@@ -108,6 +117,13 @@ FORMS = {
         """,
     "a walrus in a comprehension": """
         print([kept for x in [1] if (kept := loss) is not None], kept)
+        """,
+    "a walrus in a generator expression": """
+        print(any((kept := value) is not None for value in [loss]))
+        def f(values):
+            any((own := value) is not None for value in values)
+            return own
+        print(kept, f([loss]))
         """,
     "a generator expression": """
         print(sum(value * 2 for value in (loss, loss)))

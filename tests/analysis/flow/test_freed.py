@@ -129,6 +129,26 @@ KEPT = {
             meter.update(loss)
         meter.update(f(x))
         """,
+    "the function is a generator, and does not run": """
+        def step(loss):
+            loss.backward()
+            yield
+        for x in data:
+            loss = f(x)
+            step(loss)
+            total += loss
+        """,
+    "the attribute is set anew by a function": """
+        class Meter:
+            def update(self, x):
+                self.loss = f(x)
+        meter = Meter()
+        def run(x):
+            global total
+            meter.loss.backward()
+            meter.update(x)
+            total += meter.loss
+        """,
     "the function may return before the walk": """
         def step(loss):
             if loss.isnan():
@@ -170,3 +190,11 @@ def test_what_another_function_binds_anew_has_no_backward(between: str) -> None:
     text = ANEW.format(between=between)
     assert not asked(text)
     assert asked(text.replace("    global loss\n", ""))
+
+
+@pytest.mark.parametrize(("between", "freed"), [("loss.backward()", True), ("pass", False)])
+def test_what_a_generator_expression_reads(between: str, freed: bool) -> None:
+    text = f"def run(x):\n    loss = f(x)\n    {between}\n    return sum(loss for w in weights)"
+    document = Document("train.py", text)
+    expression = next(part for part in ast.walk(document.tree) if isinstance(part, ast.GeneratorExp))
+    assert flow_of(document, lambda name, importing: None).freed.before(expression.elt) is freed

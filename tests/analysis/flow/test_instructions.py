@@ -7,9 +7,8 @@ import textwrap
 
 import pytest
 
-from graphfix.analysis.flow.access import RAISED
 from graphfix.analysis.flow.flow import Flow, flow_of
-from graphfix.analysis.flow.instructions import HANDLERS, SENT, WITHOUT_FLOW
+from graphfix.analysis.flow.instructions import HANDLERS, WITHOUT_FLOW
 from graphfix.analysis.flow.places import Cell, Field, Kind, Place, Result, Sink
 from graphfix.ir import instructions as ir
 from graphfix.source.document import Document
@@ -113,7 +112,3 @@ def test_what_a_kind_without_a_handler_uses_escapes(monkeypatch: pytest.MonkeyPa
     found, tree = flow("x = f'{g()}'")
     (call,) = (part for part in ast.walk(tree) if isinstance(part, ast.Call))
     assert {sink for sink, _ in found.graph.sinks[call]} >= {Sink.ESCAPES, Sink.ASKED}
-
-
-def test_places_that_no_code_spells() -> None:
-    assert (RAISED, SENT) == (Field("raise"), Field("send()"))

@@ -48,8 +48,8 @@ class Backwards:
 
     def enters_backward(self, function: ast.AST, call: ast.Call, read: ast.expr, definition: Place | None, depth: int) -> bool:
         """Whether the function surely frees the argument that is made of what is read, on each way through it."""
-        if isinstance(function, ast.Lambda):
-            return False
+        if isinstance(function, ast.Lambda) or self.flow.paths.through(function).code.is_generator:
+            return False  # a generator does not run where it is called
         given = [each for each in arguments(call) if self.leads_to(each, read, definition)]
         taking = [p for p in parameters(function) if any(each in self.graph.values.get(p, ()) for each in given)]  # type: ignore[arg-type]
         return any(self.frees_parameter(function, each, depth) for each in taking)

@@ -9,20 +9,17 @@ from graphfix.analysis.flow import library
 from graphfix.analysis.flow.callables import OF_LIBRARY, UNKNOWN, Callables, Callee
 from graphfix.analysis.flow.entrances import ENTRANCES, Function
 from graphfix.analysis.flow.functions import FUNCTIONS, arguments, parameters
-from graphfix.analysis.flow.hierarchy import last_word
 from graphfix.analysis.flow.instructions import SENT
+from graphfix.analysis.flow.language import Language
 from graphfix.analysis.flow.methods import Methods
 from graphfix.analysis.flow.places import Between, Field, Kind, Place, Result, Sink
 from graphfix.analysis.flow.records import Records
 from graphfix.analysis.flow.sight import ANY, Sight
-from graphfix.effects.methods import observes_graph
 from graphfix.effects.project_rows import added_backward_words
 from graphfix.effects.rows import row_of
 from graphfix.effects.schema import Puts
 from graphfix.models.words import WALKS
 from graphfix.source.subtree import kept_with_node
-
-REFLECTS = ("globals", "locals", "vars", "dir")
 
 
 def kind_of_edge(dotted: str) -> Kind:
@@ -57,14 +54,19 @@ class Calls:
         self.opaque: set[ast.Call] = set()
         self.recording: dict[ast.Call, None] = {}
         self.handed: set[ast.AST] = set()
-        self.reflections: list[ast.Call] = []
         self.library_calls: dict[ast.Call, None] = {}
         self.called_back: dict[tuple[ast.Call, ast.expr, str], Heard] = {}
         self.led_to: dict[ast.Call, tuple[Callee, ...]] = {}
         self.opened: set[ast.Call] = set()
         self.linked: set[tuple[ast.Call, Function, Place | None, bool]] = set()
         self.records = Records(code, self.entered)
+        self.language = Language(code, self.records, self.walking)
         self.callables = Callables(code, self.methods, self.library_calls)
+
+    @property
+    def reflections(self) -> list[ast.Call]:
+        """The calls that may read any variable by its name."""
+        return self.language.reflections
 
     def link(self) -> None:
         """First what is sure, so that the objects which methods are called on are known before names have to decide."""
@@ -160,7 +162,7 @@ class Calls:
 
     def library_call(self, call: ast.Call, dotted: str) -> None:
         """A function of torch, Python or a library that is well known."""
-        self.of_the_language(call, dotted)
+        self.language.call(call, dotted)
         given = arguments(call)
         row = row_of(dotted)
         for argument in given if library.iterates(dotted) else ():
@@ -176,56 +178,6 @@ class Calls:
             self.flow.end(argument, Sink.WALKED, call)
         if not library.lets_go(dotted):
             self.escape(call, given)
-
-    def of_the_language(self, call: ast.Call, dotted: str) -> None:
-        """What functions do that see more of the program than what they are given, or ask what that is."""
-        given = arguments(call)
-        if dotted in ("id", "type"):
-            for argument in given:
-                self.flow.end(argument, Sink.ASKED, call)
-        elif dotted in ("setattr", "object.__setattr__") and given:
-            self.sets_attribute(call, given)
-        elif dotted == "getattr" and len(given) > 1:
-            self.gets_attribute(call, given)
-        elif dotted in ("min", "max", "next"):
-            for argument in given:
-                self.flow.add(argument, call, Kind.OUT)
-                if len(call.args) > 1:
-                    self.flow.add(argument, call, Kind.SAME)
-        elif dotted in ("float", "int") or dotted.startswith("math."):
-            for argument in given:
-                self.flow.add(argument, call, Kind.NUMBER)
-        elif dotted == "dataclasses.replace":
-            self.records.replace(call)
-        elif dotted == "vars" and given:
-            self.code.dynamic(given[0], call)
-        elif dotted in REFLECTS and not given and not self.is_asked_for_names(call) or dotted in ("eval", "exec"):
-            self.reflections.append(call)
-
-    def sets_attribute(self, call: ast.Call, given: list[ast.expr]) -> None:
-        key = given[1].value if len(given) > 1 and isinstance(given[1], ast.Constant) else None
-        for argument in given[1:]:
-            self.flow.add(argument, given[0], Kind.IN, f".{key}" if isinstance(key, str) else None)
-        if len(given) > 2:
-            self.code.assign_field(key, given[2])  # type: ignore[arg-type]
-
-    def gets_attribute(self, call: ast.Call, given: list[ast.expr]) -> None:
-        key = given[1].value if isinstance(given[1], ast.Constant) else None
-        self.flow.add(given[0], call, Kind.OUT, f".{key}" if isinstance(key, str) else None)
-        if not isinstance(key, str):
-            self.flow.end(given[0], Sink.ESCAPES, call)
-            self.flow.end(given[0], Sink.ASKED, call)
-        elif key in self.walking:
-            self.flow.end(given[0], Sink.WALKED, call)
-        elif observes_graph(key):
-            self.flow.end(given[0], Sink.ASKED, call)
-        if isinstance(given[1], ast.Constant):
-            self.flow.use(given[0], "attribute", str(key), call)
-        self.code.read_field(key, call)  # type: ignore[arg-type]
-
-    def is_asked_for_names(self, call: ast.Call) -> bool:
-        """Whether nothing is read but which names there are: `"state" in locals()`."""
-        return any(call in others for _, _, others in self.code.compared)
 
     def callbacks(self, call: ast.Call, given: list[ast.expr], dotted: str) -> None:
         """Functions among the arguments are called with the others, and what they return comes back."""
@@ -302,7 +254,8 @@ class Calls:
         self.recording[call] = None
         for place in [*arguments(call), *([own] if own is not None else [])]:
             self.flow.add(place, call, Kind.DRAWN)
-        if cls is None or not all(library.is_layer(f"torch.nn.{last_word(base)}") for base in cls.bases):
+        bases = self.code.bases.get(cls, []) if cls is not None else []
+        if not bases or not all(map(library.is_layer, bases)):
             self.escape(call, arguments(call))
 
     def hand_on(self, call: ast.Call, method: Function) -> None:

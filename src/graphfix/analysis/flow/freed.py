@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 from graphfix.analysis.flow.backwards import Backwards
 from graphfix.analysis.flow.functions import parameters
-from graphfix.analysis.flow.places import Place
+from graphfix.analysis.flow.places import Field, Place
 from graphfix.dataflow.between import arrives, arriving
 from graphfix.dataflow.iterations import going_round, leaving
-from graphfix.ir.instructions import Call, Instruction, Return, WriteAttribute, WriteItem
+from graphfix.dataflow.ways import Ways
+from graphfix.ir.instructions import Call, Instruction, Return, WriteAttribute, WriteItem, Yield
 from graphfix.source.subtree import subtree
 
 if TYPE_CHECKING:
@@ -93,7 +94,8 @@ class Freed:
         """Whether `read.backward()` has surely run before on what a name means: no number has that, nor has what holds tensors."""
         definitions = list(self.graph.values.get(read, ())) if isinstance(read, ast.Name) else []
         return bool(definitions) and all(
-            isinstance(place, (ast.arg, ast.Name)) and self.passed(read, place, functools.partial(self.is_backward_of, read, place)) for place in definitions
+            isinstance(place, (ast.arg, ast.Name)) and self.passed(read, place, functools.partial(self.is_backward_of, read, place))
+            for place in definitions
         )
 
     def is_backward_of(self, read: ast.expr, definition: Place, call: ast.Call) -> bool:
@@ -115,19 +117,37 @@ class Freed:
     def passed(self, read: ast.expr, definition: Place | None, wanted: Callable[[ast.Call], bool]) -> bool:
         """Whether each way from a definition to where it is read makes a call that is `wanted`.
 
-        `definition`: a name or parameter of the same code; None where it is not known, and may come by way of the entry, or be set here.
+        `definition`: a name or parameter; None where it is not known. What is not made in the same code comes by way of the entry.
         """
-        ways = self.paths.ways(read)
-        at = self.paths.raising(read)
+        node = self.running_at(read, definition)
+        ways, at = self.paths.ways(node), self.paths.raising(node)
         stops = [each for each in ways.code.instructions() if isinstance(each, Call) and is_wanted(each.node, wanted)]
         if not at or not stops:
             return False
-        if isinstance(definition, ast.AST):
-            begin = self.paths.of(definition)
-        else:
-            begin = [e for e in ways.code.instructions() if isinstance(e, WriteAttribute) and e.name == getattr(read, "attr", None)]
-        outside = definition is None
+        made = self.paths.of(definition) if isinstance(definition, ast.AST) else []
+        begin = [each for each in made if each in ways.position]
+        outside = not begin
+        if isinstance(read, ast.Attribute):
+            begin += self.setting(ways, read.attr)
         return all(ways.position[each][0] in ways.reachable and not arrives(ways, begin, each, stops, outside) for each in at)
+
+    def running_at(self, read: ast.expr, definition: Place | None) -> ast.AST:
+        """Where a read runs in the code of the definition: a generator expression runs where it stands."""
+        node: ast.AST = read
+        made_in = self.paths.owner(definition) if isinstance(definition, ast.AST) else None
+        while isinstance(owner := self.paths.owner(node), ast.GeneratorExp) and owner is not made_in:
+            node = owner
+        return node
+
+    def setting(self, ways: Ways, name: str) -> list[Instruction]:
+        """The instructions by which an attribute of this name may get another value, here or in a function in sight that is called."""
+        setters = {self.paths.owner(place) for place in self.graph.values.get(Field(name), ()) if isinstance(place, ast.Attribute)}
+        return [
+            each
+            for each in ways.code.instructions()
+            if isinstance(each, WriteAttribute) and each.name == name
+            or isinstance(each, Call) and any(not setters.isdisjoint(self.flow.reached(f)) for f in self.flow.entered_at(each.node))
+        ]
 
     def before_next(self, loop: Loop, text: str, until: ast.stmt | None = None) -> bool:
         """Whether what an iteration leaves in the variable or attribute `text` is surely freed when the next begins.
@@ -184,7 +204,8 @@ class Freed:
             return True
         leading = [part for part in subtree(statement) if any(own in self.flow.reached(f) for f in self.flow.entered_at(part))]
         begin = [each for part in leading for each in self.paths.of(part)]
-        return self.freed_until(loop, begin, definition, until)
+        known = self.paths.ways(loop).position
+        return all(each in known for each in begin) and self.freed_until(loop, begin, definition, until)
 
     def made_at(self, definition: ast.AST, statement: ast.stmt) -> list[Instruction]:
         """The instructions by which a variable, attribute or item gets a value; `statement` does it where `definition` only reads."""
@@ -194,10 +215,10 @@ class Freed:
 
     def freed_in(self, owner: ast.AST, definition: ast.AST) -> bool:
         """Whether each way from the definition out of its function leads through a backward pass over it."""
-        ways = self.paths.through(owner)
+        ways, begin = self.paths.through(owner), self.paths.of(definition)
         stops = self.backwards.over(ways, definition)
-        ends = [block.instructions[-1] for block in ways.code.blocks if isinstance(block.instructions[-1], Return)]
-        return not any(arriving(ways, self.paths.of(definition), stops, ends))
+        ends = [each for each in ways.code.instructions() if isinstance(each, (Return, Yield))]
+        return bool(begin and stops) and not any(arriving(ways, begin, stops, ends))
 
     def freed_until(self, loop: Loop, begin: Collection[Instruction], definition: ast.AST, until: ast.stmt | None) -> bool:
         """Whether each way from `begin` to the end of the iteration, or of the statement `until`, leads through a backward pass."""
@@ -205,7 +226,9 @@ class Freed:
             return False
         ways = self.paths.ways(loop)
         stops = self.backwards.over(ways, definition)
-        ends = leaving(ways, self.paths.within(until)) if until is not None else going_round(ways, loop)
+        ends = list(leaving(ways, self.paths.within(until))) if until is not None else going_round(ways, loop)
+        if until is not None and not ends:
+            return False  # it has become no instruction
         return bool(stops) and not any(arriving(ways, begin, stops, ends, after=until is not None))
 
 

@@ -24,7 +24,7 @@ class Hierarchy:
     def __init__(self, classes: Iterable[ast.ClassDef]) -> None:
         bases: dict[str, dict[str, None]] = {}
         for cls in classes:
-            bases.setdefault(cls.name, {}).update(dict.fromkeys(map(last_word, cls.bases)))
+            bases.setdefault(cls.name, {}).update(dict.fromkeys(map(_last_word, cls.bases)))
         self.number: dict[str, int] = {}
         self.above: list[int] = []
         groups = list(components(bases, lambda name: bases.get(name, {})))
@@ -128,5 +128,5 @@ def _numbers(classes: int) -> Iterator[int]:
         classes ^= lowest
 
 
-def last_word(base: ast.expr) -> str:
+def _last_word(base: ast.expr) -> str:
     return base.attr if isinstance(base, ast.Attribute) else base.id if isinstance(base, ast.Name) else ""

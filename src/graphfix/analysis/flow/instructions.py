@@ -15,6 +15,7 @@ from graphfix.analysis.flow.spelled import constant, is_text
 from graphfix.effects.rows import row_of
 from graphfix.ir import instructions as ir
 from graphfix.ir.blocks import Code
+from graphfix.ir.expressions import SYMBOLS
 
 SENT = Field("send()")  # what is sent to generators
 
@@ -28,6 +29,7 @@ class Instructions(Access):
         self.inside: dict[ast.Call, tuple[ast.ClassDef | None, ast.arg | None]] = {}
         self.compared: list[tuple[ast.expr, list[ast.expr], list[ast.expr]]] = []
         self.reads_any: list[Place] = []
+        self.bases: dict[ast.ClassDef, list[str]] = {}
 
     def pass_over(self, code: Code) -> None:
         """Add the edges of all instructions of a code object."""
@@ -252,6 +254,10 @@ class Instructions(Access):
         else:
             self.add_from(handed.value, node, Kind.IN)  # a generator expression
 
+    def make_class(self, made: ir.MakeClass) -> None:
+        """Note the library's classes that a class derives from, by their full names; an empty one where that is not known."""
+        self.bases[made.body] = [self.dotted(base) or "" for base in made.body.bases]
+
     def hide(self, hidden: ir.Opaque) -> None:
         """Code that is not lowered may do anything with what it reads, and give anything to what it writes."""
         for variable in hidden.reads:
@@ -268,7 +274,7 @@ class Instructions(Access):
         return all(self.is_unknown(each.variable) for each in reads) and not any(True for _ in self.starred(name.id))
 
 
-COMPARISONS = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge", "in": "contains", "not in": "contains"}
+COMPARISONS = {SYMBOLS[kind]: name for kind, name in OPERATORS.items() if issubclass(kind, ast.cmpop)}
 HANDLERS: dict[type[ir.Instruction], Callable[[Instructions, Any], None]] = {
     ir.Parameter: Instructions.take_parameter,
     ir.ReadName: Instructions.read_name,
@@ -290,6 +296,7 @@ HANDLERS: dict[type[ir.Instruction], Callable[[Instructions, Any], None]] = {
     ir.InPlace: Instructions.change,
     ir.Call: Instructions.call,
     ir.MakeFunction: Instructions.make_function,
+    ir.MakeClass: Instructions.make_class,
     ir.Iterate: Instructions.iterate,
     ir.Return: Instructions.give_back,
     ir.Yield: Instructions.hand_out,
@@ -298,5 +305,5 @@ HANDLERS: dict[type[ir.Instruction], Callable[[Instructions, Any], None]] = {
 EXITS = ("__exit__", "__aexit__")
 # these move nothing: what they use stays where it is
 WITHOUT_FLOW = (
-    ir.Constant, ir.DeleteName, ir.Part, ir.MakeClass, ir.Import, ir.Next, ir.Branch, ir.Jump, ir.Catch, ir.Exit,
+    ir.Constant, ir.DeleteName, ir.Part, ir.Import, ir.Next, ir.Branch, ir.Jump, ir.Catch, ir.Exit,
 )  # fmt: skip

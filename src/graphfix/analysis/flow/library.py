@@ -46,6 +46,12 @@ def is_layer(dotted: str) -> bool:
     return known is not None and known.kind == "layer"
 
 
+def may_swallow(dotted: str) -> bool:
+    """Whether a context manager of this name may keep an error from going further: where nothing is known of it, it may."""
+    row = row_of(dotted)
+    return row.swallows if row is not None else facts(dotted) is None
+
+
 def may_give_itself(dotted: str) -> bool:
     """Whether what a function of this name gives may be what it is given, or as that."""
     row = row_of(dotted)

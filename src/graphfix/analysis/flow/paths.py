@@ -75,12 +75,14 @@ class Paths:
     def raising(self, node: ast.AST) -> list[Instruction]:
         """The instructions at which an error leaves a node: of a statement that has others in it, those of its head.
 
-        Where a node has become none, as a `pass`, those of what it stands in.
+        Where a node has become none, as a `pass`, those of what it stands in, in the same code object. None for a node of no file.
         """
+        owner = self.owner(node)
         while not (found := self.within(node)):
-            if node not in self.parents:
-                return []
-            node = self.parents[node]
+            above = self.parents.get(node)
+            if above is None or above is owner:
+                return self.through(owner).code.entry.instructions[:1] if owner is not None else []
+            node = above
         if hasattr(node, "body"):
             position = self.ways(node).position
             return [min(found, key=lambda each: (position[each][0].number, position[each][1]))]

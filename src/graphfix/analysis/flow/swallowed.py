@@ -5,13 +5,12 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from graphfix.analysis.flow import library
 from graphfix.analysis.flow.calls import decorators
 from graphfix.analysis.flow.circular import true_of_itself
 from graphfix.analysis.flow.functions import FUNCTIONS
 from graphfix.analysis.flow.places import Place, Result
 from graphfix.dataflow.exceptions import ending_of
-from graphfix.effects.rows import row_of
-from graphfix.effects.table import facts
 from graphfix.ir.instructions import Opaque, Yield
 from graphfix.source.subtree import subtree
 
@@ -123,8 +122,7 @@ def may_swallow(flow: Flow, source: Place) -> bool:
         return any(holds_its_yield(flow, each) for each in generators)
     dotted = flow.code.calls.get(source, "")
     if dotted or not isinstance(source.func, ast.Attribute):
-        row = row_of(dotted)
-        return row.swallows if row is not None else facts(dotted) is None
+        return library.may_swallow(dotted)
     made = flow.graph.sources(source.func.value)  # a method of an object of such a library: `accelerator.accumulate(model)`
     return not made or any(not isinstance(each, ast.Call) or may_swallow(flow, each) for each in made)
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
+from graphfix.analysis.flow import library
 from graphfix.analysis.flow.graph import FlowGraph
 from graphfix.analysis.flow.places import Cell, Field, Kind, Place
-from graphfix.dataflow.carried import CarriedDefinitions
+from graphfix.dataflow.definitions import Definitions
 from graphfix.dataflow.ways import Ways
-from graphfix.effects.rows import row_of
-from graphfix.effects.table import facts
 from graphfix.ir.blocks import Code
 from graphfix.ir.instructions import Exit, Instruction, MakeFunction, WriteName
 from graphfix.ir.origins import Origins
@@ -30,7 +29,7 @@ class Variables:
         self.code: Code
         self.borrowed: set[Variable] = set()
         self.written: set[Variable] = set()
-        self.definitions: dict[ast.AST, CarriedDefinitions] = {}
+        self.definitions: dict[ast.AST, Definitions] = {}
 
     def share(self) -> None:
         """Find out which variables of the document travel."""
@@ -39,7 +38,7 @@ class Variables:
         for scope in scopes.values():
             for name in scope.used:
                 variable = scope.variable(name)
-                writes = scope.spelled(name) in scope.bound
+                writes = scope.spelled(name) in scope.bound or scope.spelled(name) in scope.walruses
                 if scope.code is not variable.owner and writes:
                     self.written.add(variable)
                 if running_code(scope.code, scopes) is not running_code(variable.owner, scopes):
@@ -92,21 +91,22 @@ class Variables:
             code, at = outer, made[0]
         return code, at
 
-    def known_in(self, code: Code) -> CarriedDefinitions:
+    def known_in(self, code: Code) -> Definitions:
         found = self.definitions.get(code.node)
         if found is None:
-            self.definitions[code.node] = found = CarriedDefinitions(Ways(code, self.may_swallow))
+            self.definitions[code.node] = found = Definitions(Ways(code, self.may_swallow))
         return found
 
     def may_swallow(self, leaving: Exit) -> bool:
-        """Whether a context manager may keep an error from going further: no library says that it does not."""
+        """Whether a context manager may keep an error from going further: no library says that it does not.
+
+        Which one of the program it is, is known only once all edges are there: `swallowed` asks again, of proofs.
+        """
         item = leaving.node
         called = item.context_expr if isinstance(item, ast.withitem) else None
         if not isinstance(called, ast.Call):
             return True
-        name = self.dotted(called.func) or (called.func.id if isinstance(called.func, ast.Name) else "")
-        row = row_of(name)
-        return row.swallows if row is not None else facts(name) is None
+        return library.may_swallow(self.dotted(called.func) or (called.func.id if isinstance(called.func, ast.Name) else ""))
 
     def defined_at(self, code: Code, definition: Instruction) -> Iterable[Place]:
         """The places at which a definition has what it gives."""
