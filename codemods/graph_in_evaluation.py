@@ -97,7 +97,7 @@ def find(evidence: Evidence) -> Iterator[Finding]:
     for statement, module in passes_in_both_modes(evidence):
         around = evidence.program.enclosing(statement, (ast.FunctionDef, ast.AsyncFunctionDef))
         calls = () if around is None else calls_of(evidence, around)
-        if not any(is_unrecorded(evidence, document, call, 1) for document, call in calls):
+        if not any(is_unrecorded(evidence, code, call, 1) for code, call in calls):
             yield evaluated(evidence, statement, module)
 
 

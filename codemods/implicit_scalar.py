@@ -38,7 +38,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from graphfix.analysis.call_graph import word
 from graphfix.analysis.contributors import Facts
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.subject import Subject
@@ -49,6 +48,7 @@ from graphfix.interpreter.values import Tensor, Unknown
 from graphfix.model import Append, Finding, Operation, Replace, Severity
 from graphfix.repair.fixes import fix, operand, unless
 from graphfix.source.quote import short
+from graphfix.source.spelling import word
 
 CONVERSIONS = frozenset(("float", "int", "complex"))
 

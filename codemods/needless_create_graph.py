@@ -42,7 +42,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from graphfix.analysis.call_graph import FUNCTIONS
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.explore import Run
 from graphfix.analysis.forwards import is_of_module, module_called
@@ -56,6 +55,7 @@ from graphfix.interpreter.values import Instance
 from graphfix.model import OUTSIDE, AddArgument, Finding, Fix, NoFix, Operation, RemoveArgument, Replace, Severity
 from graphfix.repair.fixes import fix, unless
 from graphfix.repair.no_grad import evaluation_mode
+from graphfix.source.spelling import FUNCTIONS
 from graphfix.source.subtree import subtree
 
 

@@ -11,8 +11,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 ROOMS = (
-    "analysis", "autograd", "campaign", "dataflow", "effects", "files", "interpreter", "ir", "models", "obligations", "project",
-    "pullrequest", "repair", "report", "review",
+    "analysis", "autograd", "calls", "campaign", "dataflow", "effects", "files", "interpreter", "ir", "models", "obligations", "project",
+    "pullrequest", "relevance", "repair", "report", "review",
     "rewrite", "run", "server", "settings", "source", "traced", "verify", "why",
 )  # fmt: skip
 FOLDERS = {
@@ -40,6 +40,8 @@ FORBIDDEN = {
     "graphfix.effects": ("autograd", "interpreter", "models", "analysis", "obligations", "repair", "project", "source", "files", *OUTSIDE),
     "graphfix.ir": ("autograd", "effects", "interpreter", "models", "analysis", "obligations", "repair", "project", "files", *OUTSIDE),
     "graphfix.dataflow": ("autograd", "effects", "interpreter", "models", "analysis", "obligations", "repair", "project", "files", *OUTSIDE),
+    "graphfix.calls": ("autograd", "interpreter", "models", "relevance", "analysis", "obligations", "repair", "project", "files", *OUTSIDE),
+    "graphfix.relevance": ("autograd", "analysis", "obligations", "repair", "files", *OUTSIDE),
     "graphfix.autograd": ("interpreter", "models", "analysis", "obligations", "repair", "source", "files", *OUTSIDE),
     "graphfix.interpreter": ("models", "analysis", "obligations", "repair", "files", "project", *OUTSIDE),
     "graphfix.models": ("analysis", "obligations", "repair", "files", *OUTSIDE),

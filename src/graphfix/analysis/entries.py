@@ -7,7 +7,6 @@ import enum
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from graphfix.analysis.call_graph import Definition, word
 from graphfix.analysis.forwards import is_forward_pass
 from graphfix.autograd.backward import WalkKind
 from graphfix.interpreter.boundaries import note_boundary
@@ -16,6 +15,7 @@ from graphfix.interpreter.frames import Env
 from graphfix.interpreter.interpreter import Interpreter, Stop
 from graphfix.interpreter.values import NONE, Class, Constant, External, Function, Instance, Mapping, Unknown, Value, nodes_in
 from graphfix.models.words import LAUNCHERS, UNRECORDED_BY_TRAINER, WALKED_BY_TRAINER
+from graphfix.source.spelling import Definition, word
 from graphfix.source.subtree import subtree
 
 Start = Callable[[Interpreter, Env], None]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 
-from graphfix.analysis.call_graph import spelled_in
 from graphfix.analysis.contributors import Facts
 from graphfix.analysis.explore import Tape
 from graphfix.analysis.forwards import calls_module, context_of_call, has_own_module, is_module_call, is_resumed
@@ -23,6 +22,7 @@ from graphfix.interpreter.frames import Frame
 from graphfix.model import OUTSIDE
 from graphfix.models.words import ASKS
 from graphfix.source.program import Program
+from graphfix.source.spelling import spelled_in
 from graphfix.source.subtree import children, subtree
 
 LOOPS = (ast.For, ast.AsyncFor, ast.While)

@@ -19,6 +19,9 @@ from graphfix.analysis.runs import Run
 from graphfix.analysis.second_backward import SecondBackward, second_backwards
 from graphfix.autograd.graph import history
 from graphfix.autograd.iteration import is_further
+from graphfix.calls import program as calls
+from graphfix.calls.graph import CallGraph
+from graphfix.calls.recording import Recording
 from graphfix.interpreter.imports import Importer, parsed
 from graphfix.interpreter.interpreter import Interpreter
 from graphfix.interpreter.recording import ReadKind, Store
@@ -198,6 +201,11 @@ class Evidence:
         """Where values may go, whatever the runs have shown."""
         from graphfix.analysis.flow.flow import flow_of
 
+        return flow_of(self.program.main, self.document_named, self.tape.conventions.walking, {each: self._offered(each) for each in self.changing})
+
+    @cached_property
+    def document_named(self) -> Callable[[str, Document], Document | None]:
+        """Which document a name of a module means in another one; None where it is none of the project's."""
         importer = Importer(Path(self.program.main.path), self.tape.roots, self.tape.given)
         known: dict[Path, Document | None] = {}  # one document for a file, however it is named
 
@@ -211,7 +219,23 @@ class Evidence:
                 known[path] = importer.document_at(path, name)
             return known[path]
 
-        return flow_of(self.program.main, find, self.tape.conventions.walking, {each: self._offered(each) for each in self.changing})
+        return find
+
+    @cached_property
+    def call_graph(self) -> CallGraph:
+        """What each instruction of the program may run; other programs that import its files may be taken in."""
+        own = {Path(os.path.realpath(document.path)): document for document in self.program.files}
+
+        def find(name: str, importing: Document) -> Document | None:
+            found = self.document_named(name, importing)
+            return own.get(Path(os.path.realpath(found.path)), found) if found is not None else None
+
+        return CallGraph(calls.Program(self.program.main, find))
+
+    @cached_property
+    def recording(self) -> Recording:
+        """Where the code of the program surely records nothing."""
+        return Recording(self.call_graph)
 
     def _offered(self, document: Document) -> list[ast.AST]:
         """The functions of a file that code besides this program may call."""

@@ -11,7 +11,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from graphfix.analysis.call_graph import FUNCTIONS
 from graphfix.analysis.entries import (
     MODULE,
     EntryKind,
@@ -24,7 +23,6 @@ from graphfix.analysis.entries import (
     start_method,
 )
 from graphfix.analysis.policies import Policy, PolicyKind, Side, compatible, is_idle_exit, repeats, side_of, worth_taking
-from graphfix.analysis.prospects import Prospects
 from graphfix.analysis.runs import Run, untouched_by
 from graphfix.interpreter.conventions import NO_CONVENTIONS, Conventions
 from graphfix.interpreter.frames import Env, Frame
@@ -35,7 +33,9 @@ from graphfix.interpreter.snapshot import Beginning, Question
 from graphfix.interpreter.statements import is_raise
 from graphfix.interpreter.values import Value
 from graphfix.models.assembly import assembled
+from graphfix.relevance.prospects import Prospects
 from graphfix.source.document import Document
+from graphfix.source.spelling import FUNCTIONS
 from graphfix.source.subtree import subtree
 
 # Statements and calls that all runs over one file may simulate together: a count, so that results do not depend on the clock
@@ -59,7 +59,7 @@ class Tape:
 
     `interpreters`, `others`: what has made its runs, those that began anew included, and tapes that are not needed longer than this one.
     `given`: as `Importer` takes it. `is_brief`: as `Explorer.look_briefly` has it.
-    `settled`: runs of the tape that it replays, which are the same once more.
+    `settled`: runs of the tape that it replays, which are the same once more. `further`: what to expect of files that its runs come to.
     """
 
     document: Document
@@ -73,10 +73,20 @@ class Tape:
     interpreters: list[Interpreter] = field(default_factory=list)
     others: list[Tape] = field(default_factory=list)
     settled: dict[EntryPoint, list[Run]] = field(default_factory=dict)
+    further: dict[Document, Prospects] = field(default_factory=dict)
 
     @cached_property
     def prospects(self) -> Prospects:
         return Prospects(self.document, self.roots, self.conventions)
+
+    def prospects_at(self, node: ast.AST) -> Prospects:
+        """Those of the file in which a node stands."""
+        if node in self.document.parents:
+            return self.prospects
+        document = next((each for each in self.documents if node in each.parents), self.document)
+        if document not in self.further:
+            self.further[document] = Prospects(document, self.roots, self.conventions)
+        return self.further[document]
 
     def let_go(self) -> None:
         """End it: runs, modules and what they hold are held by one another, and go now instead of when Python's collector finds them."""
@@ -102,7 +112,7 @@ class Tape:
             return Tape(self.document, [], True, self.roots, self.conventions)
         explorer = Explorer(self.document, self.roots, self.conventions, self.given)
         self.others.append(explorer.tape)
-        explorer.tape.prospects = self.prospects
+        explorer.tape.prospects, explorer.tape.further = self.prospects, self.further
         explorer.tape.settled = untouched_by(self.document, self.runs, substitutions)
         explorer.substitutions = substitutions
         if self.is_brief:
@@ -300,7 +310,7 @@ class Explorer:
 
     def may_bring_graphs(self, site: ast.AST, side: bool) -> bool:
         """Whether a side of a branch may make a graph or walk one."""
-        return self.prospects.may_bring_graphs(side_of(site, side))
+        return self.tape.prospects_at(site).may_bring_graphs(side_of(site, side))
 
     def is_refusal(self, site: ast.AST, side: bool) -> bool:
         """Whether a side does nothing but raise: code that works takes the other one, which a run has taken."""

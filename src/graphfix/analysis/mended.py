@@ -6,7 +6,6 @@ import ast
 import functools
 from collections.abc import Callable, Iterable, Iterator
 
-from graphfix.analysis.call_graph import word
 from graphfix.analysis.evidence import Evidence, as_detached
 from graphfix.analysis.growing_places import GrowingPlace
 from graphfix.analysis.region import Region
@@ -15,6 +14,7 @@ from graphfix.autograd.graph import Node, history
 from graphfix.autograd.iteration import split_loop
 from graphfix.interpreter.recording import Store
 from graphfix.interpreter.values import Mapping, Sequence, Value
+from graphfix.source.spelling import word
 from graphfix.source.subtree import subtree
 
 Ends = Callable[[Subject], bool]

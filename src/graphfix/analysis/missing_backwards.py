@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from graphfix.analysis.call_graph import word
 from graphfix.analysis.evidence import Evidence, asked_once
 from graphfix.analysis.flow.places import Sink
 from graphfix.analysis.read_gradients import reads_gradients
@@ -24,6 +23,7 @@ from graphfix.interpreter.recording import Foreign, Store, StoreKind
 from graphfix.interpreter.values import BoundMethod, Function, Partial, Tensor, Value, leaves_in, nodes_in
 from graphfix.models.words import WALKS
 from graphfix.source.document import Document
+from graphfix.source.spelling import word
 from graphfix.source.subtree import subtree
 
 Ordered = TypeVar("Ordered", BackwardPass, Foreign, Store)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from graphfix.analysis.call_graph import word
 from graphfix.autograd.backward import BackwardPass
+from graphfix.source.spelling import word
 from graphfix.source.subtree import subtree
 
 

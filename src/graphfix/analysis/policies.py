@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import enum
 
-from graphfix.analysis.call_graph import word
 from graphfix.interpreter.interning import Key, kind_of, mentions
 from graphfix.interpreter.statements import is_raise
+from graphfix.source.spelling import word
 from graphfix.source.subtree import subtree
 
 SAYS = frozenset(("print", "debug", "info", "warn", "warning", "error", "exception", "log", "write"))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from graphfix.analysis.call_graph import word
 from graphfix.source.document import Document
+from graphfix.source.spelling import word
 from graphfix.source.subtree import subtree
 
 

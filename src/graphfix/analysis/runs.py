@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from graphfix.analysis.call_graph import FUNCTIONS
 from graphfix.analysis.entries import EntryPoint
 from graphfix.analysis.out_of_sight import OutOfSight
 from graphfix.analysis.policies import Policy
@@ -18,6 +17,7 @@ from graphfix.autograd.gradients import Fates
 from graphfix.autograd.graph import Leaf, Node
 from graphfix.interpreter.recording import Recording
 from graphfix.source.document import Document
+from graphfix.source.spelling import FUNCTIONS
 
 
 @dataclass(eq=False)

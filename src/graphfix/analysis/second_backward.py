@@ -12,7 +12,6 @@ import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from graphfix.analysis.call_graph import word
 from graphfix.analysis.contributors import way_from
 from graphfix.analysis.entries import EntryPoint
 from graphfix.analysis.explore import Tape
@@ -28,6 +27,7 @@ from graphfix.interpreter.interning import kind_of
 from graphfix.interpreter.recording import Boundary, Store, StoreKind
 from graphfix.interpreter.values import Value
 from graphfix.ir.origins import origins
+from graphfix.source.spelling import word
 from graphfix.source.subtree import subtree
 
 # what is linear, and in no table that can be recorded everywhere

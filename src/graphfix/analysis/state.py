@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 
-from graphfix.analysis.call_graph import word
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.growing_places import GrowingPlace, by_place, ends_with_pass, holders, is_cut_at_once
 from graphfix.analysis.runs import Run
@@ -14,6 +13,7 @@ from graphfix.autograd.graph import Leaf, Node, history
 from graphfix.autograd.iteration import split_loop
 from graphfix.interpreter.recording import Store, StoreKind
 from graphfix.interpreter.values import Instance
+from graphfix.source.spelling import word
 
 SHORT = 3  # iterations
 

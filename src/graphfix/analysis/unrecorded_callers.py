@@ -4,168 +4,97 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
-from graphfix.analysis.bringing import imported_names
-from graphfix.analysis.call_graph import word
 from graphfix.analysis.evidence import Evidence, asked_once
 from graphfix.analysis.testing import is_test
-from graphfix.interpreter.imports import Importer, parsed
+from graphfix.calls.classes import line_of
+from graphfix.calls.graph import CallGraph
+from graphfix.calls.meanings import Library, Meaning, Object, Unknown
+from graphfix.calls.program import File
+from graphfix.effects.rows import row_of
+from graphfix.ir import instructions as ir
+from graphfix.ir.blocks import Code
 from graphfix.models.words import UNRECORDED_BY_TRAINER
-from graphfix.source.document import Document
-from graphfix.source.finder import NEVER
-from graphfix.source.reads import note_read
-from graphfix.source.subtree import subtree
-
-MAX_FILES = 16
-FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-SWITCHES = frozenset(("no_grad", "inference_mode"))
+from graphfix.source.spelling import FUNCTIONS, Definition
 
 
 @asked_once
-def called_unrecorded(evidence: Evidence, function: ast.FunctionDef | ast.AsyncFunctionDef, depth: int = 3) -> bool:
-    """Whether calls by its name are in sight, and each stands under `no_grad`, as written, or in a function of which that is true.
+def called_unrecorded(evidence: Evidence, function: Definition, depth: int = 3) -> bool:
+    """Whether calls of it are in sight, and each is made where nothing is recorded, or in a function of which that is true.
 
     What tests do counts where nobody else calls it: they build what is gone when they end.
     """
     calls = list(calls_of(evidence, function)) if depth > 0 else []
-    calls = [(document, call) for document, call in calls if not is_test(document)] or calls
-    return bool(calls) and all(is_unrecorded(evidence, document, part, depth) for document, part in calls)
+    documents = evidence.call_graph.program.documents
+    tests = {tree for tree, document in documents.items() if is_test(document)}
+    home = evidence.call_graph.program.home
+    calls = [(code, call) for code, call in calls if home(code.node).tree not in tests] or calls
+    return bool(calls) and all(is_unrecorded(evidence, code, call, depth) for code, call in calls)
 
 
-def calls_of(evidence: Evidence, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[Document, ast.Call]]:
-    """The calls by its name in the file, in those that import it, and in those that its class gets its bases from."""
-    naming = evidence.importers_naming(function.name)
-    inherited = [each for each in inherited_from(evidence, function) if each not in naming]
-    for document in (*evidence.program.files, *naming, *inherited):
-        for part in subtree(document.tree):
-            if isinstance(part, ast.Call) and word(part.func) == function.name and fits(part, function):
-                yield document, part
+def calls_of(evidence: Evidence, function: Definition) -> Iterator[tuple[Code, ir.Call]]:
+    """The calls that may run a function: in the files of the program, in those that import it, and in those that its class derives from."""
+    graph = evidence.call_graph
+    files = [graph.program.take_in(document) for document in (*evidence.program.files, *evidence.importers_naming(function.name))]
+    cls = graph.program.home(function).class_around(function)
+    if cls is not None:
+        files += [graph.program.home(base) for base in line_of(graph.values, cls).classes]
+    for file in dict.fromkeys(files):
+        for code, call in file.calls:
+            if may_call(graph, code, call, function):
+                yield code, call
 
 
-def inherited_from(evidence: Evidence, method: ast.FunctionDef | ast.AsyncFunctionDef) -> list[Document]:
-    """The files of the project in which the bases of a method's class are defined, and the bases of these."""
-    found: dict[Path, Document] = {}
-    pending = [
-        (evidence.program.file_of(method), owner)
-        for owner in [evidence.program.parent(method)]
-        if isinstance(owner, ast.ClassDef)
-    ]
-    while pending and len(found) < MAX_FILES:
-        document, cls = pending.pop()
-        path = Path(document.path)
-        importer = Importer(path, evidence.tape.roots)
-        known = {root_name(base): word(base) for base in cls.bases}
-        for name, module, member in imported_names(document.imports):
-            target = importer.find(module, path) if name in known and module.strip(".").split(".")[0] not in NEVER else None
-            defining = parsed(target, target.stem) if target is not None and target not in found else None
-            if target is None or defining is None:
-                continue
-            note_read(target)
-            found[target] = defining
-            pending += [
-                (defining, part)
-                for part in defining.tree.body
-                if isinstance(part, ast.ClassDef) and part.name in (member, known[name])
-            ]
-    return list(found.values())
+def may_call(graph: CallGraph, code: Code, call: ir.Call, function: Definition) -> bool:
+    """Whether a call may run a function: it surely means it, or it calls something unknown by this name; a call that it refuses runs nothing."""
+    meant = graph.meanings(code, call.function)
+    called = code.givers[call.function]
+    name = (
+        called.name if isinstance(called, ir.ReadAttribute) else called.variable.name if isinstance(called, ir.ReadName) else ""
+    )
+    is_meant = any(
+        getattr(meaning, "node", None) is function or getattr(meaning, "function", None) is function for meaning in meant
+    )
+    return (is_meant or name == function.name and any(map(is_unknown, meant))) and fits(call, function)
 
 
-def root_name(expression: ast.expr) -> str:
-    """The variable that a dotted name begins with."""
-    while isinstance(expression, ast.Attribute):
-        expression = expression.value
-    return word(expression)
+def is_unknown(meaning: Meaning) -> bool:
+    """Whether a value may be anything: also what comes out of a library of which nothing is known."""
+    return isinstance(meaning, Unknown) or isinstance(meaning, (Library, Object)) and row_of(meaning.name) is None
 
 
-def fits(call: ast.Call, function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+def fits(call: ir.Call, function: Definition) -> bool:
     """Whether a call gives a function as many arguments as it takes."""
-    if any(isinstance(each, ast.Starred) for each in call.args) or function.args.vararg is not None:
+    if any(each.stars == 1 for each in call.arguments) or function.args.vararg is not None:
         return True
     names = [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
     most = len(names) - (names[:1] == ["self"])
-    given = len(call.args) + len(call.keywords)
-    unpacks = any(keyword.arg is None for keyword in call.keywords)
+    positional = sum(each.name is None and not each.stars for each in call.arguments)
+    unpacks = any(each.stars for each in call.arguments)
+    given = len(call.arguments)
     enough = unpacks or given >= most - len(function.args.defaults)
     taken = unpacks or function.args.kwarg is not None or given <= most + len(function.args.kwonlyargs)
-    return len(call.args) <= most and enough and taken
+    return positional <= most and enough and taken
 
 
-def is_unrecorded(evidence: Evidence, document: Document, call: ast.Call, depth: int) -> bool:
-    """Whether the code around a call switches recording off."""
-    above = document.parents.get(call)
-    while above is not None:
-        switches: list[ast.expr] = []
-        if isinstance(above, (ast.With, ast.AsyncWith)):
-            switches = [item.context_expr for item in above.items]
-        elif isinstance(above, FUNCTIONS):
-            switches = above.decorator_list
-        if any(is_switched_off(evidence, document, each) for each in switches):
-            return True
-        if isinstance(above, FUNCTIONS):
-            return is_hook(above, document) or called_unrecorded(evidence, above, depth - 1)
-        above = document.parents.get(above)
-    return False
-
-
-def is_switched_off(evidence: Evidence, document: Document, context: ast.expr) -> bool:
-    """Whether recording is off in a context that is entered, or in a function that it decorates."""
-    main = evidence.program.main
-    documents = (document,) if document is main else (document, main)
-    return is_switch(documents, context) or isinstance(context, ast.Call) and is_switch(documents, context.func)
-
-
-def is_switch(documents: tuple[Document, ...], context: ast.expr, depth: int = 3) -> bool:
-    """Whether a context, or what makes one, is one that switches recording off, however its file calls it.
-
-    `documents`: the file that it stands in, and that of a class which may define anew what it asks for.
-    """
-    if isinstance(context, ast.IfExp):
-        return is_switch(documents, context.body, depth) and is_switch(documents, context.orelse, depth)
-    if word(context) in SWITCHES or isinstance(context, ast.Call) and word(context.func) in SWITCHES:
+def is_unrecorded(evidence: Evidence, code: Code, call: ir.Instruction, depth: int) -> bool:
+    """Whether recording is off where a call is made."""
+    file = evidence.call_graph.program.home(code.node)
+    if evidence.recording.is_off(code, call):
         return True
-    meant = meanings(documents, context) if depth else []
-    return bool(meant) and all(is_switch(documents, each, depth - 1) for each in meant)
+    if isinstance(code.node, FUNCTIONS):
+        decorated = evidence.recording.is_decorated(code.node)
+        return decorated or is_hook(evidence, file, code.node) or called_unrecorded(evidence, code.node, depth - 1)
+    made = (
+        [each for each in file.origins.of(code.node) if each.node is code.node] if not isinstance(code.node, ast.Module) else []
+    )
+    around = file.origins.code(code.node)
+    return bool(made) and around is not code and all(is_unrecorded(evidence, around, each, depth) for each in made)
 
 
-def meanings(documents: tuple[Document, ...], expression: ast.expr) -> list[ast.expr]:
-    """What a variable of the function around was given, or what functions of that name return; nothing where it may be something else."""
-    if isinstance(expression, ast.Name):
-        bound = [documents[0].parents[part] for part in bindings(documents[0], expression)]
-        assigned = [each.value for each in bound if isinstance(each, ast.Assign)]
-        return assigned if len(assigned) == len(bound) else []
-    if not isinstance(expression, ast.Call):
-        return []
-    called = expression.func
-    if isinstance(called, ast.Name) and bindings(documents[0], called):
-        return []
-    owner = ast.ClassDef if isinstance(called, ast.Attribute) else ast.Module
-    functions = [
-        part
-        for document in documents
-        for part in subtree(document.tree)
-        if isinstance(part, FUNCTIONS) and part.name == word(called) and isinstance(document.parents.get(part), owner)
-    ]
-    returns = [part for function in functions for part in subtree(function) if isinstance(part, ast.Return)]
-    return [part.value for part in returns if part.value is not None]
-
-
-def bindings(document: Document, name: ast.Name) -> list[ast.AST]:
-    """Where the function around a name binds it."""
-    around = document.enclosing(name, FUNCTIONS)
-    return [
-        part
-        for part in (subtree(around) if around is not None else ())
-        if isinstance(part, ast.arg)
-        and part.arg == name.id
-        or isinstance(part, ast.Name)
-        and part.id == name.id
-        and not isinstance(part.ctx, ast.Load)
-    ]
-
-
-def is_hook(function: ast.FunctionDef | ast.AsyncFunctionDef, document: Document) -> bool:
+def is_hook(evidence: Evidence, file: File, function: Definition) -> bool:
     """Whether a trainer calls the function, and switches recording off around it."""
-    owner = document.parents.get(function)
-    bases = {word(base) for base in owner.bases} if isinstance(owner, ast.ClassDef) else set()
-    return function.name in UNRECORDED_BY_TRAINER and any(base.endswith("LightningModule") for base in bases)
+    cls = file.class_around(function)
+    if cls is None or function.name not in UNRECORDED_BY_TRAINER:
+        return False
+    return any(base.endswith("LightningModule") for base in line_of(evidence.call_graph.values, cls).libraries)

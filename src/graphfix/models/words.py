@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import heapq
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from graphfix.source.strings import texts
 
@@ -30,28 +30,12 @@ UNRECORDED_BY_TRAINER = frozenset(
 OLD_READS = frozenset(("data", "Variable"))
 READS = frozenset(("item", "tolist", "numpy", "eval")) | OLD_READS
 
-
 # what a model of `transformers` gives beside its loss: https://huggingface.co/docs/transformers/main_classes/output
 OUTPUTS = frozenset(
     "logits start_logits end_logits prediction_logits seq_relationship_logits logits_per_image logits_per_text last_hidden_state "
     "pooler_output encoder_last_hidden_state image_embeds text_embeds".split()
 )
 
-
-def anyhow(words: Iterable[str]) -> set[str]:
-    """Words with each mere name in all forms in which `analysis.call_graph` may have it: as a variable or attribute, or a module's."""
-    found = set(words)
-    for name in [each for each in found if each.isidentifier()]:
-        found.update((f".{name}", f":{name}"))
-    return found
-
-
-# the two as `analysis.call_graph` has them: a variable named `data` reads nothing, and the `.grad` of a parameter walks nothing
-CALLED_WALKS = frozenset(anyhow(WALKS - {"grad"}) | {"grad()", ".grad()", ":grad()"})
-# who clears gradients steps with those that a backward pass leaves, or has forgotten it
-CLEARS = ".zero_grad()"
-SPELLED_READS = frozenset(word if word == "Variable" else f".{word}" for word in READS)
-SPELLED_OLD_READS = frozenset(word for word in SPELLED_READS if word.strip(".") in OLD_READS)
 # https://pytorch.org/docs/stable/nn.init.html: these write into their first argument
 INITIALISERS = frozenset(
     f"{name}_"
@@ -64,22 +48,9 @@ INITIALISERS = frozenset(
 ASKS = WALKS | {"requires_grad_", "requires_grad", "enable_grad", "set_grad_enabled"}
 # an unknown object with these methods is a module
 PROVES_MODULE = frozenset(("train", "eval", "parameters", "zero_grad", "state_dict", "load_state_dict", "named_parameters"))
-# what makes a module, or tells of one, as `analysis.call_graph` has it
-MODULES = frozenset(("nn", "Parameter", *(f".{word}()" for word in PROVES_MODULE)))
-# the same of a graph; who reads `.requires_grad` makes none
-BRINGING = (
-    CALLED_WALKS
-    | WALKED_BY_TRAINER
-    | (ASKS - {"grad", "requires_grad"})
-    | MODULES
-    | {"Variable", ".grad", "requires_grad=", ".step()"}
-)
 # what a file imports that builds networks, by its dotted name: see `models.networks`
 NETWORKS = re.compile(r"torchvision\.models(?:\.\w+)*|timm(?:\.\w+)*|transformers\.(?:\w+\.)*\w*(?:Model|For[A-Z]\w*)", re.ASCII)
-# an item is taken out of what has no dimension any more, whether or not there is a graph
-INDEXED = ".data[]"
-
-# the same in code that is not parsed yet: a word may be the end of a longer one (`my_backward`), `grad` stands for too much
+# a walk or a read in code that is not parsed yet: a word may be the end of a longer one (`my_backward`), `grad` stands for too much
 _BY_TRAINER = "|".join(sorted(WALKED_BY_TRAINER))
 _WALK = re.compile(rf"backward\b|\bautograd\b|\bgrad\(|\b(?:{_BY_TRAINER})\b", re.ASCII)
 _WALK_OR_READ = re.compile(

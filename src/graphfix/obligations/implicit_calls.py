@@ -6,12 +6,12 @@ import ast
 import itertools
 from collections.abc import Iterable, Iterator
 
-from graphfix.analysis.call_graph import word
 from graphfix.analysis.flow.calls import name_of
 from graphfix.analysis.flow.flow import Flow
 from graphfix.analysis.flow.functions import arguments, parameters
 from graphfix.models.words import WALKS
 from graphfix.obligations.inquiry import Open
+from graphfix.source.spelling import word
 from graphfix.source.subtree import subtree
 
 # special methods of which the flow does not know what they are given

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from graphfix.analysis.call_graph import word
 from graphfix.analysis.flow import library
 from graphfix.analysis.flow.flow import Flow
 from graphfix.effects.rows import row_of
 from graphfix.models.words import WALKS
 from graphfix.obligations.inquiry import Open
 from graphfix.source.document import Document
+from graphfix.source.spelling import word
 from graphfix.source.subtree import subtree
 
 BUILT_IN = frozenset(("list", "dict", "set", "bytearray", "deque", "OrderedDict", "defaultdict", "Counter"))

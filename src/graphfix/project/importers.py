@@ -140,7 +140,7 @@ def is_script(path: Path) -> bool:
 
 
 def spells(path: Path, words: Iterable[str]) -> bool:
-    """Whether the bytes of a file may spell one of the words, in the form of `analysis.call_graph`; seen without parsing it."""
+    """Whether the bytes of a file may spell one of the words; seen without parsing it."""
     note_read(path)
     try:
         data = read_bytes(path)
@@ -151,10 +151,8 @@ def spells(path: Path, words: Iterable[str]) -> bool:
 
 
 def _spells(data: bytes, word: str) -> bool:
-    name = word.strip(".:()").encode()
-    return (
-        name in data and re.search(rb"\b%s%s" % (re.escape(name), rb"\s*\(" if word.endswith("()") else rb"\b"), data) is not None
-    )
+    name = word.encode()
+    return name in data and re.search(rb"\b%s\b" % re.escape(name), data) is not None
 
 
 def programs_below(root: Path) -> list[tuple[Path, int]] | None:

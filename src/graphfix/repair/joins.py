@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from graphfix.analysis.call_graph import word
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.passed_flags import PassedFlag, passed_flag
 from graphfix.analysis.runs import Run
@@ -17,6 +16,7 @@ from graphfix.repair.candidate import Candidate, Effect, reasoned
 from graphfix.repair.fixes import unless
 from graphfix.repair.limits import is_harmless
 from graphfix.repair.witness import Witness
+from graphfix.source.spelling import word
 from graphfix.source.subtree import subtree
 
 ONLY_SOME = "only in some runs has an earlier backward() freed the graph"

@@ -6,7 +6,6 @@ import ast
 import itertools
 from collections.abc import Iterable, Iterator
 
-from graphfix.analysis.call_graph import word
 from graphfix.analysis.conflicts import Conflict, Meeting, meetings
 from graphfix.analysis.evidence import Evidence
 from graphfix.analysis.runs import Run
@@ -19,6 +18,7 @@ from graphfix.interpreter.frames import Frame
 from graphfix.interpreter.values import Instance, Optimizer, TorchModule, leaves_in
 from graphfix.model import AddArgument, Delete, Ground, InsertAfter, Move, NoFix, Operation
 from graphfix.repair.candidate import Candidate, Effect, reasoned
+from graphfix.source.spelling import word
 from graphfix.source.subtree import subtree
 
 

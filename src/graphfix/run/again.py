@@ -6,12 +6,11 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from graphfix.analysis import reaching
-from graphfix.analysis.bringing import offered
 from graphfix.analysis.flow.places import after
 from graphfix.effects.table import facts
 from graphfix.interpreter.imports import Importer, known_document, known_file
 from graphfix.project.importers import MAX_BYTES, imports_below, names_imported, programs_below
+from graphfix.relevance import reach
 from graphfix.source.finder import module_file, search_path
 from graphfix.source.reads import forget_states
 
@@ -22,9 +21,9 @@ Imports = Mapping[Path, frozenset[Path]]
 def forget_files() -> None:
     """Let the next analysis of this process read all files anew."""
     let_go()
-    for known in (module_file, search_path, imports_below, offered):
+    for known in (module_file, search_path, imports_below):
         known.cache_clear()
-    reaching.forget()
+    reach.forget()
     forget_states()
 
 

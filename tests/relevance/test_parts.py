@@ -1,12 +1,13 @@
-"""What leads to a word: by whose attribute is meant, as far as a file tells, and never by a name that something else has, too."""
+"""What leads to what: by whose attribute is meant, as far as a file tells, and never by a name that something else has, too."""
 
 from __future__ import annotations
 
 import pytest
 
-from graphfix.analysis.call_graph import CallGraph
-from graphfix.models.words import INDEXED
-from graphfix.source.guard import parse
+from graphfix.relevance.facts import Fact
+from graphfix.relevance.parts import DEFINITIONS, Parts
+from graphfix.relevance.reach import coming
+from graphfix.source.document import Document
 
 # `step` leads to the word, wherever it is
 TEXT = """
@@ -39,15 +40,16 @@ class Far:
 """
 
 
-def leading(text: str, word: str = "backward") -> set[str]:
-    """The functions that lead to a word, methods with their class."""
-    graph = CallGraph(parse(text))
-    found = graph.leading_to([word], through_variables=True)
-    return {
-        f"{graph.class_of[each].name}.{each.name}" if each in graph.class_of else each.name
-        for each in found
-        if each in graph.definitions
-    }
+def parts(text: str) -> Parts:
+    return Parts(Document("train.py", text))
+
+
+def leading(text: str, fact: Fact = Fact.WALK) -> set[str]:
+    """The functions that lead to what says a fact, methods with their class."""
+    of = parts(text)
+    found = of.leading_to(coming(of, frozenset((fact,)), None), through_variables=True)
+    functions = [each for each in found if isinstance(each, DEFINITIONS)]
+    return {f"{cls.name}.{each.name}" if (cls := of.class_of(each)) is not None else each.name for each in functions}
 
 
 @pytest.mark.parametrize(
@@ -102,22 +104,27 @@ def test_what_is_only_called_alike_does_not(line: str) -> None:
 
 def test_a_member_of_a_module_is_no_attribute_of_a_tensor() -> None:
     text = "import torch\ndef load(x): return torch.utils.data.DataLoader(x)\ndef read(x): return x.data\n"
-    assert leading(text, ".data") == {"read"}
+    assert leading(text, Fact.READ) == {"read"}
 
 
 @pytest.mark.parametrize(
     "binding",
     [
         "torch = load()",
-        "def f(torch): pass",
+        "def torch(): pass",
         "for torch in x: pass",
-        "[torch for torch in x]",
         "match x:\n    case {**torch}: pass",
     ],
 )
-def test_a_name_that_means_something_else_somewhere_is_no_module(binding: str) -> None:
+def test_a_name_that_means_something_else_too_is_no_module(binding: str) -> None:
     text = f"import torch\n{binding}\ndef read(): return torch.data\n"
-    assert "read" in leading(text, ".data")
+    assert "read" in leading(text, Fact.READ)
+
+
+@pytest.mark.parametrize("binding", ["def f(torch): pass", "[torch for torch in x]"])
+def test_what_a_name_means_in_another_scope_is_nothing_to_it(binding: str) -> None:
+    text = f"import torch\n{binding}\ndef read(): return torch.data\n"
+    assert "read" not in leading(text, Fact.READ)
 
 
 def test_a_file_leads_where_its_own_code_does() -> None:
@@ -129,8 +136,26 @@ def test_a_file_leads_where_its_own_code_does() -> None:
         ("def f(x=step(1)): pass", True),
         ("A()", False),
     ]:
-        tree = parse(f"{text}{line}\n")
-        assert (tree in CallGraph(tree).leading_to(["backward"])) is leads, line
+        of = parts(f"{text}{line}\n")
+        assert (of.tree in of.leading_to(coming(of, frozenset((Fact.WALK,)), None))) is leads, line
+
+
+def test_functions_of_one_name_are_told_apart_by_their_scopes() -> None:
+    text = "def outer():\n    def step(): pass\n    step()\ndef step(loss): loss.backward()\ndef other(): step(1)\n"
+    assert leading(text) == {"step", "other"}
+
+
+def test_an_override_in_the_file_is_what_a_base_class_may_run() -> None:
+    text = "class Base:\n    def run(self): self.update()\n    def update(self): pass\n"
+    heir = "class Heir(Base):\n    def update(self): self.loss.backward()\n"
+    assert leading(text) == set()
+    assert leading(text + heir) == {"Base.run", "Heir.update"}
+
+
+def test_an_object_of_another_class_is_not_meant_by_a_method_of_this_one() -> None:
+    text = "from stats import Mean\nclass A:\n    def __init__(self): self.mean = Mean()\n"
+    text += "    def update(self): self.loss.backward()\n    def rate(self): self.mean.update(1)\n"
+    assert leading(text) == {"A.update"}
 
 
 @pytest.mark.parametrize(
@@ -146,8 +171,7 @@ def test_a_file_leads_where_its_own_code_does() -> None:
     ],
 )
 def test_what_is_written_through_data_is_not_read(line: str) -> None:
-    graph = CallGraph(parse(f"def set(w, i):\n    {line}\n"))
-    assert graph.spelled.isdisjoint((".data", ".data[]"))
+    assert parts(f"def set(w, i):\n    {line}\n").spelled.facts.isdisjoint((Fact.READ_AS_OF_OLD, Fact.FIRST))
 
 
 @pytest.mark.parametrize(
@@ -164,14 +188,14 @@ def test_what_is_written_through_data_is_not_read(line: str) -> None:
     ],
 )
 def test_and_what_is_read_is(line: str) -> None:
-    assert ".data" in CallGraph(parse(f"def set(w, i):\n    {line}\n")).spelled
+    assert Fact.READ_AS_OF_OLD in parts(f"def set(w, i):\n    {line}\n").spelled.facts
 
 
 @pytest.mark.parametrize(
     "item", ["loss.data[0]", "loss.cpu().data.numpy()[0]", "loss.data.clone().cpu()[i]", "net.loss.data[i + 1]"]
 )
 def test_a_first_item_is_taken_of_data(item: str) -> None:
-    assert INDEXED in CallGraph(parse(f"def read(loss, i):\n    return {item}\n")).spelled
+    assert Fact.FIRST in parts(f"def read(loss, i):\n    return {item}\n").spelled.facts
 
 
 @pytest.mark.parametrize(
@@ -179,4 +203,17 @@ def test_a_first_item_is_taken_of_data(item: str) -> None:
     ["loss.data[1]", "loss.data['a']", "loss.data[:2]", "loss.data[:, 0]", "loss.data[-1]", "loss.data.sizes[0]", "loss[0].data"],
 )
 def test_and_none_where_it_is_another_or_of_something_else(item: str) -> None:
-    assert INDEXED not in CallGraph(parse(f"def read(loss, i):\n    return {item}\n")).spelled
+    assert Fact.FIRST not in parts(f"def read(loss, i):\n    return {item}\n").spelled.facts
+
+
+def test_functions_that_settings_name_are_found_by_their_names() -> None:
+    of = parts("def train(x):\n    engine.walk_it(x)\ndef other(x):\n    return x\n")
+    assert [getattr(each, "name", None) for each in of.naming({"walk_it"})] == ["train"]
+    assert not of.naming(set())
+
+
+def test_what_is_defined_in_a_piece_of_code_belongs_to_it() -> None:
+    of = parts("if x:\n    def walk(loss):\n        loss.backward()\nelse:\n    y = 1\n")
+    branch = of.tree.body[0]
+    assert Fact.WALK in of.said_in(branch.body).facts
+    assert not of.said_in(branch.orelse)

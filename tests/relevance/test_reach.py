@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from graphfix.analysis.reaching import Aim, offering
+from graphfix.relevance.reach import Aim, Imports, offered
 from graphfix.run.again import forget_files
 
 FILES = {
@@ -35,5 +35,22 @@ def project(tmp_path: Path) -> Path:
     ],
 )
 def test_names_lead_to_what_is_spelled_here_or_further_on(project: Path, name: str, aim: Aim, names: set[str]) -> None:
-    found = {each for each in offering(project / name, (project,), aim) if each.isidentifier()}
+    found = {each for each in offered(project / name, (project,), aim) if each.isidentifier()}
     assert found == names
+
+
+@pytest.mark.parametrize(
+    ("name", "comes"),
+    [
+        ("engine.train", True),
+        ("engine.idle", False),
+        (".engine.train", True),
+        ("torch.train", False),
+        ("missing.train", False),
+        ("engine", False),
+        ("steps.Trainer.fit", True),
+    ],
+)
+def test_a_full_name_comes_to_what_its_file_offers(project: Path, name: str, comes: bool) -> None:
+    imports = Imports(project / "main.py", (project,), lambda target: offered(target, (project,), Aim.WALK))
+    assert imports.comes(name) is comes

@@ -1,0 +1,1 @@
+"""The call graph: what each instruction of a program may run."""
