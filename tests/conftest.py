@@ -22,8 +22,8 @@ settings.register_profile("graphfix", deadline=None, suppress_health_check=[Heal
 settings.load_profile("graphfix")
 # nor on the git of whoever runs it: settings of the account, and the repository whose hook runs the tests
 os.environ |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
-# nor on the colours that are wanted of the tests
-for name in ("GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE", "FORCE_COLOR", "NO_COLOR"):
+# nor on the colours that are wanted of the tests; and not each command shall compile all of graphfix, where nothing compiled is kept
+for name in ("GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE", "FORCE_COLOR", "NO_COLOR", "PYTHONDONTWRITEBYTECODE"):
     os.environ.pop(name, None)
 
 # nor on what whoever starts the tests ignores, such as nohup: what has a handler here has none in the commands that are started
