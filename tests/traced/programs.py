@@ -175,10 +175,10 @@ if __name__ == "__main__":
 
 
 def traced(
-    installed: Any, tmp_path: Path, script: str, *options: str, name: str = "train.py", **more: Any
+    graphfix: Any, tmp_path: Path, script: str, *options: str, name: str = "train.py", **more: Any
 ) -> tuple[Any, dict[str, Any]]:
     (tmp_path / name).write_text(script)
-    done = installed("trace", *options, "--save", "kept.json", name, **more)
+    done = graphfix("trace", *options, "--save", "kept.json", name, **more)
     kept = tmp_path / "kept.json"
     return done, json.loads(kept.read_text()) if kept.exists() else {}
 

@@ -53,33 +53,33 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def traced(installed: Any, project: Path, returned: str) -> list[dict[str, Any]]:
+def traced(graphfix: Any, project: Path, returned: str) -> list[dict[str, Any]]:
     (project / "elsewhere" / "machinery.py").write_text(ENGINE.format(returned=returned))
-    assert installed("trace", "--save", "run.json", "train.py").returncode == 0
+    assert graphfix("trace", "--save", "run.json", "train.py").returncode == 0
     return json.loads((project / "run.json").read_text())["trace"]["values"]
 
 
-def test_a_total_of_what_only_the_run_knows(installed: Any, project: Path) -> None:
-    values = traced(installed, project, "loss")
+def test_a_total_of_what_only_the_run_knows(graphfix: Any, project: Path) -> None:
+    values = traced(graphfix, project, "loss")
     assert {"function": "epoch", "name": "score", "kind": "scalar"}.items() <= next(
         v for v in values if v["name"] == "score"
     ).items()
-    assert b"No findings" in installed("check", "train.py").stdout
+    assert b"No findings" in graphfix("check", "train.py").stdout
     for jobs in ("1", "2"):
-        told = installed("check", "train.py", "--evidence", "run.json", "--jobs", jobs)
+        told = graphfix("check", "train.py", "--evidence", "run.json", "--jobs", jobs)
         assert told.returncode == 1 and b"GF101" in told.stdout and b"fix (unsafe)" in told.stdout
         assert b"only a traced run shows" in told.stdout and b"graphfix apply train.py --evidence run.json" in told.stdout
-    installed("apply", "train.py", "--evidence", "run.json")
+    graphfix("apply", "train.py", "--evidence", "run.json")
     assert (project / "train.py").read_text() == PROGRAM
-    installed("apply", "train.py", "--evidence", "run.json", "--unsafe-fixes")
+    graphfix("apply", "train.py", "--evidence", "run.json", "--unsafe-fixes")
     assert (project / "train.py").read_text() == PROGRAM.replace("total += score", "total += score.item()")
-    assert b"No findings" in installed("check", "train.py", "--evidence", "run.json").stdout
+    assert b"No findings" in graphfix("check", "train.py", "--evidence", "run.json").stdout
 
 
 @pytest.mark.parametrize("returned", ("loss.item()", "loss.detach()"))
-def test_a_run_that_shows_no_graph(installed: Any, project: Path, returned: str) -> None:
-    traced(installed, project, returned)
-    assert b"No findings" in installed("check", "train.py", "--evidence", "run.json").stdout
+def test_a_run_that_shows_no_graph(graphfix: Any, project: Path, returned: str) -> None:
+    traced(graphfix, project, returned)
+    assert b"No findings" in graphfix("check", "train.py", "--evidence", "run.json").stdout
 
 
 @pytest.mark.parametrize(
@@ -93,10 +93,10 @@ def test_a_run_that_shows_no_graph(installed: Any, project: Path, returned: str)
     ),
     ids=("missing", "empty", "a list", "other rows", "deep"),
 )
-def test_bad_evidence_is_one_line(installed: Any, project: Path, text: str | None, said: bytes) -> None:
+def test_bad_evidence_is_one_line(graphfix: Any, project: Path, text: str | None, said: bytes) -> None:
     if text is not None:
         (project / "run.json").write_text(text)
-    done = installed("check", "train.py", "--evidence", "run.json")
+    done = graphfix("check", "train.py", "--evidence", "run.json")
     assert done.returncode == 2 and said in done.stderr and done.stderr.count(b"\n") == 1
 
 
@@ -143,9 +143,9 @@ main()
 """
 
 
-def test_a_look_at_names_keeps_nothing_alive_and_breaks_nothing(installed: Any, tmp_path: Path) -> None:
+def test_a_look_at_names_keeps_nothing_alive_and_breaks_nothing(graphfix: Any, tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(LOOKED_AT)
-    done = installed("trace", "--quiet", "train.py")
+    done = graphfix("trace", "--quiet", "train.py")
     assert (done.returncode, done.stdout) == (0, b"[True, True, True, True]\n"), done.stderr
 
 

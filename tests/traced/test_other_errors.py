@@ -54,10 +54,10 @@ ERRORS = {
 
 @pytest.mark.parametrize(("script", "lines", "words"), ERRORS.values(), ids=ERRORS)
 def test_the_line_that_made_the_tensor_is_named(
-    installed: Any, tmp_path: Any, script: str, lines: tuple[str, ...], words: tuple[str, ...]
+    graphfix: Any, tmp_path: Any, script: str, lines: tuple[str, ...], words: tuple[str, ...]
 ) -> None:
     script = HEAD + script
-    done, data = traced(installed, tmp_path, script)
+    done, data = traced(graphfix, tmp_path, script)
     said = done.stderr.decode()
     for line in lines:
         assert f"train.py:{line_of(script, line)}" in said
@@ -98,8 +98,8 @@ lovasz(net(x), torch.full((2,), -1)).backward()  # now
 """
 
 
-def test_a_tensor_without_elements_has_no_mean(installed: Any, tmp_path: Any) -> None:
-    done, _ = traced(installed, tmp_path, HEAD + EMPTY)
+def test_a_tensor_without_elements_has_no_mean(graphfix: Any, tmp_path: Any) -> None:
+    done, _ = traced(graphfix, tmp_path, HEAD + EMPTY)
     assert b"of shape (0, 4)" in done.stderr and b"and has none: sum() of it is 0, mean() is nan" in done.stderr
 
 
@@ -123,9 +123,9 @@ for _ in range(3):
 
 
 @pytest.mark.skipif(not torch.distributed.is_available(), reason="torch was built without it")
-def test_the_parameters_that_a_message_numbers_are_named(installed: Any, tmp_path: Any) -> None:
+def test_the_parameters_that_a_message_numbers_are_named(graphfix: Any, tmp_path: Any) -> None:
     script = HEAD + DISTRIBUTED
-    done, data = traced(installed, tmp_path, script)
+    done, data = traced(graphfix, tmp_path, script)
     (failure,) = data["trace"]["failures"]
     assert (failure["kind"], failure["now"]["line"]) == ("ddp-unused", line_of(script, "now"))
     assert failure["parameters"] == ["levels.weight", "spare.weight", "spare.bias"]

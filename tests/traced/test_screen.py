@@ -55,10 +55,10 @@ for _ in range(3):
 """
 
 
-def test_what_was_seen_in_passing_stands_below(installed: Any, tmp_path: Path) -> None:
+def test_what_was_seen_in_passing_stands_below(graphfix: Any, tmp_path: Path) -> None:
     """The repair of what was seen in passing would not cure the error: no command for it is given."""
     script = HEAD + RETAINED + "scores = net(x).argmax(dim=1)  # cut\n(scores * 1.0).mean().backward()  # hit\n"
-    done, _ = traced(installed, tmp_path, script)
+    done, _ = traced(graphfix, tmp_path, script)
     text = done.stderr.decode().rpartition("Traceback")[2]
     answer, apart, passing = text.partition("also seen, but")
     answer = answer.rpartition("RuntimeError")[2]
@@ -73,15 +73,15 @@ def test_what_was_seen_in_passing_stands_below(installed: Any, tmp_path: Path) -
     ["x.index_fill_(0, torch.tensor([0]), 2)\nloss.backward()", "net(x).backward()"],
     ids=["it is on the way to the pass that failed", "the run did not come to what may need it"],
 )
-def test_nothing_is_needless_that_the_failed_run_did_not_come_to(installed: Any, tmp_path: Path, end: str) -> None:
+def test_nothing_is_needless_that_the_failed_run_did_not_come_to(graphfix: Any, tmp_path: Path, end: str) -> None:
     script = HEAD + "loss = net(x).pow(2).mean()\nloss.backward(retain_graph=True)\n" + end + "\n"
-    done, kept = traced(installed, tmp_path, script, "--quiet")
+    done, kept = traced(graphfix, tmp_path, script, "--quiet")
     assert done.returncode == 1 and kept["trace"]["retained"]
     assert "needless retain_graph" not in done.stderr.decode()
 
 
-def test_an_error_of_another_kind_is_not_judged(installed: Any, tmp_path: Path) -> None:
-    done, _ = traced(installed, tmp_path, HEAD + RETAINED + "open('missing')\n")
+def test_an_error_of_another_kind_is_not_judged(graphfix: Any, tmp_path: Path) -> None:
+    done, _ = traced(graphfix, tmp_path, HEAD + RETAINED + "open('missing')\n")
     text = " ".join(done.stderr.decode().split())
     assert "it failed (FileNotFoundError: [Errno 2] No such file or directory: 'missing')" in text
     assert "nothing wrong" not in text and "to apply" not in text

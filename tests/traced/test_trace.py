@@ -13,30 +13,30 @@ import pytest
 from .programs import ERRORS, HEAD, line_of, traced
 
 
-def test_the_repair_stands_below_the_story_and_can_be_applied(installed: Any, tmp_path: Path) -> None:
+def test_the_repair_stands_below_the_story_and_can_be_applied(graphfix: Any, tmp_path: Path) -> None:
     script = HEAD + ERRORS["state that a loop carries"][0]
-    done, _ = traced(installed, tmp_path, script)
+    done, _ = traced(graphfix, tmp_path, script)
     assert b"+        h = h.detach()" in done.stderr and b"graphfix apply train.py --select GF201" in done.stderr
     assert (tmp_path / "train.py").read_text() == script
-    done, _ = traced(installed, tmp_path, script, "--apply")
+    done, _ = traced(graphfix, tmp_path, script, "--apply")
     assert b"fixed" in done.stderr
-    done, kept = traced(installed, tmp_path, (tmp_path / "train.py").read_text())
+    done, kept = traced(graphfix, tmp_path, (tmp_path / "train.py").read_text())
     assert done.returncode == 0 and kept["trace"]["failures"] == []
 
 
-def test_what_a_comment_silences_is_not_repaired(installed: Any, tmp_path: Path) -> None:
+def test_what_a_comment_silences_is_not_repaired(graphfix: Any, tmp_path: Path) -> None:
     script = HEAD + ERRORS["state that a loop carries"][0].replace("# freed, hit", "# graphfix: ignore").replace(
         "# made, taken in", "# graphfix: ignore"
     )
-    done, _ = traced(installed, tmp_path, script, "--apply")
+    done, _ = traced(graphfix, tmp_path, script, "--apply")
     assert b"GF201" not in done.stderr and (tmp_path / "train.py").read_text() == script
 
 
-def test_an_unsafe_repair_is_written_where_it_is_asked_for(installed: Any, tmp_path: Path) -> None:
+def test_an_unsafe_repair_is_written_where_it_is_asked_for(graphfix: Any, tmp_path: Path) -> None:
     script = HEAD + ERRORS["in a thread"][0]
-    done, _ = traced(installed, tmp_path, script, "--apply")
+    done, _ = traced(graphfix, tmp_path, script, "--apply")
     assert b"unsafe repairs were left out; --unsafe-fixes" in done.stderr and (tmp_path / "train.py").read_text() == script
-    done, _ = traced(installed, tmp_path, script, "--apply", "--unsafe-fixes")
+    done, _ = traced(graphfix, tmp_path, script, "--apply", "--unsafe-fixes")
     assert b"fixed train.py" in done.stderr and (tmp_path / "train.py").read_text() != script
 
 
@@ -50,14 +50,14 @@ for _ in range(12):
 """
 
 
-def test_what_grows_and_who_holds_it(installed: Any, tmp_path: Path) -> None:
-    done, kept = traced(installed, tmp_path, HEAD + GROWS)
+def test_what_grows_and_who_holds_it(graphfix: Any, tmp_path: Path) -> None:
+    done, kept = traced(graphfix, tmp_path, HEAD + GROWS)
     text = done.stderr.decode()
     assert "memory grows" in text and "`history`" in text and "history.append(loss.item())" in text
     assert done.returncode == 0
 
 
-def test_waste_that_is_seen_in_passing(installed: Any, tmp_path: Path) -> None:
+def test_waste_that_is_seen_in_passing(graphfix: Any, tmp_path: Path) -> None:
     program = """
 def evaluate():
     for _ in range(40):
@@ -67,19 +67,19 @@ for _ in range(3):
     loss.backward(retain_graph=True)
 evaluate()
 """
-    done, kept = traced(installed, tmp_path, HEAD + program, "--quiet")
+    done, kept = traced(graphfix, tmp_path, HEAD + program, "--quiet")
     text = done.stderr.decode()
     assert "needless retain_graph=True" in text and "3 times" in text
     assert f"train.py:{line_of(HEAD + program, 'for nothing')}" in text.partition("graphs for nothing")[2]
 
 
-def test_a_graph_that_is_retained_and_walked_again_is_no_waste(installed: Any, tmp_path: Path) -> None:
+def test_a_graph_that_is_retained_and_walked_again_is_no_waste(graphfix: Any, tmp_path: Path) -> None:
     program = "loss = net(x).pow(2).mean()\nloss.backward(retain_graph=True)\nloss.backward()\n"
-    done, kept = traced(installed, tmp_path, HEAD + program, "--quiet")
+    done, kept = traced(graphfix, tmp_path, HEAD + program, "--quiet")
     assert "nothing wrong" in done.stderr.decode()
 
 
-def test_what_no_backward_needs_to_come_to_is_no_waste(installed: Any, tmp_path: Path) -> None:
+def test_what_no_backward_needs_to_come_to_is_no_waste(graphfix: Any, tmp_path: Path) -> None:
     program = """
 rnn = nn.LSTM(4, 4)
 def train():
@@ -90,11 +90,11 @@ def train():
         h = tuple(each.detach() for each in h)
 train()
 """
-    done, kept = traced(installed, tmp_path, HEAD + program, "--quiet")
+    done, kept = traced(graphfix, tmp_path, HEAD + program, "--quiet")
     assert "40 backward passes" in done.stderr.decode() and "nothing wrong" in done.stderr.decode()
 
 
-def test_a_name_that_comes_in_by_a_call_is_shown_where_it_is_given(installed: Any, tmp_path: Path) -> None:
+def test_a_name_that_comes_in_by_a_call_is_shown_where_it_is_given(graphfix: Any, tmp_path: Path) -> None:
     """And what the first iteration holds while the second one runs does not grow."""
     program = """
 class Judge(nn.Module):
@@ -113,25 +113,25 @@ for _ in range(5):
 real = judge(fake)  # given away
 real.sum().backward()
 """
-    done, kept = traced(installed, tmp_path, HEAD + program, "--quiet")
+    done, kept = traced(graphfix, tmp_path, HEAD + program, "--quiet")
     text = done.stderr.decode()
     assert f"it entered the graph at train.py:{line_of(HEAD + program, 'given away')}  real = judge(fake)" in text
     assert "memory grows" not in text
 
 
-def test_two_losses_of_one_graph_are_no_two_iterations(installed: Any, tmp_path: Path) -> None:
+def test_two_losses_of_one_graph_are_no_two_iterations(graphfix: Any, tmp_path: Path) -> None:
     program = "y = net(x).tanh()\ny.sum().backward()\ny.mean().backward()\n"
-    done, kept = traced(installed, tmp_path, HEAD + program, "--quiet")
+    done, kept = traced(graphfix, tmp_path, HEAD + program, "--quiet")
     text = done.stderr.decode()
     assert "iteration" not in text and "after 1 backward(): this backward()" in text
 
 
-def test_an_error_that_has_nothing_to_do_with_graphs(installed: Any, tmp_path: Path) -> None:
-    done, kept = traced(installed, tmp_path, HEAD + "net(x).sum().backward()\nint('one')\n", "--quiet")
+def test_an_error_that_has_nothing_to_do_with_graphs(graphfix: Any, tmp_path: Path) -> None:
+    done, kept = traced(graphfix, tmp_path, HEAD + "net(x).sum().backward()\nint('one')\n", "--quiet")
     said = done.stderr.decode().rpartition("graphfix trace:")[2]
     assert "it failed (ValueError: invalid literal for int() with base 10: 'one'), which is not a graph error" in " ".join(said.split())
     assert all(len(line) <= 100 for line in said.splitlines())
-    done, kept = traced(installed, tmp_path, HEAD, "--quiet")
+    done, kept = traced(graphfix, tmp_path, HEAD, "--quiet")
     assert "it never called backward()" in " ".join(done.stderr.decode().split())
 
 
@@ -149,15 +149,15 @@ def installed_python(folder: Path, *words: str) -> Any:
     return subprocess.run([sys.executable, *words], cwd=folder, input=b"typed\n", capture_output=True, check=False)
 
 
-def test_a_module_and_a_folder_to_import_from(installed: Any, tmp_path: Path) -> None:
+def test_a_module_and_a_folder_to_import_from(graphfix: Any, tmp_path: Path) -> None:
     (tmp_path / "package").mkdir()
     (tmp_path / "package" / "__init__.py").write_text("")
     (tmp_path / "package" / "train.py").write_text(HEAD + "net(x).sum().backward()\nprint(__name__)\n")
-    done = installed("trace", "-m", "package.train")
+    done = graphfix("trace", "-m", "package.train")
     assert done.returncode == 0 and done.stdout == b"__main__\n" and b"1 backward passes" in done.stderr
 
 
-def test_a_notebook(installed: Any, tmp_path: Path) -> None:
+def test_a_notebook(graphfix: Any, tmp_path: Path) -> None:
     lab = tmp_path / "lab"
     lab.mkdir()
     (lab / "beside.py").write_text("")
@@ -174,7 +174,7 @@ def test_a_notebook(installed: Any, tmp_path: Path) -> None:
         ],
     }  # fmt: skip
     (lab / "train.ipynb").write_text(json.dumps(notebook))
-    done = installed("trace", "lab/train.ipynb")
+    done = graphfix("trace", "lab/train.ipynb")
     text = done.stderr.decode()
     assert done.returncode == 1 and "this backward() goes through the freed graph again" in text
     assert "train.ipynb:cell 2:2  loss.backward()" in text and "train.ipynb:cell 3:1  loss.backward()" in text
@@ -182,9 +182,9 @@ def test_a_notebook(installed: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("option", (("--max-iterations", "5"), ("--after", "4")), ids=("iterations", "seconds"))
-def test_a_program_without_end_is_ended(installed: Any, tmp_path: Path, option: tuple[str, str]) -> None:
+def test_a_program_without_end_is_ended(graphfix: Any, tmp_path: Path, option: tuple[str, str]) -> None:
     program = "while True:\n    net(x).sum().backward()\n    import time; time.sleep(0.01)\n"
-    done, kept = traced(installed, tmp_path, HEAD + program, *option)
+    done, kept = traced(graphfix, tmp_path, HEAD + program, *option)
     assert done.returncode == 0
     assert kept["outcome"] == "terminated" if option[0] == "--after" else kept["walk_count"] == 5
 
@@ -196,16 +196,16 @@ def test_what_a_program_has_started_ends_with_its_time(installed: Any, tmp_path:
     assert not (tmp_path / "late").exists()
 
 
-def test_json_for_machines(installed: Any, tmp_path: Path) -> None:
+def test_json_for_machines(graphfix: Any, tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(HEAD + GROWS)
-    installed("trace", "--output-format", "json", "-o", "told.json", "train.py")
+    graphfix("trace", "--output-format", "json", "-o", "told.json", "train.py")
     assert json.loads((tmp_path / "told.json").read_text())["walk_count"] == 12
 
 
-def test_a_picture(installed: Any, tmp_path: Path) -> None:
+def test_a_picture(graphfix: Any, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     (tmp_path / "train.py").write_text(HEAD + ERRORS["state that a loop carries"][0])
-    installed("trace", "--plot", "life.svg", "train.py")
+    graphfix("trace", "--plot", "life.svg", "train.py")
     drawn = (tmp_path / "life.svg").read_text()
     assert "taken in" in drawn and "autograd nodes alive" in drawn
 
@@ -220,13 +220,13 @@ def test_a_picture(installed: Any, tmp_path: Path) -> None:
         (("--plot", "x.pdf", "t.py"), b"--plot writes"),
     ),
 )
-def test_bad_input_is_one_line(installed: Any, tmp_path: Path, words: tuple[str, ...], said: bytes) -> None:
+def test_bad_input_is_one_line(graphfix: Any, tmp_path: Path, words: tuple[str, ...], said: bytes) -> None:
     (tmp_path / "t.py").write_text("")
-    done = installed("trace", *words)
+    done = graphfix("trace", *words)
     assert done.returncode == 2 and said in done.stderr and done.stderr.count(b"\n") <= 1
 
 
-def test_a_repair_of_two_files_is_shown_whole_and_made(installed: Any, tmp_path: Path) -> None:
+def test_a_repair_of_two_files_is_shown_whole_and_made(graphfix: Any, tmp_path: Path) -> None:
     layers = """import torch
 from torch import nn
 class Layer(nn.Module):
@@ -248,18 +248,18 @@ model = Layer()
 (model(x).pow(2).mean() + model.penalty).backward()
 best = copy.deepcopy(model)
 """
-    done, _ = traced(installed, tmp_path, script)
+    done, _ = traced(graphfix, tmp_path, script)
     text = done.stderr.decode()
     assert "graphfix apply layers.py train.py --select GF311 --unsafe-fixes" in text
     shown = text.partition("--- a/layers.py")[2]
     assert "+        self.seen = out.detach()" in shown.partition("--- a/train.py")[0]
     assert "+model.penalty = model.penalty.detach()" in shown.partition("--- a/train.py")[2]
-    done, _ = traced(installed, tmp_path, script, "--apply", "--unsafe-fixes")
+    done, _ = traced(graphfix, tmp_path, script, "--apply", "--unsafe-fixes")
     assert "fixed layers.py" in done.stderr.decode() and "fixed train.py" in done.stderr.decode()
-    assert traced(installed, tmp_path, (tmp_path / "train.py").read_text())[0].returncode == 0
+    assert traced(graphfix, tmp_path, (tmp_path / "train.py").read_text())[0].returncode == 0
 
 
-def test_what_two_calls_of_a_helper_did_is_told_apart(installed: Any, tmp_path: Path) -> None:
+def test_what_two_calls_of_a_helper_did_is_told_apart(graphfix: Any, tmp_path: Path) -> None:
     program = """
 def go_back(loss):
     loss.backward()
@@ -270,16 +270,16 @@ def criterion():
 loss = criterion()
 go_back(loss)  # second
 """
-    done, _ = traced(installed, tmp_path, HEAD + program)
+    done, _ = traced(graphfix, tmp_path, HEAD + program)
     text = done.stderr.decode()
     for word in ("first", "second"):
         assert f"called from train.py:{line_of(HEAD + program, word)}" in text
 
 
-def test_what_an_imported_file_did_is_found(installed: Any, tmp_path: Path) -> None:
+def test_what_an_imported_file_did_is_found(graphfix: Any, tmp_path: Path) -> None:
     """The finding lies in a file through which no line of the story goes."""
     (tmp_path / "tools.py").write_text("import torch\n\n\ndef shown(net, x):\n    torch.set_grad_enabled(False)\n    return net(x)\n")
     program = "from tools import shown\nshown(net, x)\nloss = net(x).pow(2).mean()\nloss.backward()\n"
-    done, _ = traced(installed, tmp_path, HEAD + program)
+    done, _ = traced(graphfix, tmp_path, HEAD + program)
     text = done.stderr.decode()
     assert "GF310" in text and "(tools.py)" in text and "graphfix apply tools.py --select GF310 --unsafe-fixes" in text
