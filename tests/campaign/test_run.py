@@ -18,7 +18,7 @@ import pytest
 from graphfix.campaign.state import Stage, State
 from graphfix.run import cache
 
-from .conftest import Campaign, git
+from .conftest import Campaign, Run, git
 
 BRANCH = "graphfix/autograd"
 
@@ -79,7 +79,10 @@ def test_no_branch_where_the_projects_own_check_fails(campaign: Campaign, loops:
     assert (row["stage"], row["checked"]) == ("branched", ["grep -q total train.py"])
 
 
-def test_nothing_that_a_repository_brings_along_is_run(campaign: Campaign, loops: SimpleNamespace, tmp_path: Path) -> None:
+def test_nothing_that_a_repository_brings_along_is_run(
+    campaign: Campaign, loops: SimpleNamespace, tmp_path: Path, installed: Run
+) -> None:
+    campaign.graphfix = installed  # a fork would import nothing that lies there
     proof = tmp_path / "ran"
     bare = campaign.remote(
         "evil",

@@ -1,4 +1,4 @@
-"""An editor, as far as a language server can tell: pygls' client at the streams of the installed command."""
+"""An editor, as far as a language server can tell: pygls' client at the streams of a command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notebooks, as an editor that starts the installed command meets them."""
+"""Notebooks, as an editor that starts a server meets them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from types import SimpleNamespace
 
 import pytest
 from lsprotocol import types as lsp
+
+from tests.served import Server
+from tests.started import starts
 
 from .editor import Editor, applied, cell_uri, drive, edits_by_document
 
@@ -35,8 +38,8 @@ CELLS = [("setup", "python", SETUP), ("prose", "markdown", "# total += loss"), (
 
 
 @pytest.fixture
-def words(command: str) -> list[str]:
-    return [command, "server"]
+def words(server: Server) -> list[str]:
+    return [*starts(server.address), "server"]
 
 
 def places(diagnostics: list[lsp.Diagnostic] | tuple[lsp.Diagnostic, ...]) -> list[tuple[object, int, int, int, int]]:

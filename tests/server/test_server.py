@@ -1,4 +1,4 @@
-"""The language server, as an editor that starts the installed command meets it."""
+"""The language server, as an editor that starts it meets it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from lsprotocol import types as lsp
 
 from tests.run.test_joined import FILES as PROGRAM
 from tests.run.test_joined import REPAIRED
+from tests.served import Server
+from tests.started import starts
 
 from .editor import Editor, applied, capabilities, drive, edits_of
 
@@ -24,8 +26,8 @@ FIX_ALL = "source.fixAll.graphfix"
 
 
 @pytest.fixture
-def words(command: str) -> list[str]:
-    return [command, "server"]
+def words(server: Server) -> list[str]:
+    return [*starts(server.address), "server"]
 
 
 def places(diagnostics: list[lsp.Diagnostic] | tuple[lsp.Diagnostic, ...]) -> list[tuple[object, int, int, int, int]]:

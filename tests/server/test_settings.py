@@ -11,6 +11,9 @@ from types import SimpleNamespace
 import pytest
 from lsprotocol import types as lsp
 
+from tests.served import Server
+from tests.started import starts
+
 from .editor import Editor, drive
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
@@ -19,8 +22,8 @@ FIX_ALL = "source.fixAll.graphfix"
 
 
 @pytest.fixture
-def words(command: str) -> list[str]:
-    return [command, "server"]
+def words(server: Server) -> list[str]:
+    return [*starts(server.address), "server"]
 
 
 def codes(diagnostics: list[lsp.Diagnostic] | tuple[lsp.Diagnostic, ...]) -> list[object]:
