@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 import pytest
@@ -171,6 +172,12 @@ DOCTESTS: dict[str, dict[str, str]] = {
     "test_unpack_ex": {},
 }
 OWN = pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="the table is that of the tests of Python 3.11")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_heap() -> None:
+    """Many cases collect garbage: what earlier tests have imported, such as torch, is not gone over each time."""
+    gc.freeze()
 
 
 @OWN
