@@ -51,7 +51,7 @@ def test_bases_of_libraries_are_named_and_unknown_ones_leave_the_class_open() ->
     a, b, c = graph.program.main.classes
     assert line_of(graph.values, a).libraries == ("torch.nn.Module",)
     assert line_of(graph.values, b).is_open
-    assert line_of(graph.values, c) == ((c,), (), False)
+    assert line_of(graph.values, c) == ((c,), (), False, False)
     assert len(bases_of(graph.values, b)) == 2
 
 

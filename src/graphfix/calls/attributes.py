@@ -22,7 +22,7 @@ from graphfix.calls.meanings import (
     Super,
     given_by,
 )
-from graphfix.calls.program import File
+from graphfix.calls.program import File, Program
 from graphfix.calls.values import MAX_SOURCES, Field, Returned, Values
 from graphfix.ir.blocks import Code
 from graphfix.ir.instructions import Constant, ReadName
@@ -46,13 +46,20 @@ def attribute_of(values: Values, of: Meaning, name: str) -> Iterator[Meaning]:
     elif isinstance(of, Module):
         yield from _of_module(values, values.program.files[of.tree], name)
     elif isinstance(of, Library):
-        yield Library(f"{of.name}.{name}") if of.name.count(".") < MAX_PARTS else UNKNOWN
+        yield _of_library(values, f"{of.name}.{name}")
     elif isinstance(of, Object):
         yield given_by(f"{of.name}.{name}", of.made)
     elif isinstance(of, Descriptor) and name in ("setter", "getter", "deleter"):
         yield Library(of.how)
     else:
         yield UNKNOWN
+
+
+def _of_library(values: Values, name: str) -> Meaning:
+    package = values.program.packages.get(name)
+    if package is not None:
+        return Module(package.tree)
+    return Library(name) if name.count(".") <= MAX_PARTS else UNKNOWN
 
 
 def held_by(values: Values, of: Object) -> Iterator[Meaning]:
@@ -170,24 +177,28 @@ def _of_module(values: Values, file: File, name: str) -> Iterator[Meaning]:
 
 def global_variable(values: Values, file: File, name: str) -> Variable | None:
     """The global variable of this name that a file binds, or that comes to it by a star."""
+    for each in with_starred(values.program, file):
+        found = each.variable(name)
+        if found is not None and (each is file or not name.startswith("_")):
+            return found
+    return None
+
+
+def with_starred(program: Program, file: File) -> Iterator[File]:
+    """A file, and those all names of which come to it by a star, over however many others."""
     pending, seen = [file], {file.tree}
     for each in pending:  # it grows while it is read
-        found = each.variable(name)
-        if found is not None:
-            return found
-        for star in each.star_imports if not name.startswith("_") else ():
-            target = values.program.module("." * star.level + star.module, each)
+        yield each
+        for star in each.star_imports:
+            target = program.module("." * star.level + star.module, each)
             if target is not None and target.tree not in seen:
                 seen.add(target.tree)
                 pending.append(target)
-    return None
 
 
 def field_of(values: Values, key: Field) -> Iterator[Meaning]:
     """The equation of an attribute: all that is set under its name where the object may be this one."""
-    files = [values.program.home(key.owner)]
-    if values.program.main not in files:
-        files.append(values.program.main)
+    files = list(values.program.files.values())
     for file in files:
         written = file.attribute_writes.get(key.name, [])
         yield from (UNKNOWN,) if len(written) > MAX_SOURCES else ()

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from graphfix.calls.meanings import Class, Library, Meaning
-from graphfix.calls.program import File
 from graphfix.calls.values import Values
 from graphfix.ir.blocks import Code
 from graphfix.ir.instructions import MakeClass, Value
@@ -31,12 +30,13 @@ MAX_CLASSES = 40
 class Line(NamedTuple):
     """The classes in which Python looks for an attribute, in their order (https://docs.python.org/3/howto/mro.html).
 
-    `libraries`: the full names of those that a library has; `is_open`: there may be others that nobody knows.
+    `libraries`: the full names of those that a library has; `is_open`: there may be others that nobody knows. `is_cut`: there are more.
     """
 
     classes: tuple[ast.ClassDef, ...]
     libraries: tuple[str, ...]
     is_open: bool
+    is_cut: bool = False
 
 
 def makers(values: Values, cls: ast.ClassDef) -> Iterator[tuple[Code, MakeClass]]:
@@ -81,8 +81,9 @@ def _line(values: Values, cls: ast.ClassDef) -> Line:
     )
     order = [each for index, each in enumerate(order) if each is not cls or index == 0]
     libraries.update((name, None) for line in lines for name in line.libraries)
-    is_open = is_open or len(bases) > MAX_CLASSES or len(order) > MAX_CLASSES or any(line.is_open for line in lines)
-    return Line(tuple(order[:MAX_CLASSES]), tuple(libraries), is_open)
+    is_cut = len(bases) > MAX_CLASSES or len(order) > MAX_CLASSES or any(line.is_cut for line in lines)
+    is_open = is_open or is_cut or any(line.is_open for line in lines)
+    return Line(tuple(order[:MAX_CLASSES]), tuple(libraries), is_open, is_cut)
 
 
 def _meant(values: Values, cls: ast.ClassDef) -> list[Meaning]:
@@ -130,14 +131,14 @@ def found_in(values: Values, line: Line, name: str, *, behind: ast.ClassDef | No
 
 
 def heirs(values: Values, cls: ast.ClassDef) -> list[ast.ClassDef]:
-    """The other classes that derive from a class, of its own file and of the one where the program begins."""
-    own = values.program.home(cls)
-    return values.derived(("heirs", own.tree), lambda: _heirs(own, values)).get(cls, [])
+    """The other classes of the program that derive from a class, as far as its files are taken in."""
+    return values.derived(("heirs", len(values.program.files)), lambda: _heirs(values)).get(cls, [])
 
 
-def _heirs(file: File, values: Values) -> dict[ast.ClassDef, list[ast.ClassDef]]:
+def _heirs(values: Values) -> dict[ast.ClassDef, list[ast.ClassDef]]:
     found: dict[ast.ClassDef, list[ast.ClassDef]] = {}
-    for node in dict.fromkeys((*file.classes, *values.program.main.classes)):
-        for base in line_of(values, node).classes[1:]:
-            found.setdefault(base, []).append(node)
+    for file in list(values.program.files.values()):
+        for node in file.classes:
+            for base in line_of(values, node).classes[1:]:
+                found.setdefault(base, []).append(node)
     return found

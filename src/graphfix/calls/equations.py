@@ -188,6 +188,9 @@ def _import(values: Values, code: Code, each: ir.Import) -> Iterator[Meaning]:
     base = "." * each.level + each.module
     name = base.split(".")[0] if each.root else base
     target = values.program.module(name, file)
+    if target is None and name != base:  # `import a.b` where the folder `a` is no module
+        inner = values.program.module(base, file)
+        values.program.packages.update({base: inner} if inner is not None else {})
     if each.member is None:
         yield Module(target.tree) if target is not None else Library(name)
         return

@@ -64,6 +64,21 @@ class File:
             scope = scope.outer
         return scope.node if scope is not None else None  # type: ignore[return-value]
 
+    def is_imported(self, variable: Variable) -> bool:
+        """Whether a name means nothing but what it is imported as."""
+        known = self._imported.get(variable)
+        if known is None:
+            bound = self.binders(variable) if variable.home is not Home.TEMPORARY else []
+            known = bool(bound) and all(
+                isinstance(each, WriteName) and isinstance(code.givers[each.value], Import) for code, each in bound
+            )
+            self._imported[variable] = known
+        return known
+
+    @cached_property
+    def _imported(self) -> dict[Variable, bool]:
+        return {}
+
     def binders(self, variable: Variable) -> list[Placed]:
         """The instructions that may give a variable its value: parameters, assignments, definitions, imports."""
         return self._binders_of_global.get(variable, []) if variable.home is Home.GLOBAL else self._binders_in_scope(variable)
@@ -126,6 +141,9 @@ class Program:
         self.files: dict[ast.AST, File] = {}
         self.documents: dict[ast.AST, Document] = {}
         self.length = 0
+        self.packages: dict[
+            str, File
+        ] = {}  # by the names with which they are imported, in folders that are no modules themselves
         self._homes: dict[ast.AST, File] = {}
         self._meant: dict[tuple[ast.AST, str], File | None] = {}
         self.main = self.take_in(main)

@@ -75,7 +75,7 @@ def displayed(kind: Kind) -> Callable[[Builder, Any], Steps]:
 
 def items_of(builder: Builder, parts: Sequence[ast.expr]) -> Steps:
     items = []
-    last = last_seeing(parts)
+    last = last_seeing(parts) if any(isinstance(part, ast.Starred) for part in parts) else -1
     for index, part in enumerate(parts):
         value = yield part.value if isinstance(part, ast.Starred) else part
         if isinstance(part, ast.Starred) and index < last:
@@ -93,7 +93,7 @@ def last_seeing(parts: Iterable[ast.expr | None]) -> int:
 
 def of_dict(builder: Builder, node: ast.Dict) -> Steps:
     items = []
-    last = max(last_seeing(node.keys), last_seeing(node.values))
+    last = max(last_seeing(node.keys), last_seeing(node.values)) if None in node.keys else -1
     for index, (key, value) in enumerate(zip(node.keys, node.values)):
         if key is None:
             taken = yield value
@@ -231,7 +231,8 @@ def of_call(builder: Builder, node: ast.Call) -> Steps:
 def given(builder: Builder, positional: Sequence[ast.expr], keywords: Sequence[ast.keyword]) -> Steps:
     """What a call is given, in the order in which it is evaluated."""
     arguments = []
-    last = last_seeing([*positional, *(keyword.value for keyword in keywords)])
+    unpacks = any(isinstance(each, ast.Starred) for each in positional) or any(keyword.arg is None for keyword in keywords)
+    last = last_seeing([*positional, *(keyword.value for keyword in keywords)]) if unpacks else -1
     for index, each in enumerate(positional):
         value = yield each.value if isinstance(each, ast.Starred) else each
         if isinstance(each, ast.Starred) and len(positional) > 1 and index < last:

@@ -133,12 +133,24 @@ class Scope:
 
 def scopes_of(tree: ast.Module) -> dict[ast.AST, Scope]:
     """The scope of each module, class, function and comprehension of a file."""
-    found: dict[ast.AST, Scope] = {tree: Scope(tree, None, tree, "", "")}
-    pending: list[tuple[ast.AST, Scope]] = [(part, found[tree]) for part in reversed(tree.body)]
+    scope = Scope(tree, None, tree, "", "")
+    found: dict[ast.AST, Scope] = {tree: scope}
+    pending: list[ast.AST | Scope] = [*reversed(tree.body)]  # a scope among nodes is that of those behind it
     while pending:
-        node, scope = pending.pop()
-        inner = _note(node, scope, found)
-        pending += [(part, where) for part, where in reversed(inner)]
+        node = pending.pop()
+        kind = type(node)
+        if kind is ast.Name:
+            _named(node.id, node.ctx, scope)  # type: ignore[union-attr]
+        elif kind is Scope:
+            scope = node  # type: ignore[assignment]
+        elif kind in SCOPING or kind in BINDING:
+            pending.append(scope)
+            for part, where in reversed(_note(node, scope, found)):  # type: ignore[arg-type]
+                pending += (part, where)
+        else:
+            below = children(node)  # type: ignore[arg-type]
+            below.reverse()
+            pending += below
     for scope in found.values():
         for name in scope.used:
             variable = scope.variable(name)
@@ -157,16 +169,11 @@ def parameters(node: ast.AST) -> list[ast.arg]:
 
 
 def _note(node: ast.AST, scope: Scope, found: dict[ast.AST, Scope]) -> list[tuple[ast.AST, Scope]]:
-    """What a node says of the names of its scope; what lies below it, each with its scope."""
-    kind = type(node)
-    if kind is ast.Name:
-        _named(node.id, node.ctx, scope)  # type: ignore[attr-defined]
-        return []
-    if kind not in SCOPING:
-        if kind in BINDING:
-            _bindings(node, scope)
-            if isinstance(node, ast.AnnAssign) and _declares_nothing(node):
-                return [(node.annotation, scope)]
+    """What a node that binds names, or has a scope, says of them; what lies below it, each with its scope."""
+    if type(node) in BINDING:
+        _bindings(node, scope)
+        if isinstance(node, ast.AnnAssign) and _declares_nothing(node):
+            return [(node.annotation, scope)]
         return [(part, scope) for part in children(node)]
     if isinstance(node, FUNCTIONS):
         return _function(node, scope, found)

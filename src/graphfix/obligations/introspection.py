@@ -89,21 +89,12 @@ def replaces(flow: Flow, part: ast.Attribute, above: ast.AST | None) -> bool:
         return True
     if part.attr == "step" and isinstance(above, ast.Assign):
         return any(is_function(flow, source) for source in flow.graph.sources(above.value))
-    return flow.code.dotted_in(part.value) and not _spelled(flow, part).startswith(SETTINGS)
+    return flow.code.dotted_in(part.value) and not f"{flow.code.dotted(part.value) or ''}.{part.attr}".startswith(SETTINGS)
 
 
 def is_function(flow: Flow, source: object) -> bool:
     made = isinstance(source, ast.Call) and flow.code.calls.get(source, "").startswith("functools.")
     return made or isinstance(source, (ast.FunctionDef, ast.Lambda))
-
-
-def _spelled(flow: Flow, part: ast.Attribute) -> str:
-    names = {name: dotted for known in flow.code.libraries.values() for name, dotted in known.items()}
-    root, parts = part.value, [part.attr]
-    while isinstance(root, ast.Attribute):
-        parts.append(root.attr)
-        root = root.value
-    return ".".join([names.get(root.id, ""), *reversed(parts)]) if isinstance(root, ast.Name) else ""
 
 
 def word_of(part: ast.AST) -> str:

@@ -36,7 +36,7 @@ class Joined(Inquiry):
                 if isinstance(part, ast.Attribute) and part.attr.endswith("_hook") and "forward" not in part.attr:
                     yield Open(part, "is called with the gradients of each backward()")
         for method in self.flow.code.methods.get("backward", ()):
-            if self.flow.code.lookup.hierarchy.derives(self.flow.code.class_of[method], "Function"):
+            if self.flow.code.lookup.derives(self.flow.code.class_of[method], "Function"):
                 yield Open(method, "may not be linear in its gradient")
 
     def between(self, spans: list[Span], last: Span) -> Iterator[ast.stmt]:

@@ -352,7 +352,7 @@ class Proof(Inquiry):
         cls = self.flow.code.class_of.get(method) if method is not None else None
         if cls is None or getattr(method, "name", "") != "backward":
             return False
-        return self.flow.code.lookup.hierarchy.derives(cls, "Function")
+        return self.flow.code.lookup.derives(cls, "Function")
 
     # -- what the flow says -------------------------------------------------------------------------------------------
 

@@ -216,7 +216,7 @@ class Parts:
     def _asked_of(self, code: Code, each: ir.ReadAttribute) -> Collection[Meaning]:
         """What an attribute is asked of: looked for where the file has one of this name, or where the object may be a module."""
         giver = code.givers[each.object]
-        if isinstance(giver, ir.ReadName) and self._is_import(giver.variable):
+        if isinstance(giver, ir.ReadName) and self.file.is_imported(giver.variable):
             return self.graph.meanings(code, each.object)
         if isinstance(giver, ir.ReadAttribute) and any(isinstance(of, Library) for of in self._asked_of_chain(code, giver)):
             return self.graph.meanings(code, each.object)
@@ -226,24 +226,9 @@ class Parts:
         root: ir.Instruction = giver
         while isinstance(root, ir.ReadAttribute):
             root = code.givers[root.object]
-        if isinstance(root, ir.ReadName) and self._is_import(root.variable) and giver.result is not None:
+        if isinstance(root, ir.ReadName) and self.file.is_imported(root.variable) and giver.result is not None:
             return self.graph.meanings(code, giver.result)
         return ()
-
-    def _is_import(self, variable: Variable) -> bool:
-        """Whether a name means nothing but what it is imported as."""
-        kept = self._known_imports.get(variable)
-        if kept is None:
-            binders = self.file.binders(variable) if variable.home is not Home.TEMPORARY else []
-            kept = bool(binders) and all(
-                isinstance(each, ir.WriteName) and isinstance(code.givers[each.value], ir.Import) for code, each in binders
-            )
-            self._known_imports[variable] = kept
-        return kept
-
-    @cached_property
-    def _known_imports(self) -> dict[Variable, bool]:
-        return {}
 
     @cached_property
     def _own_names(self) -> set[str]:
@@ -320,7 +305,7 @@ class Parts:
         return found
 
     def _imported_as(self, variable: Variable) -> Iterator[str]:
-        for code, binder in self.file.binders(variable) if self._is_import(variable) else ():
+        for code, binder in self.file.binders(variable) if self.file.is_imported(variable) else ():
             giver = code.givers[binder.value] if isinstance(binder, ir.WriteName) else None
             if isinstance(giver, ir.Import) and giver.member is not None:
                 yield giver.member

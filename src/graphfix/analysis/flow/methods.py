@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 from graphfix.analysis.flow import library
 from graphfix.analysis.flow.components import Gathering
 from graphfix.analysis.flow.functions import DISPLAYS, arguments
-from graphfix.analysis.flow.hierarchy import Method
+from graphfix.analysis.flow.lookup import Method
 from graphfix.analysis.flow.places import Field, Kind, Place, Sink, Slot
 from graphfix.analysis.flow.sight import Sight
 from graphfix.analysis.flow.spelled import constant, is_text

@@ -4,66 +4,33 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
-from typing import NamedTuple
 
 from graphfix.analysis.flow.functions import FUNCTIONS
 from graphfix.analysis.flow.graph import FlowGraph
-from graphfix.analysis.flow.hierarchy import Hierarchy, Lookup
 from graphfix.analysis.flow.instructions import Instructions
+from graphfix.analysis.flow.lookup import Lookup
 from graphfix.analysis.flow.places import Cell, Field, Kind, Place
-from graphfix.ir.origins import origins
-from graphfix.ir.variables import Scope
+from graphfix.calls.attributes import global_variable, with_starred
+from graphfix.calls.graph import CallGraph
+from graphfix.calls.meanings import Library, Meaning, Module
+from graphfix.calls.program import Find, Program
+from graphfix.effects.rows import row_of
+from graphfix.ir.instructions import ReadName
+from graphfix.ir.origins import Origins, origins
+from graphfix.ir.variables import Home, Scope, Variable
 from graphfix.source.document import Document
 from graphfix.source.subtree import kept_with_node, subtree
 
-# a name of a module to its document, where it is one of the project's: asked with the document that imports it
-Find = Callable[[str, Document], Document | None]
-# how much of a project one analysis looks into: files, and characters of those that are imported
-MAX_FILES = 40
-MAX_LENGTH = 200_000
 ANY = Field("*")
 READS_MAPPING = frozenset(("items", "keys", "values", "get", "copy"))
 
 
-class Written(NamedTuple):
-    """What is written in a file, in whatever scope: what it defines, what it imports, and the names that it binds otherwise."""
-
-    definitions: list[ast.AST]
-    imports: list[ast.Import | ast.ImportFrom]
-    bound: set[str]
-
-
 @kept_with_node
-def written_in(tree: ast.AST) -> Written:
-    found = Written([], [], set())
-    for part in subtree(tree):
-        if isinstance(part, (ast.Import, ast.ImportFrom)):
-            found.imports.append(part)
-        elif isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load):
-            found.bound.add(part.id)
-        elif isinstance(part, ast.arg):
-            found.bound.add(part.arg)
-        elif isinstance(part, (*FUNCTIONS, ast.ClassDef)):
-            found.definitions.append(part)
-            found.bound.update([] if isinstance(part, ast.Lambda) else [part.name])
-    return found
-
-
-def module_names(document: Document) -> dict[str, str]:
-    """The names that may mean a module in the whole file, and how the module is imported."""
-    found: dict[str, str] = {}
-    written = written_in(document.tree)
-    for part in written.imports:
-        for alias in part.names:
-            if isinstance(part, ast.Import):
-                root = alias.name if alias.asname else alias.name.split(".")[0]
-            else:
-                root = f"{'.' * part.level}{part.module or ''}.{alias.name}".replace("..", ".")
-            name = (alias.asname or alias.name).split(".")[0]
-            found[name] = root if found.get(name, root) == root else ""
-    return {name: module for name, module in found.items() if module and name not in written.bound}
+def defined_in(tree: ast.AST) -> list[ast.AST]:
+    """The functions, lambdas and classes of a file, in whatever scope."""
+    return [part for part in subtree(tree) if isinstance(part, (*FUNCTIONS, ast.ClassDef))]
 
 
 def is_public(name: str) -> bool:
@@ -83,42 +50,50 @@ class Sight(Instructions):
         super().__init__(FlowGraph())
         self.find = find
         self.document: Document = None  # type: ignore[assignment]
-        self.documents: dict[ast.AST, Document] = {}
+        self.program: Program = None  # type: ignore[assignment]
+        self.call_graph: CallGraph = None  # type: ignore[assignment]
         self.class_of: dict[ast.AST, ast.ClassDef] = {}
         self.functions: dict[ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, None] = {}
-        self.libraries: dict[ast.AST, dict[str, str]] = {}
-        self.own_modules: dict[ast.AST, dict[str, str]] = {}
-        self.stars: dict[ast.AST, list[Document]] = {}
-        self.foreign_stars: dict[ast.AST, list[str]] = {}
-        self.waiting: list[Document] = []
-        self.length = 0
-        self.meant: dict[tuple[ast.AST, str], Document | None] = {}
-        self.classes: list[ast.ClassDef] = []
+        self.taken_in: dict[ast.AST, None] = {}
+
+    @property
+    def documents(self) -> dict[ast.AST, Document]:
+        """The files in sight, by their trees."""
+        return self.program.documents
 
     def look_at(self, document: Document) -> None:
         """Pass over `document` and all that it imports, directly or not."""
-        self.take_in(document)
-        while self.waiting:
-            current = self.waiting.pop(0)
-            self.document, self.origins = current, origins(current)
+        self.program = Program(document, self.find)
+        self.call_graph = CallGraph(self.program)
+        for each in self.in_sight():
+            self.take_in(each)
+        for each in self.in_sight():
+            if each.tree not in self.taken_in:
+                self.take_in(each)
+            self.document, self.origins = each, origins(each)
             self.share()
             for node in self.origins.lowered.nodes():
                 self.pass_over(self.origins.lowered.code(node))
 
+    def in_sight(self) -> Iterator[Document]:
+        """The documents of the program; their number grows while they are looked at."""
+        done = 0
+        while done < len(self.documents):
+            yield list(self.documents.values())[done]
+            done += 1
+
     def take_in(self, document: Document) -> None:
-        self.documents[document.tree] = document
-        self.waiting.append(document)
+        """Note what a file defines and calls, and take in what it imports."""
+        self.taken_in[document.tree] = None
         self.note_calls(document.tree)
-        self.stars[document.tree] = self.star_imports(document)
-        self.libraries[document.tree] = self.with_starred(document, self.libraries, self.external_names(document))
-        self.own_modules[document.tree] = self.with_starred(document, self.own_modules, module_names(document))
-        for part in written_in(document.tree).definitions:
+        for imported in document.imports:
+            self.take_in_imported(imported, document)
+        for part in defined_in(document.tree):
             if isinstance(part, FUNCTIONS):
                 self.functions[part] = None
                 if not isinstance(part, ast.Lambda):
                     self.functions_named.setdefault(part.name, []).append(part)
             if isinstance(part, ast.ClassDef):
-                self.classes.append(part)
                 for method in part.body:
                     if isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef)):
                         self.methods.setdefault(method.name, []).append(method)
@@ -128,54 +103,23 @@ class Sight(Instructions):
                             for target in method.targets:
                                 self.methods.setdefault(getattr(target, "id", ""), []).append(other)  # type: ignore[arg-type]
 
-    def star_imports(self, document: Document) -> list[Document]:
-        """The project's modules that a document imports all names of; those of libraries are noted."""
-        found: list[Document] = []
-        foreign = self.foreign_stars[document.tree] = []
-        for part in written_in(document.tree).imports:
-            if isinstance(part, ast.ImportFrom) and any(alias.name == "*" for alias in part.names):
-                name = f"{'.' * part.level}{part.module or ''}"
-                target = self.module(name, document)
-                if target is not None:
-                    found.append(target)
-                else:
-                    foreign.append(name.lstrip("."))
-        return found
-
-    def with_starred(self, document: Document, known: dict[ast.AST, dict[str, str]], own: dict[str, str]) -> dict[str, str]:
-        """The modules that names mean in a document, with those of the modules that it imports all names of, as far as these are known."""
-        bound = written_in(document.tree).bound
-        meant = {
-            name: module
-            for target in self.stars[document.tree]
-            for name, module in known.get(target.tree, {}).items()
-            if is_public(name) and name not in bound and not module.startswith(".")
-        }
-        return {**meant, **own}
+    def take_in_imported(self, statement: ast.Import | ast.ImportFrom, document: Document) -> None:
+        """Take in the modules that a statement imports, or out of which it imports something."""
+        if isinstance(statement, ast.Import):
+            for alias in statement.names:
+                self.module(alias.name, document)
+            return
+        package = "." * statement.level + (statement.module or "")
+        if self.module(package, document) is None:
+            for alias in statement.names:
+                self.module(f"{package}.{alias.name}".replace("..", "."), document)
 
     def starred(self, name: str) -> Iterator[Cell]:
         """The global names of other modules that a name may be which nothing here binds: those that are imported by a star."""
-        for tree in self.star_modules() if is_public(name) else ():
-            if tree is not self.document.tree and name in self.names(tree):
-                yield Cell(tree, name)
-
-    def star_modules(self) -> list[ast.AST]:
-        """The module that is looked at, and those of the project all names of which come to it by a star."""
-        found: dict[ast.AST, None] = {}
-        pending: list[ast.AST] = [self.document.tree]
-        while pending:
-            tree = pending.pop()
-            if tree not in found:
-                found[tree] = None
-                pending.extend(target.tree for target in self.stars.get(tree, ()))
-        return list(found)
-
-    def of_foreign_star(self, name: ast.Name) -> str:
-        """How a library spells a name that nothing in sight binds and a star may bring; of several libraries nobody knows which it is."""
-        if not is_public(name.id) or hasattr(builtins, name.id) or not self.is_unbound(name):
-            return ""
-        foreign = [library for tree in self.star_modules() for library in self.foreign_stars.get(tree, ())]
-        return f"{'|'.join(foreign)}.{name.id}" if foreign else ""
+        file = self.program.files[self.document.tree]
+        for other in with_starred(self.program, file) if is_public(name) else ():
+            if other is not file and name in self.names(other.tree):
+                yield Cell(other.tree, name)
 
     def names(self, tree: ast.AST) -> Collection[str]:
         """The global names that a module binds, be it in functions."""
@@ -192,57 +136,49 @@ class Sight(Instructions):
             elif isinstance(part, ast.Dict):
                 self.only_read.update(value for key, value in zip(part.keys, part.values) if key is None)
 
-    def external_names(self, document: Document) -> dict[str, str]:
-        """The names that mean a library, or a part of one, in the whole file."""
-        found: dict[str, str] = {}
-        written = written_in(document.tree)
-        for part in written.imports:
-            if isinstance(part, ast.Import):
-                for alias in part.names:
-                    root = alias.name if alias.asname else alias.name.split(".")[0]
-                    if self.module(alias.name, document) is None:
-                        found[alias.asname or root] = root
-            elif not part.level and self.module(part.module or "", document) is None:
-                found.update({alias.asname or alias.name: f"{part.module}.{alias.name}" for alias in part.names})
-        return {name: dotted for name, dotted in found.items() if name not in written.bound}
-
     def module(self, name: str, document: Document) -> Document | None:
         """The document that an import means; taken in where there is room."""
-        if (document.tree, name) not in self.meant:
-            self.meant[document.tree, name] = self.find(name, document) if name else None
-        target = self.meant[document.tree, name]
-        if target is None:
-            return None
-        if target.tree not in self.documents:
-            if len(self.documents) >= MAX_FILES or self.length + len(target.text) > MAX_LENGTH:
-                return None
-            self.length += len(target.text)
-            self.take_in(target)
-        return target
+        file = self.program.module(name, self.program.files[document.tree])
+        return self.documents[file.tree] if file is not None else None
 
     def shared(self, attribute: ast.Attribute) -> Cell | None:
         """The global name of one of the project's modules that `module.name` is; None for everything else."""
-        target = self.module_at(attribute.value)
-        if target is None or attribute.attr not in self.names(target.tree):
-            return None
-        return Cell(target.tree, attribute.attr)
+        for meaning in self.imported_as(attribute.value):
+            if isinstance(meaning, Module) and attribute.attr in self.names(meaning.tree):
+                return Cell(meaning.tree, attribute.attr)
+        return None
 
-    def module_at(self, node: ast.expr) -> Document | None:
-        """The project's module that an expression means."""
-        path = self.module_path(node)
-        target = self.module(path, self.document) if path else None
-        package, _, name = path.rpartition(".")
-        holder = self.module(package, self.document) if target is not None and package.strip(".") else None
-        if holder is not None and name in self.names(holder.tree):
-            return None  # the package may have something else of this name
-        return target
+    def imported_as(self, node: ast.expr) -> list[Meaning]:
+        """What a name, or an attribute of one, may be that is nothing but imported; nothing for all others."""
+        root: ast.expr = node
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if not isinstance(root, ast.Name):
+            return []
+        of = self.origins_of_file(root)
+        reads = [each for each in of.of(root) if isinstance(each, ReadName)]
+        if not reads or not all(self.is_import(each.variable) for each in reads):
+            return []
+        results = [each.result for each in of.of(node) if each.result is not None]
+        return self.call_graph.meanings(of.code(node), results[-1]) if results else []
 
-    def module_path(self, node: ast.expr) -> str:
-        """The name by which a document imports the module that `a.b` would be, if `a` is one; empty where it is none."""
-        if isinstance(node, ast.Name):
-            return self.own_modules[self.document.tree].get(node.id, "")
-        base = self.module_path(node.value) if isinstance(node, ast.Attribute) else ""
-        return base and f"{base}.{node.attr}"  # type: ignore[attr-defined]
+    def origins_of_file(self, node: ast.AST) -> Origins:
+        """The instructions of the file in which a node stands, mostly the one that is looked at."""
+        if node in self.document.parents:
+            return self.origins
+        return next((origins(each) for each in self.documents.values() if node in each.parents), self.origins)
+
+    def is_import(self, variable: Variable) -> bool:
+        """Whether a variable is only imported, be it by a star of any file."""
+        file = self.program.home(variable.owner)
+        if file.is_imported(variable):
+            return True
+        if variable.home is not Home.GLOBAL or file.binders(variable) or hasattr(builtins, variable.name):
+            return False
+        starred = global_variable(self.call_graph.values, file, variable.name)
+        if starred is not None:
+            return self.program.home(starred.owner).is_imported(starred)
+        return is_public(variable.name)
 
     def imported(self, alias: ast.alias, module: str) -> None:
         """`import a.b as c`: what a module defines is found by its names, where it is read."""
@@ -258,27 +194,26 @@ class Sight(Instructions):
 
     def dotted_in(self, node: ast.AST) -> bool:
         """Whether an attribute is a part of a library, in whatever file it stands."""
-        while isinstance(node, ast.Attribute):
-            node = node.value
-        return isinstance(node, ast.Name) and any(node.id in names for names in self.libraries.values())
+        return isinstance(node, (ast.Name, ast.Attribute)) and any(
+            isinstance(each, Library) and not each.name.startswith(".") for each in self.imported_as(node)
+        )
 
     def dotted(self, node: ast.AST) -> str | None:
-        """The name of a library's function as the library spells it; None for everything else."""
-        parts: list[str] = []
-        while isinstance(node, ast.Attribute):
-            parts.append(node.attr)
-            node = node.value
-        if not isinstance(node, ast.Name):
+        """The name of a library's function as the library spells it; None for everything else.
+
+        Where it may be one of several, it is one that has no row, so that nothing is said of it which does not hold for all.
+        """
+        meant = self.imported_as(node) if isinstance(node, (ast.Name, ast.Attribute)) else []
+        names = [each.name for each in meant if isinstance(each, Library) and not each.name.startswith(".")]
+        if not names or len(names) < len(meant):
             return None
-        root = self.libraries[self.document.tree].get(node.id) or self.of_foreign_star(node) or None
-        if root is None or not parts and root == node.id and "." not in root:
-            return None
-        return ".".join([root, *reversed(parts)])
+        name = next((each for each in names if row_of(each) is None), names[-1])
+        return None if isinstance(node, ast.Name) and name == node.id and "." not in name else name
 
     @cached_property
     def lookup(self) -> Lookup:
         """Finds methods in classes; to be asked once all code has been passed over."""
-        return Lookup(Hierarchy(self.classes), self.methods, self.class_of)
+        return Lookup(self.call_graph, self.methods)
 
     def assign_field(self, name: str | None, value: Place) -> None:
         """An attribute is set, by a name that is known or not."""

@@ -8,22 +8,27 @@ import textwrap
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphfix.analysis.flow.hierarchy import Hierarchy, Lookup
+from graphfix.analysis.flow.lookup import Lookup
+from graphfix.calls.classes import MAX_CLASSES
+from graphfix.calls.graph import CallGraph
+from graphfix.calls.program import Program
+from graphfix.source.document import Document
 
 
 def lookup(source: str) -> tuple[Lookup, dict[str, ast.ClassDef]]:
-    classes = [part for part in ast.walk(ast.parse(textwrap.dedent(source))) if isinstance(part, ast.ClassDef)]
+    document = Document("classes.py", textwrap.dedent(source))
+    classes = [part for part in ast.walk(document.tree) if isinstance(part, ast.ClassDef)]
     methods: dict[str, list[ast.FunctionDef | ast.AsyncFunctionDef]] = {}
-    class_of: dict[ast.AST, ast.ClassDef] = {}
     for cls in classes:
         for method in (part for part in cls.body if isinstance(part, ast.FunctionDef)):
             methods.setdefault(method.name, []).append(method)
-            class_of[method] = cls
-    return Lookup(Hierarchy(classes), methods, class_of), {cls.name: cls for cls in classes}
+    graph = CallGraph(Program(document, lambda name, importing: None))
+    return Lookup(graph, methods), {cls.name: cls for cls in classes}
 
 
 def owners(asked: Lookup, methods: list[ast.FunctionDef | ast.AsyncFunctionDef]) -> set[str]:
-    return {asked.class_of[method].name for method in methods}
+    around = asked.graph.program.main.class_around
+    return {cls.name for method in methods if (cls := around(method)) is not None}
 
 
 DIAMOND = """
@@ -48,6 +53,11 @@ def test_what_a_class_overrides_is_not_found() -> None:
     assert not asked.found(classes["Top"], "other")
 
 
+def test_super_may_mean_a_class_that_stands_beside_it() -> None:
+    asked, classes = lookup(DIAMOND.replace("class Right(Top): pass", "class Right(Top):\n    def m(self): pass"))
+    assert owners(asked, asked.inherited(classes["Left"], "m")) == {"Top", "Right"}
+
+
 def test_what_derives_from_a_class_may_be_meant() -> None:
     asked, classes = lookup(DIAMOND)
     assert owners(asked, asked.found_in_any([classes["Right"]], "m")) == {"Top", "Bottom"}
@@ -61,13 +71,30 @@ def test_a_base_without_methods_hides_none() -> None:
 
 def test_bases_out_of_sight_are_known_by_name() -> None:
     asked, classes = lookup("class A(torch.autograd.Function): pass\nclass B(A): pass\nclass C: pass\n")
-    assert [asked.hierarchy.derives(classes[name], "Function") for name in "ABC"] == [True, True, False]
-    assert not asked.hierarchy.derives(classes["A"], "Module")
+    assert [asked.derives(classes[name], "Function") for name in "ABC"] == [True, True, False]
+    assert not asked.derives(classes["A"], "Module")
 
 
 def test_classes_that_derive_from_one_another_come_to_an_end() -> None:
     asked, classes = lookup("class A(B):\n    def m(self): pass\nclass B(A):\n    def m(self): pass\n")
     assert owners(asked, asked.found_in_any([classes["A"]], "m")) == {"A", "B"}
+
+
+def test_a_base_is_known_by_whatever_name_it_is_imported() -> None:
+    asked, classes = lookup("class A:\n    def m(self): pass\nBase = A\nclass B(Base): pass\n")
+    assert owners(asked, asked.found(classes["B"], "m")) == {"A"}
+
+
+def test_an_alias_of_a_method_and_a_decorated_one_are_found() -> None:
+    asked, classes = lookup("class A:\n    def m(self): pass\n    n = m\n    @wrap\n    def o(self): pass\n")
+    asked.methods = {name: [] for name in "mno"}
+    assert [method.name for name in "mno" for method in asked.found(classes["A"], name)] == ["m", "m", "o"]
+
+
+def test_with_too_many_bases_to_look_at_any_method_of_the_name_may_be_meant() -> None:
+    many = "".join(f"class C{n}(C{n - 1}): pass\n" for n in range(1, MAX_CLASSES + 5))
+    asked, classes = lookup("class C0:\n    def m(self): pass\nclass Other:\n    def m(self): pass\n" + many)
+    assert owners(asked, asked.found(classes[f"C{MAX_CLASSES + 4}"], "m")) == {"C0", "Other"}
 
 
 @settings(deadline=None, max_examples=100)
@@ -88,4 +115,9 @@ def test_what_python_finds_is_among_what_is_found(shape: list[tuple[set[int], bo
     for name, cls in made.items():
         order = [each.__name__ for each in cls.__mro__ if "m" in vars(each)]
         assert set(order[:1]) <= owners(asked, asked.found(classes[name], "m"))
-        assert set([each for each in order if each != name][:1]) <= owners(asked, asked.inherited(classes[name], "m"))
+        for other in made.values():  # whose objects `super()` in this class may be asked of
+            line = [each.__name__ for each in other.__mro__]
+            behind = (
+                [each for each in line[line.index(name) + 1 :] if "m" in vars(made.get(each, object))] if name in line else []
+            )
+            assert set(behind[:1]) <= owners(asked, asked.inherited(classes[name], "m"))
