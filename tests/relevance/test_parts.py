@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from graphfix.relevance.facts import Fact
-from graphfix.relevance.parts import DEFINITIONS, Parts
+from graphfix.relevance.parts import Parts
 from graphfix.relevance.reach import coming
 from graphfix.source.document import Document
+from graphfix.source.spelling import FUNCTIONS
 
 # `step` leads to the word, wherever it is
 TEXT = """
@@ -48,7 +49,7 @@ def leading(text: str, fact: Fact = Fact.WALK) -> set[str]:
     """The functions that lead to what says a fact, methods with their class."""
     of = parts(text)
     found = of.leading_to(coming(of, frozenset((fact,)), None), through_variables=True)
-    functions = [each for each in found if isinstance(each, DEFINITIONS)]
+    functions = [each for each in found if isinstance(each, FUNCTIONS)]
     return {f"{cls.name}.{each.name}" if (cls := of.class_of(each)) is not None else each.name for each in functions}
 
 
@@ -156,54 +157,6 @@ def test_an_object_of_another_class_is_not_meant_by_a_method_of_this_one() -> No
     text = "from stats import Mean\nclass A:\n    def __init__(self): self.mean = Mean()\n"
     text += "    def update(self): self.loss.backward()\n    def rate(self): self.mean.update(1)\n"
     assert leading(text) == {"A.update"}
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "w.data.normal_(0, 1)",
-        "w.data[i].zero_()",
-        "w.data[i] = 0",
-        "w.data[i] += 1",
-        "w.data = w.cuda()",
-        "nn.init.xavier_uniform_(w.data)",
-        "init.zeros_(w.data[i])",
-    ],
-)
-def test_what_is_written_through_data_is_not_read(line: str) -> None:
-    assert parts(f"def set(w, i):\n    {line}\n").spelled.facts.isdisjoint((Fact.READ_AS_OF_OLD, Fact.FIRST))
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "w = w.data",
-        "w.copy_(w.data)",
-        "w.data[i] = w.data[0]",
-        "w.data.normal(0, 1)",
-        "w.data.__iter__()",
-        "w[i] = w.data",
-        "nn.init.normal_(w, w.data)",
-        "del w.data[w.data]",
-    ],
-)
-def test_and_what_is_read_is(line: str) -> None:
-    assert Fact.READ_AS_OF_OLD in parts(f"def set(w, i):\n    {line}\n").spelled.facts
-
-
-@pytest.mark.parametrize(
-    "item", ["loss.data[0]", "loss.cpu().data.numpy()[0]", "loss.data.clone().cpu()[i]", "net.loss.data[i + 1]"]
-)
-def test_a_first_item_is_taken_of_data(item: str) -> None:
-    assert Fact.FIRST in parts(f"def read(loss, i):\n    return {item}\n").spelled.facts
-
-
-@pytest.mark.parametrize(
-    "item",
-    ["loss.data[1]", "loss.data['a']", "loss.data[:2]", "loss.data[:, 0]", "loss.data[-1]", "loss.data.sizes[0]", "loss[0].data"],
-)
-def test_and_none_where_it_is_another_or_of_something_else(item: str) -> None:
-    assert Fact.FIRST not in parts(f"def read(loss, i):\n    return {item}\n").spelled.facts
 
 
 def test_functions_that_settings_name_are_found_by_their_names() -> None:

@@ -10,8 +10,9 @@ from pathlib import Path
 from graphfix.interpreter.conventions import Conventions
 from graphfix.models.words import LAUNCHERS, WALKED_BY_TRAINER
 from graphfix.relevance.facts import ANY_READ, Fact, Facts
-from graphfix.relevance.parts import Lead, Parts
+from graphfix.relevance.parts import Parts
 from graphfix.relevance.reach import BRINGS, Aim, Imports, coming, imports_to, says
+from graphfix.relevance.sayings import Lead
 from graphfix.source.document import Document
 from graphfix.source.subtree import children
 

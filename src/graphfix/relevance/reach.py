@@ -12,7 +12,8 @@ from pathlib import Path
 from graphfix.interpreter.imports import parsed
 from graphfix.project.leading import MAX_FILES_AWAY, leading
 from graphfix.relevance.facts import ANY_READ, ATTRIBUTES, METHODS, NAMES, Fact, Facts
-from graphfix.relevance.parts import Parts, Said, parts_of
+from graphfix.relevance.parts import Parts, parts_of
+from graphfix.relevance.sayings import Said
 from graphfix.source.decode import read_bytes
 from graphfix.source.errors import SourceError
 from graphfix.source.finder import NEVER, Finder
