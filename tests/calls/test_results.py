@@ -44,3 +44,11 @@ def test_a_property_that_gets_a_setter_stays_one() -> None:
     text = "class A:\n    @property\n    def p(self): return 1\n    @p.setter\n    def p(self, v): pass\nA.p\n"
     found = last_value(graph_of(text))
     assert len(found) == 2 and all(isinstance(each, Descriptor) and each.how == "property" for each in found)
+
+
+def test_super_with_arguments_begins_behind_the_class_that_it_names() -> None:
+    text = "class Keep:\n    def put(self): pass\nclass Walk:\n    def put(self): pass\nclass A(Keep): pass\n"
+    text += "class B(A, Walk):\n    def put(self): return super(Keep, self).put\nB().put()\n"
+    graph = graph_of(text)
+    walk = graph.program.main.classes[1]
+    assert [each.function for each in last_value(graph)] == [walk.body[0]]  # type: ignore[attr-defined]

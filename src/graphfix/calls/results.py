@@ -143,17 +143,18 @@ def _super(values: Values, code: Code, call: Call) -> Iterator[Meaning]:
     """`super()` means the class around and the first parameter; `super(Class, object)` says both."""
     file = values.program.home(code.node)
     cls = file.class_of_method(code.node)
-    function = cls and _method_around(values, code, cls)
-    if call.arguments:
-        named = [each.node for each in values.of((code, call.arguments[0].value)) if isinstance(each, Class)]
-        cls = named[0] if named else cls
-    if cls is None:
-        yield UNKNOWN
+    if not call.arguments and cls is not None:
+        function = _method_around(values, code, cls)
+        yield Super(cls, Class(cls) if function is not None and is_of_class(values, function) else Instance(cls, exact=False))
         return
-    receiver: Instance | Class = Instance(cls, exact=False)
-    if function is not None and is_of_class(values, function):
-        receiver = Class(cls)
-    yield Super(cls, receiver)
+    named = values.of((code, call.arguments[0].value)) if call.arguments else [UNKNOWN]
+    objects = values.of((code, call.arguments[1].value)) if len(call.arguments) > 1 else []
+    for meaning in named:
+        if not isinstance(meaning, Class):
+            yield UNKNOWN
+            continue
+        receivers = [each for each in objects if isinstance(each, (Instance, Class))]
+        yield from (Super(meaning.node, each) for each in receivers or [Instance(meaning.node, exact=False)])
 
 
 def _method_around(values: Values, code: Code, cls: ast.ClassDef) -> ast.AST | None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from graphfix.analysis.flow.lookup import Lookup
 from graphfix.calls.classes import MAX_CLASSES
 from graphfix.calls.graph import CallGraph
+from graphfix.calls.meanings import UNKNOWN, Instance, Super
 from graphfix.calls.program import Program
 from graphfix.source.document import Document
 
@@ -24,6 +25,11 @@ def lookup(source: str) -> tuple[Lookup, dict[str, ast.ClassDef]]:
             methods.setdefault(method.name, []).append(method)
     graph = CallGraph(Program(document, lambda name, importing: None))
     return Lookup(graph, methods), {cls.name: cls for cls in classes}
+
+
+def behind(asked: Lookup, cls: ast.ClassDef) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """What `super().m` may be in a method of a class."""
+    return asked.inherited([Super(cls, Instance(cls, exact=False))], "m")
 
 
 def owners(asked: Lookup, methods: list[ast.FunctionDef | ast.AsyncFunctionDef]) -> set[str]:
@@ -46,16 +52,21 @@ class Other:
 
 def test_what_a_class_overrides_is_not_found() -> None:
     asked, classes = lookup(DIAMOND)
-    assert owners(asked, asked.inherited(classes["Bottom"], "m")) == {"Left"}
+    assert owners(asked, behind(asked, classes["Bottom"])) == {"Left"}
     assert owners(asked, asked.found(classes["Bottom"], "m")) == {"Bottom"}
     assert owners(asked, asked.found(classes["Right"], "m")) == {"Top"}
-    assert not asked.inherited(classes["Top"], "m")
+    assert not behind(asked, classes["Top"])
     assert not asked.found(classes["Top"], "other")
 
 
 def test_super_may_mean_a_class_that_stands_beside_it() -> None:
     asked, classes = lookup(DIAMOND.replace("class Right(Top): pass", "class Right(Top):\n    def m(self): pass"))
-    assert owners(asked, asked.inherited(classes["Left"], "m")) == {"Top", "Right"}
+    assert owners(asked, behind(asked, classes["Left"])) == {"Top", "Right"}
+
+
+def test_where_super_may_be_anything_any_method_of_the_name_may_be_meant() -> None:
+    asked, _ = lookup(DIAMOND)
+    assert owners(asked, asked.inherited([UNKNOWN], "m")) == {"Top", "Left", "Bottom", "Other"}
 
 
 def test_what_derives_from_a_class_may_be_meant() -> None:
@@ -66,7 +77,7 @@ def test_what_derives_from_a_class_may_be_meant() -> None:
 
 def test_a_base_without_methods_hides_none() -> None:
     asked, classes = lookup("class A:\n    def m(self): pass\nclass B(A): pass\nclass C(B): pass\n")
-    assert owners(asked, asked.inherited(classes["C"], "m")) == {"A"}
+    assert owners(asked, behind(asked, classes["C"])) == {"A"}
 
 
 def test_bases_out_of_sight_are_known_by_name() -> None:
@@ -117,7 +128,6 @@ def test_what_python_finds_is_among_what_is_found(shape: list[tuple[set[int], bo
         assert set(order[:1]) <= owners(asked, asked.found(classes[name], "m"))
         for other in made.values():  # whose objects `super()` in this class may be asked of
             line = [each.__name__ for each in other.__mro__]
-            behind = (
-                [each for each in line[line.index(name) + 1 :] if "m" in vars(made.get(each, object))] if name in line else []
-            )
-            assert set(behind[:1]) <= owners(asked, asked.inherited(classes[name], "m"))
+            after = line[line.index(name) + 1 :] if name in line else []
+            defining = [each for each in after if "m" in vars(made.get(each, object))]
+            assert set(defining[:1]) <= owners(asked, behind(asked, classes[name]))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from graphfix.calls.classes import line_of
 from graphfix.calls.graph import CallGraph
-from graphfix.calls.meanings import Descriptor, Function, Instance, Super
+from graphfix.calls.meanings import Descriptor, Function, Instance, Meaning, Super
 from graphfix.ir.instructions import WriteName
 from graphfix.ir.variables import Variable
 from graphfix.source.spelling import FUNCTIONS, word
@@ -23,9 +23,12 @@ class Lookup:
         self.methods = methods
         self._known: dict[tuple[Instance | Super, str], list[Method]] = {}
 
-    def inherited(self, cls: ast.ClassDef, name: str) -> list[Method]:
-        """What `super().name` in `cls` may be: also of a class that stands beside it where another one derives from both."""
-        return self._found(Super(cls, Instance(cls, exact=False)), name)
+    def inherited(self, meant: Iterable[Meaning], name: str) -> list[Method]:
+        """What `super().name` may be, by what `super()` may mean; any method of that name where it may mean anything."""
+        found: dict[Method, None] = {}
+        for meaning in meant:
+            found.update(dict.fromkeys(self._found(meaning, name) if isinstance(meaning, Super) else self.methods.get(name, ())))
+        return list(found)
 
     def found(self, cls: ast.ClassDef, name: str) -> list[Method]:
         """What `name` may be for an object that `cls` makes."""
@@ -49,7 +52,8 @@ class Lookup:
         return self._known[of, name]
 
     def _look_for(self, of: Instance | Super, name: str) -> list[Method]:
-        if line_of(self.graph.values, of.cls).is_cut:
+        around = of.receiver if isinstance(of, Super) else of
+        if line_of(self.graph.values, around.cls if isinstance(around, Instance) else around.node).is_cut:
             return list(self.methods[name])
         variables = self.graph.class_variables(of, name)
         return list(dict.fromkeys(method for variable in variables for method in self._bound_to(variable)))

@@ -206,7 +206,7 @@ class Methods:
     def inherited(self, call: ast.Call, name: str) -> None:
         """`super().name(...)`: the methods that the class around the call inherits; where none is in sight, that of a library."""
         cls, first = self.code.inside.get(call, (None, None))
-        methods = self.code.lookup.inherited(cls, name) if cls is not None else ()
+        methods = self.code.lookup.inherited(self.code.meant_by(call.func.value), name)  # type: ignore[attr-defined]
         for method in methods:
             self.enter(method, call, first)
         if methods or first is None:

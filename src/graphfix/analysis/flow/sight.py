@@ -155,10 +155,12 @@ class Sight(Instructions):
             root = root.value
         if not isinstance(root, ast.Name):
             return []
-        of = self.origins_of_file(root)
-        reads = [each for each in of.of(root) if isinstance(each, ReadName)]
-        if not reads or not all(self.is_import(each.variable) for each in reads):
-            return []
+        reads = [each for each in self.origins_of_file(root).of(root) if isinstance(each, ReadName)]
+        return self.meant_by(node) if reads and all(self.is_import(each.variable) for each in reads) else []
+
+    def meant_by(self, node: ast.expr) -> list[Meaning]:
+        """What the call graph says that an expression may be."""
+        of = self.origins_of_file(node)
         results = [each.result for each in of.of(node) if each.result is not None]
         return self.call_graph.meanings(of.code(node), results[-1]) if results else []
 
