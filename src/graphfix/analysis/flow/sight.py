@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 from functools import cached_property
 
 from graphfix.analysis.flow.functions import FUNCTIONS
@@ -17,6 +18,7 @@ from graphfix.calls.graph import CallGraph
 from graphfix.calls.meanings import Library, Meaning, Module
 from graphfix.calls.program import Find, Program
 from graphfix.effects.rows import row_of
+from graphfix.effects.schema import Row
 from graphfix.ir.instructions import ReadName
 from graphfix.ir.origins import Origins, origins
 from graphfix.ir.variables import Home, Scope, Variable
@@ -41,6 +43,12 @@ def is_public(name: str) -> bool:
 def global_names(scopes: Iterable[Scope]) -> set[str]:
     """The global names that the scopes of a module bind."""
     return {name for scope in scopes for name in (scope.bound if scope.outer is None else scope.globals)}
+
+
+def said_of(name: str) -> Row | None:
+    """What a row says of a function, whatever its name is."""
+    row = row_of(name)
+    return replace(row, name="", source="", not_called="") if row is not None else None
 
 
 class Sight(Instructions):
@@ -203,13 +211,17 @@ class Sight(Instructions):
     def dotted(self, node: ast.AST) -> str | None:
         """The name of a library's function as the library spells it; None for everything else.
 
-        Where it may be one of several, it is one that has no row, so that nothing is said of it which does not hold for all.
+        Where it may be one of several, it is one of them only if the same is known of all.
         """
-        meant = self.imported_as(node) if isinstance(node, (ast.Name, ast.Attribute)) else []
+        if isinstance(node, ast.Name):
+            meant = self.meant_by(node)  # also what it is another name for: `Tensor = torch.FloatTensor`
+        else:
+            meant = self.imported_as(node) if isinstance(node, ast.Attribute) else []
         names = [each.name for each in meant if isinstance(each, Library) and not each.name.startswith(".")]
-        if not names or len(names) < len(meant):
+        said = set(map(said_of, names))
+        if not names or len(names) < len(meant) or len(set(names)) > 1 and (None in said or len(said) > 1):
             return None
-        name = next((each for each in names if row_of(each) is None), names[-1])
+        name = max(names)
         return None if isinstance(node, ast.Name) and name == node.id and "." not in name else name
 
     @cached_property
